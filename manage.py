@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
     if sys.argv[1:2] == ["services"]:
-        # The supervisor needs no Django: it stays small and starts at once.
+        # The supervisor does not need Django, so it stays small and starts fast.
         from agreement_site.server.launcher import main as supervise
 
         sys.exit(supervise(sys.argv[2:]))

@@ -1,5 +1,7 @@
-"""The admin of accounts and of the trail: staff look after people, superusers after what people may
-do."""
+"""The admin of accounts and of the audit log.
+
+Staff manage people; superusers also manage permissions.
+"""
 
 from __future__ import annotations
 
@@ -18,50 +20,50 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy
 
 from core import security_log
-from projects.admin_base import InTrail, ReadOnly
-from projects.services.members.usernames import refuse_misleading
+from projects.admin_base import AuditedAdmin, ReadOnlyAdmin
+from projects.services.members.usernames import reject_misleading_username
 
 from .audit_log import selectors
 from .models import KnownPassword, TrailLine
 
-RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+PERMISSION_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 admin.site.unregister([User, Group])
-# allauth's own show secrets, and let whoever may change them make an account theirs.
+# allauth's own admins show secrets, and let staff take over accounts by changing these rows.
 admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, UserSession])
 
 
-class NewAccount(AdminUserCreationForm):
+class CreateAccountForm(AdminUserCreationForm):
     def clean_username(self) -> Any:
         username = super().clean_username()
-        if username is not None:  # else it was refused
-            refuse_misleading(username)
+        if username is not None:  # None: already rejected
+            reject_misleading_username(username)
         return username
 
 
-class ChangedAccount(UserChangeForm):
+class ChangeAccountForm(UserChangeForm):
     def clean_username(self) -> Any:
         username = self.cleaned_data["username"]
         if "username" in self.changed_data:
-            refuse_misleading(username, of=self.instance)
+            reject_misleading_username(username, user=self.instance)
         return username
 
 
 @admin.register(User)
-class Accounts(InTrail, UserAdmin):
-    """Django lets who may change users make themselves superusers."""
+class AuditedUserAdmin(AuditedAdmin, UserAdmin):
+    """Keep staff from making themselves superusers, which Django's admin of users allows."""
 
-    add_form = NewAccount
-    form = ChangedAccount
+    add_form = CreateAccountForm
+    form = ChangeAccountForm
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        own = super().get_readonly_fields(request, obj)
-        return own if request.user.is_superuser else (*own, *RIGHTS)
+        fields = super().get_readonly_fields(request, obj)
+        return fields if request.user.is_superuser else (*fields, *PERMISSION_FIELDS)
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> Any:
-        """Whose password is set here chooses another one when they come."""
+        """Record a password that somebody else set, so that its owner has to change it first."""
         user = form.instance if hasattr(form, "instance") else form.user
         if "password1" in form.cleaned_data and user.pk != request.user.pk:
             KnownPassword.objects.filter(user=user.pk).delete()
@@ -70,25 +72,29 @@ class Accounts(InTrail, UserAdmin):
         return super().construct_change_message(request, form, formsets, add)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and _may_touch(request.user, obj)
+        return super().has_change_permission(request, obj) and _can_change_account(
+            request.user, obj
+        )
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and _may_touch(request.user, obj)
+        return super().has_delete_permission(request, obj) and _can_change_account(
+            request.user, obj
+        )
 
 
 @admin.register(Group)
-class Groups(InTrail, GroupAdmin):
-    """Rights of many accounts at once."""
+class AuditedGroupAdmin(AuditedAdmin, GroupAdmin):
+    """Permissions of many accounts at once, with changes in the audit log."""
 
 
-def _may_touch(by: Any, user: Any) -> bool:
-    """Nobody changes the account, or the password, of somebody who may do more than they."""
+def _can_change_account(by: Any, user: Any) -> bool:
+    """Return False for an account with more rights than the acting user has."""
     return bool(by.is_superuser or user is None or not user.is_superuser)
 
 
 @admin.register(Authenticator)
-class SecondFactors(InTrail, ReadOnly):
-    """To take one away from somebody who has lost it. What it is made of is not shown."""
+class SecondFactorAdmin(AuditedAdmin, ReadOnlyAdmin):
+    """Remove a second factor of somebody who has lost it; its secret is not shown."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
     list_filter = ("type",)
@@ -104,8 +110,8 @@ class SecondFactors(InTrail, ReadOnly):
 
 
 @admin.register(UserSession)
-class Sessions(ReadOnly):
-    """Who is signed in where; superusers end it."""
+class SessionAdmin(ReadOnlyAdmin):
+    """Open sessions of all users; superusers can end them."""
 
     list_display = ("user", "ip", "user_agent", "created_at", "last_seen_at")
     list_select_related = ("user",)
@@ -117,15 +123,15 @@ class Sessions(ReadOnly):
         return bool(request.user.is_superuser)
 
     @admin.action(description=gettext_lazy("End these sessions"), permissions=["view"])
-    def end(self, request: HttpRequest, chosen: QuerySet[UserSession]) -> None:
-        for session in chosen.select_related("user"):
-            security_log.event("session_revoked", before={"of": session.user.get_username()})
+    def end(self, request: HttpRequest, sessions: QuerySet[UserSession]) -> None:
+        for session in sessions.select_related("user"):
+            security_log.log_event("session_revoked", before={"of": session.user.get_username()})
             session.end()
 
 
 @admin.register(TrailLine)
-class Trail(ReadOnly):
-    """Who did what, when, and from where. Nobody changes it here."""
+class AuditLogAdmin(ReadOnlyAdmin):
+    """The audit log, read-only: who did what, when, and from where."""
 
     list_display = ("at", "what", "actor", "project_id", "address", "before", "after", "details")
     list_filter = ("what", "at")
@@ -136,9 +142,9 @@ class Trail(ReadOnly):
         return bool(request.user.is_superuser)
 
     @admin.action(description=gettext_lazy("Download as CSV"), permissions=["view"])
-    def as_csv(self, request: HttpRequest, lines: QuerySet[TrailLine]) -> HttpResponse:
-        security_log.event("export", what_of="trail", kind="csv")
+    def as_csv(self, request: HttpRequest, entries: QuerySet[TrailLine]) -> HttpResponse:
+        security_log.log_event("export", what_of="trail", kind="csv")
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="concord-trail.csv"'
-        response.writelines(selectors.as_csv(lines.order_by("-id")))
+        response.writelines(selectors.iter_csv(entries.order_by("-id")))
         return response

@@ -1,3 +1,5 @@
+"""Configuration of the site's app: listeners, Sentry and tracing are set up at start."""
+
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -9,24 +11,24 @@ class SiteConfig(AppConfig):
     name = "agreement_site"
 
     def ready(self) -> None:
-        # Tasks bind to this application. Not in __init__.py: the supervisor imports this package
-        # without Celery.
-        from . import celery  # noqa: F401 - imported for what it sets up
+        # Tasks bind to this Celery application. Not in __init__.py: the supervisor imports this
+        # package without Celery.
+        from . import celery  # noqa: F401 - imported for its side effects
         from .audit_log import recorder
 
-        if recorder.keep not in security_log.LISTENERS:
-            security_log.LISTENERS.append(recorder.keep)
+        if recorder.record_event not in security_log.LISTENERS:
+            security_log.LISTENERS.append(recorder.record_event)
         if settings.SENTRY_DSN:
-            tell_sentry(settings.SENTRY_DSN)
+            configure_sentry(settings.SENTRY_DSN)
         if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
             from . import releases
-            from .monitoring.tracing import tell_opentelemetry
+            from .monitoring.tracing import configure_opentelemetry
 
-            tell_opentelemetry(releases.release())
+            configure_opentelemetry(releases.get_release())
 
 
-def tell_sentry(dsn: str) -> None:
-    """Send errors to Sentry: their traces, neither bodies nor names of people."""
+def configure_sentry(dsn: str) -> None:
+    """Send errors to Sentry: tracebacks, without request bodies or names of people."""
     try:
         import sentry_sdk
     except ImportError:
@@ -38,8 +40,8 @@ def tell_sentry(dsn: str) -> None:
 
     sentry_sdk.init(
         dsn=dsn,
-        release=releases.release(),
+        release=releases.get_release(),
         send_default_pii=False,
         max_request_body_size="never",
-        include_local_variables=False,  # they hold ratings
+        include_local_variables=False,  # they may contain ratings
     )

@@ -1,8 +1,8 @@
-"""The Celery application, and the sweeps that every worker carries.
+"""The Celery application, and the periodic sweeps that every worker runs.
 
 A sweep is a thread of the worker and needs no broker: a worker that cannot reach the queue still
-finds every uncounted rating and every waiting import in the database (docs/architecture.md, idea
-3).
+finds every uncounted rating and every pending import in the database (docs/architecture.md,
+idea 3).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from celery.platforms import SecurityWarning
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
 
-# Celery's advice against root is about pickled messages, which are not accepted here; the
-# supervisor says the rest.
+# Celery's warning about root concerns pickled messages, which are not accepted here. The
+# supervisor prints a warning of its own.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = Celery("concord", task_cls="agreement_site.monitoring.logs:LoggedTask")
@@ -31,17 +31,17 @@ logger = logging.getLogger(__name__)
 
 
 class Sweeper(bootsteps.StartStopStep):
-    """Runs each of SWEEPS every so many seconds from the worker's start to its end.
+    """Run each of SWEEPS periodically while the worker runs.
 
-    Each in a thread of its own: a long import must not keep the counting waiting.
+    Each has a thread of its own, so that a long import does not delay the counting.
     """
 
-    # Path -> how often, as a multiple of SWEEP_SECONDS. No message tells that labels are old, so
-    # they are looked after more often.
+    # Dotted path -> interval as a multiple of SWEEP_SECONDS. No message announces outdated labels,
+    # so they are checked more often.
     SWEEPS = {
         "metrics.tasks.sweep_all": 1.0,
         "ratings.tasks.resume_stalled": 1.0,
-        "metrics.jobs.deletions.sweep": 1.0,
+        "metrics.jobs.deletions.process_deletions": 1.0,
         "quality.tasks.sweep_all": 0.4,
         "quality.tasks.sweep_gold": 0.4,
         "quality.tasks.sweep_raters": 0.4,
@@ -51,17 +51,17 @@ class Sweeper(bootsteps.StartStopStep):
 
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
-        self.ending = threading.Event()
+        self.stop_event = threading.Event()
 
     def start(self, worker: Any) -> None:
         from metrics.jobs import heartbeat
 
-        heartbeat.be_called(worker.hostname)
+        heartbeat.set_worker_name(worker.hostname)
         for path in self.SWEEPS:
             threading.Thread(target=self.run, args=[path], name=path, daemon=True).start()
 
     def stop(self, worker: Any) -> None:
-        self.ending.set()
+        self.stop_event.set()
 
     terminate = stop
 
@@ -71,27 +71,27 @@ class Sweeper(bootsteps.StartStopStep):
         from django.utils.module_loading import import_string
 
         from agreement_site import releases
-        from agreement_site.monitoring.logs import working_on
+        from agreement_site.monitoring.logs import log_context
         from core.web import prometheus
 
         sweep = import_string(path)
         seconds = settings.SWEEP_SECONDS * self.SWEEPS[path]
-        while not self.ending.wait(seconds):
+        while not self.stop_event.wait(seconds):
             close_old_connections()
-            with working_on(task=path):
+            with log_context(task=path):
                 try:
-                    if said := releases.trouble():
-                        self.end(said)
+                    if mismatch := releases.describe_schema_mismatch():
+                        self.stop_worker(mismatch)
                         return
                     with prometheus.TASK_SECONDS.labels(path).time():
                         sweep()
                 except Exception:
                     prometheus.TASKS_FAILED.labels(path).inc()
-                    logger.exception("%s failed; it is tried again in %s s", path, seconds)
+                    logger.exception("%s failed; retrying in %s s", path, seconds)
 
-    def end(self, why: str) -> None:
-        """End this worker in order: who started it starts the release that is installed now."""
-        logger.error("%s This worker ends.", why)
+    def stop_worker(self, reason: str) -> None:
+        """End this worker in order; its supervisor then starts the installed release."""
+        logger.error("%s This worker ends.", reason)
         os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -99,7 +99,7 @@ app.steps["worker"].add(Sweeper)
 
 
 @signals.worker_init.connect
-def refuse_other_tables(**_: Any) -> None:
+def check_schema(**_: Any) -> None:
     from agreement_site import releases
 
-    releases.refuse_other_tables()
+    releases.exit_on_schema_mismatch()

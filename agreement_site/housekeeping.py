@@ -1,5 +1,8 @@
-"""What is looked after beside the numbers: each sweep notes what waits to be read, and once in an
-hour sessions that have ended, uploads that nobody finished, and what is too old are removed."""
+"""Periodic housekeeping of the workers.
+
+Each sweep records stale questions. Once an hour, expired sessions, abandoned uploads and data
+past its retention time are removed.
+"""
 
 from __future__ import annotations
 
@@ -16,35 +19,35 @@ from agreement_site.monitoring import stale_results
 
 logger = logging.getLogger(__name__)
 
-CLEAN_EVERY = 60 * 60  # seconds
-ABANDONED = 24 * 60 * 60  # seconds; an upload takes minutes
+CLEANUP_INTERVAL_SECONDS = 60 * 60
+ABANDONED_AFTER_SECONDS = 24 * 60 * 60  # an upload takes minutes
 
 _cleaned_at = 0.0
 
 
 def sweep() -> None:
-    """To be called every few seconds."""
-    global _cleaned_at  # noqa: PLW0603 - one worker, one clock
-    stale_results.look(timezone.now())
-    if time.monotonic() - _cleaned_at >= CLEAN_EVERY or not _cleaned_at:
+    """Do what is due; called every few seconds."""
+    global _cleaned_at  # noqa: PLW0603 - one clock per worker
+    stale_results.measure_lag(timezone.now())
+    if time.monotonic() - _cleaned_at >= CLEANUP_INTERVAL_SECONDS or not _cleaned_at:
         _cleaned_at = time.monotonic()
-        remove_sessions()
-        remove_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
-        retention.apply()
+        remove_expired_sessions()
+        remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
+        retention.apply_rules()
 
 
-def remove_sessions() -> None:
-    gone, _each = Session.objects.filter(expire_date__lt=timezone.now()).delete()
-    if gone:
-        logger.info("%s sessions that had ended were removed", gone)
+def remove_expired_sessions() -> None:
+    n_removed, _each = Session.objects.filter(expire_date__lt=timezone.now()).delete()
+    if n_removed:
+        logger.info("Removed %s expired sessions", n_removed)
 
 
-def remove_uploads(folder: Path) -> None:
-    """Remove what a web server that was killed, or a disk that was full, left in the folder."""
+def remove_abandoned_uploads(folder: Path) -> None:
+    """Remove partial uploads that a killed web server or a full disk left in the folder."""
     for path in folder.iterdir():
         try:
-            if path.is_file() and time.time() - path.stat().st_mtime > ABANDONED:
+            if path.is_file() and time.time() - path.stat().st_mtime > ABANDONED_AFTER_SECONDS:
                 path.unlink()
-                logger.warning("removed %s, which was never finished", path.name)
-        except OSError as error:  # another machine was faster
-            logger.info("%s was not removed: %s", path.name, error)
+                logger.warning("Removed the abandoned upload %s", path.name)
+        except OSError as error:  # another machine has removed it
+            logger.info("Could not remove %s: %s", path.name, error)

@@ -1,4 +1,4 @@
-"""What the site itself keeps."""
+"""Models of the site itself: sign-in limits, the audit log, preferences."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from projects.models import Question
 
 
 class SignInTries(models.Model):
-    """Tries to sign in, counted since ``since``: of one name from one address, or of one address.
-    See sign_in_limit."""
+    """Tries to sign in since ``since``, of a name or a network (see sign_in_limit)."""
 
-    # A digest: people type passwords into the field of the name.
+    # A digest, because people type passwords into the name field.
     key = models.CharField(max_length=64, unique=True)
-    since = models.DateTimeField(db_index=True)  # read when old rows are removed
+    since = models.DateTimeField(db_index=True)  # the index finds the old rows to remove
     tries = models.PositiveIntegerField(default=0)
 
     class Meta:
@@ -28,10 +27,10 @@ class SignInTries(models.Model):
 
 
 class UnreadSince(models.Model):
-    """Something of a question is counted and in no reading since then (answers/unread.py)."""
+    """A question with counted changes that no result includes yet (monitoring/stale_results.py)."""
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
-    read_at = models.DateTimeField(null=True)  # CountState.read_at as it was then
+    read_at = models.DateTimeField(null=True)  # CountState.read_at at that time
     since = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -39,10 +38,10 @@ class UnreadSince(models.Model):
 
 
 class TrailLine(models.Model):
-    """What somebody did that others may ask about: rights, tokens, settings, gold answers, exports,
-    signing in. Written once, never changed.
+    """An entry of the audit log: rights, tokens, settings, gold answers, exports, sign-ins.
 
-    Ids and names as they were, and no foreign keys: a line stays when what it speaks of is gone.
+    It is written once and never changed. It has ids and names as they were and no foreign keys, so
+    it stays when the objects are deleted.
     """
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
@@ -58,7 +57,7 @@ class TrailLine(models.Model):
 
     class Meta:
         ordering = ["-id"]
-        # each way in which the page narrows them, in its order
+        # one for each filter of the page, in its order
         indexes = [
             models.Index(fields=["project_id", "-id"], name="trail_by_project"),
             models.Index(fields=["project_id", "what", "-id"], name="trail_by_project_act"),
@@ -72,16 +71,18 @@ class TrailLine(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
-            raise TypeError("A line of the trail is written once and never changed.")
+            raise TypeError("An entry of the audit log is written once and never changed.")
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("A line of the trail is never deleted.")
+        raise TypeError("An entry of the audit log is never deleted.")
 
 
 class KnownPassword(models.Model):
-    """The account's password is known to somebody else: who made it, or a file. Its owner chooses
-    another one before anything else (accounts/requirement.py)."""
+    """A password that somebody else knows: its creator, or a file.
+
+    The owner must change it before anything else (accounts/required_actions.py).
+    """
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL,
@@ -96,8 +97,7 @@ class KnownPassword(models.Model):
 
 
 class Preference(models.Model):
-    """What a user has chosen about the site itself; what is empty, and all without a row, is as the
-    browser asks for it."""
+    """A user's language and theme; empty values, or no row, mean the browser's preference."""
 
     class Theme(models.TextChoices):
         LIGHT = "light", _("light")
@@ -106,7 +106,7 @@ class Preference(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preference"
     )
-    # one of settings.LANGUAGES; a new one there is no migration here
+    # One of settings.LANGUAGES. No choices, so a new language needs no migration.
     language = models.CharField(max_length=10, blank=True, default="", db_default="")
     theme = models.CharField(
         max_length=5, choices=Theme.choices, blank=True, default="", db_default=""

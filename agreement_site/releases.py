@@ -1,7 +1,7 @@
-"""Which release this is, and whether the tables belong to it.
+"""The release of this code, and whether the database schema belongs to it.
 
-Programs of one release must not write into the tables of another one: they do not know what those
-ask of them. So each looks before it starts, and workers before each sweep.
+Processes of one release must not write to the tables of another one, whose rules they do not
+know. So each process checks the schema before it starts, and workers before each sweep.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Migrations = frozenset[tuple[str, str]]  # app, name
 
 
 @functools.cache
-def release() -> str:
-    """The version, and the commit where this is a checkout: "0.1.0+3f2a9c1"."""
+def get_release() -> str:
+    """Return the version, with the commit in a checkout: "0.1.0+3f2a9c1"."""
     with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
         version: str = tomllib.load(file)["project"]["version"]
-    commit = _commit()
+    commit = _read_commit()
     return f"{version}+{commit[:7]}" if commit else version
 
 
-def _commit() -> str:
-    """What git calls what is checked out; empty where that cannot be read."""
+def _read_commit() -> str:
+    """Return the commit that is checked out; empty where it cannot be read."""
     folder = settings.BASE_DIR / ".git"
     try:
         head = (folder / "HEAD").read_text().strip()
@@ -44,42 +44,48 @@ def _commit() -> str:
 
 
 @functools.cache
-def _known() -> Migrations:
-    """The migrations that this release brings."""
+def _load_migrations() -> Migrations:
+    """Return the migrations of this release."""
     loader = MigrationLoader(None, load=False)
     loader.load_disk()
     return frozenset((app, name) for app, name in loader.disk_migrations)
 
 
-def trouble() -> str | None:
-    """One sentence when the tables belong to another release, else None. Raises DatabaseError where
-    the database cannot be asked."""
+def describe_schema_mismatch() -> str | None:
+    """Return a sentence when the schema belongs to another release, else None.
+
+    Raises DatabaseError when the database does not answer.
+    """
     applied = frozenset(MigrationRecorder(connection).applied_migrations())
-    ours = {app for app, _name in _known()}
-    if missing := sorted(_known() - applied):
+    own_apps = {app for app, _name in _load_migrations()}
+    if missing := sorted(_load_migrations() - applied):
         app, name = missing[0]
         return (
-            f"The tables are of an older release than this one ({release()}): {app}.{name} is not"
+            f"The tables are of an older release than this one ({get_release()}): {app}.{name} is not"
             " applied. Run `manage.py migrate` with this release, or start the release that they"
             " belong to."
         )
-    if unknown := sorted((app, name) for app, name in applied - _known() if app in ours):
+    if unknown := sorted(
+        (app, name) for app, name in applied - _load_migrations() if app in own_apps
+    ):
         app, name = unknown[0]
         return (
-            f"The tables are of a newer release than this one ({release()}), which does not know"
+            f"The tables are of a newer release than this one ({get_release()}), which does not know"
             f" {app}.{name}. Start the newer release, or restore a backup of this one's tables."
         )
     return None
 
 
-def refuse_other_tables() -> None:
-    """End the program with the sentence where the tables are another release's. Where the database
-    does not answer, nobody knows: whoever asks it later says so."""
+def exit_on_schema_mismatch() -> None:
+    """Exit with a message when the schema belongs to another release.
+
+    When the database does not answer this is unknown; a later query will report it.
+    """
     try:
-        said = trouble()
+        mismatch = describe_schema_mismatch()
     except DatabaseError:
         return
     finally:
         connection.close()
-    if said:
-        sys.exit(said)
+    if mismatch:
+        sys.exit(mismatch)

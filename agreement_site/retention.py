@@ -1,6 +1,6 @@
-"""What is removed by its age: the days of each rule are settings, and 0 keeps for ever.
+"""Retention rules: data removed by age. Each rule is a setting in days; 0 keeps the data.
 
-The workers' housekeeping applies the rules once an hour; docs/privacy.md says what they are for.
+The workers' housekeeping applies them once an hour; docs/privacy.md explains their purpose.
 """
 
 from __future__ import annotations
@@ -25,52 +25,59 @@ logger = logging.getLogger(__name__)
 Moment = datetime.datetime
 
 
-class Rule(NamedTuple):
+class RetentionRule(NamedTuple):
+    """A setting in days, the function that removes older data, and a description of the data."""
+
     setting: str
-    removes: Callable[[Moment], int]  # what is older than the moment; how much it was
-    what: str
+    remove: Callable[[Moment], int]  # removes data before the moment and returns how many
+    description: str
 
 
-def trail_lines(before: Moment) -> int:
+def delete_old_entries(before: Moment) -> int:
     return TrailLine.objects.filter(at__lt=before).delete()[0]
 
 
-def trail_addresses(before: Moment) -> int:
-    """The line stays, and with it who did what."""
+def clear_old_addresses(before: Moment) -> int:
+    """Clear the addresses of old entries; the entries stay."""
     return TrailLine.objects.filter(at__lt=before).exclude(address="").update(address="")
 
 
-def dead_tokens(before: Moment) -> int:
-    """Revoked or ended before; they open nothing, but tell who had them, and used them when."""
+def delete_dead_tokens(before: Moment) -> int:
+    """Delete tokens revoked or expired before ``before``.
+
+    They open nothing, but tell who had them and when they were used.
+    """
     dead = Q(revoked_at__lt=before) | Q(expires_at__lt=before)
     return ApiToken.objects.filter(dead).delete()[0]
 
 
 RULES = [
-    Rule("KEEP_TRAIL_DAYS", trail_lines, "lines of the trail"),
-    Rule("KEEP_ADDRESSES_DAYS", trail_addresses, "addresses in the trail"),
-    Rule("KEEP_TOKENS_DAYS", dead_tokens, "tokens that were revoked or ended"),
+    RetentionRule("KEEP_TRAIL_DAYS", delete_old_entries, "lines of the trail"),
+    RetentionRule("KEEP_ADDRESSES_DAYS", clear_old_addresses, "addresses in the trail"),
+    RetentionRule("KEEP_TOKENS_DAYS", delete_dead_tokens, "tokens that were revoked or ended"),
 ]
 
 
-def apply() -> None:
+def apply_rules() -> None:
     now = timezone.now()
     for rule in RULES:
         days = getattr(settings, rule.setting)
-        if days and (gone := rule.removes(now - datetime.timedelta(days=days))):
-            logger.info("%s %s were removed after %s days", gone, rule.what, days)
-    remove_ended_sessions()
-    if gone := offers.remove_old():
-        logger.info("%s offers of roles that nobody accepted were removed", gone)
+        if days and (n_removed := rule.remove(now - datetime.timedelta(days=days))):
+            logger.info("Removed %s %s after %s days", n_removed, rule.description, days)
+    remove_ended_user_sessions()
+    if n_removed := offers.delete_expired_offers():
+        logger.info("Removed %s role offers that nobody accepted", n_removed)
 
 
-def remove_ended_sessions() -> None:
-    """Of a session that is no more, its address and browser too: they are listed for as long as
-    its owner can end it."""
-    living = Session.objects.filter(session_key=OuterRef("session_key"))
-    # A sign-in lists its session before it is stored.
-    settled = timezone.now() - datetime.timedelta(minutes=10)
-    ended = UserSession.objects.filter(~Exists(living), last_seen_at__lt=settled)
-    gone = ended.delete()[0]
-    if gone:
-        logger.info("%s sessions that had ended were taken off the lists", gone)
+def remove_ended_user_sessions() -> None:
+    """Remove address and browser of sessions that have ended.
+
+    They are listed only for as long as their owner can end them.
+    """
+    active_sessions = Session.objects.filter(session_key=OuterRef("session_key"))
+    # At sign-in this row is created before the session is saved.
+    cutoff = timezone.now() - datetime.timedelta(minutes=10)
+    ended = UserSession.objects.filter(~Exists(active_sessions), last_seen_at__lt=cutoff)
+    n_removed = ended.delete()[0]
+    if n_removed:
+        logger.info("Removed %s ended sessions from the users' lists", n_removed)

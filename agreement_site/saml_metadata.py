@@ -1,4 +1,4 @@
-"""What the metadata of a SAML provider says, read once when the site starts (SAML_METADATA)."""
+"""Parser of a SAML provider's metadata, read once when the site starts (SAML_METADATA)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-# Under which names providers tell of people: those of the standards, and what Entra ID, Keycloak
-# and Shibboleth make of them.
+# Attribute names of users: those of the standards, and those of Entra ID, Keycloak and Shibboleth.
 _CLAIMS = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/"
 ATTRIBUTES = {
     "uid": [
@@ -24,47 +23,47 @@ ATTRIBUTES = {
 }
 
 
-def read(path: str) -> dict[str, Any]:
-    """The one provider of the file, as python3-saml wants it. Raises ImproperlyConfigured."""
+def read_provider(path: str) -> dict[str, Any]:
+    """Return the file's only provider in python3-saml's form. Raises ImproperlyConfigured."""
     try:
-        import onelogin.saml2.auth  # noqa: F401 - what answers will need, xmlsec too
+        import onelogin.saml2.auth  # noqa: F401 - needed for responses later, xmlsec too
         from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser as Parser
         from onelogin.saml2.xml_utils import OneLogin_Saml2_XML as Xml
     except ImportError:
         raise ImproperlyConfigured(
-            "SAML_METADATA is set, but what reads it is not installed: "
+            "SAML_METADATA is set, but its library is not installed: "
             "pip install -r requirements-extra.txt"
         ) from None
-    except Exception as error:  # xmlsec's own, where its libxml2 is not lxml's
+    except Exception as error:  # xmlsec's own error, when its libxml2 is not lxml's
         raise ImproperlyConfigured(
-            f"SAML_METADATA is set, but what reads it does not load: {error}"
+            f"SAML_METADATA is set, but its library does not load: {error}"
         ) from None
     try:
-        text = Path(path).read_bytes()
-        providers = len(Xml.query(Xml.to_etree(text), "//md:IDPSSODescriptor"))
-        found = Parser.parse(text).get("idp", {})
+        content = Path(path).read_bytes()
+        n_providers = len(Xml.query(Xml.to_etree(content), "//md:IDPSSODescriptor"))
+        idp = Parser.parse(content).get("idp", {})
     except OSError as error:
         raise ImproperlyConfigured(f"SAML_METADATA={path!r}: {error.strerror}") from None
-    except (ValueError, SyntaxError) as error:  # no XML, or with entities
+    except (ValueError, SyntaxError) as error:  # not XML, or XML with entities
         raise ImproperlyConfigured(f"SAML_METADATA={path!r}: {error}") from None
-    if providers != 1:
-        raise ImproperlyConfigured(f"SAML_METADATA={path!r}: of one provider, not {providers}")
-    # Of the other fields, one is its wish for signed requests, which we have no key for.
-    kept = ("entityId", "singleSignOnService", "x509cert", "x509certMulti")
-    provider = {name: found[name] for name in kept if name in found}
-    signed_by = provider.get("x509cert") or provider.get("x509certMulti", {}).get("signing")
-    where = urlsplit(provider.get("singleSignOnService", {}).get("url", ""))
-    if not provider.get("entityId") or not signed_by or not where.hostname:
+    if n_providers != 1:
+        raise ImproperlyConfigured(f"SAML_METADATA={path!r}: of one provider, not {n_providers}")
+    # One of the other fields asks for signed requests, for which this site has no key.
+    fields = ("entityId", "singleSignOnService", "x509cert", "x509certMulti")
+    provider = {name: idp[name] for name in fields if name in idp}
+    certificate = provider.get("x509cert") or provider.get("x509certMulti", {}).get("signing")
+    sign_in_url = urlsplit(provider.get("singleSignOnService", {}).get("url", ""))
+    if not provider.get("entityId") or not certificate or not sign_in_url.hostname:
         raise ImproperlyConfigured(
             f"SAML_METADATA={path!r}: an entityID, a certificate for signing and an address of "
             "HTTP-Redirect are needed"
         )
-    if where.scheme != "https" and where.hostname not in ("localhost", "127.0.0.1"):
+    if sign_in_url.scheme != "https" and sign_in_url.hostname not in ("localhost", "127.0.0.1"):
         raise ImproperlyConfigured(f"SAML_METADATA={path!r}: its address starts with https://")
     return provider
 
 
-def app(name: str, provider: dict[str, Any]) -> dict[str, Any]:
-    """As allauth wants it."""
-    told = {"idp": provider, "attribute_mapping": ATTRIBUTES}
-    return {"provider_id": "saml", "client_id": "saml", "name": name, "settings": told}
+def build_app(name: str, provider: dict[str, Any]) -> dict[str, Any]:
+    """Return the provider's entry for SOCIALACCOUNT_PROVIDERS, in allauth's form."""
+    app_settings = {"idp": provider, "attribute_mapping": ATTRIBUTES}
+    return {"provider_id": "saml", "client_id": "saml", "name": name, "settings": app_settings}

@@ -1,5 +1,4 @@
-"""The one settings file. What a site may change is an environment variable, read below by a typed
-helper."""
+"""The only settings file. Whatever a site may change is an environment variable, read below."""
 
 from __future__ import annotations
 
@@ -38,16 +37,16 @@ def env_list(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
 
 
-def needed(name: str) -> str:
-    """For what cannot be left out where something else is set."""
+def require_env(name: str) -> str:
+    """Return a variable that another setting makes necessary. Raises ImproperlyConfigured."""
     text = os.environ.get(name, "").strip()
     if not text:
         raise ImproperlyConfigured(f"{name} is needed")
     return text
 
 
-def program(arguments: list[str]) -> str:
-    """What runs: web, worker, or the name of a command."""
+def detect_program(arguments: list[str]) -> str:
+    """Return the kind of this process: web, worker, migrate, or the name of a command."""
     name = Path(arguments[0]).name if arguments else ""
     if name == "web_server.py":
         return "web"
@@ -58,29 +57,31 @@ def program(arguments: list[str]) -> str:
     return arguments[1] if name == "manage.py" and len(arguments) > 1 else "command"
 
 
-# As PostgreSQL's `application_name` says it.
-PROGRAM = program(sys.argv)
-# For how long a program waits, set for its own connections where no pooler stands between. A page
-# that waits for a lock keeps a seat; a migration takes what it takes, whatever the role's setting.
-PATIENCE = {
+# Shown in PostgreSQL's `application_name`.
+PROGRAM = detect_program(sys.argv)
+# Timeouts per kind of process, for connections without a pooler. A page that waits for a lock
+# occupies a connection slot; a migration has no limit, whatever the database role's setting.
+TIMEOUT_OPTIONS = {
     "web": "-c lock_timeout=5s -c statement_timeout=5min",
     "migrate": "-c lock_timeout=0 -c statement_timeout=0",
 }
 
 
-def database(url: str) -> dict:
-    """The DATABASES entry of a URL: sqlite:///relative-or-/absolute/path or
-    postgres[ql]://user:password@host:port/name."""
+def parse_database_url(url: str) -> dict:
+    """Return the DATABASES entry of a URL.
+
+    Either sqlite:///relative-or-/absolute/path or postgres[ql]://user:password@host:port/name.
+    """
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return {
             "ENGINE": "core.db.sqlite3",
             "NAME": str(Path(unquote(parts.path[1:]))),
             # Opening a connection costs more than a rating, and closing the last one checkpoints
-            # the log.
+            # the write-ahead log.
             "CONN_MAX_AGE": 60,
             # IMMEDIATE: check-then-write transactions of several writers wait instead of failing.
-            # FULL: an answered rating survives a power cut.
+            # FULL: an acknowledged rating survives a power cut.
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
@@ -92,9 +93,9 @@ def database(url: str) -> dict:
         }
     if parts.scheme in {"postgres", "postgresql"}:
         query = dict(parse_qsl(parts.query))
-        # Statements are prepared when they are first asked (0). If psycopg 3.3 counts first (5), an
-        # error in a pipeline can leave it sure of a statement that the server never got. None:
-        # behind a pooler that gives each transaction another server.
+        # 0: prepare a statement at its first use. With psycopg 3.3's default (5), an error in a
+        # pipeline can leave it believing in a statement that the server never received. None: for
+        # a pooler that gives each transaction another server connection.
         prepare_threshold = 0 if env_bool("PREPARED_STATEMENTS", True) else None
         return {
             "ENGINE": "django.db.backends.postgresql",
@@ -103,28 +104,32 @@ def database(url: str) -> dict:
             "PASSWORD": unquote(parts.password or ""),
             "HOST": query.pop("host", unquote(parts.hostname or "")),
             "PORT": str(parts.port or ""),
-            # Prepared statements live as long: their plans are for the tables as they were then.
+            # Prepared statements live as long, with plans for the tables as they were then.
             "CONN_MAX_AGE": 60,
             "CONN_HEALTH_CHECKS": True,
             "OPTIONS": {
                 "prepare_threshold": prepare_threshold,
                 "application_name": f"concord {PROGRAM}",
-                **({} if prepare_threshold is None else {"options": PATIENCE.get(PROGRAM, "")}),
+                **(
+                    {}
+                    if prepare_threshold is None
+                    else {"options": TIMEOUT_OPTIONS.get(PROGRAM, "")}
+                ),
                 **query,
             },
         }
     raise ImproperlyConfigured(f"DATABASE_URL={url!r}: it starts with sqlite:/// or postgresql://")
 
 
-def secret_key(folder: Path) -> str:
-    """SECRET_KEY of the environment, or the key made for this data folder at its first start."""
-    given = os.environ.get("SECRET_KEY", "")
-    if given:
-        if len(given) < 50 or len(set(given)) < 5:
+def load_secret_key(folder: Path) -> str:
+    """Return SECRET_KEY from the environment, or the key generated at this folder's first start."""
+    env_key = os.environ.get("SECRET_KEY", "")
+    if env_key:
+        if len(env_key) < 50 or len(set(env_key)) < 5:
             raise ImproperlyConfigured(
                 "SECRET_KEY is too short or too regular: 50 random characters at least"
             )
-        return given
+        return env_key
     path = folder / "secret_key"
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -136,7 +141,7 @@ def secret_key(folder: Path) -> str:
     return key
 
 
-# What is made from here on is its owner's alone: the database, keys, files of imports.
+# Files created from here on are private to their owner: the database, keys, imports.
 os.umask(0o077)
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
 DATA_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -145,8 +150,8 @@ if DATA_DIR.stat().st_mode & 0o007:
         f"DATA_DIR={DATA_DIR} is open to every user of this machine, and holds password hashes and "
         f"ratings: chmod o-rwx {DATA_DIR}"
     )
-SECRET_KEY = secret_key(DATA_DIR)
-# Older keys, which still open what they signed, while a new one takes over.
+SECRET_KEY = load_secret_key(DATA_DIR)
+# Older keys that remain valid for what they signed, while a new key replaces them.
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
@@ -166,7 +171,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "django_htmx",
     "csp",
-    "allauth",  # its mails, and its words in other languages
+    "allauth",  # its mail templates and translations
     "allauth.account",
     "allauth.mfa",
     "allauth.usersessions",
@@ -181,39 +186,39 @@ INSTALLED_APPS = [
     "agreement_site",
 ]
 MIDDLEWARE = [
-    "agreement_site.monitoring.logs.RequestLog",
-    "agreement_site.middleware.security.KnownMethods",
-    "agreement_site.middleware.security.NoNul",
+    "agreement_site.monitoring.logs.RequestLogMiddleware",
+    "agreement_site.middleware.security.AllowedMethodsMiddleware",
+    "agreement_site.middleware.security.NulCharacterMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "agreement_site.middleware.static_bundles.FixedFiles",
-    "agreement_site.middleware.security.PackedPages",
-    "agreement_site.middleware.security.ApiAnswers",
-    "agreement_site.middleware.security.ContentSecurityPolicy",
-    "agreement_site.middleware.security.OnlyAsPages",
+    "agreement_site.middleware.static_bundles.StaticBundleMiddleware",
+    "agreement_site.middleware.security.CompressPagesMiddleware",
+    "agreement_site.middleware.security.PrivateResponsesMiddleware",
+    "agreement_site.middleware.security.ContentSecurityPolicyMiddleware",
+    "agreement_site.middleware.security.FetchDestinationMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "agreement_site.accounts.sessions.store.Seen",
+    "agreement_site.accounts.sessions.store.IdleSessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    # After the session and its user, who may have chosen a language; before all that answers in
-    # words.
+    # After the session and its user, who may have chosen a language; before anything that
+    # responds with text.
     "agreement_site.accounts.preferences.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "agreement_site.middleware.request_limits.BoundedForms",  # after the user, before CSRF reads the form
+    "agreement_site.middleware.request_limits.FormSizeMiddleware",  # after the user, before CSRF
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    # What allauth's views raise is answered here; they find the request through it.
+    # Handles the exceptions of allauth's views and gives them the request.
     "allauth.account.middleware.AccountMiddleware",
-    "agreement_site.accounts.required_actions.OwnPassword",
-    "agreement_site.accounts.required_actions.SecondFactor",
-    "agreement_site.accounts.rate_limits.Pace",
-    "agreement_site.accounts.sign_in.TooMany",
-    "agreement_site.middleware.table_export.TablesAsFiles",  # next to the page, in its reader's language
+    "agreement_site.accounts.required_actions.OwnPasswordMiddleware",
+    "agreement_site.accounts.required_actions.SecondFactorMiddleware",
+    "agreement_site.accounts.rate_limits.RateLimitMiddleware",
+    "agreement_site.accounts.sign_in.TooManyTriesMiddleware",
+    "agreement_site.middleware.table_export.TableExportMiddleware",  # in the reader's language
 ]
 ROOT_URLCONF = "agreement_site.urls"
 WSGI_APPLICATION = "agreement_site.wsgi.application"
-# Processes of the web server, and requests that each works on at a time.
+# Number of web server processes, and of requests that each works on at a time.
 WEB_PROCESSES = env_int("WEB_PROCESSES", 2)
 WEB_THREADS = env_int("WEB_THREADS", 16)
 if WEB_PROCESSES < 1 or WEB_THREADS < 1:
@@ -240,42 +245,42 @@ TEMPLATES = [
 ]
 
 DATABASES = {
-    "default": database(
+    "default": parse_database_url(
         os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'concord.sqlite3'}"
     )
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-AUTHENTICATION_BACKENDS = ["agreement_site.accounts.preferences.language.Accounts"]
+AUTHENTICATION_BACKENDS = ["agreement_site.accounts.preferences.language.ThrottledModelBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {
-        "NAME": "agreement_site.accounts.password_validators.LongEnough",
+        "NAME": "agreement_site.accounts.password_validators.TranslatedMinimumLengthValidator",
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "agreement_site.accounts.password_validators.NotGuessable"},
+    {"NAME": "agreement_site.accounts.password_validators.GuessabilityValidator"},
 ]
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "sign_in"
 
-# Who must have a second factor: nobody, staff, those who lead a project and staff, or everybody.
+# Users who must have a second factor: nobody, staff, leads and staff, or everybody.
 REQUIRE_SECOND_FACTOR = os.environ.get("REQUIRE_SECOND_FACTOR") or "nobody"
 if REQUIRE_SECOND_FACTOR not in ("nobody", "staff", "leads", "everybody"):
     raise ImproperlyConfigured(
         f"REQUIRE_SECOND_FACTOR={REQUIRE_SECOND_FACTOR!r}: one of nobody, staff, leads, everybody"
     )
 
-# A provider of OpenID Connect by which people sign in beside their passwords.
+# An OpenID Connect provider, as an alternative to passwords.
 OIDC_SERVER_URL = os.environ.get("OIDC_SERVER_URL", "").rstrip("/")
 OIDC_NAME = os.environ.get("OIDC_NAME") or "OpenID Connect"
-# Who comes in by it: whose account is connected; also whose confirmed address an account has; or
-# everybody whom the provider knows.
+# Who can sign in by it: "connected" accounts; also accounts "matched" by a confirmed e-mail
+# address; or every user of the provider, whose account is then "made".
 OIDC_ACCOUNTS = os.environ.get("OIDC_ACCOUNTS") or "connected"
 if OIDC_ACCOUNTS not in ("connected", "matched", "made"):
     raise ImproperlyConfigured(f"OIDC_ACCOUNTS={OIDC_ACCOUNTS!r}: one of connected, matched, made")
-# Whether the provider asks for a second factor, so that we need not.
+# True if the provider asks for a second factor, so that this site need not.
 OIDC_SECOND_FACTOR = env_bool("OIDC_SECOND_FACTOR", False)
 _oidc = urlsplit(OIDC_SERVER_URL)
 if OIDC_SERVER_URL and _oidc.scheme != "https" and _oidc.hostname not in ("localhost", "127.0.0.1"):
@@ -288,13 +293,13 @@ if OIDC_SERVER_URL:
             {
                 "provider_id": "oidc",
                 "name": OIDC_NAME,
-                "client_id": needed("OIDC_CLIENT_ID"),
-                "secret": needed("OIDC_CLIENT_SECRET"),
+                "client_id": require_env("OIDC_CLIENT_ID"),
+                "secret": require_env("OIDC_CLIENT_SECRET"),
                 "settings": {"server_url": OIDC_SERVER_URL},
             }
         ],
     }
-# A SAML provider, by the file of its metadata; the rest as for OpenID Connect. What reads it is in
+# A SAML provider: the file with its metadata, the rest as for OpenID Connect. The library is in
 # requirements-extra.txt.
 SAML_METADATA = os.environ.get("SAML_METADATA", "")
 SAML_NAME = os.environ.get("SAML_NAME") or "SAML"
@@ -306,14 +311,14 @@ _saml = urlsplit("")
 if SAML_METADATA:
     from agreement_site import saml_metadata
 
-    _provider = saml_metadata.read(SAML_METADATA)
+    _provider = saml_metadata.read_provider(SAML_METADATA)
     _saml = urlsplit(_provider["singleSignOnService"]["url"])
-    SOCIALACCOUNT_PROVIDERS["saml"] = {"APPS": [saml_metadata.app(SAML_NAME, _provider)]}
+    SOCIALACCOUNT_PROVIDERS["saml"] = {"APPS": [saml_metadata.build_app(SAML_NAME, _provider)]}
 SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.identity_providers.oidc.SocialAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 
-# Mail, for what people forget and for their addresses: smtp://user:password@host:587 (STARTTLS) or
-# smtps://. Without it none is sent.
+# Mail for password resets and address confirmation: smtp://user:password@host:587 (STARTTLS) or
+# smtps://. Without it no mail is sent.
 SMTP_URL = os.environ.get("SMTP_URL", "")
 EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 if SMTP_URL:
@@ -326,13 +331,13 @@ if SMTP_URL:
     EMAIL_HOST_PASSWORD = unquote(_smtp.password or "")
     EMAIL_USE_SSL = _smtp.scheme == "smtps"
     EMAIL_USE_TLS = not EMAIL_USE_SSL and env_bool("SMTP_TLS", True)
-    DEFAULT_FROM_EMAIL = needed("MAIL_FROM")
+    DEFAULT_FROM_EMAIL = require_env("MAIL_FROM")
 EMAIL_TIMEOUT = 10  # a page waits for it
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Concord] "
 ACCOUNT_EMAIL_NOTIFICATIONS = bool(SMTP_URL)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
 
-# allauth: what it counts itself it counts a process; tries are counted by sign_in_limit.
+# allauth counts tries per process, so its limits are off; sign_in_limit counts them.
 ACCOUNT_ADAPTER = "agreement_site.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
@@ -346,7 +351,7 @@ ACCOUNT_REAUTHENTICATION_TIMEOUT = 5 * 60
 MFA_ADAPTER = "agreement_site.accounts.adapters.FactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_ALLOW_UNVERIFIED_EMAIL = True  # accounts are made by leads, with or without an address
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # leads create accounts, with or without an address
 MFA_TOTP_ISSUER = "Concord"
 MFA_TOTP_TOLERANCE = 1  # clocks of phones may differ by half a minute
 MFA_FORMS = {
@@ -354,7 +359,7 @@ MFA_FORMS = {
     "reauthenticate": "agreement_site.accounts.second_factor.CodeAgainForm",
     "activate_totp": "agreement_site.accounts.second_factor.FirstCodeForm",
 }
-# Browsers offer passkeys over https, and on this machine itself.
+# Browsers offer passkeys over https, and on localhost.
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
 
 LANGUAGE_CODE = "en"
@@ -371,46 +376,45 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# The chart bundle is made at set-up and never committed.
+# The chart bundle is generated at set-up and never committed.
 if (BASE_DIR / "build" / "static").is_dir():
     STATICFILES_DIRS.append(BASE_DIR / "build" / "static")
-# Only for a web server that serves the files itself: STATIC_ROOT=/folder manage.py collectstatic.
+# Only for a proxy that serves the files itself: STATIC_ROOT=/folder manage.py collectstatic.
 STATIC_ROOT = os.environ.get("STATIC_ROOT") or None
-FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o755  # of collectstatic alone; its reader is another user
-# Served straight from the source folders: no collectstatic step stands between a change and the
-# page.
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o755  # only collectstatic: the proxy runs as another user
+# Served straight from the source folders, so a change needs no collectstatic.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
-# A request is small; files come through the import wizard, which streams them to disk.
+# Requests are small; the import wizard streams its files to disk.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
-# Files are kept by the views that ask for them (ratings/files/upload_limits.py).
-FILE_UPLOAD_HANDLERS = ["agreement_site.middleware.request_limits.NoFiles"]
+# Only the views that accept files store them (ratings/files/upload_limits.py).
+FILE_UPLOAD_HANDLERS = ["agreement_site.middleware.request_limits.DiscardUploadHandler"]
 FILE_UPLOAD_TEMP_DIR = str(DATA_DIR / "uploads")
 Path(FILE_UPLOAD_TEMP_DIR).mkdir(exist_ok=True, mode=0o700)
 IMPORT_MAX_BYTES = env_int("IMPORT_MAX_BYTES", 512 * 1024 * 1024)
-# All pictures, sounds and films of one upload together.
+# All images, audio and video files of one upload together.
 MEDIA_MAX_BYTES = env_int("MEDIA_MAX_BYTES", 256 * 1024 * 1024)
 
-# Who may make projects, and with them accounts: everybody, those who lead one and staff, or staff.
+# Who may create projects, and so accounts: everybody, leads and staff, or staff.
 MAY_CREATE_PROJECTS = os.environ.get("MAY_CREATE_PROJECTS") or "leads"
 if MAY_CREATE_PROJECTS not in ("everybody", "leads", "staff"):
     raise ImproperlyConfigured(
         f"MAY_CREATE_PROJECTS={MAY_CREATE_PROJECTS!r}: one of everybody, leads, staff"
     )
 
-# What is removed by its age (retention.py), in days; 0 keeps for ever.
+# Retention in days (retention.py); 0 keeps the data for good.
 KEEP_TRAIL_DAYS = env_int("KEEP_TRAIL_DAYS", 0)
 KEEP_ADDRESSES_DAYS = env_int("KEEP_ADDRESSES_DAYS", 365)
 KEEP_TOKENS_DAYS = env_int("KEEP_TOKENS_DAYS", 0)
-# The file of an import that waits for its lead's next step, and is then forgotten.
+# For the file of an unfinished import.
 KEEP_IMPORTS_DAYS = env_int("KEEP_IMPORTS_DAYS", 7)
 for _days in (KEEP_TRAIL_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_IMPORTS_DAYS - 1):
     if _days < 0:
         raise ImproperlyConfigured("KEEP_..._DAYS: days, 0 for ever; of imports 1 or more")
 
-# How long an item stays an annotator's before it may go to somebody else.
+# Time after which an item assigned to an annotator may go to somebody else.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 * 60)
 
 SESSION_COOKIE_HTTPONLY = True
@@ -421,17 +425,17 @@ SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-# Probes ask without a name or TLS; the API refuses what came without (ApiAnswers).
+# Probes use neither host name nor TLS; the API rejects http itself (PrivateResponsesMiddleware).
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^livez$", r"^metrics$", r"^api/"]
 CSRF_FAILURE_VIEW = "agreement_site.error_pages.csrf_failure"
-# A host's name in a cookie's: no neighbour under the same domain can set one for us.
+# With this prefix no other host of the same domain can set our cookies.
 _host = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME = f"{_host}sessionid"
 CSRF_COOKIE_NAME = f"{_host}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{_host}django_language"
 THEME_COOKIE_NAME = f"{_host}theme"
-MESSAGE_STORAGE = "agreement_site.middleware.message_storage.Messages"
-# An open browser that nobody has used for so long has to sign in again; none outlives 14 days.
+MESSAGE_STORAGE = "agreement_site.middleware.message_storage.MessageStorage"
+# A session ends after this time without use, and after 14 days in any case.
 SESSION_ENGINE = "agreement_site.accounts.sessions.store"
 SESSION_IDLE_HOURS = env_int("SESSION_IDLE_HOURS", 72)
 if not 1 <= SESSION_IDLE_HOURS <= 14 * 24:
@@ -439,8 +443,8 @@ if not 1 <= SESSION_IDLE_HOURS <= 14 * 24:
 if env_bool("BEHIND_PROXY", False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 X_FRAME_OPTIONS = "DENY"
-# Other servers (https://host) from which items may show images, sound and film; without them only
-# our own.
+# Other servers (https://host) from which items may show images, audio and video. Without any,
+# only this site's own.
 ITEM_MEDIA_ORIGINS = env_list("ITEM_MEDIA_ORIGINS")
 for _origin in ITEM_MEDIA_ORIGINS:
     if not re.fullmatch(r"https?://[\w.-]+(:\d+)?", _origin):
@@ -456,10 +460,10 @@ CONTENT_SECURITY_POLICY = {
         "media-src": ["'self'", *ITEM_MEDIA_ORIGINS],
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
-        # Browsers apply it to redirects, too, and a provider's sign-in begins with a form.
+        # Browsers apply it to redirects, too, and sign-in by a provider begins with a form.
         "form-action": [
             "'self'",
-            *(f"{one.scheme}://{one.netloc}" for one in (_oidc, _saml) if one.netloc),
+            *(f"{url.scheme}://{url.netloc}" for url in (_oidc, _saml) if url.netloc),
         ],
         "base-uri": ["'none'"],
         "frame-ancestors": ["'none'"],
@@ -473,13 +477,13 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.Negotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.FastContentNegotiation",
     "DEFAULT_PARSER_CLASSES": ["core.api.parsers.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "core.api.errors.api_error",
+    "EXCEPTION_HANDLER": "core.api.errors.handle_api_error",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "UPLOADED_FILES_USE_URL": False,
-    "URL_FORMAT_OVERRIDE": None,  # JSON only: ?format= is an unknown parameter like any other
+    "URL_FORMAT_OVERRIDE": None,  # JSON only: ?format= is an unknown parameter
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Concord",
@@ -499,24 +503,24 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-# The queue carries hints only (docs/architecture.md): early acknowledgement, no results, bounded
-# waits to publish.
+# The queue carries only hints (docs/architecture.md): early acknowledgement, no results, short
+# timeouts for publishing.
 REDIS_URL = os.environ.get("REDIS_URL", "")
 CELERY_BROKER_URL = REDIS_URL or "memory://"
-_publish_patience = {
+_publish_retry_policy = {
     "max_retries": 1,
     "interval_start": 0,
     "interval_step": 0.1,
     "interval_max": 0.2,
 }
-CELERY_TASK_PUBLISH_RETRY_POLICY = _publish_patience
+CELERY_TASK_PUBLISH_RETRY_POLICY = _publish_retry_policy
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 0.5,
     "socket_timeout": env_int("BROKER_SOCKET_TIMEOUT", 1),
     "socket_keepalive": True,
     "visibility_timeout": 300,
     "global_keyprefix": os.environ.get("BROKER_PREFIX", "concord:"),
-    **_publish_patience,
+    **_publish_retry_policy,
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
@@ -525,25 +529,25 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# What Python itself prints, of memory that is gone, would be a record a fragment.
+# Python's own messages, such as MemoryError, would be split into a record per fragment.
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 SWEEP_SECONDS = env_int("SWEEP_SECONDS", 5)
 
-# Whoever has it reads /metrics; without it there is no such page. Processes of a machine count into
-# files that whoever is asked adds up; prometheus_client looks at this variable when it is loaded.
+# Token for /metrics; without it the page does not exist. The processes of a machine count into
+# files, which the scraped process adds up; prometheus_client reads its variable when imported.
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 METRICS_DIR = DATA_DIR / "metrics"
 if METRICS_TOKEN and PROGRAM in ("web", "worker"):
     METRICS_DIR.mkdir(exist_ok=True, mode=0o700)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_DIR)
 
-# Errors go to Sentry too (agreement_site/apps.py); its client is in requirements-extra.txt.
+# Sends errors to Sentry (agreement_site/apps.py); its client is in requirements-extra.txt.
 SENTRY_DSN = os.environ.get("SENTRY_DSN", "")
-# Traces go there (answers/traces.py); the client, and all other OTEL_..., as for Sentry.
+# Sends traces there (monitoring/tracing.py); its client is in requirements-extra.txt, too.
 OTEL_EXPORTER_OTLP_ENDPOINT = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 
-# One line a record on stderr: JSON, or words where somebody watches a terminal
+# Format of the log on stderr, one line per record: JSON, or plain text on a terminal
 # (agreement_site/monitoring/logs.py).
 LOG_FORMAT = os.environ.get("LOG_FORMAT") or (
     "plain" if sys.stderr is not None and sys.stderr.isatty() else "json"
@@ -554,24 +558,23 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "json": {"()": "agreement_site.monitoring.logs.JsonLines"},
-        "plain": {"()": "agreement_site.monitoring.logs.PlainLines"},
+        "json": {"()": "agreement_site.monitoring.logs.JsonFormatter"},
+        "plain": {"()": "agreement_site.monitoring.logs.PlainFormatter"},
     },
     "filters": {
-        "safe_paths": {"()": "agreement_site.monitoring.logs.SafePaths"},
-        "once_a_second": {"()": "agreement_site.monitoring.logs.OnceASecond"},
+        "redact_paths": {"()": "agreement_site.monitoring.logs.RedactPathsFilter"},
+        "database_errors": {"()": "agreement_site.monitoring.logs.DatabaseErrorFilter"},
     },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
             "formatter": LOG_FORMAT,
-            "filters": ["safe_paths", "once_a_second"],
+            "filters": ["redact_paths", "database_errors"],
         }
     },
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
     "loggers": {
-        # Each request and each task has its own line (agreement_site.monitoring.logs): these would be
-        # a second one.
+        # Each request and each task already has a line of its own (monitoring/logs.py).
         "django.request": {"level": "ERROR"},
         "django.server": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},

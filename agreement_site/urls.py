@@ -1,3 +1,5 @@
+"""URLs of the site."""
+
 from django.contrib import admin
 from django.urls import include, path, re_path
 
@@ -9,20 +11,24 @@ from agreement_site.system_status import views as operations_views
 from core.api.errors import api_not_found
 
 urlpatterns = [
-    path("api/v1/", include("agreement_site.api_urls")),  # first: what is asked most
+    path("api/v1/", include("agreement_site.api_urls")),  # first: requested most often
     re_path(r"^api/.*$", api_not_found),
-    path("metrics", prometheus.metrics, name="metrics"),
-    path("fixed/<str:digest>/<path:name>", static_bundles.serve, name="fixed"),
+    path("metrics", prometheus.serve_metrics, name="metrics"),
+    path("fixed/<str:digest>/<path:name>", static_bundles.serve_bundle, name="fixed"),
     path("livez", health.livez, name="livez"),
     path("healthz", health.healthz, name="healthz"),
     path("", include("agreement_site.accounts.urls")),
-    path("find/", frame_views.find, name="find"),
-    path("style/", frame_views.style, name="style"),
-    path("operations/", operations_views.operations, name="operations"),
-    path("trail/", trail_views.trail, name="trail"),
-    path("trail.csv", trail_views.trail_file, name="trail_file"),
-    path("projects/<int:project_id>/trail/", trail_views.trail, name="project_trail"),
-    path("projects/<int:project_id>/trail.csv", trail_views.trail_file, name="project_trail_file"),
+    path("find/", frame_views.search_page, name="find"),
+    path("style/", frame_views.style_guide, name="style"),
+    path("operations/", operations_views.system_status, name="operations"),
+    path("trail/", trail_views.audit_log, name="trail"),
+    path("trail.csv", trail_views.download_audit_log, name="trail_file"),
+    path("projects/<int:project_id>/trail/", trail_views.audit_log, name="project_trail"),
+    path(
+        "projects/<int:project_id>/trail.csv",
+        trail_views.download_audit_log,
+        name="project_trail_file",
+    ),
     path("admin/", admin.site.urls),
     path("", include("metrics.urls")),
     path("", include("quality.urls")),

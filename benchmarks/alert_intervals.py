@@ -1,11 +1,11 @@
-"""How often the intervals that an alarm is told with hold since when and by how much: charts of
-days, drawn anew each time, run until they ring. Prints the table of docs/statistics.md.
+"""Coverage of the intervals of an alert's onset and size: simulated days, run until the alert.
 
     python benchmarks/alert_intervals.py [trials] [seed]
 
-A day's sum is that of normal scores about the rater's level of that day, with variances as they
-are in the streams of bench_alarms.py: guesses scatter more, and so does agreement once it fell.
-What grows does so evenly over 30 working days; its size is the mean since it began.
+It prints the table of docs/statistics.md. A day's sum is that of normal scores around the
+rater's level of that day, with variances as in the streams of bench_alerts.py: guesses scatter
+more, and so does agreement after a fall. Gradual shifts grow evenly over 30 working days; their
+size is the mean since the onset.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from metrics.agreement import drift
-from metrics.agreement.drift.evidence import Sums
+from metrics.agreement.drift.evidence import DailySums
 
 TRIALS = 1_000
-AFTER = 60  # days since
+DAYS_AFTER = 60  # days simulated after the onset
 
 
 @dataclass(frozen=True)
-class Planted:
-    """size: of the shift, from day `since` on, growing over `over` days; items of a day, their
-    variance before and since; share: of the channel's evidence."""
+class PlantedShift:
+    """A planted shift of size `size` from day `since` on, growing over `over` days.
+
+    `items` per day, with variance `s2` before and `s2_since` after the onset; `share`: of the
+    channel's evidence.
+    """
 
     name: str
     channel: str
@@ -44,11 +47,11 @@ class Planted:
 
     @property
     def n_days(self) -> int:
-        return self.since + AFTER
+        return self.since + DAYS_AFTER
 
     @property
     def grown(self) -> np.ndarray:
-        """How much of the shift there is on each day."""
+        """Return the fraction of the shift that is present on each day."""
         days = np.arange(self.n_days) - self.since
         return np.clip((days + 1) / max(self.over, 1), 0, 1) * (days >= 0)
 
@@ -56,62 +59,67 @@ class Planted:
 NOMINAL: dict[str, Any] = {"channel": drift.AGREEMENT, "s2": 0.30, "share": 1.0}
 ORDINAL: dict[str, Any] = {"channel": drift.AGREEMENT, "s2": 0.18}
 BIAS: dict[str, Any] = {"channel": drift.DOWN, "s2": 0.67, "s2_since": 0.67}
-ROWS = (
-    Planted("bias 0.3", size=-0.3, **BIAS),
-    Planted("bias 0.5", size=-0.5, **BIAS),
-    Planted("bias 0.8", size=-0.8, **BIAS),
-    Planted("bias 0.5, 5 items a day", size=-0.5, items=5, since=60, **BIAS),
-    Planted("bias 0.6 growing over 30 days", size=-0.6, over=30, **BIAS),
-    Planted("kappa -0.15, nominal", size=-0.15, s2_since=0.33, **NOMINAL),
-    Planted("kappa -0.3, nominal", size=-0.3, s2_since=0.36, **NOMINAL),
-    Planted("... growing over 30 days", size=-0.3, s2_since=0.36, over=30, **NOMINAL),
-    Planted("... 150 items a day", size=-0.3, s2_since=0.36, items=150, since=30, **NOMINAL),
-    Planted("... 4 days before it", size=-0.3, s2_since=0.36, since=4, **NOMINAL),
-    Planted("kappa -0.15, ordinal", size=-0.15, s2_since=0.26, **ORDINAL),
-    Planted("kappa -0.3, ordinal", size=-0.3, s2_since=0.34, **ORDINAL),
+SCENARIOS = (
+    PlantedShift("bias 0.3", size=-0.3, **BIAS),
+    PlantedShift("bias 0.5", size=-0.5, **BIAS),
+    PlantedShift("bias 0.8", size=-0.8, **BIAS),
+    PlantedShift("bias 0.5, 5 items a day", size=-0.5, items=5, since=60, **BIAS),
+    PlantedShift("bias 0.6 growing over 30 days", size=-0.6, over=30, **BIAS),
+    PlantedShift("kappa -0.15, nominal", size=-0.15, s2_since=0.33, **NOMINAL),
+    PlantedShift("kappa -0.3, nominal", size=-0.3, s2_since=0.36, **NOMINAL),
+    PlantedShift("... growing over 30 days", size=-0.3, s2_since=0.36, over=30, **NOMINAL),
+    PlantedShift("... 150 items a day", size=-0.3, s2_since=0.36, items=150, since=30, **NOMINAL),
+    PlantedShift("... 4 days before it", size=-0.3, s2_since=0.36, since=4, **NOMINAL),
+    PlantedShift("kappa -0.15, ordinal", size=-0.15, s2_since=0.26, **ORDINAL),
+    PlantedShift("kappa -0.3, ordinal", size=-0.3, s2_since=0.34, **ORDINAL),
 )
 
 
 @dataclass(frozen=True)
-class Told:
-    """Whether the intervals hold what was planted, days between the onsets, and half the width of
-    the size's interval over the size."""
+class IntervalCheck:
+    """Coverage of an alert's intervals: whether onset and size contain the planted values.
 
-    onset: bool
-    size: bool
-    days: int
-    half: float
+    `days`: width of the interval of the onset; `half`: half the width of the interval of the size,
+    divided by the size.
+    """
+
+    onset_covered: bool
+    size_covered: bool
+    onset_days: int
+    half_width: float
 
 
-def drawn(planted: Planted, rng: np.random.Generator) -> Sums:
-    """The days of one rater."""
+def simulate_days(planted: PlantedShift, rng: np.random.Generator) -> DailySums:
+    """Return the simulated days of one rater."""
     grown, items = planted.grown, planted.items
     s2 = planted.s2 + (planted.s2_since - planted.s2) * grown
     level = planted.size * grown + rng.normal(0, np.sqrt(planted.kappa2), grown.size)
-    total = items * rng.normal(level, np.sqrt(s2 / items))
-    squares = total**2 / items + s2 * rng.chisquare(items - 1, grown.size)
-    return Sums(np.full(grown.size, items), total, squares)
+    sums = items * rng.normal(level, np.sqrt(s2 / items))
+    squares = sums**2 / items + s2 * rng.chisquare(items - 1, grown.size)
+    return DailySums(np.full(grown.size, items), sums, squares)
 
 
-def told(planted: Planted, days: Sums, level: float = 5_000.0) -> Told | None:
-    """What the first alarm since tells; None without one."""
-    s2 = (planted.since * planted.s2 + AFTER * planted.s2_since) / planted.n_days
-    known: dict[str, Any] = {
+def check_first_alert(
+    planted: PlantedShift, days: DailySums, level: float = 5_000.0
+) -> IntervalCheck | None:
+    """Return the check of the first alert after the onset; None without an alert."""
+    s2 = (planted.since * planted.s2 + DAYS_AFTER * planted.s2_since) / planted.n_days
+    parameters: dict[str, Any] = {
         "s2": s2,
         "kappa2": planted.kappa2,
-        "side": drift.SIDE[planted.channel],
+        "side": drift.SIDE_OF_CHANNEL[planted.channel],
         "prior": drift.PRIORS[planted.channel],
     }
-    found = drift.evidence(*days, **known)
-    reached = np.flatnonzero(planted.share * found.total >= level)
+    evidence = drift.compute_evidence(*days, **parameters)
+    reached = np.flatnonzero(planted.share * evidence.total >= level)
     reached = reached[reached >= planted.since]
     if not reached.size:
         return None
     t = int(reached[0])
-    until = Sums(*(np.asarray(column)[: t + 1] for column in days))
-    shift = drift.extent(until, int(found.onset[t]), **known)
+    until = DailySums(*(np.asarray(column)[: t + 1] for column in days))
+    shift = drift.estimate_shift(until, int(evidence.onset[t]), **parameters)
     size = planted.size * planted.grown[planted.since : t + 1].mean()
-    return Told(
+    return IntervalCheck(
         shift.earliest <= planted.since <= shift.latest,
         shift.low <= size <= shift.high,
         shift.latest - shift.earliest + 1,
@@ -126,15 +134,15 @@ def main() -> None:
         "| drift | rang within 60 days | held since when | held by how much | days between the onsets: median | half the interval / size: median |"
     )
     print("|---|---|---|---|---|---|")
-    for planted in ROWS:
+    for planted in SCENARIOS:
         rng = np.random.default_rng(seed)
-        all_told = [told(planted, drawn(planted, rng)) for _ in range(trials)]
-        rang = [one for one in all_told if one is not None]
+        checks = [check_first_alert(planted, simulate_days(planted, rng)) for _ in range(trials)]
+        alerts = [alert for alert in checks if alert is not None]
         print(
-            f"| {planted.name} | {len(rang) / trials:.0%} | {np.mean([one.onset for one in rang]):.1%} "
-            f"| {np.mean([one.size for one in rang]):.1%} "
-            f"| {np.median([one.days for one in rang]):.0f} "
-            f"| {np.median([one.half for one in rang]):.2f} |",
+            f"| {planted.name} | {len(alerts) / trials:.0%} | {np.mean([alert.onset_covered for alert in alerts]):.1%} "
+            f"| {np.mean([alert.size_covered for alert in alerts]):.1%} "
+            f"| {np.median([alert.onset_days for alert in alerts]):.0f} "
+            f"| {np.median([alert.half_width for alert in alerts]):.2f} |",
             flush=True,
         )
 

@@ -1,10 +1,10 @@
-"""What the real sets raise: alarms of drift, and of the other kinds.
+"""Alerts that real data sets raise: alerts of drift and of the other kinds.
 
     python benchmarks/alert_sets.py FOLDER
 
-FOLDER holds CSV files of item, rater, label and perhaps timestamp, of an item and rater the first
-row; scales are named below. Sets without times are one day, as an import of them is; of the sleep
-stages a night is a day.
+FOLDER has CSV files with item, rater, label and optionally timestamp; of an item and rater the
+first row counts. Ordinal scales are listed below. A set without times is one day, like its
+import; in the sleep set a night is a day.
 """
 
 from __future__ import annotations
@@ -34,50 +34,57 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for path in sorted(Path(sys.argv[1]).glob("*.csv*")):
         name = path.name.split(".")[0]
-        rows = _rows(path)
+        rows = _read_rows(path)
         labels = ORDERED.get(name) or tuple(sorted({label for _, _, label, _ in rows}))
-        columns = [np.unique([row[place] for row in rows], return_inverse=True) for place in (0, 1)]
+        columns = [
+            np.unique([row[column] for row in rows], return_inverse=True) for column in (0, 1)
+        ]
         (_, item), (raters, rater) = columns
         code = np.array([labels.index(row[2]) for row in rows])
         day = np.array([row[3] for row in rows])
-        moved = drift.alarms(item, rater, code, day, len(labels), name in ORDERED)
-        watched = outliers.watch(moved, len(labels))
+        drift_result = drift.detect_drift(item, rater, code, day, len(labels), name in ORDERED)
+        watch_result = outliers.detect_outliers(drift_result, len(labels))
         drifts = [
-            f"{raters[one.rater]} {one.channel} on {_date(one.day)} since {_date(one.onset)}: "
-            f"{one.size:+.2f} ({one.n_since:,} items, {one.n_before:,} before)"
-            for one in moved.alarms
+            f"{raters[alert.rater]} {alert.channel} on {_format_date(alert.day)} since {_format_date(alert.onset)}: "
+            f"{alert.size:+.2f} ({alert.n_since:,} items, {alert.n_before:,} before)"
+            for alert in drift_result.alerts
         ]
-        greatest = max((one.greatest for one in moved.raters), default=0.0)
+        max_evidence = max((alert.max_evidence for alert in drift_result.raters), default=0.0)
         print(
             f"| {name} | {raters.size:,} | {len(rows):,} | {'; '.join(drifts) or 'none'} | "
-            f"{_told(watched.found, raters, labels) or 'none'} | {greatest:,.0f} |",
+            f"{_format_findings(watch_result.findings, raters, labels) or 'none'} | {max_evidence:,.0f} |",
             flush=True,
         )
 
 
-def _told(found: list[outliers.Found], raters: np.ndarray, labels: tuple[str, ...]) -> str:
-    told: dict[str, list[str]] = {}
-    for one in found:
-        who = " and ".join(str(raters[rater]) for rater in one.raters)
-        what = "" if one.code is None else f"{labels[one.code]}"
-        told.setdefault(one.kind, []).append(f"{who} {what}".strip() or _date(one.onset))
+def _format_findings(
+    findings: list[outliers.OutlierFinding], raters: np.ndarray, labels: tuple[str, ...]
+) -> str:
+    descriptions: dict[str, list[str]] = {}
+    for finding in findings:
+        who = " and ".join(str(raters[rater]) for rater in finding.raters)
+        what = "" if finding.code is None else f"{labels[finding.code]}"
+        descriptions.setdefault(finding.kind, []).append(
+            f"{who} {what}".strip() or _format_date(finding.onset)
+        )
     return "; ".join(
-        f"{kind}: {len(those)} ({', '.join(those[:4])}{', ...' if len(those) > 4 else ''})"
-        for kind, those in told.items()
+        f"{kind}: {len(texts)} ({', '.join(texts[:4])}{', ...' if len(texts) > 4 else ''})"
+        for kind, texts in descriptions.items()
     )
 
 
-def _rows(path: Path) -> list[tuple[str, str, str, int]]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    standing: dict[tuple[str, str], tuple[str, str, str, int]] = {}
-    with opened(path, "rt", encoding="utf-8", newline="") as file:
+def _read_rows(path: Path) -> list[tuple[str, str, str, int]]:
+    """Return (item, rater, label, day) of the file: the first row of each item and rater."""
+    open_file = gzip.open if path.suffix == ".gz" else open
+    first_rows: dict[tuple[str, str], tuple[str, str, str, int]] = {}
+    with open_file(path, "rt", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             key = (row["item"], row["rater"])
-            standing.setdefault(key, (*key, row["label"], _day(path, row)))
-    return [row for row in standing.values() if row[2]]
+            first_rows.setdefault(key, (*key, row["label"], _parse_day(path, row)))
+    return [row for row in first_rows.values() if row[2]]
 
 
-def _day(path: Path, row: dict[str, str]) -> int:
+def _parse_day(path: Path, row: dict[str, str]) -> int:
     if path.name.startswith("sleep"):
         return int(row["item"][4:6])
     if not row.get("timestamp"):
@@ -85,7 +92,7 @@ def _day(path: Path, row: dict[str, str]) -> int:
     return (datetime.datetime.fromisoformat(row["timestamp"]).date() - EPOCH).days
 
 
-def _date(day: int) -> str:
+def _format_date(day: int) -> str:
     return str(EPOCH + datetime.timedelta(day))
 
 

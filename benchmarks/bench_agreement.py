@@ -1,12 +1,11 @@
-"""Agreement of a million ratings: Concord and its rivals side by side, in one run, as ratios.
+"""Agreement of a million ratings: Concord and other packages side by side, as ratios.
 
     python benchmarks/bench_agreement.py [--items 200000] [--only pairs,many,bootstrap,icc,growth]
 
-Everybody starts from the same long-form arrays (item, rater, code; 5 ratings an item, 100 raters, 5
-categories) and pays for making their own input from them. Times are the best of --repeat runs, of
-one run where that takes over 5 s. A rival's bootstrap is measured on --sample replicates and
-extrapolated to 10,000, a straight line by its making. The last column is the largest difference of
-a rival's values from Concord's.
+All start from the same long-form arrays (item, rater, code; 5 ratings per item, 100 raters, 5
+categories); the time includes building their own input. Times are the best of --repeat runs, or
+of one run that takes over 5 s. Another package's bootstrap is measured on --sample replicates and
+extrapolated linearly to 10,000. The last column is the largest difference from Concord's values.
 """
 
 from __future__ import annotations
@@ -34,129 +33,136 @@ from metrics.agreement.coefficients import cohen, fleiss, gwet, krippendorff
 from metrics.agreement.coefficients.intraclass import icc
 from metrics.agreement.counts import tally
 
-K, RATERS, PER_ITEM = 5, 100, 5
+K, RATERS, RATINGS_PER_ITEM = 5, 100, 5
 REPLICATES = 10_000
 Longform = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def ratings(n_items: int, seed: int = 1) -> Longform:
-    """item, rater, code (M,) in the order of items; raters differ within an item, 60 % of the
-    ratings are the truth."""
+def simulate_ratings(n_items: int, seed: int = 1) -> Longform:
+    """Return item, rater, code (M,) in the order of items.
+
+    Raters differ within an item; 60 % of the ratings are the true category.
+    """
     rng = np.random.default_rng(seed)
-    steps = np.cumsum(rng.integers(1, RATERS // PER_ITEM, (n_items, PER_ITEM)), axis=1)
+    steps = np.cumsum(
+        rng.integers(1, RATERS // RATINGS_PER_ITEM, (n_items, RATINGS_PER_ITEM)), axis=1
+    )
     rater = (rng.integers(0, RATERS, n_items)[:, None] + steps) % RATERS
     truth = rng.integers(0, K, n_items)
-    right = rng.random((n_items, PER_ITEM)) < 0.6
-    code = np.where(right, truth[:, None], rng.integers(0, K, (n_items, PER_ITEM)))
-    return np.repeat(np.arange(n_items), PER_ITEM), rater.ravel(), code.ravel()
+    is_right = rng.random((n_items, RATINGS_PER_ITEM)) < 0.6
+    code = np.where(is_right, truth[:, None], rng.integers(0, K, (n_items, RATINGS_PER_ITEM)))
+    return np.repeat(np.arange(n_items), RATINGS_PER_ITEM), rater.ravel(), code.ravel()
 
 
-class Table:
-    """Rows of one job, Concord first: printed as they come."""
+class BenchmarkTable:
+    """The rows of one job, Concord's first, printed as they are measured."""
 
     def __init__(self, job: str, repeat: int) -> None:
         self.repeat = repeat
-        self.ours: float | None = None
+        self.concord_seconds: float | None = None
         print(
             f"\n## {job}\n\n| who | seconds | ratio to Concord | differs by at most "
             "|\n|---|---|---|---|"
         )
 
-    def row(
+    def add_row(
         self,
-        who: str,
+        name: str,
         run: Callable[[], Any],
         *,
-        like: Any = None,
-        times: float = 1.0,
+        reference: Any = None,
+        factor: float = 1.0,
         note: str = "",
     ) -> Any:
-        """Measure `run`; `times` extrapolates its cost. Returns what it returned."""
+        """Measure `run` and print its row; `times` extrapolates its cost. Return what it returned."""
         try:
-            seconds, result = self._best(run)
-        except ImportError as missing:
-            print(f"| {who} | not installed ({missing.name}) | | |")
+            seconds, result = self._measure_best(run)
+        except ImportError as error:
+            print(f"| {name} | not installed ({error.name}) | | |")
             return None
-        seconds *= times
-        self.ours = self.ours or seconds
-        differs = "" if like is None else f"{_difference(result, like):.1e}"
+        seconds *= factor
+        self.concord_seconds = self.concord_seconds or seconds
+        difference = "" if reference is None else f"{_max_difference(result, reference):.1e}"
         print(
-            f"| {who}{note} | {seconds:.4g} | {seconds / self.ours:.3g} | {differs} |", flush=True
+            f"| {name}{note} | {seconds:.4g} | {seconds / self.concord_seconds:.3g} | {difference} |",
+            flush=True,
         )
         return result
 
-    def _best(self, run: Callable[[], Any]) -> tuple[float, Any]:
+    def _measure_best(self, run: Callable[[], Any]) -> tuple[float, Any]:
         best = np.inf
         for _ in range(self.repeat):
-            start = time.perf_counter()
+            started = time.perf_counter()
             result = run()
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.perf_counter() - started)
             if best > 5:
                 break
         return best, result
 
 
-def _difference(one: Any, other: Any) -> float:
-    return float(np.nanmax(np.abs(np.asarray(one, float) - np.asarray(other, float))))
+def _max_difference(left: Any, right: Any) -> float:
+    return float(np.nanmax(np.abs(np.asarray(left, float) - np.asarray(right, float))))
 
 
-def matrix(data: Longform) -> np.ndarray:
-    """codes (items x raters), -1 for missing: what rivals loop over."""
+def build_code_matrix(data: Longform) -> np.ndarray:
+    """Return codes (items x raters), -1 for missing: the input of most other packages."""
     item, rater, code = data
     codes = np.full((int(item.max()) + 1, RATERS), -1, np.int8)
     codes[item, rater] = code
     return codes
 
 
-def each_pair(data: Longform) -> Any:
-    """(a's codes, b's codes) on their shared items, pair by pair."""
-    columns = np.ascontiguousarray(matrix(data).T)
+def iter_pairs(data: Longform) -> Any:
+    """Yield (codes of a, codes of b) on the shared items of each pair of raters."""
+    columns = np.ascontiguousarray(build_code_matrix(data).T)
     for a in range(RATERS):
         for b in range(a + 1, RATERS):
-            both = (columns[a] >= 0) & (columns[b] >= 0)
-            yield columns[a][both], columns[b][both]
+            shared = (columns[a] >= 0) & (columns[b] >= 0)
+            yield columns[a][shared], columns[b][shared]
 
 
 # --- all pairs
 
 
-def concord_pairs(data: Longform) -> np.ndarray:
-    pairs = tally.pair_tables(*data, K)
-    estimate = cohen.kappa(pairs.tables, weights.quadratic(K))
+def run_concord_pairs(data: Longform) -> np.ndarray:
+    pairs = tally.count_pair_tables(*data, K)
+    estimate = cohen.kappa(pairs.tables, weights.quadratic_weights(K))
     return np.stack([estimate.value, estimate.low, estimate.high])
 
 
-def sklearn_pairs(data: Longform) -> list[float]:
+def run_sklearn_pairs(data: Longform) -> list[float]:
     from sklearn.metrics import cohen_kappa_score
 
     return [
-        cohen_kappa_score(a, b, labels=range(K), weights="quadratic") for a, b in each_pair(data)
+        cohen_kappa_score(a, b, labels=range(K), weights="quadratic") for a, b in iter_pairs(data)
     ]
 
 
-def statsmodels_pairs(data: Longform) -> list[float]:
+def run_statsmodels_pairs(data: Longform) -> list[float]:
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    found = []
-    for a, b in each_pair(data):
+    kappas = []
+    for a, b in iter_pairs(data):
         table = np.bincount(a.astype(int) * K + b, minlength=K * K).reshape(K, K)
         result = cohens_kappa(table, wt="quadratic", return_results=True)
-        found.append(result.kappa)
-    return found
+        kappas.append(result.kappa)
+    return kappas
 
 
-def rater_agreement_pairs(data: Longform) -> list[float]:
+def run_rater_agreement_pairs(data: Longform) -> list[float]:
     from raters import cohen_kappa
 
     names = list(range(K))
     return [
-        cohen_kappa(a.tolist(), b.tolist(), names, weights="quadratic") for a, b in each_pair(data)
+        cohen_kappa(a.tolist(), b.tolist(), names, weights="quadratic") for a, b in iter_pairs(data)
     ]
 
 
-def by_hand_pairs(data: Longform) -> np.ndarray:
-    """Not a package: one product of sparse one-hot matrices, the best that is usually written by
-    hand; no intervals."""
+def run_sparse_pairs(data: Longform) -> np.ndarray:
+    """Compute the kappas by one product of sparse one-hot matrices, without intervals.
+
+    Not a package: the fastest code that people usually write themselves.
+    """
     from scipy import sparse
 
     item, rater, code = data
@@ -172,78 +178,95 @@ def by_hand_pairs(data: Longform) -> np.ndarray:
 
 
 def bench_pairs(data: Longform, options: argparse.Namespace) -> None:
-    table = Table(
+    table = BenchmarkTable(
         f"All {RATERS * (RATERS - 1) // 2:,} pairwise quadratic kappas, {data[0].size:,} ratings",
         options.repeat,
     )
-    ours = table.row("**Concord**, with intervals", lambda: concord_pairs(data))[0]
-    table.row(
-        "sparse one-hot product by hand, no intervals", lambda: by_hand_pairs(data), like=ours
+    concord = table.add_row("**Concord**, with intervals", lambda: run_concord_pairs(data))[0]
+    table.add_row(
+        "sparse one-hot product by hand, no intervals",
+        lambda: run_sparse_pairs(data),
+        reference=concord,
     )
-    table.row("rater-agreement loop, no intervals", lambda: rater_agreement_pairs(data), like=ours)
-    table.row("statsmodels loop, with intervals", lambda: statsmodels_pairs(data), like=ours)
-    table.row("scikit-learn loop, no intervals", lambda: sklearn_pairs(data), like=ours)
+    table.add_row(
+        "rater-agreement loop, no intervals",
+        lambda: run_rater_agreement_pairs(data),
+        reference=concord,
+    )
+    table.add_row(
+        "statsmodels loop, with intervals", lambda: run_statsmodels_pairs(data), reference=concord
+    )
+    table.add_row(
+        "scikit-learn loop, no intervals", lambda: run_sklearn_pairs(data), reference=concord
+    )
 
 
 # --- many raters
 
 
-def concord_many(data: Longform) -> list[float]:
+def run_concord_coefficients(data: Longform) -> list[float]:
     item, _, code = data
-    patterns = tally.patterns(item, code, K)
+    patterns = tally.count_patterns(item, code, K)
     n_items = patterns.n_items
-    found = [fleiss.fleiss_kappa(patterns.counts, n_items), gwet.gwet_ac(patterns.counts, n_items)]
-    found += [
+    estimates = [
+        fleiss.fleiss_kappa(patterns.counts, n_items),
+        gwet.gwet_ac(patterns.counts, n_items),
+    ]
+    estimates += [
         krippendorff.krippendorff_alpha(patterns.counts, n_items, metric=metric)
         for metric in ("nominal", "ordinal")
     ]
-    return [float(one.value) for one in found]
+    return [float(estimate.value) for estimate in estimates]
 
 
-def count_matrix(data: Longform) -> np.ndarray:
+def build_count_matrix(data: Longform) -> np.ndarray:
     item, _, code = data
     return np.bincount(item * K + code, minlength=(int(item.max()) + 1) * K).reshape(-1, K)
 
 
-def statsmodels_fleiss(data: Longform) -> float:
+def run_statsmodels_fleiss(data: Longform) -> float:
     from statsmodels.stats.inter_rater import fleiss_kappa
 
-    return fleiss_kappa(count_matrix(data))
+    return fleiss_kappa(build_count_matrix(data))
 
 
-def rater_agreement_fleiss(data: Longform) -> float:
+def run_rater_agreement_fleiss(data: Longform) -> float:
     from raters import fleiss_kappa
 
-    return fleiss_kappa(count_matrix(data))
+    return fleiss_kappa(build_count_matrix(data))
 
 
-def interrater_fleiss(data: Longform) -> float:
+def run_interrater_fleiss(data: Longform) -> float:
     from interrater import NijMatrix
     from interrater.analyzers.agreement_functions.group_agreement import fleiss_kappa
 
-    return float(fleiss_kappa(NijMatrix(count_matrix(data))))
+    return float(fleiss_kappa(NijMatrix(build_count_matrix(data))))
 
 
-def krippendorff_alpha(data: Longform, level: Literal["nominal", "ordinal"]) -> float:
-    import krippendorff as rival
+def run_krippendorff_alpha(data: Longform, level: Literal["nominal", "ordinal"]) -> float:
+    import krippendorff
 
     return float(
-        rival.alpha(
-            value_counts=count_matrix(data), value_domain=list(range(K)), level_of_measurement=level
+        krippendorff.alpha(
+            value_counts=build_count_matrix(data),
+            value_domain=list(range(K)),
+            level_of_measurement=level,
         )
     )
 
 
-def nltk_alpha(data: Longform) -> float:
+def run_nltk_alpha(data: Longform) -> float:
     from nltk.metrics.agreement import AnnotationTask
 
-    item, rater, code = (part.tolist() for part in data)
+    item, rater, code = (column.tolist() for column in data)
     return float(AnnotationTask(data=list(zip(rater, item, code, strict=True))).alpha())
 
 
-def irrcac(data: Longform, python: str, coefficient: str) -> tuple[float, float]:
-    """(seconds, value) in the interpreter `python`, whose NumPy is older; starting it is not
-    counted."""
+def run_irrcac(data: Longform, python: str, coefficient: str) -> tuple[float, float]:
+    """Return (seconds, value) measured in the interpreter `python`, which has an older NumPy.
+
+    The start of the interpreter is not included.
+    """
     program = (
         "import sys, time, json, numpy as np, pandas as pd\n"
         "from irrCAC.raw import CAC\n"
@@ -255,42 +278,50 @@ def irrcac(data: Longform, python: str, coefficient: str) -> tuple[float, float]
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "codes.npy"
-        np.save(path, matrix(data))
-        done = subprocess.run(
+        np.save(path, build_code_matrix(data))
+        process = subprocess.run(
             [python, "-W", "ignore", "-c", program, str(path), coefficient],
             check=True,
             capture_output=True,
             text=True,
         )
-    seconds, value = json.loads(done.stdout)
+    seconds, value = json.loads(process.stdout)
     return seconds, value
 
 
-def bench_many(data: Longform, options: argparse.Namespace) -> None:
-    table = Table(
+def bench_coefficients(data: Longform, options: argparse.Namespace) -> None:
+    table = BenchmarkTable(
         "Fleiss, AC1, alpha nominal and ordinal together (Concord, with intervals) against single "
         "coefficients, "
         f"{data[0].size:,} ratings",
         options.repeat,
     )
-    kappa, ac1, nominal, ordinal = table.row("**Concord**, all four", lambda: concord_many(data))
-    table.row("rater-agreement Fleiss", lambda: rater_agreement_fleiss(data), like=kappa)
-    table.row("statsmodels Fleiss", lambda: statsmodels_fleiss(data), like=kappa)
-    table.row("interrater Fleiss", lambda: interrater_fleiss(data), like=kappa)
-    table.row(
-        "krippendorff alpha nominal", lambda: krippendorff_alpha(data, "nominal"), like=nominal
+    kappa, ac1, nominal, ordinal = table.add_row(
+        "**Concord**, all four", lambda: run_concord_coefficients(data)
     )
-    table.row(
-        "krippendorff alpha ordinal", lambda: krippendorff_alpha(data, "ordinal"), like=ordinal
+    table.add_row(
+        "rater-agreement Fleiss", lambda: run_rater_agreement_fleiss(data), reference=kappa
     )
-    table.row("NLTK alpha nominal", lambda: nltk_alpha(data), like=nominal)
+    table.add_row("statsmodels Fleiss", lambda: run_statsmodels_fleiss(data), reference=kappa)
+    table.add_row("interrater Fleiss", lambda: run_interrater_fleiss(data), reference=kappa)
+    table.add_row(
+        "krippendorff alpha nominal",
+        lambda: run_krippendorff_alpha(data, "nominal"),
+        reference=nominal,
+    )
+    table.add_row(
+        "krippendorff alpha ordinal",
+        lambda: run_krippendorff_alpha(data, "ordinal"),
+        reference=ordinal,
+    )
+    table.add_row("NLTK alpha nominal", lambda: run_nltk_alpha(data), reference=nominal)
     if options.irrcac:
-        for name, like in (("fleiss", kappa), ("gwet", ac1), ("krippendorff", nominal)):
-            seconds, value = irrcac(data, options.irrcac, name)
-            assert table.ours  # measured above
+        for name, reference in (("fleiss", kappa), ("gwet", ac1), ("krippendorff", nominal)):
+            seconds, value = run_irrcac(data, options.irrcac, name)
+            assert table.concord_seconds  # measured above
             print(
-                f"| irrCAC {name} | {seconds:.4g} | {seconds / table.ours:.3g} | "
-                f"{abs(value - like):.1e} |",
+                f"| irrCAC {name} | {seconds:.4g} | {seconds / table.concord_seconds:.3g} | "
+                f"{abs(value - reference):.1e} |",
                 flush=True,
             )
 
@@ -298,81 +329,85 @@ def bench_many(data: Longform, options: argparse.Namespace) -> None:
 # --- bootstrap
 
 
-def concord_bootstrap(data: Longform) -> np.ndarray:
+def run_concord_bootstrap(data: Longform) -> np.ndarray:
     item, _, code = data
-    patterns = tally.patterns(item, code, K)
+    patterns = tally.count_patterns(item, code, K)
     statistics = {
         "fleiss": lambda n: fleiss.fleiss_kappa(patterns.counts, n, interval=False),
         "alpha": lambda n: krippendorff.krippendorff_alpha(patterns.counts, n, interval=False),
     }
-    found = agreement_bootstrap.bootstrap_patterns(
+    bootstrap_intervals = agreement_bootstrap.bootstrap_patterns(
         patterns.n_items, statistics, replicates=REPLICATES, seed=1
     )
-    return np.array([[one.low, one.high] for one in found.values()], float)
+    return np.array(
+        [[interval.low, interval.high] for interval in bootstrap_intervals.values()], float
+    )
 
 
-def scipy_bootstrap(data: Longform, replicates: int) -> list[float]:
+def run_scipy_bootstrap(data: Longform, replicates: int) -> list[float]:
     from scipy.stats import bootstrap
     from statsmodels.stats.inter_rater import fleiss_kappa
 
-    counts = count_matrix(data)
-    places = (np.arange(len(counts)),)
-    found = bootstrap(
-        places, lambda chosen: fleiss_kappa(counts[chosen]), n_resamples=replicates, vectorized=False,
+    counts = build_count_matrix(data)
+    indices = (np.arange(len(counts)),)
+    result = bootstrap(
+        indices, lambda sample: fleiss_kappa(counts[sample]), n_resamples=replicates, vectorized=False,
         method="percentile",
         rng=np.random.default_rng(1),
     )  # fmt: skip
-    return list(found.confidence_interval)
+    return list(result.confidence_interval)
 
 
-def rater_agreement_bootstrap(data: Longform, replicates: int) -> list[float]:
+def run_rater_agreement_bootstrap(data: Longform, replicates: int) -> list[float]:
     from raters import bootstrap_ci, fleiss_kappa
 
-    counts = count_matrix(data)
+    counts = build_count_matrix(data)
     return list(
-        bootstrap_ci(lambda chosen: fleiss_kappa(counts[chosen]), len(counts), n_boot=replicates)
+        bootstrap_ci(lambda sample: fleiss_kappa(counts[sample]), len(counts), n_boot=replicates)
     )
 
 
-def krippendorff_bootstrap(data: Longform, replicates: int) -> None:
-    import krippendorff as rival
+def run_krippendorff_bootstrap(data: Longform, replicates: int) -> None:
+    import krippendorff
 
-    counts, rng = count_matrix(data), np.random.default_rng(1)
+    counts, rng = build_count_matrix(data), np.random.default_rng(1)
     for _ in range(replicates):
-        chosen = counts[rng.integers(0, len(counts), len(counts))]
-        rival.alpha(
-            value_counts=chosen, value_domain=list(range(K)), level_of_measurement="nominal"
+        sample = counts[rng.integers(0, len(counts), len(counts))]
+        krippendorff.alpha(
+            value_counts=sample, value_domain=list(range(K)), level_of_measurement="nominal"
         )
 
 
 def bench_bootstrap(data: Longform, options: argparse.Namespace) -> None:
-    n_items = data[0].size // PER_ITEM
-    table = Table(f"Bootstrap with {REPLICATES:,} replicates, {n_items:,} items", options.repeat)
-    table.row("**Concord**, Fleiss and alpha", lambda: concord_bootstrap(data))
+    n_items = data[0].size // RATINGS_PER_ITEM
+    table = BenchmarkTable(
+        f"Bootstrap with {REPLICATES:,} replicates, {n_items:,} items", options.repeat
+    )
+    table.add_row("**Concord**, Fleiss and alpha", lambda: run_concord_bootstrap(data))
     note = f", Fleiss or alpha, from {options.sample} replicates"
-    for who, rival in (
-        ("rater-agreement", rater_agreement_bootstrap),
-        ("scipy.stats.bootstrap with statsmodels", scipy_bootstrap),
-        ("krippendorff, resampled by hand", krippendorff_bootstrap),
+    for name, run_bootstrap in (
+        ("rater-agreement", run_rater_agreement_bootstrap),
+        ("scipy.stats.bootstrap with statsmodels", run_scipy_bootstrap),
+        ("krippendorff, resampled by hand", run_krippendorff_bootstrap),
     ):
-        times = REPLICATES / options.sample
-        table.row(who, partial(rival, data, options.sample), times=times, note=note)
+        factor = REPLICATES / options.sample
+        table.add_row(name, partial(run_bootstrap, data, options.sample), factor=factor, note=note)
     print("\n| items | seconds for the same bootstrap in Concord, once counted |\n|---|---|")
     for exponent in range(4, 8):
-        patterns = tally.patterns(*ratings(10**exponent)[::2], K)
-        start = time.perf_counter()
+        patterns = tally.count_patterns(*simulate_ratings(10**exponent)[::2], K)
+        started = time.perf_counter()
         agreement_bootstrap.bootstrap_patterns(
             patterns.n_items,
             {"fleiss": partial(fleiss.fleiss_kappa, patterns.counts, interval=False)},
             replicates=REPLICATES,
         )
-        print(f"| {10**exponent:,} | {time.perf_counter() - start:.3f} |", flush=True)
+        print(f"| {10**exponent:,} | {time.perf_counter() - started:.3f} |", flush=True)
 
 
 # --- intraclass correlations
 
 
-def pingouin_icc(values: np.ndarray) -> list[float]:
+def run_pingouin_icc(values: np.ndarray) -> list[float]:
     import pandas
     import pingouin
 
@@ -384,41 +419,41 @@ def pingouin_icc(values: np.ndarray) -> list[float]:
             "value": values.ravel(),
         }
     )
-    found = pingouin.intraclass_corr(
+    values_by_type = pingouin.intraclass_corr(
         frame, targets="item", raters="rater", ratings="value"
     ).set_index("Type")["ICC"]
     return [
-        found[name]
+        values_by_type[name]
         for name in ("ICC(1,1)", "ICC(A,1)", "ICC(C,1)", "ICC(1,k)", "ICC(A,k)", "ICC(C,k)")
     ]
 
 
-def _icc_values(values: np.ndarray) -> list[float | None]:
-    found = icc.icc(values)
-    return [found[name].value for name in icc.NAMES]
+def _compute_icc_values(values: np.ndarray) -> list[float | None]:
+    estimates = icc.icc(values)
+    return [estimates[name].value for name in icc.ICC_NAMES]
 
 
 def bench_icc(data: Longform, options: argparse.Namespace) -> None:
-    values = data[2][: 20_000 * PER_ITEM].reshape(-1, PER_ITEM).astype(float)
-    table = Table(
-        f"Six intraclass correlations with F and intervals, {len(values):,} items x {PER_ITEM} "
+    values = data[2][: 20_000 * RATINGS_PER_ITEM].reshape(-1, RATINGS_PER_ITEM).astype(float)
+    table = BenchmarkTable(
+        f"Six intraclass correlations with F and intervals, {len(values):,} items x {RATINGS_PER_ITEM} "
         "raters",
         options.repeat,
     )
-    ours = table.row("**Concord**", lambda: _icc_values(values))
-    table.row("pingouin", lambda: pingouin_icc(values), like=ours)
+    concord = table.add_row("**Concord**", lambda: _compute_icc_values(values))
+    table.add_row("pingouin", lambda: run_pingouin_icc(values), reference=concord)
 
 
 # --- growth and memory
 
 
-def peak(job: Callable[[Longform], Any], data: Longform) -> int:
-    """Bytes allocated at the peak beyond what was there before."""
+def measure_peak(job: Callable[[Longform], Any], data: Longform) -> int:
+    """Return the peak of allocated bytes beyond what was allocated before."""
     tracemalloc.start()
     job(data)
-    _, highest = tracemalloc.get_traced_memory()
+    _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return highest
+    return peak_bytes
 
 
 def bench_growth(_: Longform, options: argparse.Namespace) -> None:
@@ -430,29 +465,29 @@ def bench_growth(_: Longform, options: argparse.Namespace) -> None:
         "|---|---|---|---|---|---|---|"
     )
     for n_items in (20_000, 200_000, 2_000_000):
-        data = ratings(n_items)
-        size = sum(part.nbytes for part in data)
+        data = simulate_ratings(n_items)
+        size = sum(column.nbytes for column in data)
         cells = [f"{data[0].size:,}"]
-        for job in (concord_pairs, concord_many, concord_peers):
-            seconds = min(_seconds(job, data) for _ in range(options.repeat))
-            cells += [f"{seconds:.3f}", f"{peak(job, data) / size:.1f}"]
+        for job in (run_concord_pairs, run_concord_coefficients, run_concord_peers):
+            seconds = min(_measure_seconds(job, data) for _ in range(options.repeat))
+            cells += [f"{seconds:.3f}", f"{measure_peak(job, data) / size:.1f}"]
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def concord_peers(data: Longform) -> tally.PeerTables:
-    """Each rater against peers on each day of a year."""
-    return tally.peer_tables(*data, K, day=data[0] % 365)
+def run_concord_peers(data: Longform) -> tally.PeerTables:
+    """Tally each rater against peers for each day of a year."""
+    return tally.count_peer_tables(*data, K, day=data[0] % 365)
 
 
-def _seconds(job: Callable[[Longform], Any], data: Longform) -> float:
-    start = time.perf_counter()
+def _measure_seconds(job: Callable[[Longform], Any], data: Longform) -> float:
+    started = time.perf_counter()
     job(data)
-    return time.perf_counter() - start
+    return time.perf_counter() - started
 
 
 JOBS = {
     "pairs": bench_pairs,
-    "many": bench_many,
+    "many": bench_coefficients,
     "bootstrap": bench_bootstrap,
     "icc": bench_icc,
     "growth": bench_growth,
@@ -475,7 +510,7 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown job {', '.join(sorted(unknown))}; one of {', '.join(JOBS)}")
     warnings.simplefilter("ignore")
-    data = ratings(options.items)
+    data = simulate_ratings(options.items)
     for name in options.only.split(","):
         JOBS[name](data, options)
 

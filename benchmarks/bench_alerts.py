@@ -1,20 +1,21 @@
-"""Alarms of drift on simulated streams: how often they are false, and how soon they come.
+"""False alert rate and detection delay of drift alerts on simulated streams.
 
     python benchmarks/bench_alerts.py [--streams 6] [--drifting 25] [--normal 2000] [--seed 1]
         [--only quiet,levels,found,normal,kinds,gold,speed]
 
-Streams are those of `manage.py simulate`. The first two tables stand beside the figures that were
-stated before this code was written (a prototype of the same formulas on a generator of its own):
+Streams are those of `manage.py simulate`. The first two tables also show the figures that were
+published before this code was written (a prototype of the same formulas with its own generator):
 
-1. Nobody drifts, or others do: false alarms, and how many the promise allows (one in 20
-   rater-years of 250 days). Who is alarmed beside a drifter is an innocent.
-2. One of 20 drifts from day 40 on: found within 60 days, quartiles of the rater's own compared
-   items since the drift until the alarm (who is not found counts as more), and until the rater is
-   watched; how often the 95 % intervals of onset and size hold what was planted (of what grows: by
-   how much on average until the alarm).
-3. Exactly normal sums, as the proof assumes them: raters with an alarm within 250 days.
-4. False alarms at the lower levels, the other kinds where nothing happens (alert_kinds.py), and gold (bench_gold.py).
-5. Seconds of all alarms of a question: of one round, and with the alarms that ring.
+1. Nobody drifts, or other raters do: false alerts, and how many the promise allows (one in 20
+   rater-years of 250 days). Raters with an alert who do not drift are the innocents.
+2. One of 20 raters drifts from day 40 on: share detected within 60 days; quartiles of the rater's
+   own compared items from the onset to the alert (undetected raters count as more), and to the
+   watch level; coverage of the 95 % intervals of onset and size (of a gradual drift: of its mean
+   size until the alert).
+3. Exactly normal sums, as the proof assumes: raters with an alert within 250 days.
+4. False alerts at the lower thresholds, the other kinds where nothing happens (alert_kinds.py),
+   and gold (bench_gold.py).
+5. Seconds to compute all alerts of a question: a first pass, and with the alerts.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import bench_gold
-from alert_kinds import kinds, levels
+from alert_kinds import print_drift_levels, print_kinds
 
 from metrics.agreement import drift
 from metrics.example import streams
-from metrics.example.streams import Cheat, Drift, Plan
+from metrics.example.streams import SimulatedCheat, SimulatedDrift, StreamPlan
 
-ORDINAL = Plan(days=250)
+ORDINAL = StreamPlan(days=250)
 NOMINAL = replace(ORDINAL, ordered=False, prevalence=(0.4, 0.3, 0.2, 0.1), noise=0.2)
 RARE = replace(NOMINAL, prevalence=(0.85, 0.15), noise=0.08)
-SINCE = 40
-YEAR = 250
+ONSET_DAY = 40
+DAYS_PER_YEAR = 250
 
 
 def main() -> None:
@@ -53,45 +54,49 @@ def main() -> None:
     parser.add_argument("--only", default="quiet,levels,found,normal,kinds,gold,speed")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    parts = {
-        "quiet": quiet,
-        "found": found,
-        "normal": normal,
-        "levels": lambda options: levels(still()[:3], options),
-        "kinds": lambda options: kinds(still(), options),
-        "gold": lambda options: bench_gold.run(options.normal, sets=20),
-        "speed": speed,
+    sections = {
+        "quiet": bench_quiet,
+        "found": bench_detection,
+        "normal": bench_normal,
+        "levels": lambda options: print_drift_levels(list_stable_streams()[:3], options),
+        "kinds": lambda options: print_kinds(list_stable_streams(), options),
+        "gold": lambda options: bench_gold.run_gold(options.normal, sets=20),
+        "speed": bench_speed,
     }
-    for part in options.only.split(","):
-        parts[part](options)
+    for section in options.only.split(","):
+        sections[section](options)
 
 
-def still() -> list[tuple[str, Plan]]:
-    """The quiet rows in which nobody drifts or cheats."""
-    rows = [(name, plan) for name, plan, _stated in quiet_rows()]
+def list_stable_streams() -> list[tuple[str, StreamPlan]]:
+    """Return the quiet rows in which nobody drifts or cheats."""
+    rows = [(name, plan) for name, plan, _stated in list_quiet_rows()]
     return [(name, plan) for name, plan in rows if not (plan.drifts or plan.cheats)]
 
 
-def run(plan: Plan, seed: int, alarm: float = 5_000.0) -> tuple[streams.Stream, drift.Drift]:
-    stream = streams.simulate(plan, seed)
+def run_stream(
+    plan: StreamPlan, seed: int, alarm: float = 5_000.0
+) -> tuple[streams.SimulatedStream, drift.DriftResult]:
+    stream = streams.simulate_stream(plan, seed)
     columns = (stream.item, stream.rater, stream.code, stream.date)
-    settings = drift.Settings(alarm=alarm)
-    return stream, drift.alarms(*columns, plan.k, plan.ordered, settings=settings)
+    settings = drift.DriftSettings(alert_level=alarm)
+    return stream, drift.detect_drift(*columns, plan.k, plan.ordered, settings=settings)
 
 
-# --- false alarms
+# --- false alerts
 
 
-def several(kind: str, size: float, raters: tuple[int, ...]) -> tuple[Drift, ...]:
-    """Drifts of these raters, a month apart."""
-    return tuple(Drift(rater, kind, size, 40 + 20 * number) for number, rater in enumerate(raters))
+def build_drifts(kind: str, size: float, raters: tuple[int, ...]) -> tuple[SimulatedDrift, ...]:
+    """Return drifts of these raters, a month apart."""
+    return tuple(
+        SimulatedDrift(rater, kind, size, 40 + 20 * number) for number, rater in enumerate(raters)
+    )
 
 
-def quiet_rows() -> list[tuple[str, Plan, str]]:
-    """What nobody, or others, do: name, plan, what was stated of it."""
-    few = replace(ORDINAL, raters=5, drifts=several("bias", -0.5, (2,)))
+def list_quiet_rows() -> list[tuple[str, StreamPlan, str]]:
+    """Return rows without a drift of the raters in question: name, plan, published figure."""
+    few = replace(ORDINAL, raters=5, drifts=build_drifts("bias", -0.5, (2,)))
     four = (1, 6, 11, 16)
-    cheats = (Cheat(3, "constant", 60), Cheat(9, "guess", 120))
+    cheats = (SimulatedCheat(3, "constant", 60), SimulatedCheat(9, "guess", 120))
     return [
         ("ordinal, 5 categories", ORDINAL, "2 in 461 rater-years (with the next two)"),
         ("nominal, 4 categories", NOMINAL, ""),
@@ -104,12 +109,12 @@ def quiet_rows() -> list[tuple[str, Plan, str]]:
         ("150 items a day", replace(ORDINAL, days=60, a_day=150), "1 in 32"),
         (
             "others drift: 4 of 20, bias -0.5",
-            replace(ORDINAL, drifts=several("bias", -0.5, four)),
+            replace(ORDINAL, drifts=build_drifts("bias", -0.5, four)),
             "0 in 136",
         ),
         (
             "others drift: 4 of 20, kappa -0.3, nominal",
-            replace(NOMINAL, drifts=several("kappa", 0.3, four)),
+            replace(NOMINAL, drifts=build_drifts("kappa", 0.3, four)),
             "1 in 141",
         ),
         ("others drift: 1 of 5, bias -0.5", few, "3 in 101"),
@@ -117,23 +122,23 @@ def quiet_rows() -> list[tuple[str, Plan, str]]:
     ]
 
 
-def quiet(options: argparse.Namespace) -> None:
+def bench_quiet(options: argparse.Namespace) -> None:
     print("\n## Nobody drifts, or others do\n")
     print(
         "| stream | rater-years | false alarms, at most | false alarms | innocents named | stated | seconds a stream |"
     )
     print("|---|---|---|---|---|---|---|")
     total = np.zeros(3)
-    for name, plan, stated in quiet_rows():
-        start = time.perf_counter()
-        times = options.streams * max(1, round(20 / plan.raters))
+    for name, plan, stated in list_quiet_rows():
+        started = time.perf_counter()
+        repeats = options.streams * max(1, round(20 / plan.raters))
         figures = np.zeros(3)
-        for number in range(times):
-            figures += false_alarms(plan, options.seed * 1_000 + number)
-        years, false, innocents = figures
-        seconds = (time.perf_counter() - start) / times
+        for number in range(repeats):
+            figures += count_false_alerts(plan, options.seed * 1_000 + number)
+        years, false_alerts, innocents = figures
+        seconds = (time.perf_counter() - started) / repeats
         print(
-            f"| {name} | {years:.0f} | {years / 20:.1f} | {false:.0f} | {innocents:.0f} | {stated} "
+            f"| {name} | {years:.0f} | {years / 20:.1f} | {false_alerts:.0f} | {innocents:.0f} | {stated} "
             f"| {seconds:.1f} |",
             flush=True,
         )
@@ -143,159 +148,174 @@ def quiet(options: argparse.Namespace) -> None:
     )
 
 
-def false_alarms(plan: Plan, seed: int) -> np.ndarray:
-    """Rater-years of those who do not drift, false alarms of them, and how many of them were
-    named."""
-    stream, result = run(plan, seed)
+def count_false_alerts(plan: StreamPlan, seed: int) -> np.ndarray:
+    """Return rater-years without drift, their false alerts, and the number of raters concerned."""
+    stream, result = run_stream(plan, seed)
     guilty = {drift.rater for drift in plan.drifts} | {cheat.rater for cheat in plan.cheats}
-    honest = ~np.isin(stream.rater, list(guilty))
-    days = np.unique(stream.rater[honest] * plan.days + stream.day[honest]).size
-    wrong = [alarm.rater for alarm in result.alarms if alarm.rater not in guilty]
-    return np.array([days / YEAR, len(wrong), len(set(wrong))])
+    is_honest = ~np.isin(stream.rater, list(guilty))
+    days = np.unique(stream.rater[is_honest] * plan.days + stream.day[is_honest]).size
+    false_alerts = [alarm.rater for alarm in result.alerts if alarm.rater not in guilty]
+    return np.array([days / DAYS_PER_YEAR, len(false_alerts), len(set(false_alerts))])
 
 
-# --- how soon
+# --- detection delay
 
 
 @dataclass(frozen=True)
-class Row:
+class DetectionScenario:
+    """A planted drift, with the published figures."""
+
     name: str
-    plan: Plan
-    stated: str  # of alarm and watch
+    plan: StreamPlan
+    published: str  # figures of alert and watch
 
 
-def found_rows() -> list[Row]:
+def list_drift_scenarios() -> list[DetectionScenario]:
     ordinal, nominal = replace(ORDINAL, days=100), replace(NOMINAL, days=100)
     rare, uneven = replace(RARE, days=100), replace(ordinal, uneven=2.0)
 
-    def with_drift(plan: Plan, kind: str, size: float, over: int = 0) -> Plan:
-        return replace(plan, drifts=(Drift(7, kind, size, SINCE, over),))
+    def with_drift(plan: StreamPlan, kind: str, size: float, over: int = 0) -> StreamPlan:
+        return replace(plan, drifts=(SimulatedDrift(7, kind, size, ONSET_DAY, over),))
 
     return [
-        Row("bias 0.3", with_drift(ordinal, "bias", -0.3), "100 %; 186, **262**, 352; watch 136"),
-        Row(
+        DetectionScenario(
+            "bias 0.3", with_drift(ordinal, "bias", -0.3), "100 %; 186, **262**, 352; watch 136"
+        ),
+        DetectionScenario(
             "bias 0.3, twice as uneven",
             with_drift(uneven, "bias", -0.3),
             "100 %; 184, **321**, 419",
         ),
-        Row("bias 0.5", with_drift(ordinal, "bias", -0.5), "100 %; 74, **96**, 148"),
-        Row(
+        DetectionScenario("bias 0.5", with_drift(ordinal, "bias", -0.5), "100 %; 74, **96**, 148"),
+        DetectionScenario(
             "kappa -0.15, nominal",
             with_drift(nominal, "kappa", 0.15),
             "88 %; 289, **410**, 579; watch 220",
         ),
-        Row(
+        DetectionScenario(
             "kappa -0.15, ordinal",
             with_drift(ordinal, "kappa", 0.15),
             "94 %; 449, **596**, 852; watch 291",
         ),
-        Row("kappa -0.3, nominal", with_drift(nominal, "kappa", 0.3), "100 %; 111, **191**, 226"),
-        Row("kappa -0.3, ordinal", with_drift(ordinal, "kappa", 0.3), "100 %; 147, **193**, 239"),
-        Row(
+        DetectionScenario(
+            "kappa -0.3, nominal", with_drift(nominal, "kappa", 0.3), "100 %; 111, **191**, 226"
+        ),
+        DetectionScenario(
+            "kappa -0.3, ordinal", with_drift(ordinal, "kappa", 0.3), "100 %; 147, **193**, 239"
+        ),
+        DetectionScenario(
             "bias 0.6 growing over 30 days",
             with_drift(ordinal, "bias", 0.6, 30),
             "100 %; 356, **455**, 500",
         ),
-        Row("kappa -0.15, rare binary", with_drift(rare, "kappa", 0.15), "31 %; > 1,000"),
+        DetectionScenario(
+            "kappa -0.15, rare binary", with_drift(rare, "kappa", 0.15), "31 %; > 1,000"
+        ),
     ]
 
 
-def found(options: argparse.Namespace) -> None:
+def bench_detection(options: argparse.Namespace) -> None:
     print("\n## One of 20 drifts\n")
     print(
         "| drift | streams | found in 60 days | own compared items until the alarm: quartiles | until watched: median | innocents named | interval of the onset holds it | of the size | stated |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
-    for row in found_rows():
-        until, watched, held, innocents = [], [], [], 0
+    for scenario in list_drift_scenarios():
+        items_to_alert, items_to_watch, covered, innocents = [], [], [], 0
         for number in range(options.drifting):
             seed = options.seed * 1_000 + number
-            stream, result = run(row.plan, seed)
-            until.append(items_until(stream, result))
-            held += intervals(stream, result, row.plan.drifts[0])
-            innocents += len({alarm.rater for alarm in result.alarms} - {7})
-            watched.append(items_until(*run(row.plan, seed, alarm=250.0)))
-        share = np.mean(np.isfinite(until))
+            stream, result = run_stream(scenario.plan, seed)
+            items_to_alert.append(count_items_until_alert(stream, result))
+            covered += check_intervals(stream, result, scenario.plan.drifts[0])
+            innocents += len({alarm.rater for alarm in result.alerts} - {7})
+            items_to_watch.append(
+                count_items_until_alert(*run_stream(scenario.plan, seed, alarm=250.0))
+            )
+        share = np.mean(np.isfinite(items_to_alert))
         print(
-            f"| {row.name} | {options.drifting} | {share:.0%} | {quartiles(until)} | "
-            f"{quartiles(watched, only_median=True)} | {innocents} | {_share(held, 0)} | {_share(held, 1)} | {row.stated} |",
+            f"| {scenario.name} | {options.drifting} | {share:.0%} | {format_quartiles(items_to_alert)} | "
+            f"{format_quartiles(items_to_watch, only_median=True)} | {innocents} | {_format_share(covered, 0)} | {_format_share(covered, 1)} | {scenario.published} |",
             flush=True,
         )
 
 
-def items_until(stream: streams.Stream, result: drift.Drift) -> float:
-    """The drifter's own compared items from the drift to the first alarm since; infinite where
-    there is none."""
-    since = int(streams.date_of(SINCE))
-    days = [alarm.day for alarm in result.alarms if alarm.rater == 7 and alarm.day >= since]
+def count_items_until_alert(stream: streams.SimulatedStream, result: drift.DriftResult) -> float:
+    """Return the drifter's own compared items from the onset to the first alert; infinite without
+    one."""
+    since = int(streams.compute_dates(ONSET_DAY))
+    days = [alarm.day for alarm in result.alerts if alarm.rater == 7 and alarm.day >= since]
     if not days:
         return np.inf
-    compared = np.bincount(stream.item)[stream.item] >= 2
-    own = (stream.rater == 7) & (stream.date >= since) & (stream.date <= days[0])
-    return float((own & compared).sum())
+    is_compared = np.bincount(stream.item)[stream.item] >= 2
+    is_own = (stream.rater == 7) & (stream.date >= since) & (stream.date <= days[0])
+    return float((is_own & is_compared).sum())
 
 
-def intervals(
-    stream: streams.Stream, result: drift.Drift, planted: Drift
+def check_intervals(
+    stream: streams.SimulatedStream, result: drift.DriftResult, planted: SimulatedDrift
 ) -> list[tuple[bool, bool]]:
-    """Of the drifter's first alarm since, where it speaks of what was planted: whether its
-    intervals hold the onset and the size."""
-    since = int(streams.date_of(SINCE))
-    own = [alarm for alarm in result.alarms if alarm.rater == 7 and alarm.day >= since][:1]
-    held = []
-    for alarm in own:
+    """Check the intervals of the drifter's first alert: (onset covered, size covered).
+
+    Empty when the alert concerns another channel than the planted drift.
+    """
+    since = int(streams.compute_dates(ONSET_DAY))
+    first_alerts = [alarm for alarm in result.alerts if alarm.rater == 7 and alarm.day >= since][:1]
+    covered = []
+    for alarm in first_alerts:
         if (alarm.channel == drift.AGREEMENT) != (planted.kind == "kappa"):
             continue
         rows = (stream.rater == 7) & (stream.date >= since) & (stream.date <= alarm.day)
-        grown = np.clip((stream.day[rows] - SINCE + 1) / max(planted.over, 1), 0, 1).mean()
-        size = grown * (-planted.size if planted.kind == "kappa" else planted.size)
-        began = alarm.earliest <= since <= alarm.latest
-        held.append((bool(began), bool(alarm.low <= size <= alarm.high)))
-    return held
+        mean_share = np.clip((stream.day[rows] - ONSET_DAY + 1) / max(planted.over, 1), 0, 1).mean()
+        size = mean_share * (-planted.size if planted.kind == "kappa" else planted.size)
+        onset_covered = alarm.earliest <= since <= alarm.latest
+        covered.append((bool(onset_covered), bool(alarm.low <= size <= alarm.high)))
+    return covered
 
 
-def _share(held: list[tuple[bool, bool]], place: int) -> str:
-    return f"{np.mean([one[place] for one in held]):.0%}" if held else ""
+def _format_share(covered: list[tuple[bool, bool]], column: int) -> str:
+    return f"{np.mean([pair[column] for pair in covered]):.0%}" if covered else ""
 
 
-def quartiles(until: list[float], *, only_median: bool = False) -> str:
-    low, middle, high = np.quantile(until, [0.25, 0.5, 0.75], method="higher")
-    told = [f"{value:,.0f}" if np.isfinite(value) else "more" for value in (low, middle, high)]
-    return told[1] if only_median else f"{told[0]}, **{told[1]}**, {told[2]}"
+def format_quartiles(n_items: list[float], *, only_median: bool = False) -> str:
+    low, middle, high = np.quantile(n_items, [0.25, 0.5, 0.75], method="higher")
+    texts = [f"{value:,.0f}" if np.isfinite(value) else "more" for value in (low, middle, high)]
+    return texts[1] if only_median else f"{texts[0]}, **{texts[1]}**, {texts[2]}"
 
 
 # --- exactly normal sums
 
 
-def normal(options: argparse.Namespace) -> None:
-    """250 days of 20 items, two scores, variances known; on an ordered scale."""
+def bench_normal(options: argparse.Namespace) -> None:
+    """Simulate 250 days of 20 items with two scores and known variances on an ordinal scale."""
     rng = np.random.default_rng(options.seed)
-    shares = drift.Settings().ordered
+    shares = drift.DriftSettings().ordered
     items, alarmed, watched = 20, 0, 0
     for _ in range(options.normal):
-        evidence = np.zeros(YEAR)
+        evidence = np.zeros(DAYS_PER_YEAR)
         for channels, s2 in (((drift.AGREEMENT,), 0.3), ((drift.UP, drift.DOWN), 0.7)):
             kappa2 = 0.005
-            total = items * rng.normal(0.5, np.sqrt(s2 / items + kappa2), YEAR)
-            squares = total**2 / items + s2 * rng.chisquare(items - 1, YEAR)
-            days = (np.full(YEAR, items), total, squares)
+            total = items * rng.normal(0.5, np.sqrt(s2 / items + kappa2), DAYS_PER_YEAR)
+            squares = total**2 / items + s2 * rng.chisquare(items - 1, DAYS_PER_YEAR)
+            days = (np.full(DAYS_PER_YEAR, items), total, squares)
             for channel in channels:
-                side, prior = drift.SIDE[channel], drift.PRIORS[channel]
-                found = drift.evidence(*days, s2=s2, kappa2=kappa2, side=side, prior=prior)
-                evidence += shares[channel] * found.total
+                side, prior = drift.SIDE_OF_CHANNEL[channel], drift.PRIORS[channel]
+                result = drift.compute_evidence(*days, s2=s2, kappa2=kappa2, side=side, prior=prior)
+                evidence += shares[channel] * result.total
         alarmed += int(evidence.max() >= 5_000)
         watched += int(evidence.max() >= 250)
     print("\n## Exactly normal sums, 250 days\n")
     print("| raters | alarmed | at most | stated | watched |")
     print("|---|---|---|---|---|")
-    share, watch = alarmed / options.normal, watched / options.normal
-    print(f"| {options.normal:,} | {share:.1%} | {YEAR / 5_000:.0%} | 2.0 % | {watch:.0%} |")
+    share, watch_share = alarmed / options.normal, watched / options.normal
+    print(
+        f"| {options.normal:,} | {share:.1%} | {DAYS_PER_YEAR / 5_000:.0%} | 2.0 % | {watch_share:.0%} |"
+    )
 
 
-# --- how long it takes
+# --- computing time
 
 
-def speed(options: argparse.Namespace) -> None:
+def bench_speed(options: argparse.Namespace) -> None:
     print("\n## Seconds of all alarms\n")
     print("| stream | ratings | raters | days | alarms | seconds | of processor |")
     print("|---|---|---|---|---|---|---|")
@@ -312,17 +332,20 @@ def speed(options: argparse.Namespace) -> None:
         ),
     ]
     for name, plan in rows:
-        stream = streams.simulate(plan, options.seed)
+        stream = streams.simulate_stream(plan, options.seed)
         columns = (stream.item, stream.rater, stream.code, stream.date)
         for level in (np.inf, 5_000.0):
-            start, used = time.perf_counter(), time.process_time()
-            settings = drift.Settings(alarm=level)
-            result = drift.alarms(*columns, plan.k, plan.ordered, settings=settings)
-            seconds, used = time.perf_counter() - start, time.process_time() - used
-            rang = "not asked" if np.isinf(level) else str(len(result.alarms))
+            started, processor_seconds = time.perf_counter(), time.process_time()
+            settings = drift.DriftSettings(alert_level=level)
+            result = drift.detect_drift(*columns, plan.k, plan.ordered, settings=settings)
+            seconds, processor_seconds = (
+                time.perf_counter() - started,
+                time.process_time() - processor_seconds,
+            )
+            n_alerts = "not asked" if np.isinf(level) else str(len(result.alerts))
             print(
-                f"| {name} | {stream.item.size:,} | {plan.raters:,} | {plan.days} | {rang} | "
-                f"{seconds:.2f} | {used:.2f} |",
+                f"| {name} | {stream.item.size:,} | {plan.raters:,} | {plan.days} | {n_alerts} | "
+                f"{seconds:.2f} | {processor_seconds:.2f} |",
                 flush=True,
             )
 

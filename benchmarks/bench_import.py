@@ -1,12 +1,13 @@
-"""How fast a CSV file becomes ratings, and ratings a CSV file again; and whether memory stays flat.
+"""Speed and memory of the import of a CSV file, and of the export.
 
     python benchmarks/bench_import.py [--sizes 10000,100000,1000000] [--file FILE.csv]
 
-Uses the database of DATABASE_URL (emptied of nothing: each file becomes a project of its own), else
-a temporary SQLite file. Prints one table. Each size runs in a process of its own, so that the peak
-is its own. The yardsticks of the same run: Python's csv module that only reads the file, and one
-bare INSERT a row in one transaction, without items, raters, history, or anything to resume. "CPU"
-is the importing process's own; on a busy machine it says more than the clock.
+It uses the database of DATABASE_URL, which it does not empty (each file becomes a project of its
+own), else a temporary SQLite file, and prints one table. Each size runs in a process of its own,
+so that the peak memory is its own. References from the same run: Python's csv module reading the
+file, and one bare INSERT per row in one transaction, without items, raters, revisions or a
+resumable state. "CPU" is the time of the importing process; on a busy machine it says more than
+the clock.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PER_ITEM = 9
+RATINGS_PER_ITEM = 9
 LABELS = ("none", "minor", "major", "critical")
 
 
@@ -34,7 +35,7 @@ def main() -> None:
     )
     parser.add_argument("--sizes", default="10000,100000")
     parser.add_argument(
-        "--file", help="a CSV file item,rater,label[,timestamp] instead of made ones"
+        "--file", help="a CSV file item,rater,label[,timestamp] instead of generated ones"
     )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -52,7 +53,7 @@ def main() -> None:
         files = (
             [Path(options.file)]
             if options.file
-            else [made(Path(folder), int(n)) for n in options.sizes.split(",")]
+            else [write_csv(Path(folder), int(n)) for n in options.sizes.split(",")]
         )
         for file in files:
             command = [sys.executable, __file__, "--child", "--file", str(file)]
@@ -62,9 +63,9 @@ def main() -> None:
             )
 
 
-def made(folder: Path, rows: int) -> Path:
-    """Nine ratings an item by nine of 800 raters; every thirtieth row is a repeat of the one
-    before."""
+def write_csv(folder: Path, rows: int) -> Path:
+    """Write nine ratings per item by nine of 800 raters; every thirtieth row repeats the previous
+    one."""
     rng = random.Random(rows)
     path = folder / f"{rows}.csv"
     with path.open("w") as file:
@@ -72,7 +73,7 @@ def made(folder: Path, rows: int) -> Path:
         for number in range(rows):
             row = number - (number % 30 == 29)
             file.write(
-                f"i{row // PER_ITEM:07},w{(row * 89 + row // PER_ITEM) % 800:04},{rng.choice(LABELS)}\n"
+                f"i{row // RATINGS_PER_ITEM:07},w{(row * 89 + row // RATINGS_PER_ITEM) % 800:04},{rng.choice(LABELS)}\n"
             )
     return path
 
@@ -90,82 +91,84 @@ def measure(path: Path) -> str:
 
     call_command("migrate", verbosity=0)
     user, _made = User.objects.get_or_create(username="bench")
-    start = peak()
+    start_memory = get_peak_memory()
     with path.open(newline="") as file:
-        read, rows = timed(lambda: sum(1 for _ in csv.reader(file)) - 1)
-    bare = timed(lambda: bare_insert(path))[0]
-    check, write, spent, run = imported(path, user, None)
-    again = sum(imported(path, user, run)[:2])
+        read_seconds, rows = measure_time(lambda: sum(1 for _ in csv.reader(file)) - 1)
+    insert_seconds = measure_time(lambda: insert_rows(path))[0]
+    check_seconds, write_seconds, processor_seconds, run = measure_import(path, user, None)
+    repeat_seconds = sum(measure_import(path, user, run)[:2])
     client = Client(headers={"host": "localhost"})
     client.force_login(user)
-    address = f"/projects/{run.project_id}/data/export.csv"
+    url = f"/projects/{run.project_id}/data/export.csv"
     client.get("/healthz")  # loads the site's pages
-    export = timed(lambda: read_all(client.get(address)))[0]
+    export_seconds = measure_time(lambda: count_bytes(client.get(url)))[0]
     return (
-        f"| {connection.vendor} | {rows:,} | {read:.2f} | {check:.2f} | {bare:.2f} | {write:.2f} | "
-        f"{spent:.2f} "
-        f"| {rows / write:,.0f} | {write / bare:.1f} | {again:.2f} | {export:.2f} | {start:.0f} | "
-        f"{peak():.0f} |"
+        f"| {connection.vendor} | {rows:,} | {read_seconds:.2f} | {check_seconds:.2f} | {insert_seconds:.2f} | {write_seconds:.2f} | "
+        f"{processor_seconds:.2f} "
+        f"| {rows / write_seconds:,.0f} | {write_seconds / insert_seconds:.1f} | {repeat_seconds:.2f} | {export_seconds:.2f} | {start_memory:.0f} | "
+        f"{get_peak_memory():.0f} |"
     )
 
 
-def read_all(answer: Any) -> int:
-    """Bytes of a streamed answer, none of which is kept."""
-    return sum(map(len, answer.streaming_content))
+def count_bytes(response: Any) -> int:
+    """Return the number of bytes of a streamed response, without keeping them."""
+    return sum(map(len, response.streaming_content))
 
 
-def imported(path: Path, user: Any, before: Any) -> tuple[float, float, float, Any]:
-    """Seconds of the check, of the writing, and of the processor for it, and the run.
+def measure_import(path: Path, user: Any, previous: Any) -> tuple[float, float, float, Any]:
+    """Return the seconds of the check and of the writing, its processor seconds, and the import run.
 
-    Into the project of the run ``before``, or a new one.
+    Imports into the project of the run ``before``, or into a new one.
     """
     from ratings.imports import jobs, services
-    from ratings.imports.mapping.import_mapping import Mapping
+    from ratings.imports.mapping.import_mapping import ImportMapping
     from ratings.imports.mapping.label_order import guess_order
 
     with path.open("rb") as file:
-        run = services.upload(file=file, name=path.name, project=before and before.project, by=user)
-    mapping = Mapping.of(run)
+        run = services.create_run(
+            file=file, name=path.name, project=previous and previous.project, by=user
+        )
+    mapping = ImportMapping.from_run(run)
     mapping.project_name, mapping.question_key, mapping.question_text = path.stem, "q", "Which?"
-    mapping.question_id = before and before.question_id
-    services.choose_columns(run=run, mapping=mapping)
-    check = timed(lambda: jobs.run_import(run.pk))[0]
+    mapping.question_id = previous and previous.question_id
+    services.check_with_columns(run=run, mapping=mapping)
+    check_seconds = measure_time(lambda: jobs.run_import(run.pk))[0]
     run.refresh_from_db()
-    new = {}
-    for key in services.new_questions(run):
+    new_scales = {}
+    for key in services.list_new_question_keys(run):
         order, scale = guess_order(run.summary["questions"][key]["labels"])
-        new[key] = services.NewScale(scale, order)
-    services.start(run=run, stands="last", new=new, by=user)
-    spent = time.process_time()
-    write = timed(lambda: jobs.run_import(run.pk))[0]
-    spent = time.process_time() - spent
+        new_scales[key] = services.NewQuestionScale(scale, order)
+    services.start_writing(run=run, duplicate_policy="last", new_scales=new_scales, by=user)
+    processor_seconds = time.process_time()
+    write_seconds = measure_time(lambda: jobs.run_import(run.pk))[0]
+    processor_seconds = time.process_time() - processor_seconds
     run.refresh_from_db()
     if run.state != "done":
         sys.exit(
             f"the import ended as {run.state}: {run.problems[:1]} {run.summary.get('stopped')}"
         )
-    return check, write, spent, run
+    return check_seconds, write_seconds, processor_seconds, run
 
 
-def bare_insert(path: Path) -> None:
+def insert_rows(path: Path) -> None:
     from django.db import connection, transaction
 
     with transaction.atomic(), connection.cursor() as cursor, path.open(newline="") as file:
         cursor.execute("CREATE TEMPORARY TABLE bare (item text, rater text, label text)")
         cursor.executemany(
             "INSERT INTO bare VALUES (%s, %s, %s)",
-            (row[:3] for row in csv.reader(file)),  # type: ignore[arg-type]  # read as it is sent
+            (row[:3] for row in csv.reader(file)),  # type: ignore[arg-type]  # a generator
         )
         cursor.execute("DROP TABLE bare")
 
 
-def timed(work: Any) -> tuple[float, Any]:
+def measure_time(work: Any) -> tuple[float, Any]:
     started = time.perf_counter()
     result = work()
     return time.perf_counter() - started, result
 
 
-def peak() -> float:
+def get_peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

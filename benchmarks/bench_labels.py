@@ -1,11 +1,11 @@
-"""How long the final labels of a large question take to make: time, processor time, memory.
+"""Cost of computing the final labels of a large question: time, processor time, memory.
 
     python benchmarks/bench_labels.py [--ratings 100000,1000000] [--raters 1000]
 
-Uses the database of DATABASE_URL, else that of DATA_DIR, else a temporary SQLite file. After `python
-tests/tools/with_services.py --postgres` it runs on a PostgreSQL of its own. *First* makes all labels,
-*again* makes them after one more rating: everything is computed, what moved is written. The rival
-is the same table of ratings fitted by the formula alone, in memory.
+It uses the database of DATABASE_URL, else that of DATA_DIR, else a temporary SQLite file; under
+`python tests/tools/with_services.py --postgres` it has a PostgreSQL of its own. *First* creates
+all labels; *again* recomputes them after one more rating and writes what changed. For comparison,
+the formula alone is fitted to the same ratings in memory.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ def main() -> None:
     options = parser.parse_args()
     print("| ratings | items | first, s | again, s | CPU of again, s | formula alone, s | MB |")
     print("|---|---|---|---|---|---|---|")
-    for text in options.ratings.split(","):
-        with large_project.database():
-            size = {"ratings": int(text), "raters": options.raters, "days": 730}
-            project = large_project.find_or_make(**size, say=tell)
-            print(row(project), flush=True)
+    for n_ratings in options.ratings.split(","):
+        with large_project.open_database():
+            size = {"ratings": int(n_ratings), "raters": options.raters, "days": 730}
+            project = large_project.get_or_create_project(**size, report=print_progress)
+            print(measure_row(project), flush=True)
 
 
-def tell(text: str) -> None:
+def print_progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def row(project: Any) -> str:
+def measure_row(project: Any) -> str:
     from metrics.agreement import consensus
     from metrics.scale import QuestionScale
     from quality.consensus import recompute, votes
@@ -49,24 +49,31 @@ def row(project: Any) -> str:
     question = project.questions.get()
     Consensus.objects.filter(question=question).delete()
     ItemLabel.objects.filter(question=question).delete()
-    first, _cpu = timed(lambda: recompute.renew(question.pk, at_once=True))
-    some = Rating.objects.filter(question=question).order_by("pk")[0]
-    Rating.objects.filter(pk=some.pk).update(code=(some.code + 1) % 3)
-    again, cpu = timed(lambda: recompute.renew(question.pk, at_once=True))
+    first_seconds, _cpu = measure_time(
+        lambda: recompute.recompute_question(question.pk, at_once=True)
+    )
+    rating = Rating.objects.filter(question=question).order_by("pk")[0]
+    Rating.objects.filter(pk=rating.pk).update(code=(rating.code + 1) % 3)
+    again_seconds, again_cpu = measure_time(
+        lambda: recompute.recompute_question(question.pk, at_once=True)
+    )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    scale = QuestionScale.of(question)
-    said = votes.of_question(question, with_models=False)
-    alone, _cpu = timed(
-        lambda: consensus.dawid_skene(said["item"], said["rater"], said["code"], scale.k)
+    scale = QuestionScale.for_question(question)
+    ratings = votes.read_votes(question, with_models=False)
+    formula_seconds, _cpu = measure_time(
+        lambda: consensus.fit_dawid_skene(
+            ratings["item"], ratings["rater"], ratings["code"], scale.k
+        )
     )
     state = Consensus.objects.get(question=question)
     return (
-        f"| {state.n_ratings:,} | {state.n_items:,} | {first:.1f} | {again:.1f} | {cpu:.1f} |"
-        f" {alone:.1f} | {memory} |"
+        f"| {state.n_ratings:,} | {state.n_items:,} | {first_seconds:.1f} | {again_seconds:.1f} | {again_cpu:.1f} |"
+        f" {formula_seconds:.1f} | {memory} |"
     )
 
 
-def timed(work: Any) -> tuple[float, float]:
+def measure_time(work: Any) -> tuple[float, float]:
+    """Return the seconds and processor seconds of the work."""
     started, cpu = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - started, time.process_time() - cpu

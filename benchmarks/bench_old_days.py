@@ -1,12 +1,11 @@
-"""How long a change of an old day takes until all is final: counted, read, and every later point of
-the cumulative line made anew.
+"""Delay until a change of an old day is final: counted, and every later cumulative point updated.
 
     python tests/tools/with_services.py [--postgres] python benchmarks/bench_old_days.py
     [--ratings 100000] [--raters 100] [--days 730] [--changes 20]
 
-Uses the database of DATABASE_URL, else a temporary SQLite file, a broker (REDIS_URL, as
-with_services.py gives), and one Celery worker. Each change is made when the one before is final,
-at an item of a day that lies 62 days or more before the last one.
+It uses the database of DATABASE_URL, else a temporary SQLite file, a broker (REDIS_URL, set by
+with_services.py), and one Celery worker. Each change starts when the previous one is final, and
+concerns an item of a day at least 62 days before the last one.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from typing import Any
 import large_project
 import numpy as np
 
-OLD = 62  # days, behind which the cumulative line is not made at once
-WORKER = (
+OLD_DAYS = 62  # days after which the cumulative trend is not updated at once
+WORKER_ARGUMENTS = (
     "-m celery --app agreement_site.celery --quiet worker --pool threads --concurrency 2"
     " --loglevel ERROR --without-gossip --without-mingle --without-heartbeat"
 )
@@ -37,63 +36,65 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=730)
     parser.add_argument("--changes", type=int, default=20)
     options = parser.parse_args()
-    with large_project.database():
+    with large_project.open_database():
         from django.db import connection
 
-        project = large_project.find_or_make(
+        project = large_project.get_or_create_project(
             ratings=options.ratings, raters=options.raters, days=options.days
         )
         question = project.questions.get()
-        command = [sys.executable, *WORKER.split()]
+        command = [sys.executable, *WORKER_ARGUMENTS.split()]
         environment = {**os.environ, "BROKER_SOCKET_TIMEOUT": "30"}
         worker = subprocess.Popen(command, cwd=large_project.ROOT, env=environment)
         try:
-            change(question, newest(question))
-            took = [seconds(question, item) for item in old_items(question, options)]
+            change_rating(question, get_newest_item(question))
+            durations = [
+                measure_change(question, item) for item in choose_old_items(question, options)
+            ]
         finally:
             worker.terminate()
             worker.wait()
-        figures = ", ".join(f"{np.percentile(took, q):.2f}" for q in (50, 95, 100))
+        figures = ", ".join(f"{np.percentile(durations, q):.2f}" for q in (50, 95, 100))
         print(f"{connection.vendor}: {options.ratings:,} ratings, {options.days} days\n")
         print("| changes of old days | final after p50, p95, max, s |")
         print("|---|---|")
-        print(f"| {len(took)} | {figures} |")
+        print(f"| {len(durations)} | {figures} |")
 
 
-def old_items(question: Any, options: Any) -> list[int]:
+def choose_old_items(question: Any, options: Any) -> list[int]:
     from ratings.models import Rating
 
-    standing = Rating.objects.filter(question=question)
-    last = standing.order_by("-day").values_list("day", flat=True)[0]
-    items = standing.filter(day__lte=last - OLD).values_list("item", flat=True).distinct()
+    ratings = Rating.objects.filter(question=question)
+    last_day = ratings.order_by("-day").values_list("day", flat=True)[0]
+    items = ratings.filter(day__lte=last_day - OLD_DAYS).values_list("item", flat=True).distinct()
     rng = np.random.default_rng(5)
     return [int(item) for item in rng.choice(list(items), options.changes, replace=False)]
 
 
-def newest(question: Any) -> int:
+def get_newest_item(question: Any) -> int:
     from ratings.models import Rating
 
     return int(Rating.objects.filter(question=question).order_by("-day")[0].item_id)
 
 
-def seconds(question: Any, item: int) -> float:
-    """From the commit of a changed rating of the item until all is final."""
+def measure_change(question: Any, item: int) -> float:
+    """Return the seconds from the commit of a changed rating of the item until all is final."""
     started = time.perf_counter()
-    change(question, item)
+    change_rating(question, item)
     return time.perf_counter() - started
 
 
-def change(question: Any, item: int) -> None:
-    """Change a rating of the item, and wait until nothing waits."""
+def change_rating(question: Any, item: int) -> None:
+    """Change a rating of the item, and wait until all results are final."""
     from metrics.models import CountState
     from ratings.models import Rating
     from ratings.services.judgement import Judgement
-    from ratings.services.record import record
+    from ratings.services.record import record_ratings
 
     rating = Rating.objects.filter(question=question, item=item)[0]
     code = (rating.code + 1) % len(large_project.LABELS)
-    new = Judgement(rating.item_id, rating.rater_id, code)
-    record({question: [new]}, by=None, source="api")
+    judgement = Judgement(rating.item_id, rating.rater_id, code)
+    record_ratings({question: [judgement]}, by=None, source="api")
     state = CountState.objects.filter(pk=question.pk, unread=0, cumulative_from=None)
     uncounted = Rating.objects.filter(question=question).uncounted()
     while uncounted.exists() or not state.exists():

@@ -1,15 +1,14 @@
-"""How long the pages and the API of results take in a large project: time, processor time, queries
-and size.
+"""Cost of the result pages and API in a large project: time, processor time, queries, size.
 
     python benchmarks/bench_pages.py [--ratings 1000000] [--raters 1000] [--days 730] [--times 30]
     [--only pairs]
 
-Uses the database of DATABASE_URL, else that of DATA_DIR, else a temporary SQLite file; a project of
-this size that an earlier run left there is taken as it is. After `python tests/tools/with_services.py
---postgres` it runs on a PostgreSQL of its own. Requests are made in this process, one after the
-other, signed in as a lead: what is measured is the site and the database without the network. "CPU"
-is this process's and, on PostgreSQL, that of the connection's own server process; on a busy machine
-it says more than the clock.
+It uses the database of DATABASE_URL, else that of DATA_DIR, else a temporary SQLite file; a
+project of this size from an earlier run is reused. Under `python tests/tools/with_services.py
+--postgres` it has a PostgreSQL of its own. Requests are made in this process, one after the other,
+signed in as a lead: it measures site and database without the network. "CPU" is this process's
+and, on PostgreSQL, that of the connection's server process; on a busy machine it says more than
+the clock.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import large_project
 
-Address = tuple[str, str]
+NamedUrl = tuple[str, str]
 
 
 def main() -> None:
@@ -38,53 +37,53 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=30)
     parser.add_argument("--only", default="", help="only addresses whose name holds this text")
     options = parser.parse_args()
-    with large_project.database():
+    with large_project.open_database():
         size = {"ratings": options.ratings, "raters": options.raters, "days": options.days}
-        project = large_project.find_or_make(**size, say=tell)
-        report(project, options)
+        project = large_project.get_or_create_project(**size, report=print_progress)
+        print_report(project, options)
 
 
-def tell(text: str) -> None:
+def print_progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def report(project: Any, options: Any) -> None:
+def print_report(project: Any, options: Any) -> None:
     from django.db import connection
 
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("VACUUM ANALYZE")
-    print(f"{connection.vendor}: {describe(project)}; {options.times} requests each\n")
+    print(f"{connection.vendor}: {describe_project(project)}; {options.times} requests each\n")
     print("| page | queries | kB | median, ms | p95, ms | CPU, ms |")
     print("|---|---|---|---|---|---|")
-    session, api = clients(project)
+    session, api = create_clients(project)
     gc.collect()
-    gc.freeze()  # as the web server does: what was there before is not looked through again
-    for name, address in addresses(project):
+    gc.freeze()  # as the web server does: existing objects are not scanned again
+    for name, url in list_urls(project):
         if options.only in name:
-            row = measure(api if address.startswith("/api/") else session, address, options.times)
+            row = measure_url(api if url.startswith("/api/") else session, url, options.times)
             print(
                 f"| {name} | {row[0]} | {row[1]:.0f} | {row[2]:.0f} | {row[3]:.0f} | {row[4]:.0f} |",
                 flush=True,
             )
 
 
-def describe(project: Any) -> str:
+def describe_project(project: Any) -> str:
     from metrics.models import PairTally
     from ratings.models import Rating
 
     question = project.questions.get()
     raters = project.raters.count()
-    met = PairTally.objects.filter(question=question).count()
+    n_pairs = PairTally.objects.filter(question=question).count()
     return (
         f"{Rating.objects.filter(question=question).count():,} ratings, {project.items.count():,} "
         "items, "
-        f"{raters:,} raters, {met:,} of {raters * (raters - 1) // 2:,} pairs met"
+        f"{raters:,} raters, {n_pairs:,} of {raters * (raters - 1) // 2:,} pairs met"
     )
 
 
-def clients(project: Any) -> tuple[Any, Any]:
-    """A client signed in as the project's lead, and one with a token."""
+def create_clients(project: Any) -> tuple[Any, Any]:
+    """Return a client signed in as the project's lead, and one with an API token."""
     from django.test import Client
 
     from projects import authentication
@@ -92,28 +91,30 @@ def clients(project: Any) -> tuple[Any, Any]:
     lead = project.members.get(role="lead").user
     session = Client()
     session.force_login(lead)
-    return session, Client(headers={"Authorization": f"Bearer {authentication.create(user=lead)}"})
+    return session, Client(
+        headers={"Authorization": f"Bearer {authentication.create_token(user=lead)}"}
+    )
 
 
-def addresses(project: Any) -> list[Address]:
+def list_urls(project: Any) -> list[NamedUrl]:
     from metrics.models import PairTally
-    from metrics.results.pairs.pair_results import LISTED
+    from metrics.results.pairs.pair_results import MAX_LISTED_PAIRS
     from metrics.views.common.freshness import Freshness
-    from metrics.views.raters.views import PAIRS_A_PAGE
+    from metrics.views.raters.views import PAIRS_PER_PAGE
 
-    pair = PairTally.objects.filter(question__project=project).select_related("rater_a", "rater_b")
-    first = pair.order_by("-n_items", "rater_a", "rater_b")[0]
-    a, b = first.rater_a.key, first.rater_b.key
+    pairs = PairTally.objects.filter(question__project=project).select_related("rater_a", "rater_b")
+    largest_pair = pairs.order_by("-n_items", "rater_a", "rater_b")[0]
+    a, b = largest_pair.rater_a.key, largest_pair.rater_b.key
     page, api = f"/projects/{project.pk}/", f"/api/v1/projects/{project.pk}/agreement/"
-    last = -(-min(pair.count(), LISTED) // PAIRS_A_PAGE)
+    last_page = -(-min(pairs.count(), MAX_LISTED_PAIRS) // PAIRS_PER_PAGE)
     middle = project.items.order_by("id").values_list("id", flat=True)[project.items.count() // 2]
     rater = f"{page}raters/{a}/"
-    fresh = Freshness.of(project.questions.get())
+    freshness = Freshness.for_question(project.questions.get())
     return [
         ("projects", "/"),
         ("dashboard", page),
         ("dashboard, live", f"{page} asks 0.0 trend-{min(project.raters.count(), 40)}"),
-        ("dashboard, live, nothing new", f"{page} asks {fresh.version} -"),
+        ("dashboard, live, nothing new", f"{page} asks {freshness.version} -"),
         *[
             (f"dashboard, by {sort}", f"{page}?sort={sort}")
             for sort in ("vs_peers", "pairwise", "bias")
@@ -127,7 +128,7 @@ def addresses(project: Any) -> list[Address]:
         ("chart: rater's trend", f"{page}charts/rater-trend.json?rater={a}"),
         ("pairs, by items", f"{page}pairs/"),
         ("pairs, by kappa", f"{page}pairs/?sort=kappa"),
-        ("pairs, last page", f"{page}pairs/?sort=kappa&page={last}"),
+        ("pairs, last page", f"{page}pairs/?sort=kappa&page={last_page}"),
         ("pair", f"{page}pairs/?a={a}&b={b}"),
         ("rater", rater),
         ("items", f"{page}items/"),
@@ -153,42 +154,52 @@ def addresses(project: Any) -> list[Address]:
     ]
 
 
-def measure(client: Any, address: str, times: int) -> tuple[int, float, float, float, float]:
-    """Queries, kB, median and 95th percentile in ms, mean CPU in ms."""
+def measure_url(client: Any, url: str, times: int) -> tuple[int, float, float, float, float]:
+    """Return queries, kB, median and 95th percentile in ms, mean CPU in ms."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    if address.endswith(" next"):
-        address = following(client, address.removesuffix(" next"))
-    address, *asks = address.split(" ")
-    # an open page says what it shows (metrics/views/common/live_updates.py)
-    headers = {"X-Shown": asks[1], "X-Places": asks[2]} if asks else {}
+    if url.endswith(" next"):
+        url = get_second_page(client, url.removesuffix(" next"))
+    url, *live_state = url.split(" ")
+    # an open page sends what it shows (metrics/views/common/live_updates.py)
+    headers = {"X-Shown": live_state[1], "X-Places": live_state[2]} if live_state else {}
     with CaptureQueriesContext(connection) as queries:
-        answer = client.get(address, headers=headers)
-    n_queries = len(queries)  # now: the next request forgets them
-    if answer.status_code not in (200, 204):
-        sys.exit(f"{address}: {answer.status_code}")
-    server = database_process()
-    spent = []
-    begun, there = time.process_time(), cpu_of(server)
+        response = client.get(url, headers=headers)
+    n_queries = len(queries)  # now: the next request resets them
+    if response.status_code not in (200, 204):
+        sys.exit(f"{url}: {response.status_code}")
+    server = get_server_pid()
+    durations = []
+    cpu_start, server_cpu_start = time.process_time(), read_cpu_seconds(server)
     for _ in range(times):
         started = time.perf_counter()
-        client.get(address, headers=headers)
-        spent.append((time.perf_counter() - started) * 1000)
-    cpu = (time.process_time() - begun + cpu_of(server) - there) * 1000 / times
-    spent.sort()
-    return n_queries, len(answer.content) / 1024, spent[times // 2], spent[int(times * 0.95)], cpu
+        client.get(url, headers=headers)
+        durations.append((time.perf_counter() - started) * 1000)
+    cpu = (
+        (time.process_time() - cpu_start + read_cpu_seconds(server) - server_cpu_start)
+        * 1000
+        / times
+    )
+    durations.sort()
+    return (
+        n_queries,
+        len(response.content) / 1024,
+        durations[times // 2],
+        durations[int(times * 0.95)],
+        cpu,
+    )
 
 
-def following(client: Any, address: str) -> str:
-    """The second page of a list, as a path."""
-    url = urlsplit(client.get(address).json()["next"])
+def get_second_page(client: Any, path: str) -> str:
+    """Return the path of the second page of a list."""
+    url = urlsplit(client.get(path).json()["next"])
     assert dict(parse_qsl(url.query))["cursor"]
     return f"{url.path}?{url.query}"
 
 
-def database_process() -> int | None:
-    """The process of PostgreSQL that serves this connection, where it runs on this machine."""
+def get_server_pid() -> int | None:
+    """Return the PostgreSQL process of this connection, if it runs on this machine."""
     from django.db import connection
 
     if connection.vendor != "postgresql":
@@ -199,7 +210,7 @@ def database_process() -> int | None:
     return pid if Path(f"/proc/{pid}/stat").exists() else None
 
 
-def cpu_of(pid: int | None) -> float:
+def read_cpu_seconds(pid: int | None) -> float:
     if pid is None:
         return 0.0
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

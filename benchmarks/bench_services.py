@@ -1,8 +1,7 @@
-"""What `make run` costs at rest: time to the first page, memory and processor time of every
-process.
+"""Cost of an idle `make run`: seconds to the first page, memory and processor time per process.
 
-Memory is the proportional set size: pages that several processes share are counted once in the sum.
-The resident set size counts them once a process. Linux only.
+Memory is the proportional set size, in which pages shared by several processes count once in the
+sum. The resident set size counts them once per process. Linux only.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ sys.path.insert(0, str(BASE_DIR))
 
 from tests.agreement_site.server.conftest import Installation, free_port
 
-STARTS = 3
-REST = 20.0  # seconds of idling over which processor time is measured
+N_STARTS = 3
+IDLE_SECONDS = 20.0  # seconds of idling over which processor time is measured
 
 
-def name_of(command: str) -> str:
-    """What a process is, from its command line."""
+def describe_process(command: str) -> str:
+    """Return the name of a process, from its command line."""
     for word, name in {
         "manage.py": "supervisor",
         "while read": "watcher (shell)",
@@ -38,33 +37,33 @@ def name_of(command: str) -> str:
     return command[:40]
 
 
-def memory(pid: int) -> tuple[float, float]:
-    """Proportional and resident set size in MB."""
+def read_memory(pid: int) -> tuple[float, float]:
+    """Return the proportional and the resident set size in MB."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines[1:]}
     return sizes["Pss"], sizes["Rss"]
 
 
-def processor_seconds(pid: int) -> float:
+def read_processor_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def start(installation: Installation) -> float:
-    """Seconds from the command to the first answer of the site."""
-    begun = time.perf_counter()
+def measure_start(installation: Installation) -> float:
+    """Start the installation; return the seconds from the command to the site's first response."""
+    started = time.perf_counter()
     installation.start()
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
-def stop(installation: Installation) -> float:
-    """Seconds from SIGTERM to the end of the last process."""
+def measure_stop(installation: Installation) -> float:
+    """Stop the installation; return the seconds from SIGTERM to the end of the last process."""
     assert installation.process is not None
-    begun = time.perf_counter()
+    started = time.perf_counter()
     installation.process.send_signal(signal.SIGTERM)
     installation.process.wait()
     assert not installation.processes()
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def main() -> None:
@@ -77,11 +76,11 @@ def main() -> None:
 
 
 def measure(installation: Installation) -> None:
-    print(f"first page, new data folder     {start(installation):6.2f} s")
-    for _ in range(STARTS):
-        print(f"stop                            {stop(installation):6.2f} s")
-        print(f"first page, set up              {start(installation):6.2f} s")
-    for path in ("/", "/healthz") * 4:  # both web processes have served pages
+    print(f"first page, new data folder     {measure_start(installation):6.2f} s")
+    for _ in range(N_STARTS):
+        print(f"stop                            {measure_stop(installation):6.2f} s")
+        print(f"first page, set up              {measure_start(installation):6.2f} s")
+    for path in ("/", "/healthz") * 4:  # so that both web processes have served pages
         subprocess.run(
             [
                 sys.executable,
@@ -90,14 +89,17 @@ def measure(installation: Installation) -> None:
             ],
             check=True,
         )
-    used = {pid: processor_seconds(pid) for pid in installation.processes()}
-    time.sleep(REST)
+    processor_before = {pid: read_processor_seconds(pid) for pid in installation.processes()}
+    time.sleep(IDLE_SECONDS)
     print(f"\n{'process':24} {'PSS MB':>8} {'RSS MB':>8} {'CPU %':>8}")
     total = [0.0, 0.0, 0.0]
     for pid, command in sorted(installation.processes().items()):
-        row = [*memory(pid), 100 * (processor_seconds(pid) - used[pid]) / REST]
+        row = [
+            *read_memory(pid),
+            100 * (read_processor_seconds(pid) - processor_before[pid]) / IDLE_SECONDS,
+        ]
         total = [sum(pair) for pair in zip(total, row, strict=True)]
-        print(f"{name_of(command):24} {row[0]:8.1f} {row[1]:8.1f} {row[2]:8.2f}")
+        print(f"{describe_process(command):24} {row[0]:8.1f} {row[1]:8.1f} {row[2]:8.2f}")
     print(f"{'all':24} {total[0]:8.1f} {total[1]:8.1f} {total[2]:8.2f}")
 
 

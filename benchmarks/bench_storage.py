@@ -1,15 +1,15 @@
-"""How many bytes a rating, a pair that met and a rater's day take, with their indexes.
+"""Bytes per rating, per pair of raters and per rater and day, with indexes.
 
     python benchmarks/bench_storage.py [--ratings 100000] [--raters 1000] [--days 730] [--sparse]
     python benchmarks/bench_storage.py --ratings 200000 --raters 5000 --days 400 --sparse
 
-The second is a crowd that shares little: hardly two raters meet twice.
+The second one is a crowd with little overlap: hardly two raters meet twice.
 
-Measures a whole database, so give it one of its own: a temporary SQLite file when neither
-DATABASE_URL nor DATA_DIR is set, or `python tests/tools/with_services.py --postgres python
-benchmarks/bench_storage.py` for a new PostgreSQL. A project of this size that an earlier run left
-there is taken as it is. PostgreSQL is measured after VACUUM, as autovacuum does: the room of rows
-that counting has replaced stays in the table for later ones.
+It measures a whole database, so give it one of its own: a temporary SQLite file when neither
+DATABASE_URL nor DATA_DIR is set, or a new PostgreSQL by `python tests/tools/with_services.py
+--postgres python benchmarks/bench_storage.py`. A project of this size from an earlier run is
+reused. PostgreSQL is measured after VACUUM, as by autovacuum: the space of rows that counting has
+replaced stays in the table for later ones.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 
 import large_project
 
-# What a number of rows is counted of -> the tables that grow with it.
-GROUPS = {
+# Unit of which rows are counted -> tables that grow with it.
+TABLES_BY_UNIT = {
     "rating": ("ratings_rating",),
     "line of history": ("ratings_revision",),
     "item": ("projects_item",),
@@ -30,10 +30,10 @@ GROUPS = {
     "day": ("metrics_patterntally", "metrics_reading"),
 }
 
-# What is said in bytes a rating; no table named: all there are.
-SUMS: dict[str, tuple[str, ...]] = {
-    "raters against their peers, and what is read off": GROUPS["rater and day"],
-    "the same with the pairs": GROUPS["rater and day"] + GROUPS["pair that met"],
+# Sums printed in bytes per rating -> tables; an empty tuple means all tables.
+TABLES_BY_SUM: dict[str, tuple[str, ...]] = {
+    "raters against their peers, and what is read off": TABLES_BY_UNIT["rater and day"],
+    "the same with the pairs": TABLES_BY_UNIT["rater and day"] + TABLES_BY_UNIT["pair that met"],
     "all tables": (),
 }
 
@@ -47,8 +47,8 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=730)
     parser.add_argument("--sparse", action="store_true")
     options = parser.parse_args()
-    with large_project.database():
-        project = large_project.find_or_make(
+    with large_project.open_database():
+        project = large_project.get_or_create_project(
             ratings=options.ratings,
             raters=options.raters,
             days=options.days,
@@ -56,35 +56,37 @@ def main() -> None:
         )
         if project.__class__.objects.count() > 1:
             sys.exit("This database holds other projects too: give the benchmark one of its own.")
-        report(project, options)
+        print_report(project, options)
 
 
-def report(project: Any, options: Any) -> None:
+def print_report(project: Any, options: Any) -> None:
     from django.db import connection
 
-    sizes = postgresql() if connection.vendor == "postgresql" else sqlite()
-    numbers = rows(project)
+    sizes = measure_postgresql() if connection.vendor == "postgresql" else measure_sqlite()
+    row_counts = count_rows(project)
     print(
         f"{connection.vendor}: {options.ratings:,} ratings, {options.raters:,} raters, "
         f"{options.days} days\n"
     )
     print("| of a | rows | bytes each | with indexes | MB |")
     print("|---|---|---|---|---|")
-    for name, tables in GROUPS.items():
-        bare, whole = (sum(sizes[table][which] for table in tables) for which in (0, 1))
-        number = numbers[name]
+    for name, tables in TABLES_BY_UNIT.items():
+        without_indexes, with_indexes = (
+            sum(sizes[table][column] for table in tables) for column in (0, 1)
+        )
+        n_rows = row_counts[name]
         print(
-            f"| {name} | {number:,} | {bare / number:.0f} | {whole / number:.0f} | "
-            f"{whole / 1e6:.0f} |"
+            f"| {name} | {n_rows:,} | {without_indexes / n_rows:.0f} | {with_indexes / n_rows:.0f} | "
+            f"{with_indexes / 1e6:.0f} |"
         )
     print()
-    for name, tables in SUMS.items():
+    for name, tables in TABLES_BY_SUM.items():
         size = sum(sizes[table][1] for table in tables or sizes)
         print(f"{name}: {size / 1e6:.0f} MB, {size / options.ratings:.0f} bytes a rating")
 
 
-def rows(project: Any) -> dict[str, int]:
-    from metrics.models import EVER, PairTally, PatternTally, PeerTally
+def count_rows(project: Any) -> dict[str, int]:
+    from metrics.models import ALL_DAYS, PairTally, PatternTally, PeerTally
     from ratings.models import Rating, Revision
 
     question = project.questions.get()
@@ -93,13 +95,13 @@ def rows(project: Any) -> dict[str, int]:
         "line of history": Revision.objects.filter(rating__question=question).count(),
         "item": project.items.count(),
         "pair that met": PairTally.objects.filter(question=question).count(),
-        "rater and day": PeerTally.objects.filter(question=question).exclude(day=EVER).count(),
-        "day": PatternTally.objects.filter(question=question).exclude(day=EVER).count(),
+        "rater and day": PeerTally.objects.filter(question=question).exclude(day=ALL_DAYS).count(),
+        "day": PatternTally.objects.filter(question=question).exclude(day=ALL_DAYS).count(),
     }
 
 
-def postgresql() -> dict[str, tuple[int, int]]:
-    """Table -> bytes without and with its indexes."""
+def measure_postgresql() -> dict[str, tuple[int, int]]:
+    """Return table -> bytes without and with its indexes."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -108,11 +110,14 @@ def postgresql() -> dict[str, tuple[int, int]]:
             "SELECT relname, pg_table_size(relid), pg_total_relation_size(relid) FROM "
             "pg_stat_user_tables"
         )
-        return {name: (bare, whole) for name, bare, whole in cursor.fetchall()}
+        return {
+            name: (without_indexes, with_indexes)
+            for name, without_indexes, with_indexes in cursor.fetchall()
+        }
 
 
-def sqlite() -> dict[str, tuple[int, int]]:
-    """The same, from SQLite's own table of its pages."""
+def measure_sqlite() -> dict[str, tuple[int, int]]:
+    """Return the same as measure_postgresql, from SQLite's table of its pages."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -121,11 +126,11 @@ def sqlite() -> dict[str, tuple[int, int]]:
         pages = dict(cursor.fetchall())
         cursor.execute("SELECT name, tbl_name FROM sqlite_schema WHERE rootpage > 0")
         table_of = dict(cursor.fetchall())
-    found = {name: (size, 0) for name, size in pages.items() if table_of.get(name, name) == name}
+    sizes = {name: (size, 0) for name, size in pages.items() if table_of.get(name, name) == name}
     for name, size in pages.items():
-        bare, whole = found[table_of.get(name, name)]
-        found[table_of.get(name, name)] = (bare, whole + size)
-    return found
+        without_indexes, with_indexes = sizes[table_of.get(name, name)]
+        sizes[table_of.get(name, name)] = (without_indexes, with_indexes + size)
+    return sizes
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""A light HTTP client for measuring servers: kept-alive sockets in one process and one loop,
-nothing parsed twice.
+"""A light HTTP client for measuring servers: kept-alive sockets in one process and one loop.
 
-It must cost far less than the server under test, for both share the machine: what it took itself is
+It must cost far less than the server under test, which shares the machine; its own CPU time is
 in the result. Standard library only.
 """
 
@@ -16,19 +15,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-PATIENCE = 60.0  # seconds for an answer
+TIMEOUT_SECONDS = 60.0  # seconds to wait for a response
 
 
 @dataclass
-class Answer:
+class HttpResponse:
     status: int
     body: bytes
     seconds: float
 
 
 @dataclass
-class Result:
-    """What a load did. ``acknowledged`` are the marks of the requests that were answered 2xx."""
+class LoadResult:
+    """Result of a load. ``acknowledged`` are the marks of the requests with a 2xx response."""
 
     seconds: float = 0.0
     own_cpu: float = 0.0
@@ -38,8 +37,8 @@ class Result:
     acknowledged: list[Any] = field(default_factory=list)
     unknown: list[Any] = field(default_factory=list)
 
-    def percentile(self, share: float) -> float:
-        """Milliseconds within which this share of the requests was answered."""
+    def get_percentile(self, share: float) -> float:
+        """Return the milliseconds within which this share of the requests was answered."""
         ordered = sorted(self.times)
         return (
             1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]
@@ -50,14 +49,16 @@ class Result:
 
 @dataclass
 class Target:
-    """Where to send, and the headers that each request carries."""
+    """A server, and the headers of each request to it."""
 
     host: str
     port: int
     headers: dict[str, str]
 
-    def request(self, method: str, path: str, body: bytes = b"", **more: str) -> bytes:
-        headers = {"Host": f"{self.host}:{self.port}", **self.headers, **more}
+    def build_request(
+        self, method: str, path: str, body: bytes = b"", **extra_headers: str
+    ) -> bytes:
+        headers = {"Host": f"{self.host}:{self.port}", **self.headers, **extra_headers}
         if body:
             headers.setdefault("Content-Type", "application/json")
         if method != "GET":
@@ -66,53 +67,57 @@ class Target:
         return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
 
     def connect(self) -> socket.socket:
-        connection = socket.create_connection((self.host, self.port), timeout=PATIENCE)
+        connection = socket.create_connection((self.host, self.port), timeout=TIMEOUT_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
-    def call(self, method: str, path: str, body: Any = None, **more: str) -> Answer:
-        """One request on a connection of its own; the whole answer."""
+    def call(self, method: str, path: str, body: Any = None, **extra_headers: str) -> HttpResponse:
+        """Send one request on a connection of its own; return the complete response."""
         data = (
             b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         )
         with self.connect() as connection:
             started = time.perf_counter()
-            connection.sendall(self.request(method, path, data, Connection="close", **more))
+            connection.sendall(
+                self.build_request(method, path, data, Connection="close", **extra_headers)
+            )
             received = bytearray()
-            while (answer := complete(received, closed=False)) is None:
-                piece = connection.recv(1 << 18)
-                if not piece:
-                    answer = complete(received, closed=True)
+            while (response := parse_response(received, closed=False)) is None:
+                chunk = connection.recv(1 << 18)
+                if not chunk:
+                    response = parse_response(received, closed=True)
                     break
-                received += piece
+                received += chunk
             seconds = time.perf_counter() - started
-        if answer is None:
+        if response is None:
             raise ConnectionError(f"{method} {path}: the answer ended early")
-        return Answer(*answer, seconds)
+        return HttpResponse(*response, seconds)
 
-    def drain(self, path: str, **more: str) -> tuple[int, int, float]:
-        """(status, bytes, seconds) of a GET whose answer is not kept."""
+    def drain(self, path: str, **extra_headers: str) -> tuple[int, int, float]:
+        """Return (status, bytes, seconds) of a GET whose body is discarded."""
         with self.connect() as connection:
             started = time.perf_counter()
-            connection.sendall(self.request("GET", path, b"", Connection="close", **more))
-            first = connection.recv(1 << 18)
-            size = len(first)
-            while piece := connection.recv(1 << 18):
-                size += len(piece)
-            return int(first[9:12]), size, time.perf_counter() - started
+            connection.sendall(
+                self.build_request("GET", path, b"", Connection="close", **extra_headers)
+            )
+            first_chunk = connection.recv(1 << 18)
+            size = len(first_chunk)
+            while chunk := connection.recv(1 << 18):
+                size += len(chunk)
+            return int(first_chunk[9:12]), size, time.perf_counter() - started
 
 
-def complete(received: bytearray, *, closed: bool) -> tuple[int, bytes] | None:
-    """(status, body) when the whole answer is there."""
+def parse_response(received: bytearray, *, closed: bool) -> tuple[int, bytes] | None:
+    """Return (status, body) of a complete response, else None."""
     end = received.find(b"\r\n\r\n")
     if end < 0:
         return None
     head = bytes(received[:end]).lower()
     body = end + 4
     status = int(head[9:12])
-    place = head.find(b"content-length:")
-    if place >= 0:
-        length = int(head[place + 15 :].split(b"\r\n", 1)[0])
+    length_start = head.find(b"content-length:")
+    if length_start >= 0:
+        length = int(head[length_start + 15 :].split(b"\r\n", 1)[0])
         return (
             (status, bytes(received[body : body + length]))
             if len(received) >= body + length
@@ -123,7 +128,7 @@ def complete(received: bytearray, *, closed: bool) -> tuple[int, bytes] | None:
     return (status, bytes(received[body:])) if closed or status == 204 else None
 
 
-class _Connection:
+class _ClientConnection:
     def __init__(self, target: Target, requests: Iterator[tuple[bytes, Any]]) -> None:
         self.target = target
         self.requests = requests
@@ -131,70 +136,76 @@ class _Connection:
         self.received = bytearray()
         self.request = b""
         self.mark: Any = None
-        self.sent = 0.0
-        self.again = False
+        self.sent_at = 0.0
+        self.is_retry = False
 
     def send(self, *, again: bool = False) -> bool:
-        """The next request, or the same ``again``; False when there is none."""
+        """Send the next request, or the same one ``again``; False when there is none."""
         if not again:
-            following = next(self.requests, None)
-            if following is None:
+            next_request = next(self.requests, None)
+            if next_request is None:
                 return False
-            self.request, self.mark = following
-            self.sent = time.perf_counter()
-        self.again = again
+            self.request, self.mark = next_request
+            self.sent_at = time.perf_counter()
+        self.is_retry = again
         self.received.clear()
         self.socket.sendall(self.request)
         return True
 
 
-def run(
+def run_load(
     target: Target, clients: Sequence[Iterator[tuple[bytes, Any]]], *, seconds: float
-) -> Result:
-    """Each client sends its requests (bytes, mark) one after the other, until the time is over.
+) -> LoadResult:
+    """Let each client send its requests (bytes, mark) one after the other, until the time is over.
 
-    A kept-alive connection that the server closes without a byte of an answer is opened again and
+    When the server closes a kept-alive connection without a byte of a response, it is reopened and
     the request sent once more, as every HTTP client does; this is counted.
     """
-    result = Result()
+    result = LoadResult()
     selector = selectors.DefaultSelector()
     cpu = time.process_time()
     started = time.perf_counter()
     for requests in clients:
-        connection = _Connection(target, requests)
+        connection = _ClientConnection(target, requests)
         if connection.send():
             selector.register(connection.socket, selectors.EVENT_READ, connection)
     while selector.get_map():
-        ready = selector.select(timeout=PATIENCE)
+        ready = selector.select(timeout=TIMEOUT_SECONDS)
         if not ready:
             result.errors.append(
-                f"{len(selector.get_map())} requests without an answer in {PATIENCE:.0f} s"
+                f"{len(selector.get_map())} requests without an answer in {TIMEOUT_SECONDS:.0f} s"
             )
             result.unknown += [key.data.mark for key in selector.get_map().values()]
             break
         for key, _events in ready:
-            _step(key.data, selector, result, over=time.perf_counter() - started >= seconds)
+            _handle_readable(
+                key.data, selector, result, over=time.perf_counter() - started >= seconds
+            )
     result.seconds = time.perf_counter() - started
     result.own_cpu = time.process_time() - cpu
     return result
 
 
-def _step(
-    connection: _Connection, selector: selectors.BaseSelector, result: Result, *, over: bool
+def _handle_readable(
+    connection: _ClientConnection,
+    selector: selectors.BaseSelector,
+    result: LoadResult,
+    *,
+    over: bool,
 ) -> None:
     try:
-        piece = connection.socket.recv(1 << 16)
+        chunk = connection.socket.recv(1 << 16)
     except OSError:
-        piece = b""
-    connection.received += piece
-    answer = complete(connection.received, closed=not piece)
-    if answer is None and piece:
+        chunk = b""
+    connection.received += chunk
+    response = parse_response(connection.received, closed=not chunk)
+    if response is None and chunk:
         return
-    if answer is None:
-        _reopen(connection, selector, result)
+    if response is None:
+        _retry(connection, selector, result)
         return
-    status, body = answer
-    result.times.append(time.perf_counter() - connection.sent)
+    status, body = response
+    result.times.append(time.perf_counter() - connection.sent_at)
     if 200 <= status < 300:
         result.acknowledged.append(connection.mark)
     else:
@@ -202,26 +213,28 @@ def _step(
         if status >= 500:
             result.unknown.append(connection.mark)
     if b"connection: close" in bytes(connection.received[:600]).lower():
-        _replace(connection, selector)
-    with contextlib.suppress(OSError):  # the next reading finds it closed, and opens it again
+        _reconnect(connection, selector)
+    with contextlib.suppress(OSError):  # the next read finds it closed, and reopens it
         if over or not connection.send():
             selector.unregister(connection.socket)
             connection.socket.close()
 
 
-def _reopen(connection: _Connection, selector: selectors.BaseSelector, result: Result) -> None:
-    if connection.again or connection.received:
+def _retry(
+    connection: _ClientConnection, selector: selectors.BaseSelector, result: LoadResult
+) -> None:
+    if connection.is_retry or connection.received:
         result.errors.append("the connection was closed without an answer")
         result.unknown.append(connection.mark)
         selector.unregister(connection.socket)
         connection.socket.close()
         return
     result.reconnects += 1
-    _replace(connection, selector)
+    _reconnect(connection, selector)
     connection.send(again=True)
 
 
-def _replace(connection: _Connection, selector: selectors.BaseSelector) -> None:
+def _reconnect(connection: _ClientConnection, selector: selectors.BaseSelector) -> None:
     selector.unregister(connection.socket)
     connection.socket.close()
     connection.socket = connection.target.connect()

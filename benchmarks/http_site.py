@@ -1,4 +1,4 @@
-"""A whole Concord of its own for bench_http.py, and what its processes use."""
+"""A complete Concord installation for bench_http.py, and the CPU and memory of its processes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.agreement_site.server.conftest import Installation, free_port
 from tests.tools import with_services
 
 ROOT = Path(__file__).resolve().parent.parent
-TICK = os.sysconf("SC_CLK_TCK")
-# As a production database: what is acknowledged is on disk.
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+# Like a production database: acknowledged data is on disk.
 DURABLE = ["fsync=on", "synchronous_commit=on", "max_connections=200", "listen_addresses="]
 
-SET_UP = """
+SET_UP_SCRIPT = """
 import django; django.setup()
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -38,7 +38,7 @@ session[HASH_SESSION_KEY] = user.get_session_auth_hash()
 session.create()
 print(tokens.create(user=user), session.session_key)
 """
-FILL = """
+FILL_QUEUE_SCRIPT = """
 import sys, django; django.setup()
 from django.db import transaction
 from django.utils import timezone
@@ -52,7 +52,7 @@ for start in range(0, count, 50_000):
     with transaction.atomic():
         bulk.upsert("projects_item", names, rows, key=("project_id", "key"))
 """
-TIME_NEXT = """
+TIME_NEXT_ITEM_SCRIPT = """
 import sys, time, django; django.setup()
 from projects.models import Rater
 from ratings.annotation import queue
@@ -68,9 +68,11 @@ print(1000 * sorted(times)[30])
 """
 
 
-class Processes:
-    """CPU and memory of a server's processes: of a data folder, or below a root process; those of a
-    database below another one."""
+class ServerProcesses:
+    """CPU and memory of a server's processes.
+
+    They are those of a data folder, or below a root process; a database has another root.
+    """
 
     def __init__(
         self,
@@ -83,56 +85,56 @@ class Processes:
         self.root = root
         self.database = database
 
-    def pids(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {"web": [], "worker": [], "database": []}
+    def get_pids(self) -> dict[str, list[int]]:
+        pids: dict[str, list[int]] = {"web": [], "worker": [], "database": []}
         if self.installation is not None:
             for pid, command in self.installation.processes().items():
                 kind = "worker" if "celery" in command or "valkey" in command else "web"
                 if "web_server" in command or kind == "worker":
-                    found[kind].append(pid)
+                    pids[kind].append(pid)
         if self.root:
-            found["web"] = tree(self.root)
+            pids["web"] = list_process_tree(self.root)
         if self.database:
-            found["database"] = tree(self.database)
-        return found
+            pids["database"] = list_process_tree(self.database)
+        return pids
 
-    def cpu(self) -> dict[str, float]:
-        """Seconds of user and system time so far, with those of children that have ended."""
-        return {kind: sum(map(seconds_of, pids)) for kind, pids in self.pids().items()}
+    def get_cpu(self) -> dict[str, float]:
+        """Return the seconds of user and system time so far, including ended children."""
+        return {kind: sum(map(read_cpu_seconds, pids)) for kind, pids in self.get_pids().items()}
 
-    def memory(self, name: str) -> float:
-        """The largest web process's VmRSS or VmHWM, in MB."""
-        return max((status_of(pid, name) / 1024 for pid in self.pids()["web"]), default=0.0)
+    def get_memory(self, name: str) -> float:
+        """Return VmRSS or VmHWM of the largest web process in MB."""
+        return max((read_status(pid, name) / 1024 for pid in self.get_pids()["web"]), default=0.0)
 
-    def forget_peak(self) -> None:
-        for pid in self.pids()["web"]:
+    def reset_peak(self) -> None:
+        for pid in self.get_pids()["web"]:
             with contextlib.suppress(OSError):
                 Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
-def tree(root: int) -> list[int]:
-    """The process and all below it."""
+def list_process_tree(root: int) -> list[int]:
+    """Return the process and all its descendants."""
     parents: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
             parents.setdefault(parent, []).append(int(folder.name))
-    found, waiting = [], [root]
-    while waiting:
-        pid = waiting.pop()
-        found.append(pid)
-        waiting += parents.get(pid, [])
-    return found
+    pids, pending = [], [root]
+    while pending:
+        pid = pending.pop()
+        pids.append(pid)
+        pending += parents.get(pid, [])
+    return pids
 
 
-def seconds_of(pid: int) -> float:
+def read_cpu_seconds(pid: int) -> float:
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return sum(map(int, fields[11:15])) / TICK
+        return sum(map(int, fields[11:15])) / TICKS_PER_SECOND
     return 0.0
 
 
-def status_of(pid: int, name: str) -> int:
+def read_status(pid: int, name: str) -> int:
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith(f"{name}:"):
@@ -140,10 +142,10 @@ def status_of(pid: int, name: str) -> int:
     return 0
 
 
-class Site:
-    """A Concord that answers."""
+class BenchmarkSite:
+    """A running Concord."""
 
-    def __init__(self, name: str, target: Target, processes: Processes) -> None:
+    def __init__(self, name: str, target: Target, processes: ServerProcesses) -> None:
         self.name = name
         self.target = target
         self.processes = processes
@@ -152,19 +154,22 @@ class Site:
         self.environment: dict[str, str] = {}
 
     def set_up(self) -> None:
-        self.new_project()
-        self.post("items", [{"key": key, "body": {"text": key}} for key in self.item_keys(10_000)])
+        """Create a project with 20,000 items."""
+        self.create_project()
+        self.post(
+            "items", [{"key": key, "body": {"text": key}} for key in self.build_item_keys(10_000)]
+        )
         self.post(
             "items",
-            [{"key": key, "body": {"text": key}} for key in self.item_keys(20_000)[10_000:]],
+            [{"key": key, "body": {"text": key}} for key in self.build_item_keys(20_000)[10_000:]],
         )
 
-    def item_keys(self, count: int) -> list[str]:
+    def build_item_keys(self, count: int) -> list[str]:
         return [f"item {number}" for number in range(count)]
 
-    def new_project(self) -> None:
+    def create_project(self) -> None:
         labels = ("none", "minor", "major", "critical")
-        categories = [{"label": label, "value": place} for place, label in enumerate(labels)]
+        categories = [{"label": label, "value": position} for position, label in enumerate(labels)]
         question = {
             "key": "severity",
             "text": "How severe?",
@@ -172,54 +177,54 @@ class Site:
             "categories": categories,
         }
         body = {"name": "Benchmark", "overlap": 3, "questions": [question]}
-        answer = self.target.call("POST", "/api/v1/projects/", body)
-        self.project = json.loads(answer.body)["id"]
+        response = self.target.call("POST", "/api/v1/projects/", body)
+        self.project = json.loads(response.body)["id"]
 
-    def at(self, what: str) -> str:
-        return f"/api/v1/projects/{self.project}/{what}/"
+    def get_path(self, resource: str) -> str:
+        return f"/api/v1/projects/{self.project}/{resource}/"
 
-    def post(self, what: str, rows: Any) -> None:
-        answer = self.target.call("POST", self.at(what), rows)
-        if answer.status != 200:
-            sys.exit(f"{what}: {answer.status} {answer.body[:500]!r}")
+    def post(self, resource: str, rows: Any) -> None:
+        response = self.target.call("POST", self.get_path(resource), rows)
+        if response.status != 200:
+            sys.exit(f"{resource}: {response.status} {response.body[:500]!r}")
 
-    def ratings(self, rater: str) -> list[tuple[str, str, str]]:
-        """(item, rater, label) of what is stored."""
-        path, found = f"{self.at('ratings')}?rater={rater}&page_size=1000", []
+    def fetch_ratings(self, rater: str) -> list[tuple[str, str, str]]:
+        """Return (item, rater, label) of the stored ratings."""
+        path, ratings = f"{self.get_path('ratings')}?rater={rater}&page_size=1000", []
         while path:
             page = json.loads(self.target.call("GET", path).body)
-            found += [(row["item"], row["rater"], row["label"]) for row in page["results"]]
+            ratings += [(row["item"], row["rater"], row["label"]) for row in page["results"]]
             path = page["next"] and page["next"].split(f":{self.target.port}", 1)[1]
-        return found
+        return ratings
 
     def wait_until_counted(self) -> float:
-        """Seconds until nothing is left to count."""
+        """Wait until nothing is left to count; return the seconds."""
         started = time.monotonic()
         while json.loads(self.target.call("GET", "/healthz").body)["uncounted"]:
             if time.monotonic() - started > 300:
-                sys.exit("the counting does not end")
+                sys.exit("counting did not finish")
             time.sleep(0.1)
         return time.monotonic() - started
 
-    def python(self, code: str, *arguments: str) -> str:
+    def run_python(self, code: str, *arguments: str) -> str:
         command = [sys.executable, "-c", code, *arguments]
         return subprocess.run(
             command, env=self.environment, cwd=ROOT, check=True, capture_output=True, text=True
         ).stdout
 
     def fill_queue(self, count: int) -> None:
-        self.new_project()
-        self.python(FILL, str(self.project), str(count), self.name)
+        self.create_project()
+        self.run_python(FILL_QUEUE_SCRIPT, str(self.project), str(count), self.name)
 
-    def time_next_item(self) -> float:
-        """Milliseconds in which the queue alone hands out an item, p50."""
-        return float(self.python(TIME_NEXT, str(self.project)))
+    def measure_next_item(self) -> float:
+        """Return the median milliseconds in which the queue alone returns an item."""
+        return float(self.run_python(TIME_NEXT_ITEM_SCRIPT, str(self.project)))
 
 
 @contextlib.contextmanager
-def running(kind: str, *, processes: str | None, threads: str | None) -> Iterator[Site]:
-    """A Concord on ``kind`` (sqlite or postgresql), with a project of 20,000 items; gone
-    afterwards."""
+def run_site(kind: str, *, processes: str | None, threads: str | None) -> Iterator[BenchmarkSite]:
+    """Run Concord on ``kind`` (sqlite or postgresql), with a project of 20,000 items; clean up
+    after."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="concord-bench-")))
         folder.chmod(0o711)  # PostgreSQL's own user passes through
@@ -239,12 +244,14 @@ def running(kind: str, *, processes: str | None, threads: str | None) -> Iterato
             **installation.environment(),
             "DJANGO_SETTINGS_MODULE": "agreement_site.settings",
         }
-        site = Site(
-            kind, Target("127.0.0.1", installation.port, {}), Processes(installation=installation)
+        site = BenchmarkSite(
+            kind,
+            Target("127.0.0.1", installation.port, {}),
+            ServerProcesses(installation=installation),
         )
         site.processes.database = database
         site.environment = environment
-        token, site.session = site.python(SET_UP).split()
+        token, site.session = site.run_python(SET_UP_SCRIPT).split()
         site.target.headers["Authorization"] = f"Bearer {token}"
         site.set_up()
         yield site

@@ -1,10 +1,9 @@
-"""A large project by a seeded generator, for the benchmarks of pages and of storage. Not run by
-itself.
+"""Generator of a large project with a fixed seed, for the benchmarks of pages and storage.
 
-A thousand raters do not work every day: each comes on some DAYS_A_RATER days, and an item's five
-ratings come from five of those at work that day. So a rater meets most, not all, of the others, on
-a few items each, as in a labelling team of that size. Ratings are written by the same action as an
-import's, so each has its line of history.
+A thousand raters do not all work every day: each works on about DAYS_A_RATER days, and an item's
+five ratings come from five of the raters of that day. So a rater meets most, not all, of the
+others, on a few items each, as in a labelling team of that size. Ratings are written by the
+same service as an import's, so each has its revision. Not a script.
 """
 
 from __future__ import annotations
@@ -18,27 +17,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# As `manage.py services` sets it: threads that wait for small matrices would count as work.
+# As `manage.py services` does: BLAS threads that wait for small matrices would count as work.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np  # reads the environment
+import numpy as np  # imported late: it reads the environment
 
 ROOT = Path(__file__).resolve().parent.parent
-PER_ITEM = 5
-SPARSE_PER_ITEM = 4
-DAYS_A_RATER = 40
+RATINGS_PER_ITEM = 5
+SPARSE_RATINGS_PER_ITEM = 4
+DAYS_PER_RATER = 40
 LABELS = ("none", "minor", "major", "critical", "unusable")
 LANGUAGES = ("de", "es", "fr", "it")
 FIRST_DAY = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)
 TEXT = "The parcel left the warehouse on Tuesday and should reach you within three working days, weather permitting."
-PORTION = 10_000
+BATCH_SIZE = 10_000
 
 
 @contextmanager
-def database() -> Iterator[None]:
-    """Django on the database of DATABASE_URL, or of DATA_DIR, or on a temporary SQLite file,
-    brought up to date."""
+def open_database() -> Iterator[None]:
+    """Set up Django on a migrated database: of DATABASE_URL, or DATA_DIR, or a temporary SQLite
+    file."""
     with tempfile.TemporaryDirectory(prefix="concord-bench-") as folder:
         os.environ.setdefault("DATA_DIR", folder)
         os.environ["DJANGO_SETTINGS_MODULE"] = "agreement_site.settings"
@@ -54,10 +53,10 @@ def database() -> Iterator[None]:
         yield
 
 
-def find_or_make(
-    *, ratings: int, raters: int, days: int, sparse: bool = False, say: Any = None
+def get_or_create_project(
+    *, ratings: int, raters: int, days: int, sparse: bool = False, report: Any = None
 ) -> Any:
-    """The counted project of this size: that of an earlier run on the same database, or a new
+    """Return the counted project of this size, from an earlier run on the same database or a new
     one."""
     from metrics.jobs import question_updates
     from metrics.results import refresh as readings
@@ -66,28 +65,34 @@ def find_or_make(
     name = f"{ratings:,} ratings, {raters:,} raters, {days} days" + ", sparse" * sparse
     project = Project.objects.filter(name=name).first()
     if project is None:
-        say = say or (lambda text: None)
-        project = make(name, ratings=ratings, raters=raters, days=days, sparse=sparse, say=say)
+        report = report or (lambda text: None)
+        project = create_large_project(
+            name, ratings=ratings, raters=raters, days=days, sparse=sparse, report=report
+        )
     for question in Question.objects.filter(project=project):
-        question_updates.bring_up_to_date(question.pk)
-        readings.finish(question.pk)
+        question_updates.update_question(question.pk)
+        readings.finish_cumulative_results(question.pk)
     return project
 
 
-def make(name: str, *, ratings: int, raters: int, days: int, say: Any, sparse: bool = False) -> Any:
-    """A project with ``ratings`` uncounted ratings of ``raters`` over ``days`` days, led by the
-    user "bench". ``sparse``: SPARSE_PER_ITEM an item, from any of them on any day, so that hardly
-    two meet twice."""
+def create_large_project(
+    name: str, *, ratings: int, raters: int, days: int, report: Any, sparse: bool = False
+) -> Any:
+    """Create a project with ``ratings`` uncounted ratings of ``raters`` over ``days`` days.
+
+    Its lead is the user "bench". ``sparse``: SPARSE_RATINGS_PER_ITEM ratings per item, by any rater
+    on any day, so that hardly two raters meet twice.
+    """
     from django.contrib.auth.models import User
 
     from projects.models import Item, Rater
     from projects.services.projects import create_project
     from projects.services.question_validation import NewCategory, NewQuestion
     from ratings.services.judgement import Judgement
-    from ratings.services.record import record
+    from ratings.services.record import record_ratings
 
     rng = np.random.default_rng(ratings)
-    per_item = SPARSE_PER_ITEM if sparse else PER_ITEM
+    per_item = SPARSE_RATINGS_PER_ITEM if sparse else RATINGS_PER_ITEM
     lead, _new = User.objects.get_or_create(username="bench")
     categories = [NewCategory(label, value=float(code)) for code, label in enumerate(LABELS)]
     question = NewQuestion(
@@ -104,7 +109,7 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any, sparse: b
     rater_ids = np.array(list(project.raters.order_by("id").values_list("id", flat=True)))
     accuracy = rng.uniform(0.6, 0.95, raters)
     n_items = ratings // per_item
-    for start in range(0, n_items, PORTION):
+    for start in range(0, n_items, BATCH_SIZE):
         Item.objects.bulk_create(
             (
                 Item(
@@ -113,35 +118,39 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any, sparse: b
                     body={"text": f"{number}: {TEXT}"},
                     attributes={"language": LANGUAGES[number % len(LANGUAGES)]},
                 )
-                for number in range(start, min(start + PORTION, n_items))
+                for number in range(start, min(start + BATCH_SIZE, n_items))
             ),
             batch_size=1_000,
         )
     items = list(project.items.order_by("id").values_list("id", flat=True))
-    found = project.questions.get()
-    waiting: list[Judgement] = []
+    question_row = project.questions.get()
+    pending: list[Judgement] = []
     for day in range(days):
-        todays = items[day * n_items // days : (day + 1) * n_items // days]
-        share = min(1.0, max(DAYS_A_RATER / days, 2 * per_item / raters))
+        items_of_day = items[day * n_items // days : (day + 1) * n_items // days]
+        share = min(1.0, max(DAYS_PER_RATER / days, 2 * per_item / raters))
         at_work = np.flatnonzero(sparse | (rng.random(raters) < share))
         if len(at_work) < per_item:
             at_work = np.arange(raters)
-        for item in todays:
+        for item in items_of_day:
             truth = int(rng.choice(len(LABELS), p=(0.5, 0.25, 0.13, 0.08, 0.04)))
-            for place in rng.choice(at_work, size=per_item, replace=False):
-                wrong = rng.random() > accuracy[place]
+            for rater_index in rng.choice(at_work, size=per_item, replace=False):
+                is_wrong = rng.random() > accuracy[rater_index]
                 code = (
                     min(max(truth + int(rng.choice((-1, 1))), 0), len(LABELS) - 1)
-                    if wrong
+                    if is_wrong
                     else truth
                 )
-                when = FIRST_DAY + datetime.timedelta(days=day, seconds=int(rng.integers(20_000)))
-                waiting.append(
-                    Judgement(item, int(rater_ids[place]), code, rated_at=when, seconds=8.0)
+                rated_at = FIRST_DAY + datetime.timedelta(
+                    days=day, seconds=int(rng.integers(20_000))
                 )
-        while len(waiting) >= PORTION or (day == days - 1 and waiting):
-            record({found: waiting[:PORTION]}, by=lead, source="import")
-            del waiting[:PORTION]
+                pending.append(
+                    Judgement(
+                        item, int(rater_ids[rater_index]), code, rated_at=rated_at, seconds=8.0
+                    )
+                )
+        while len(pending) >= BATCH_SIZE or (day == days - 1 and pending):
+            record_ratings({question_row: pending[:BATCH_SIZE]}, by=lead, source="import")
+            del pending[:BATCH_SIZE]
         if day % 100 == 99:
-            say(f"day {day + 1} of {days}")
+            report(f"day {day + 1} of {days}")
     return project

@@ -1,9 +1,9 @@
-"""What a text may hold, and how it is shown on one line: one check for every door.
+"""Check and normalize texts that come from a form, the API, a file or an address.
 
-A text may come by a form, the API, a file or an address. No database column takes a NUL, and no
-key, label or name has a line end or another control sign. NULs in addresses and cookies never get
-so far (agreement_site/middleware/security.py), nor those in JSON (rest/parser.py); Django's own form
-fields refuse them, too.
+No database column takes a NUL character, and no key, label or name has a line end or another
+control character. NULs in addresses and cookies are rejected earlier
+(agreement_site/middleware/security.py), as are those in JSON (core/api/parsers.py); Django's own
+form fields reject them, too.
 """
 
 from __future__ import annotations
@@ -12,70 +12,81 @@ import re
 import unicodedata
 
 NUL = "\x00"
-REPLACEMENT = "\ufffd"  # the sign that stands for what is no character
+REPLACEMENT = "\ufffd"  # Unicode's replacement character
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# Signs of no width, and those that turn the direction of writing: two keys would look alike. The
-# joiners of Indic and Arabic scripts and of emoji (U+200C, U+200D) are letters' own.
-_UNSEEN = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# Characters of zero width, and those that change the writing direction: with them, two different
+# keys would look alike. The joiners of Indic and Arabic scripts and of emoji (U+200C, U+200D) are
+# part of the text and allowed.
+_INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
-# Letters of Cyrillic and Greek, and the Latin ones that look like them in nearly every font.
-_LATIN = str.maketrans(
+# Cyrillic and Greek letters, and the Latin ones that look like them in nearly every font.
+_LATIN_LOOKALIKES = str.maketrans(
     "АВЕЅІЈКМНОРСТУХԌаеѕіјорсухһԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοϲν",
     "ABESIJKMHOPCTYXGaesijopcyxhdqwABEZHIKMNOPTYXocv",
 )
 
 
 def has_nul(text: str) -> bool:
-    """Whether PostgreSQL would refuse the text."""
+    """Return True if the text contains NUL, which PostgreSQL rejects."""
     return NUL in text
 
 
-def without_nul(text: str) -> str:
-    """The text with U+FFFD in the place of each NUL."""
+def replace_nul(text: str) -> str:
+    """Return the text with U+FFFD in place of each NUL."""
     return text.replace(NUL, REPLACEMENT)
 
 
 def has_control(text: str) -> bool:
-    """Whether there is a line end, a NUL or another control sign in the text."""
+    """Return True if the text contains a line end, a NUL or another control character."""
     return _CONTROL.search(text) is not None
 
 
-def has_unseen(text: str) -> bool:
-    """Whether a sign in the text shows nothing, or turns what stands behind it."""
-    return _UNSEEN.search(text) is not None
+def has_invisible(text: str) -> bool:
+    """Return True if the text contains an invisible character or one that changes the writing
+    direction.
+    """
+    return _INVISIBLE.search(text) is not None
 
 
-def likeness(text: str) -> str:
-    """What the text looks like, to compare it with another one: the same letter however it is
-    composed, and the Latin one for those of other alphabets that are drawn alike."""
-    return unicodedata.normalize("NFC", text).translate(_LATIN)
+def fold_lookalikes(text: str) -> str:
+    """Return a form of the text that is equal for texts that look alike.
+
+    Letters are composed (NFC), and Cyrillic and Greek letters become the Latin ones that look like
+    them.
+    """
+    return unicodedata.normalize("NFC", text).translate(_LATIN_LOOKALIKES)
 
 
-def mixes_alphabets(text: str) -> bool:
-    """Whether a word holds letters of Latin and of Cyrillic or Greek script, so that one may stand
-    for another that is drawn alike."""
-    names = {unicodedata.name(sign, "").partition(" ")[0] for sign in text if sign.isalpha()}
-    return len(names & {"LATIN", "CYRILLIC", "GREEK"}) > 1
+def has_mixed_scripts(text: str) -> bool:
+    """Return True if the text mixes Latin letters with Cyrillic or Greek ones, which may look
+    alike.
+    """
+    scripts = {
+        unicodedata.name(character, "").partition(" ")[0]
+        for character in text
+        if character.isalpha()
+    }
+    return len(scripts & {"LATIN", "CYRILLIC", "GREEK"}) > 1
 
 
-def key_trouble(key: str, *, longest: int) -> str:
-    """What is wrong with the key of an item or a rater: "empty", "long", "blanks" or "control".
+def classify_key_problem(key: str, *, max_length: int) -> str:
+    """Return the problem of an item's or rater's key: "empty", "long", "blanks" or "control".
 
-    The text is empty when nothing is wrong. ``longest`` counts characters.
+    Return an empty string when the key is valid. ``max_length`` counts characters.
     """
     if not key:
         return "empty"
-    if len(key) > longest:
+    if len(key) > max_length:
         return "long"
     if key != key.strip():
         return "blanks"
-    if has_control(key) or has_unseen(key):
+    if has_control(key) or has_invisible(key):
         return "control"
     return ""
 
 
-def one_line(text: str, *, longest: int) -> str:
-    """The text on one line, cut behind ``longest`` characters with an ellipsis."""
+def truncate_to_line(text: str, *, max_length: int) -> str:
+    """Return the text on one line, cut after ``max_length`` characters with an ellipsis."""
     words = " ".join(text.split())
-    return words if len(words) <= longest else words[:longest].rstrip() + "…"
+    return words if len(words) <= max_length else words[:max_length].rstrip() + "…"

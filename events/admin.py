@@ -1,16 +1,16 @@
-"""The admin of events: to look at only."""
+"""Read-only admin of events."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 
-from projects.admin_base import ReadOnly
+from projects.admin_base import ReadOnlyAdmin
 
 from .models import Event
 
 
 @admin.register(Event)
-class EventAdmin(ReadOnly):
+class EventAdmin(ReadOnlyAdmin):
     list_display = ("at", "project", "kind", "subject", "by")
     list_select_related = ("project", "by")
     list_filter = ("kind",)

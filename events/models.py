@@ -1,4 +1,4 @@
-"""What happened in a project, for whoever wants to be told."""
+"""Events: what happened in a project, for notifications and webhooks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from projects.models import Project
 
 
 class Event(models.Model):
-    """One thing that happened. Written once, in the transaction that made it happen, and never
-    changed."""
+    """One thing that happened.
+
+    Written once, in the transaction of the change that it describes, and never changed.
+    """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="events", db_index=False)
-    # What happened, as the app that made it happen calls it: alarm_raised, alarm_resolved, ...
+    # The kind of event, named by the app that records it: alarm_raised, alarm_resolved, ...
     kind = models.CharField(max_length=40)
-    # What it happened to: "alarm/12".
+    # The object of the event: "alarm/12".
     subject = models.CharField(max_length=100, blank=True)
-    # What there is to tell, as plain names and figures.
+    # Details, as names and numbers.
     data = models.JSONField(default=dict)
-    # Null: the program did it.
+    # The acting user; null when the program did it.
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )

@@ -1,4 +1,4 @@
-"""Writing down what happened, in the transaction that makes it happen."""
+"""Record events in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from django.utils import timezone
 from .models import Event
 
 
-def record(
+def record_event(
     *, project_id: int, kind: str, subject: str = "", data: Mapping[str, Any], by: Any = None
 ) -> Event:
-    """Write an event in the caller's transaction: it stands if, and only if, what it tells stands.
+    """Record an event in the caller's transaction, so that it is committed or rolled back with the
+    change.
 
-    ``data``: names and figures that JSON can hold. RuntimeError outside a transaction.
+    ``data`` holds names and numbers that JSON can represent. Raises RuntimeError outside a
+    transaction.
     """
     if not connection.in_atomic_block:
-        raise RuntimeError(f"{kind}: an event is recorded in the transaction that it tells of")
+        raise RuntimeError(f"{kind}: an event must be recorded in the transaction of its change")
     return Event.objects.create(
         project_id=project_id,
         kind=kind,

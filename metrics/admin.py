@@ -1,4 +1,4 @@
-"""The admin of counts and readings: to look at only, for they are made from the ratings alone."""
+"""Read-only admin of counts and results, which are computed from the ratings only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 
-from projects.admin_base import ReadOnly
+from projects.admin_base import ReadOnlyAdmin
 
 from .models import (
     Attribution,
@@ -28,7 +28,7 @@ from .models import (
 
 
 @admin.register(CountState)
-class CountStateAdmin(ReadOnly):
+class CountStateAdmin(ReadOnlyAdmin):
     list_display = (
         "question",
         "ratings",
@@ -42,19 +42,19 @@ class CountStateAdmin(ReadOnly):
     search_fields = ("question__key", "question__project__name")
 
 
-class CountsAdmin(ReadOnly):
-    """The arrays of integers are not for reading: their sizes are."""
+class CountsAdmin(ReadOnlyAdmin):
+    """Admin of rows with large arrays: hides the ``arrays`` and does not load them."""
 
     show_full_result_count = False
 
     def get_queryset(self, request: Any) -> Any:
-        return super().get_queryset(request).defer(*self.arrays)
+        return super().get_queryset(request).defer(*self.hidden_fields)
 
     def get_fields(self, request: Any, obj: Any = None) -> Any:
         names = [field.name for field in self.model._meta.fields]
-        return [name for name in names if name not in self.arrays]
+        return [name for name in names if name not in self.hidden_fields]
 
-    arrays: tuple[str, ...] = ()
+    hidden_fields: tuple[str, ...] = ()
 
 
 @admin.register(PatternTally)
@@ -62,7 +62,7 @@ class PatternTallyAdmin(CountsAdmin):
     list_display = ("question", "day", "width", "stale")
     list_select_related = ("question",)
     search_fields = ("question__key",)
-    arrays = ("patterns",)
+    hidden_fields = ("patterns",)
 
 
 @admin.register(PairTally)
@@ -70,7 +70,7 @@ class PairTallyAdmin(CountsAdmin):
     list_display = ("question", "rater_a", "rater_b", "n_items", "kappa_none", "kappa_quadratic")
     list_select_related = ("question", "rater_a", "rater_b")
     search_fields = ("=rater_a__key", "=rater_b__key")
-    arrays = ("table",)
+    hidden_fields = ("table",)
 
 
 @admin.register(PeerTally)
@@ -78,11 +78,11 @@ class PeerTallyAdmin(CountsAdmin):
     list_display = ("question", "rater", "day", "n_items", "n_ratings", "stale")
     list_select_related = ("question", "rater")
     search_fields = ("=rater__key",)
-    arrays = ("table", "moments")
+    hidden_fields = ("table", "moments")
 
 
 @admin.register(Reading)
-class ReadingAdmin(ReadOnly):
+class ReadingAdmin(ReadOnlyAdmin):
     list_display = ("question", "span", "start", "computed_at")
     list_filter = ("span",)
     list_select_related = ("question",)
@@ -91,7 +91,7 @@ class ReadingAdmin(ReadOnly):
 
 
 @admin.register(RaterReading)
-class RaterReadingAdmin(ReadOnly):
+class RaterReadingAdmin(ReadOnlyAdmin):
     list_display = ("question", "rater", "n_ratings", "computed_at")
     list_select_related = ("question", "rater")
     search_fields = ("=rater__key",)
@@ -99,14 +99,14 @@ class RaterReadingAdmin(ReadOnly):
 
 
 @admin.register(Diagnosis)
-class DiagnosisAdmin(ReadOnly):
+class DiagnosisAdmin(ReadOnlyAdmin):
     list_display = ("question", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key",)
 
 
 @admin.register(Attribution)
-class AttributionAdmin(ReadOnly):
+class AttributionAdmin(ReadOnlyAdmin):
     list_display = (
         "question",
         "span",
@@ -127,7 +127,7 @@ class SliceAdmin(CountsAdmin):
     list_filter = ("kind", "waiting")
     list_select_related = ("question",)
     search_fields = ("question__key",)
-    arrays = ("body",)
+    hidden_fields = ("body",)
 
 
 @admin.register(Report)
@@ -136,18 +136,18 @@ class ReportAdmin(CountsAdmin):
     list_filter = ("waiting",)
     list_select_related = ("question", "by")
     search_fields = ("question__key",)
-    arrays = ("facts",)
+    hidden_fields = ("facts",)
 
 
 @admin.register(Share)
-class ShareAdmin(ReadOnly):
+class ShareAdmin(ReadOnlyAdmin):
     list_display = ("question", "first", "last", "leased_until")
     list_select_related = ("question",)
     search_fields = ("question__key",)
 
 
 @admin.register(AuditResult)
-class AuditResultAdmin(ReadOnly):
+class AuditResultAdmin(ReadOnlyAdmin):
     list_display = ("question", "audited_at", "ratings", "differences")
     list_select_related = ("question",)
     ordering = ("-audited_at",)
@@ -155,13 +155,13 @@ class AuditResultAdmin(ReadOnly):
 
 
 @admin.register(Worker)
-class WorkerAdmin(ReadOnly):
+class WorkerAdmin(ReadOnlyAdmin):
     list_display = ("name", "swept_at")
     ordering = ("-swept_at",)
 
 
 @admin.register(NamedView)
-class NamedViewAdmin(ReadOnly):
+class NamedViewAdmin(ReadOnlyAdmin):
     list_display = ("name", "project", "page", "by", "made_at")
     list_filter = ("page",)
     list_select_related = ("project", "by")
@@ -169,7 +169,7 @@ class NamedViewAdmin(ReadOnly):
 
 
 @admin.register(ViewLink)
-class ViewLinkAdmin(ReadOnly):
+class ViewLinkAdmin(ReadOnlyAdmin):
     list_display = ("view", "by", "expires_at", "revoked_at", "opened_at")
     list_select_related = ("view", "by")
     search_fields = ("view__name",)

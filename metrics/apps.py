@@ -13,8 +13,9 @@ class MetricsConfig(AppConfig):
         from projects.selectors import people_list
         from ratings import changes
 
-        people_list.COLUMNS.append(people_list_columns.of)
-        changes.listen(hints.send)
-        of_projects.listen(
-            weights_preview=weights_preview.of_weights, raters_renamed=services.rename_raters
+        people_list.COLUMN_PROVIDERS.append(people_list_columns.build_columns)
+        changes.listen(hints.send_hint)
+        of_projects.register(
+            weights_preview=weights_preview.preview_weights,
+            raters_renamed=services.rename_raters_in_views,
         )

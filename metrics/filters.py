@@ -1,8 +1,7 @@
-"""Which ratings a page is narrowed to: the filter in the address, what it may say, and the ratings
-that it chooses.
+"""Filters of ratings: parsed from a URL, validated, and applied to querysets.
 
-A filter chooses ratings: those which these raters gave in this time on these items. Everything on a
-filtered page is computed from the chosen ratings alone, as if there were no others.
+A filter selects ratings: those that these raters gave in this time on these items. Everything on a
+filtered page is computed from the selected ratings only, as if there were no others.
 """
 
 from __future__ import annotations
@@ -26,183 +25,209 @@ from projects.models import Rater
 from ratings.models import Assignment
 from ratings.services.days import EPOCH
 
-ITEM = "item."  # the parameter item.language=de chooses items by their attribute "language"
-MOST_ATTRIBUTES = 3
-RANDOM, EVERY = "random", "all"  # of how items came to their raters
-DRAWN = (RANDOM, EVERY)
-CURRENT = "current"  # of the versions of an item's content
-MOST_VERSIONS = 1_000
-LONGEST_NAME = 100
-LONGEST_VALUE = 200
-MOST_LEFT_OUT = 100  # raters
-NAMED = 20  # so many allowed values are named in a refusal
+ITEM_PREFIX = "item."  # the parameter item.language=de selects items by their attribute "language"
+MAX_ATTRIBUTES = 3
+RANDOM_SAMPLE, ALL_RATINGS = "random", "all"
+SAMPLE_CHOICES = (RANDOM_SAMPLE, ALL_RATINGS)
+CURRENT_VERSION = "current"  # the current version of an item's content
+MAX_VERSIONS = 1_000
+MAX_NAME_LENGTH = 100
+MAX_VALUE_LENGTH = 200
+MAX_EXCLUDED_RATERS = 100
+MAX_LISTED_VALUES = 20  # allowed values that an error message lists
 
 
 @dataclass(frozen=True)
-class Filter:
-    """``first`` and ``last``: days, both within. ``content``: the number of a version of the item's
-    content under which it was rated, or CURRENT. ``without``: keys of raters who are left out, in
-    order. ``drawn``: RANDOM for the ratings alone that nobody was asked for because of what others
-    had said; EVERY for all, in what is read first too, which else rests on the former. Empty texts
-    and dates choose everything."""
+class RatingFilter:
+    """A filter of ratings; empty texts and dates do not restrict anything.
 
-    first: datetime.date | None = None
-    last: datetime.date | None = None
+    ``from_date`` and ``to_date``: days, both inclusive. ``content_version``: the number of the
+    version of the item's content under which it was rated, or CURRENT_VERSION. ``excluded_raters``:
+    sorted keys. ``sample``: RANDOM_SAMPLE for the ratings that were not requested because of what
+    others had rated; ALL_RATINGS for all, also in the headline, which is otherwise based on the
+    former.
+    """
+
+    from_date: datetime.date | None = None
+    to_date: datetime.date | None = None
     kind: str = ""
     group: str = ""
     attributes: tuple[tuple[str, str], ...] = ()
-    content: str = ""
-    without: tuple[str, ...] = ()
-    drawn: str = ""
+    content_version: str = ""
+    excluded_raters: tuple[str, ...] = ()
+    sample: str = ""
 
     def __bool__(self) -> bool:
-        return self != Filter()
+        return self != RatingFilter()
 
     @classmethod
-    def of(cls, given: QueryDict) -> Filter:
-        """The filter of an address. Raises BadRequest in plain words for what cannot be one."""
-        kind = given.get("kind") or ""
+    def from_query(cls, query: QueryDict) -> RatingFilter:
+        """Return the filter of a query string. Raises BadRequest if it is invalid."""
+        kind = query.get("kind") or ""
         if kind and kind not in Rater.Kind.values:
-            raise refused("kind", kind, Rater.Kind.values)
-        first, last = _date(given, "from"), _date(given, "to")
-        if first and last and first > last:
+            raise build_invalid_value_error("kind", kind, Rater.Kind.values)
+        from_date, to_date = _parse_date(query, "from"), _parse_date(query, "to")
+        if from_date and to_date and from_date > to_date:
             raise BadRequest(_("“from” must not be later than “to”."))
         attributes = tuple(
-            (name.removeprefix(ITEM), value)
-            for name in sorted(given)
-            if name.startswith(ITEM) and (value := given.get(name) or "")
+            (name.removeprefix(ITEM_PREFIX), value)
+            for name in sorted(query)
+            if name.startswith(ITEM_PREFIX) and (value := query.get(name) or "")
         )
-        if len(attributes) > MOST_ATTRIBUTES:
+        if len(attributes) > MAX_ATTRIBUTES:
             raise BadRequest(
                 _("At most %(n)s attributes of items can be chosen at once.")
-                % {"n": MOST_ATTRIBUTES}
+                % {"n": MAX_ATTRIBUTES}
             )
         for name, value in attributes:
-            if not can_be_chosen(name) or len(value) > LONGEST_VALUE or "\0" in value:
+            if not is_filterable_attribute(name) or len(value) > MAX_VALUE_LENGTH or "\0" in value:
                 raise BadRequest(
                     _("Items cannot be chosen by “%(name)s”.")
                     % {"name": f"{name[:40]}={value[:40]}"}
                 )
-        group, content, without = _text(given, "group"), _content(given), _without(given)
-        drawn = given.get("drawn") or ""
-        if drawn not in ("", *DRAWN):
-            raise refused("drawn", drawn.replace("\0", ""), DRAWN)
-        return cls(first, last, kind, group, attributes, content, without, drawn)
+        group, content_version, excluded_raters = (
+            _parse_text(query, "group"),
+            _parse_content_version(query),
+            _parse_excluded_raters(query),
+        )
+        sample = query.get("drawn") or ""
+        if sample not in ("", *SAMPLE_CHOICES):
+            raise build_invalid_value_error("drawn", sample.replace("\0", ""), SAMPLE_CHOICES)
+        return cls(
+            from_date, to_date, kind, group, attributes, content_version, excluded_raters, sample
+        )
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Filter:
-        first, last = (
+    def from_spec(cls, spec: Mapping[str, Any]) -> RatingFilter:
+        """Return the filter of a stored spec."""
+        from_date, to_date = (
             datetime.date.fromisoformat(spec[name]) if name in spec else None
             for name in ("from", "to")
         )
         attributes = tuple(sorted(spec.get("items", {}).items()))
         names = ("kind", "group", "content", "drawn")
-        kind, group, content, drawn = (spec.get(name, "") for name in names)
-        without = tuple(spec.get("without", ()))
-        return cls(first, last, kind, group, attributes, content, without, drawn)
+        kind, group, content_version, sample = (spec.get(name, "") for name in names)
+        excluded_raters = tuple(spec.get("without", ()))
+        return cls(
+            from_date, to_date, kind, group, attributes, content_version, excluded_raters, sample
+        )
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The filter as plain JSON; what chooses everything is left out."""
-        found: dict[str, Any] = {
-            name: value for name, value in self.parameters.items() if not name.startswith(ITEM)
+        """The filter as plain JSON, without empty parts."""
+        spec: dict[str, Any] = {
+            name: value
+            for name, value in self.parameters.items()
+            if not name.startswith(ITEM_PREFIX)
         }
-        found |= {"without": list(self.without)} if self.without else {}
-        return found | ({"items": dict(self.attributes)} if self.attributes else {})
+        spec |= {"without": list(self.excluded_raters)} if self.excluded_raters else {}
+        return spec | ({"items": dict(self.attributes)} if self.attributes else {})
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The filter as parameters of an address."""
-        found = {
-            "from": self.first.isoformat() if self.first else "",
-            "to": self.last.isoformat() if self.last else "",
+        """The filter as URL parameters."""
+        parameters = {
+            "from": self.from_date.isoformat() if self.from_date else "",
+            "to": self.to_date.isoformat() if self.to_date else "",
             "kind": self.kind,
             "group": self.group,
-            "content": self.content,
-            "without": one_line(self.without),
-            "drawn": self.drawn,
+            "content": self.content_version,
+            "without": join_keys(self.excluded_raters),
+            "drawn": self.sample,
         }
-        found |= {f"{ITEM}{name}": value for name, value in self.attributes}
-        return {name: value for name, value in found.items() if value}
+        parameters |= {f"{ITEM_PREFIX}{name}": value for name, value in self.attributes}
+        return {name: value for name, value in parameters.items() if value}
 
-    def check(self, choices: Mapping[str, Any]) -> None:
-        """Raises BadRequest when nothing can match: the message names what there is."""
+    def validate(self, choices: Mapping[str, Any]) -> None:
+        """Raise BadRequest if nothing can match; the message lists the available values."""
         if self.group and self.group not in choices["groups"]:
-            raise refused("group", self.group, choices["groups"])
+            raise build_invalid_value_error("group", self.group, choices["groups"])
         newest = choices.get("versions", 1)
-        if self.content not in ("", CURRENT) and int(self.content) > newest:
-            raise refused("content", self.content, [CURRENT, *range(1, newest + 1)])
+        if self.content_version not in ("", CURRENT_VERSION) and int(self.content_version) > newest:
+            raise build_invalid_value_error(
+                "content", self.content_version, [CURRENT_VERSION, *range(1, newest + 1)]
+            )
         for name, value in self.attributes:
-            known = choices["attributes"].get(name)
-            if known is None:
-                raise refused("item", name, [*choices["attributes"]])
-            if value not in known:
-                raise refused(f"{ITEM}{name}", value, known)
+            available = choices["attributes"].get(name)
+            if available is None:
+                raise build_invalid_value_error("item", name, [*choices["attributes"]])
+            if value not in available:
+                raise build_invalid_value_error(f"{ITEM_PREFIX}{name}", value, available)
 
-    def ratings(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Those of the ratings that the filter chooses, as the counts hold them."""
-        if self.first:
-            rows = rows.filter(counted_day__gte=(self.first - EPOCH).days)
-        if self.last:
-            rows = rows.filter(counted_day__lte=(self.last - EPOCH).days)
+    def filter_ratings(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of the ratings that the filter selects, as the counts contain them."""
+        if self.from_date:
+            rows = rows.filter(counted_day__gte=(self.from_date - EPOCH).days)
+        if self.to_date:
+            rows = rows.filter(counted_day__lte=(self.to_date - EPOCH).days)
         if self.kind:
             rows = rows.filter(rater__kind=self.kind)
         if self.group:
             rows = rows.filter(rater__group=self.group)
-        if self.without:
-            rows = rows.exclude(rater__key__in=self.without)
-        if self.drawn == RANDOM:
-            same: dict[str, Any] = {"item": OuterRef("item"), "rater": OuterRef("rater")}
-            rows = rows.filter(~Exists(Assignment.objects.filter(planned=True, **same)))
-        if self.content:
-            rows = rows.filter(_under(self.content))
-        return self.items(rows, "item__attributes")
+        if self.excluded_raters:
+            rows = rows.exclude(rater__key__in=self.excluded_raters)
+        if self.sample == RANDOM_SAMPLE:
+            same_rating: dict[str, Any] = {"item": OuterRef("item"), "rater": OuterRef("rater")}
+            rows = rows.filter(~Exists(Assignment.objects.filter(planned=True, **same_rating)))
+        if self.content_version:
+            rows = rows.filter(_build_content_filter(self.content_version))
+        return self.filter_items(rows, "item__attributes")
 
-    def items(self, rows: QuerySet[Any], path: str = "attributes") -> QuerySet[Any]:
-        """Those of the items (or rows with an item's attributes under ``path``) that the filter
-        chooses."""
-        for place, (name, value) in enumerate(self.attributes):
+    def filter_items(self, rows: QuerySet[Any], path: str = "attributes") -> QuerySet[Any]:
+        """Return those of the items that the filter selects.
+
+        ``rows`` may be other rows with an item's attributes under ``path``.
+        """
+        for index, (name, value) in enumerate(self.attributes):
             text = Cast(KeyTextTransform(name, F(path)), TextField())
-            rows = rows.alias(**{f"attribute_{place}": text}).filter(
-                **{f"attribute_{place}": value}
+            rows = rows.alias(**{f"attribute_{index}": text}).filter(
+                **{f"attribute_{index}": value}
             )
         return rows
 
 
-EVERYTHING = Filter()
+NO_FILTER = RatingFilter()
 
 
-def can_be_chosen(name: str) -> bool:
-    """Whether an attribute of this name can be asked for; the databases take a number for a place
-    in a list."""
-    return 0 < len(name) <= LONGEST_NAME and "\0" not in name and not name.lstrip("+-").isdecimal()
+def is_filterable_attribute(name: str) -> bool:
+    """Return True if items can be filtered by an attribute of this name.
+
+    Not by numbers: databases take a number as an index into a JSON list.
+    """
+    return (
+        0 < len(name) <= MAX_NAME_LENGTH and "\0" not in name and not name.lstrip("+-").isdecimal()
+    )
 
 
-def one_line(keys: Iterable[str]) -> str:
-    """Keys as an address says them: between commas, and in quotation marks where a key has one
-    itself (a line of CSV)."""
+def join_keys(keys: Iterable[str]) -> str:
+    """Return keys as one line of CSV, as a URL contains them.
+
+    Separated by commas; a key with a comma is quoted.
+    """
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(keys)
     return line.getvalue()
 
 
-def refused(name: str, value: str, allowed: Any) -> BadRequest:
-    """A refusal that names what is allowed."""
-    known = [str(one) for one in allowed]
-    shown = ", ".join(known[:NAMED]) + (" …" if len(known) > NAMED else "")
-    told = {"name": name, "value": value[:60], "allowed": shown or _("nothing yet")}
-    return BadRequest(_("“%(name)s” cannot be “%(value)s”; there is: %(allowed)s.") % told)
+def build_invalid_value_error(name: str, value: str, allowed: Any) -> BadRequest:
+    """Return a BadRequest that lists the allowed values."""
+    values = [str(choice) for choice in allowed]
+    listed = ", ".join(values[:MAX_LISTED_VALUES]) + (
+        " …" if len(values) > MAX_LISTED_VALUES else ""
+    )
+    parameters = {"name": name, "value": value[:60], "allowed": listed or _("nothing yet")}
+    return BadRequest(_("“%(name)s” cannot be “%(value)s”; there is: %(allowed)s.") % parameters)
 
 
-def _text(given: QueryDict, name: str) -> str:
-    text = given.get(name) or ""
-    if "\0" in text or len(text) > LONGEST_VALUE:
-        raise refused(name, text.replace("\0", ""), [])
+def _parse_text(query: QueryDict, name: str) -> str:
+    text = query.get(name) or ""
+    if "\0" in text or len(text) > MAX_VALUE_LENGTH:
+        raise build_invalid_value_error(name, text.replace("\0", ""), [])
     return text
 
 
-def _without(given: QueryDict) -> tuple[str, ...]:
-    text = given.get("without") or ""
+def _parse_excluded_raters(query: QueryDict) -> tuple[str, ...]:
+    text = query.get("without") or ""
     try:
         line = [] if has_control(text) else next(csv.reader([text], strict=True), [])
     except csv.Error:
@@ -210,33 +235,37 @@ def _without(given: QueryDict) -> tuple[str, ...]:
     keys = tuple(sorted({key.strip() for key in line} - {""}))
     if text and not keys:
         raise BadRequest(_("“without” names raters by their keys, with commas between them."))
-    if len(keys) > MOST_LEFT_OUT:
-        raise BadRequest(_("At most %(n)s raters can be left out at once.") % {"n": MOST_LEFT_OUT})
+    if len(keys) > MAX_EXCLUDED_RATERS:
+        raise BadRequest(
+            _("At most %(n)s raters can be left out at once.") % {"n": MAX_EXCLUDED_RATERS}
+        )
     return keys
 
 
-def _content(given: QueryDict) -> str:
-    text = given.get("content") or ""
-    if text and text != CURRENT:
+def _parse_content_version(query: QueryDict) -> str:
+    text = query.get("content") or ""
+    if text and text != CURRENT_VERSION:
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 0
-        if not 1 <= number <= MOST_VERSIONS:
-            raise refused("content", text, [CURRENT, "1", "2", "…"])
+        if not 1 <= number <= MAX_VERSIONS:
+            raise build_invalid_value_error("content", text, [CURRENT_VERSION, "1", "2", "…"])
         return str(number)
     return text
 
 
-def _under(content: str) -> Q:
-    """Ratings made under this version of their item's content. An item that was never changed has
-    one content, whatever its ratings know of it."""
-    if content == CURRENT:
+def _build_content_filter(content_version: str) -> Q:
+    """Return a filter of ratings given under this version of their item's content.
+
+    An item that never changed has one version, even if its ratings store none.
+    """
+    if content_version == CURRENT_VERSION:
         return Q(item_version=F("item__version")) | Q(item__version=1)
-    number = int(content)
-    under = Q(item_version=number)
-    return under | Q(item__version=1) if number == 1 else under
+    number = int(content_version)
+    by_version = Q(item_version=number)
+    return by_version | Q(item__version=1) if number == 1 else by_version
 
 
-def _date(given: QueryDict, name: str) -> datetime.date | None:
-    text = given.get(name) or ""
+def _parse_date(query: QueryDict, name: str) -> datetime.date | None:
+    text = query.get(name) or ""
     try:
         return datetime.date.fromisoformat(text) if text else None
     except ValueError:

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ratings.services.days import EPOCH, date_of
+from ratings.services.days import EPOCH, date_from_day
 
 SPANS = ("day", "week", "month")
-LONGEST = {"day": 1, "week": 7, "month": 31}  # days
-FIRM = 10  # items of a period; the value on fewer is noise
+MAX_DAYS = {"day": 1, "week": 7, "month": 31}  # days
+MIN_ITEMS = 10  # in a period; a value of fewer items is noise
 
 
-def starts(days: np.ndarray, span: str) -> np.ndarray:
-    """The first day of the period in which each day lies. days, result: (n,) integers."""
+def compute_start_days(days: np.ndarray, span: str) -> np.ndarray:
+    """Return the first day of the period of each day. days, result: (n,) integers."""
     days = np.asarray(days, np.int64)
     if span == "day":
         return days
@@ -31,17 +31,19 @@ def starts(days: np.ndarray, span: str) -> np.ndarray:
     raise ValueError(f"unknown span {span!r}; one of {', '.join(SPANS)}")
 
 
-def whole(days: Iterable[int]) -> list[int]:
-    """All days of all periods that contain one of ``days``, ascending."""
-    found: set[int] = set()
+def list_period_days(days: Iterable[int]) -> list[int]:
+    """Return all days of all weeks and months that contain one of ``days``, ascending."""
+    period_days: set[int] = set()
     for span in ("week", "month"):
-        for start in np.unique(starts(np.fromiter(days, np.int64), span)).tolist():
-            found.update(range(start, (end_date(date_of(start), span) - EPOCH).days))
-    return sorted(found)
+        for start in np.unique(compute_start_days(np.fromiter(days, np.int64), span)).tolist():
+            period_days.update(
+                range(start, (get_end_date(date_from_day(start), span) - EPOCH).days)
+            )
+    return sorted(period_days)
 
 
-def end_date(start: datetime.date, span: str) -> datetime.date:
-    """The first day after the period."""
+def get_end_date(start: datetime.date, span: str) -> datetime.date:
+    """Return the first day after the period."""
     if span == "month":
         return (start.replace(day=1) + datetime.timedelta(days=32)).replace(day=1)
     return start + datetime.timedelta(days={"day": 1, "week": 7}[span])

@@ -1,13 +1,13 @@
-"""How others learn, after the commit, that readings of a question moved: they listen here.
+"""Listeners that are called, after the commit, when results of a question changed.
 
-A mail below a limit, or an alarm, begins with a listener. What it hears of it must also find by
-itself later, as the sweep does with counts: a worker that is killed announces nothing.
+Mails about targets and alerts begin with a listener. Whatever a listener reacts to must also be
+found without it later, as the sweep does with counts: a worker that is killed announces nothing.
 """
 
 from __future__ import annotations
 
-from core.jobs.hooks import Listeners
+from core.jobs.hooks import CommitListeners
 
-listeners = Listeners()  # a number is a question's id
-listen = listeners.listen
-announce = listeners.announce
+listeners = CommitListeners()  # called with the question's id
+listen = listeners.register
+announce = listeners.notify_on_commit

@@ -1,4 +1,4 @@
-"""A question's scale as the arrays that the agreement library takes, and what it makes of them."""
+"""A question's scale as arrays for the agreement library, and the coefficients that suit it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,25 @@ import numpy as np
 
 from metrics.agreement import Estimate, batch, registry
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.scales import ScaleType, scale_type
-from metrics.agreement.weights import WEIGHTINGS, applicable, weighted, weightings
+from metrics.agreement.scales import ScaleType, get_scale_type
+from metrics.agreement.weights import (
+    WEIGHTINGS,
+    build_weightings,
+    get_weighted_name,
+    list_applicable_weightings,
+)
 from projects.models import Question
 
-__all__ = ["QuestionScale", "headlines", "weighted"]
+__all__ = ["QuestionScale", "get_weighted_name", "list_headline_coefficients"]
 
 
 @dataclass(frozen=True)
 class QuestionScale:
-    """``codes`` (k,): the active categories' codes in declared order; ``width``: number of codes
-    ever given; ``values`` (k,) or None; ``matrix`` (k, k) or None."""
+    """The scale of a question.
+
+    ``codes`` (k,): the active categories' codes in declared order; ``width``: number of codes ever
+    assigned; ``values`` (k,) or None; ``matrix`` (k, k) of weights or None.
+    """
 
     kind: str
     codes: np.ndarray
@@ -28,20 +36,22 @@ class QuestionScale:
     labels: list[str]
     values: np.ndarray | None
     matrix: np.ndarray | None
-    weights: str = "none"  # those declared
-    chosen: str = ""  # the coefficient that the lead wants to read first
-    pooled: bool = False  # people and models together in what is read first
+    weights: str = "none"  # the declared weighting
+    chosen_headline: str = ""  # the headline coefficient that the lead chose
+    pooled: bool = False  # the headline pools people and models
 
     @classmethod
-    def of(cls, question: Question) -> QuestionScale:
-        known = list(question.categories.all())
-        return cls.of_declared(
-            question.declared(known), width=max((one.code for one in known), default=-1) + 1
+    def for_question(cls, question: Question) -> QuestionScale:
+        """Return the scale of a question."""
+        categories = list(question.categories.all())
+        return cls.from_declaration(
+            question.get_declaration(categories),
+            width=max((category.code for category in categories), default=-1) + 1,
         )
 
     @classmethod
-    def of_declared(cls, declared: Mapping[str, Any], *, width: int = 0) -> QuestionScale:
-        """Of what a question declares (`Question.declared`), or declared once."""
+    def from_declaration(cls, declared: Mapping[str, Any], *, width: int = 0) -> QuestionScale:
+        """Return the scale of a current or former declaration (`Question.declared`)."""
         categories = declared["categories"]
         codes = np.array([category["code"] for category in categories], np.int64)
         values = [category["value"] for category in categories]
@@ -54,58 +64,59 @@ class QuestionScale:
             values=None if not values or None in values else np.array(values, float),
             matrix=None if matrix is None else np.array(matrix, float),
             weights=declared["weights"],
-            chosen=declared["headline"],
+            chosen_headline=declared["headline"],
             pooled=declared["pooled"],
         )
 
     @property
     def k(self) -> int:
+        """Number of categories."""
         return len(self.codes)
 
     @property
     def type(self) -> ScaleType:
-        """Whether the categories have an order, and numbers."""
-        return scale_type(self.kind)
+        """The type of scale: whether the categories have an order, and numbers."""
+        return get_scale_type(self.kind)
 
-    def ordered(self, counts: np.ndarray, *, axes: int = 1) -> np.ndarray:
-        """The last ``axes`` axes (by code) as categories in declared order."""
+    def reorder(self, counts: np.ndarray, *, axes: int = 1) -> np.ndarray:
+        """Reorder the last ``axes`` axes from codes to categories in declared order."""
         for axis in range(-axes, 0):
             counts = np.take(counts, self.codes, axis=axis)
         return counts
 
-    def places(self, codes: np.ndarray) -> np.ndarray:
-        """Codes -> their places among the declared categories; -1 for retired and unknown ones."""
-        place = np.full(max(self.width, codes.max(initial=-1) + 1), -1, np.int64)
-        place[self.codes] = np.arange(self.k)
-        return place[codes]
+    def code_indices(self, codes: np.ndarray) -> np.ndarray:
+        """Return indices of codes among the declared categories; -1 for other codes."""
+        index_of_code = np.full(max(self.width, codes.max(initial=-1) + 1), -1, np.int64)
+        index_of_code[self.codes] = np.arange(self.k)
+        return index_of_code[codes]
 
-    # --- weightings. On every scale those by rank are known: categories have a declared order, and
-    # the pages and the API offer them.
+    # --- weightings. Those by rank exist on every scale, because categories have a declared order,
+    # and the pages and the API offer them.
 
-    def weighting_names(self) -> list[str]:
-        """The weightings that this question knows."""
-        return applicable(ordered=True, custom=self.matrix is not None)
+    def list_weightings(self) -> list[str]:
+        """Return the names of the weightings that this question supports."""
+        return list_applicable_weightings(ordered=True, custom=self.matrix is not None)
 
-    def weightings(self) -> dict[str, np.ndarray]:
-        """Name -> weight matrix (k, k) for every weighting that this question knows."""
-        return weightings(self.k, self.matrix)
+    def build_weight_matrices(self) -> dict[str, np.ndarray]:
+        """Return name -> weight matrix (k, k) for every weighting that this question supports."""
+        return build_weightings(self.k, self.matrix)
 
     # --- coefficients, by the names under which they are stored
 
-    def pattern_names(self) -> list[str]:
-        """The coefficients of all raters together."""
+    def list_pattern_coefficients(self) -> list[str]:
+        """Return the names of the coefficients of all raters together."""
         custom = self.matrix is not None
-        return list(registry.pattern_forms(scale=self.kind, values=self.values, custom=custom))
+        return list(registry.get_pattern_forms(scale=self.kind, values=self.values, custom=custom))
 
-    def mean_names(self) -> list[str]:
-        """The means of the kappas of pairs."""
-        return registry.mean_names(self.weighting_names())
+    def list_mean_coefficients(self) -> list[str]:
+        """Return the names of the mean pairwise kappas."""
+        return registry.list_mean_names(self.list_weightings())
 
-    def peer_names(self) -> list[str]:
-        """The coefficients of a rater against the others."""
-        return registry.peer_names(self.weighting_names())
+    def list_peer_coefficients(self) -> list[str]:
+        """Return the names of the coefficients of a rater against the others."""
+        return registry.list_peer_names(self.list_weightings())
 
-    def patterns(
+    def estimate_patterns(
         self,
         counts: np.ndarray,
         n_items: np.ndarray,
@@ -113,8 +124,10 @@ class QuestionScale:
         names: Collection[str] | None = None,
         interval: bool = True,
     ) -> dict[str, Estimate]:
-        """Patterns (P, k) in declared order, numbers of items (..., P) -> name -> Estimate (...),
-        of all coefficients of all raters together or of those named."""
+        """Return name -> Estimate (...) of all pattern coefficients, or of those named.
+
+        ``counts``: patterns (P, k) in declared order; ``n_items`` (..., P): numbers of items.
+        """
         return batch.pattern_coefficients(
             counts,
             n_items,
@@ -125,7 +138,7 @@ class QuestionScale:
             interval=interval,
         )
 
-    def peers(
+    def estimate_peers(
         self,
         tables: np.ndarray,
         moments: np.ndarray | None,
@@ -133,39 +146,47 @@ class QuestionScale:
         *,
         names: Collection[str] | None = None,
     ) -> dict[str, Estimate]:
-        """Raters against the others: tables (G, k, k) in declared order -> name -> Estimate (G,),
-        all or those named."""
-        return batch.peer_coefficients(
+        """Return name -> Estimate (G,) of all peer coefficients, or of those named.
+
+        ``tables`` (G, k, k) in declared order.
+        """
+        return batch.compute_peer_coefficients(
             tables,
             moments,
             n_items,
-            weights=self.weightings(),
+            weights=self.build_weight_matrices(),
             values=self.values,
             names=names,
         )
 
-    def pair_trend(self, tables: np.ndarray) -> dict[str, Estimate]:
-        """Two raters over time: tables (T, k, k) in declared order -> name -> Estimate (T,)."""
-        weights = self.weightings()
-        return batch.pair_trend(tables, scale=self.kind, weights=weights, values=self.values)
+    def estimate_pair_trend(self, tables: np.ndarray) -> dict[str, Estimate]:
+        """Return name -> Estimate (T,) of two raters over time.
 
-    def pair_kappas(self, tables: np.ndarray) -> dict[str, np.ndarray]:
-        """Cohen's kappa of tables (P, width, width) and the ends of its interval.
-
-        Weighting -> (P, 3): value, low, high; not-a-number where undefined or not known.
+        ``tables`` (T, k, k) in declared order.
         """
-        ordered = self.ordered(tables, axes=2)
-        known = self.weightings()
-        found = {}
+        weights = self.build_weight_matrices()
+        return batch.compute_pair_trend(
+            tables, scale=self.kind, weights=weights, values=self.values
+        )
+
+    def compute_pair_kappas(self, tables: np.ndarray) -> dict[str, np.ndarray]:
+        """Return Cohen's kappa of tables (P, width, width) and the ends of its interval.
+
+        Weighting -> (P, 3): value, low, high; NaN where undefined or where the weighting is
+        unsupported.
+        """
+        ordered = self.reorder(tables, axes=2)
+        matrices = self.build_weight_matrices()
+        kappas = {}
         for name in WEIGHTINGS:
-            found[name] = np.full((len(tables), 3), np.nan)
-            if name in known:
-                kappa = cohen.kappa(ordered, known[name])
-                found[name] = np.stack([kappa.value, kappa.low, kappa.high], axis=1)
-        return found
+            kappas[name] = np.full((len(tables), 3), np.nan)
+            if name in matrices:
+                kappa = cohen.kappa(ordered, matrices[name])
+                kappas[name] = np.stack([kappa.value, kappa.low, kappa.high], axis=1)
+        return kappas
 
 
-def headlines(scale: QuestionScale) -> list[str]:
-    """The coefficients that can stand as the headline and the trend of a question."""
+def list_headline_coefficients(scale: QuestionScale) -> list[str]:
+    """Return the coefficients that can be a question's headline and have a trend."""
     custom = scale.matrix is not None
-    return registry.headlines(scale=scale.kind, values=scale.values, custom=custom)
+    return registry.list_headline_names(scale=scale.kind, values=scale.values, custom=custom)

@@ -1,5 +1,7 @@
-"""Celery: the hints and what they start. A lost, doubled or late message changes nothing
-(docs/architecture.md)."""
+"""Celery tasks: counting after a hint, and results on request.
+
+A lost, duplicated or late message changes nothing (docs/architecture.md).
+"""
 
 from __future__ import annotations
 
@@ -18,55 +20,56 @@ from ratings.imports import leases
 
 @shared_task(ignore_result=True)
 def count_question(question_id: int) -> None:
-    """Count what is uncounted in a question and refresh its readings, after the question's rest
-    (pacing)."""
-    pacing.wait(question_id)
-    # after the wait: the ratings of the meantime need no hint of their own
-    hints.forget(question_id)
+    """Count what is uncounted in a question and refresh its results, after its pause (pacing)."""
+    pacing.wait_for_turn(question_id)
+    # After the pause: ratings that arrived meanwhile need no hint of their own.
+    hints.clear_hint(question_id)
     started = time.monotonic()
-    being_filled = leases.questions_being_filled()
-    if question_id in being_filled:  # the import's end sends a hint of its own
+    importing = leases.get_question_ids_being_written()
+    if question_id in importing:  # the import sends a hint when it ends
         return
-    # Small ones that wait beside it cost hardly more than it alone, and their hints find nothing.
-    batch_jobs.work(besides=being_filled)
-    if not question_updates.is_waiting(question_id):
-        pacing.counted(question_id, started)
+    # Other small pending questions cost little more in the same batch; their hints do nothing then.
+    batch_jobs.update_small_questions(excluded=importing)
+    if not question_updates.has_pending_work(question_id):
+        pacing.record_run(question_id, started)
         return
-    items, left = question_updates.work_on(question_id, seconds=question_updates.TURN_SECONDS)
-    if left is question_updates.Left.NOTHING and not items:
-        refresh.finish(question_id)  # put off until no rating came for a moment
-    if left is question_updates.Left.MORE or (items and refresh.is_put_off(question_id)):
-        hints.send(question_id)  # behind the questions that wait
+    n_items, remaining = question_updates.work_on_question(
+        question_id, seconds=question_updates.TURN_SECONDS
+    )
+    if remaining is question_updates.RemainingWork.NOTHING and not n_items:
+        refresh.finish_cumulative_results(question_id)  # put off until no rating came for a moment
+    if remaining is question_updates.RemainingWork.MORE or (
+        n_items and refresh.has_deferred_results(question_id)
+    ):
+        hints.send_hint(question_id)  # after the other pending questions
     else:
-        pacing.counted(question_id, started)
+        pacing.record_run(question_id, started)
 
 
 @shared_task(ignore_result=True)
 def attribute_move(attribution_id: int) -> None:
-    """Compute an attribution that somebody waits for; one that was computed meanwhile is left
-    alone."""
-    attribution_jobs.WORK.compute(attribution_id)
+    """Compute a requested attribution; one that was computed meanwhile is left alone."""
+    attribution_jobs.ATTRIBUTION_JOB.compute(attribution_id)
 
 
 @shared_task(ignore_result=True)
 def compute_slice(slice_id: int) -> None:
-    """Compute a slice that somebody waits for; one that was computed meanwhile is left alone."""
-    filtered_jobs.WORK.compute(slice_id)
+    """Compute a requested filtered result; one that was computed meanwhile is left alone."""
+    filtered_jobs.FILTERED_RESULT_JOB.compute(slice_id)
 
 
 @shared_task(ignore_result=True)
 def compute_report(report_id: int) -> None:
-    """Compute a report that somebody waits for; one that was computed meanwhile is left alone."""
-    report_jobs.WORK.compute(report_id)
+    """Compute a requested report; one that was computed meanwhile is left alone."""
+    report_jobs.REPORT_JOB.compute(report_id)
 
 
 def sweep_all() -> int:
-    """Bring every question with uncounted ratings or stale readings up to date; how many there
-    were."""
-    waiting = question_updates.sweep()
-    attribution_jobs.WORK.sweep()
-    filtered_jobs.WORK.sweep()
-    report_jobs.WORK.sweep()
-    heartbeat.beat()
-    schedule.audit_some()
-    return waiting
+    """Update every question with uncounted ratings or stale results; return how many there were."""
+    n_pending = question_updates.sweep_questions()
+    attribution_jobs.ATTRIBUTION_JOB.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
+    report_jobs.REPORT_JOB.sweep()
+    heartbeat.record_sweep()
+    schedule.run_due_audits()
+    return n_pending

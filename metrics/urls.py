@@ -14,38 +14,40 @@ from metrics.views.reports import views as reports_views
 from metrics.views.saved_views import shared_views
 from metrics.views.saved_views import views as saved_views_views
 
-PROJECT = "projects/<int:project_id>/"
+PROJECT_PATH = "projects/<int:project_id>/"
 
 urlpatterns = [
     path("", views.projects, name="projects"),
     path("projects/", RedirectView.as_view(pattern_name="projects"), name="projects_below"),
     path("example/", example_views.load_example, name="load_example"),
-    path("words/", glossary_views.all_words, name="all_words"),
+    path("words/", glossary_views.glossary_terms, name="all_words"),
     path("words/statistics/", glossary_views.statistics, name="statistics"),
     path("raters/", project_list_views.own_raters, name="own_raters"),
-    path(PROJECT, views.dashboard, name="dashboard"),
-    path(f"{PROJECT}star/", project_list_views.star, name="star"),
-    path(f"{PROJECT}questions/", project_list_views.questions, name="questions"),
-    path(f"{PROJECT}charts/<slug:name>.<slug:form>", charts_views.chart, name="chart"),
-    path(f"{PROJECT}raters/<path:key>/", raters_views.rater, name="rater"),
-    path(f"{PROJECT}coefficients/", raters_views.coefficients, name="coefficients"),
-    path(f"{PROJECT}which/", raters_views.which, name="which"),
-    path(f"{PROJECT}first/", headline_views.first, name="first"),
-    path(f"{PROJECT}pairs/", raters_views.pair, name="pair"),
-    path(f"{PROJECT}change/", changes_views.change, name="change"),
-    path(f"{PROJECT}views/", saved_views_views.named_views, name="named_views"),
-    path(f"{PROJECT}views/<int:view_id>/", saved_views_views.change, name="named_view"),
-    path(f"{PROJECT}views/links/<int:link_id>/", saved_views_views.end_link, name="view_link"),
+    path(PROJECT_PATH, views.dashboard, name="dashboard"),
+    path(f"{PROJECT_PATH}star/", project_list_views.star, name="star"),
+    path(f"{PROJECT_PATH}questions/", project_list_views.questions, name="questions"),
+    path(f"{PROJECT_PATH}charts/<slug:name>.<slug:form>", charts_views.chart, name="chart"),
+    path(f"{PROJECT_PATH}raters/<path:key>/", raters_views.rater, name="rater"),
+    path(f"{PROJECT_PATH}coefficients/", raters_views.coefficients, name="coefficients"),
+    path(f"{PROJECT_PATH}which/", raters_views.coefficient_recommendation, name="which"),
+    path(f"{PROJECT_PATH}first/", headline_views.headline_settings, name="first"),
+    path(f"{PROJECT_PATH}pairs/", raters_views.pair, name="pair"),
+    path(f"{PROJECT_PATH}change/", changes_views.change, name="change"),
+    path(f"{PROJECT_PATH}views/", saved_views_views.saved_views, name="named_views"),
+    path(f"{PROJECT_PATH}views/<int:view_id>/", saved_views_views.update_view, name="named_view"),
+    path(
+        f"{PROJECT_PATH}views/links/<int:link_id>/", saved_views_views.revoke_link, name="view_link"
+    ),
     path("shared/<str:secret>/", shared_views.shared, name="shared"),
     path("shared/<str:secret>/<slug:name>.json", shared_views.shared_chart, name="shared_chart"),
-    path(f"{PROJECT}reports/", reports_views.reports, name="reports"),
-    path(f"{PROJECT}reports/<int:number>/", reports_views.report, name="report"),
+    path(f"{PROJECT_PATH}reports/", reports_views.reports, name="reports"),
+    path(f"{PROJECT_PATH}reports/<int:number>/", reports_views.report, name="report"),
     path(
-        f"{PROJECT}reports/<int:number>.<slug:form>",
+        f"{PROJECT_PATH}reports/<int:number>.<slug:form>",
         reports_views.report_file,
         name="report_file",
     ),
-    path(f"{PROJECT}items/", items_views.items, name="items"),
-    path(f"{PROJECT}items.csv", items_views.items_csv, name="items_csv"),
-    path(f"{PROJECT}items/<path:key>/", items_views.item, name="item"),
+    path(f"{PROJECT_PATH}items/", items_views.items, name="items"),
+    path(f"{PROJECT_PATH}items.csv", items_views.items_csv, name="items_csv"),
+    path(f"{PROJECT_PATH}items/<path:key>/", items_views.item, name="item"),
 ]

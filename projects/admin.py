@@ -1,5 +1,7 @@
-"""The admin of what is judged, and by whom. Scales are changed on the set-up pages, where ratings
-are looked after."""
+"""Admin of projects, questions, items, raters and members.
+
+Scales are changed on the settings pages, which keep ratings consistent.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from . import authentication
-from .admin_base import InTrail, ReadOnly
+from .admin_base import AuditedAdmin, ReadOnlyAdmin
 from .models import (
     ApiToken,
     Category,
@@ -48,12 +50,12 @@ class MemberInline(admin.TabularInline):
 
 
 @admin.register(Project)
-class ProjectAdmin(InTrail):
+class ProjectAdmin(AuditedAdmin):
     list_display = ("name", "overlap", "time_zone", "created_by", "created_at")
     list_select_related = ("created_by",)
     search_fields = ("name",)
-    # A new time zone moves the days of all ratings, other guidelines are a new version: the set-up
-    # page does it.
+    # A new time zone moves the days of all ratings, and new guidelines create a version: both are
+    # changed on the settings page.
     readonly_fields = ("time_zone", "guidelines", "created_at")
     autocomplete_fields = ("created_by",)
     inlines = (MemberInline,)
@@ -63,14 +65,14 @@ class ProjectAdmin(InTrail):
 
 
 @admin.register(GuidelineVersion)
-class GuidelineVersionAdmin(ReadOnly):
+class GuidelineVersionAdmin(ReadOnlyAdmin):
     list_display = ("project", "number", "by", "made_at")
     list_select_related = ("project", "by")
     search_fields = ("project__name",)
 
 
 @admin.register(Question)
-class QuestionAdmin(ReadOnly):
+class QuestionAdmin(ReadOnlyAdmin):
     list_display = ("key", "text", "project", "scale", "weights", "scale_version")
     list_filter = ("scale", "weights")
     list_select_related = ("project",)
@@ -79,7 +81,7 @@ class QuestionAdmin(ReadOnly):
 
 
 @admin.register(Category)
-class CategoryAdmin(ReadOnly):
+class CategoryAdmin(ReadOnlyAdmin):
     list_display = ("label", "question", "code", "position", "value", "hotkey", "retired")
     list_filter = ("retired",)
     list_select_related = ("question",)
@@ -87,7 +89,7 @@ class CategoryAdmin(ReadOnly):
 
 
 @admin.register(Item)
-class ItemAdmin(ReadOnly):
+class ItemAdmin(ReadOnlyAdmin):
     list_display = ("key", "project", "places_taken", "has_content", "withdrawn_at", "created_at")
     list_select_related = ("project",)
     search_fields = ("=key", "project__name")
@@ -95,14 +97,14 @@ class ItemAdmin(ReadOnly):
 
 
 @admin.register(ItemVersion)
-class ItemVersionAdmin(ReadOnly):
+class ItemVersionAdmin(ReadOnlyAdmin):
     list_display = ("item", "number", "until", "by")
     list_select_related = ("item", "by")
     search_fields = ("=item__key",)
 
 
 @admin.register(KindVersion)
-class KindVersionAdmin(ReadOnly):
+class KindVersionAdmin(ReadOnlyAdmin):
     list_display = ("rater", "kind", "until")
     list_filter = ("kind",)
     list_select_related = ("rater",)
@@ -110,28 +112,28 @@ class KindVersionAdmin(ReadOnly):
 
 
 @admin.register(ScaleVersion)
-class ScaleVersionAdmin(ReadOnly):
+class ScaleVersionAdmin(ReadOnlyAdmin):
     list_display = ("question", "number", "until", "by")
     list_select_related = ("question", "by")
     search_fields = ("=question__key",)
 
 
 @admin.register(Deletion)
-class DeletionAdmin(ReadOnly):
+class DeletionAdmin(ReadOnlyAdmin):
     list_display = ("kind", "target", "project", "by", "asked_at", "finished_at", "counts")
     list_select_related = ("project", "by")
     search_fields = ("=kind",)
 
 
 @admin.register(GoldAnswer)
-class GoldAnswerAdmin(ReadOnly):
+class GoldAnswerAdmin(ReadOnlyAdmin):
     list_display = ("item", "question", "version", "answer", "by", "made_at", "retired_at")
     list_select_related = ("item", "question", "by")
     search_fields = ("=item__key", "=question__key")
 
 
 @admin.register(Rater)
-class RaterAdmin(InTrail):
+class RaterAdmin(AuditedAdmin):
     list_display = ("key", "name", "project", "kind", "group", "user", "paused")
     list_filter = ("kind", "paused")
     list_select_related = ("project", "user")
@@ -141,10 +143,10 @@ class RaterAdmin(InTrail):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if "kind" in form.changed_data:
-            kind_history.keep({obj.pk: form.initial["kind"]})
+            kind_history.record_previous_kinds({obj.pk: form.initial["kind"]})
         super().save_model(request, obj, form, change)
-        pseudonyms.settle(obj.project_id)
-        Project.objects.filter(pk=obj.project_id).catalogue_changed()
+        pseudonyms.assign_pseudonyms(obj.project_id)
+        Project.objects.filter(pk=obj.project_id).increment_catalogue_version()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -154,8 +156,8 @@ class RaterAdmin(InTrail):
 
 
 @admin.register(RaterIdentity)
-class RaterIdentityAdmin(ReadOnly):
-    """For superusers alone: whoever leads the project sees pseudonyms."""
+class RaterIdentityAdmin(ReadOnlyAdmin):
+    """For superusers only: leads of the project see pseudonyms."""
 
     list_display = ("rater", "key", "name", "project")
     list_select_related = ("rater", "project")
@@ -166,7 +168,7 @@ class RaterIdentityAdmin(ReadOnly):
 
 
 @admin.register(Member)
-class MemberAdmin(InTrail):
+class MemberAdmin(AuditedAdmin):
     list_display = ("user", "project", "role")
     list_filter = ("role",)
     list_select_related = ("user", "project")
@@ -175,8 +177,8 @@ class MemberAdmin(InTrail):
 
 
 @admin.register(MemberOffer)
-class MemberOfferAdmin(ReadOnly):
-    """For superusers alone: whoever leads the project is not told whose name it is."""
+class MemberOfferAdmin(ReadOnlyAdmin):
+    """For superusers only: leads of the project do not learn whether the account exists."""
 
     list_display = ("username", "user", "project", "role", "by", "made_at", "declined_at")
     list_select_related = ("user", "project", "by")
@@ -187,8 +189,8 @@ class MemberOfferAdmin(ReadOnly):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(ReadOnly):
-    """Made and revoked by their users under /tokens/; the digest is nobody's business."""
+class ApiTokenAdmin(ReadOnlyAdmin):
+    """Tokens, which their users create and revoke under /tokens/; the digest is not shown."""
 
     list_display = (
         "prefix",
@@ -222,8 +224,8 @@ class ApiTokenAdmin(ReadOnly):
                 request, _("Only a superuser revokes the tokens of others."), level="error"
             )
             return
-        revoked = authentication.revoke(queryset)
-        said = ngettext("%(count)s token revoked.", "%(count)s tokens revoked.", revoked) % {
-            "count": revoked
+        n_revoked = authentication.revoke_tokens(queryset)
+        message = ngettext("%(count)s token revoked.", "%(count)s tokens revoked.", n_revoked) % {
+            "count": n_revoked
         }
-        self.message_user(request, said)
+        self.message_user(request, message)

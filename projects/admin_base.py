@@ -1,5 +1,6 @@
-"""Two kinds of rows in the admin of every app: those that nobody changes there, and those whose
-changes are lines of the trail."""
+"""Base classes for the admin of every app: read-only models, and models whose changes go to the
+audit log.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from core import security_log
 from .models import Project
 
 
-class ReadOnly(admin.ModelAdmin):
-    """To look at only: these rows belong to the application's own actions."""
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """An admin without changes: these rows are written by the application's own services."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -27,49 +28,61 @@ class ReadOnly(admin.ModelAdmin):
         return False
 
 
-class InTrail(admin.ModelAdmin):
-    """What is made, changed and removed in the admin leaves a line each in the trail, with those
-    values that changed, before and after."""
+class AuditedAdmin(admin.ModelAdmin):
+    """An admin that records every addition, change and removal in the audit log.
+
+    Changed values are recorded before and after.
+    """
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> Any:
-        told = form.instance if hasattr(form, "instance") else form.user  # a new password's form
-        _tell("admin_added" if add else "admin_changed", request, told, form)
-        for inline in [one for formset in formsets or () for one in formset.forms]:
+        changed_object = (
+            form.instance if hasattr(form, "instance") else form.user
+        )  # the form of a new password has only a user
+        _record_change("admin_added" if add else "admin_changed", request, changed_object, form)
+        for inline in [inline_form for formset in formsets or () for inline_form in formset.forms]:
             if inline.cleaned_data.get("DELETE"):
-                _tell_gone(request, inline.instance)
+                _record_removal(request, inline.instance)
             elif inline.has_changed():
-                is_new = inline.instance in inline_made(formsets)
-                _tell(
+                is_new = inline.instance in list_created_inlines(formsets)
+                _record_change(
                     "admin_added" if is_new else "admin_changed", request, inline.instance, inline
                 )
         return super().construct_change_message(request, form, formsets, add)
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        for gone in queryset:
-            _tell_gone(request, gone)
+        for deleted in queryset:
+            _record_removal(request, deleted)
         return super().log_deletions(request, queryset)
 
 
-def inline_made(formsets: Any) -> list[Any]:
-    return [made for formset in formsets for made in formset.new_objects]
+def list_created_inlines(formsets: Any) -> list[Any]:
+    return [created for formset in formsets for created in formset.new_objects]
 
 
-def _tell(what: str, request: HttpRequest, row: Any, form: Any) -> None:
-    moved = form.changed_data
-    if moved:
-        before = {} if what == "admin_added" else _plain(form.initial, moved)
-        _event(what, request, row, before=before, after=_plain(form.cleaned_data, moved))
+def _record_change(event_type: str, request: HttpRequest, row: Any, form: Any) -> None:
+    changed_fields = form.changed_data
+    if changed_fields:
+        before = (
+            {} if event_type == "admin_added" else _serialize_values(form.initial, changed_fields)
+        )
+        _record_admin_event(
+            event_type,
+            request,
+            row,
+            before=before,
+            after=_serialize_values(form.cleaned_data, changed_fields),
+        )
 
 
-def _tell_gone(request: HttpRequest, gone: Any) -> None:
-    _event("admin_removed", request, gone, before={"was": str(gone)}, after=None)
+def _record_removal(request: HttpRequest, deleted: Any) -> None:
+    _record_admin_event("admin_removed", request, deleted, before={"was": str(deleted)}, after=None)
 
 
-def _event(what: str, request: HttpRequest, row: Any, **values: Any) -> None:
-    security_log.event(
-        what,
+def _record_admin_event(event_type: str, request: HttpRequest, row: Any, **values: Any) -> None:
+    security_log.log_event(
+        event_type,
         project_id=row.pk if isinstance(row, Project) else getattr(row, "project_id", None),
         by=request.user.pk,
         model=row._meta.label,
@@ -79,16 +92,16 @@ def _event(what: str, request: HttpRequest, row: Any, **values: Any) -> None:
     )
 
 
-def _plain(values: Any, names: list[str]) -> dict[str, Any]:
-    """Of the values of a form those that a line may hold; of a password that there is one."""
-    found = {}
+def _serialize_values(values: Any, names: list[str]) -> dict[str, Any]:
+    """Return the values of a form as the audit log may store them; passwords are masked."""
+    serialized = {}
     for name in names:
         value = values.get(name)
         if "password" in name:
             value = "***"
         elif hasattr(value, "__iter__") and not isinstance(value, str):
-            value = [str(one) for one in value]
+            value = [str(element) for element in value]
         elif isinstance(value, Model):
             value = str(value)
-        found[name] = value
-    return found
+        serialized[name] = value
+    return serialized

@@ -1,3 +1,5 @@
+"""App configuration of projects."""
+
 from django.apps import AppConfig
 
 
@@ -5,7 +7,8 @@ class ProjectsConfig(AppConfig):
     name = "projects"
 
     def ready(self) -> None:
+        """Register the counter of gold answers that use a category."""
         from projects import hooks
         from projects.services.items import gold
 
-        hooks.listen(count_in_use=gold.count_in_use)
+        hooks.register(count_in_use=gold.count_gold_uses)

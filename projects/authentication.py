@@ -1,4 +1,4 @@
-"""How the API knows who calls: a bearer token, or the browser's session (with CSRF)."""
+"""API tokens, and the authentication of API requests by token or by browser session (with CSRF)."""
 
 from __future__ import annotations
 
@@ -21,54 +21,60 @@ from core.db import bulk
 from projects import permissions
 from projects.models import ApiToken
 
-PREFIX = "ccd_"  # so that secret scanners and people recognise one
-# how exact last_used_at is; a write a request would be waste
-TELL_EVERY = 10  # seconds
-USED_EVERY = datetime.timedelta(minutes=5)
+TOKEN_PREFIX = "ccd_"  # noqa: S105  # so that secret scanners and people recognize one
+LOG_INTERVAL_SECONDS = 10
+# last_used_at is updated at most this often, to avoid a write with each request.
+LAST_USED_RESOLUTION = datetime.timedelta(minutes=5)
 
 
-def digest(token: str) -> str:
+def compute_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 @transaction.atomic
-def create(
+def create_token(
     *, user: Any, project: Any = None, scope: str = ApiToken.Scope.WRITE, expires_at: Any = None
 ) -> str:
-    """Make a token for ``user`` and return it; it cannot be shown again."""
-    token = PREFIX + secrets.token_urlsafe(32)
-    made = ApiToken.objects.create(
+    """Create a token for ``user`` and return it; it cannot be shown again."""
+    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    created = ApiToken.objects.create(
         user=user,
         project=project,
         scope=scope,
         prefix=token[:12],
-        digest=digest(token),
+        digest=compute_digest(token),
         expires_at=expires_at,
     )
-    security_log.event(
-        "token_made", project_id=made.project_id, who=user.pk, scope=str(scope), after=_told(made)
+    security_log.log_event(
+        "token_made",
+        project_id=created.project_id,
+        who=user.pk,
+        scope=str(scope),
+        after=_serialize_token(created),
     )
     return token
 
 
-def revoke(living: QuerySet[ApiToken]) -> int:
-    """End these tokens, whoever's they are; how many."""
+def revoke_tokens(tokens: QuerySet[ApiToken]) -> int:
+    """Revoke these tokens and return their number."""
     with transaction.atomic():
-        found = list(living.filter(revoked_at=None).select_related("user"))
-        ApiToken.objects.filter(pk__in=[one.pk for one in found]).update(revoked_at=timezone.now())
-        for one in found:
-            security_log.event(
+        active = list(tokens.filter(revoked_at=None).select_related("user"))
+        ApiToken.objects.filter(pk__in=[token.pk for token in active]).update(
+            revoked_at=timezone.now()
+        )
+        for token in active:
+            security_log.log_event(
                 "token_revoked",
-                project_id=one.project_id,
-                token_id=one.pk,
-                who=one.user_id,
-                before=_told(one),
+                project_id=token.project_id,
+                token_id=token.pk,
+                who=token.user_id,
+                before=_serialize_token(token),
             )
-    return len(found)
+    return len(active)
 
 
-def _told(token: ApiToken) -> dict[str, Any]:
-    """What the trail says of a token: nothing that opens a door."""
+def _serialize_token(token: ApiToken) -> dict[str, Any]:
+    """Return a token as the audit log stores it, without any secret."""
     return {
         "token": token.prefix,
         "of": token.user.get_username(),
@@ -77,10 +83,9 @@ def _told(token: ApiToken) -> dict[str, Any]:
     }
 
 
-# Every request of the API begins here: written out, it costs a tenth of what the ORM takes to build
-# it.
-_LIVING = (
-    "SELECT t.id, t.user_id, t.project_id, t.scope, u.username, u.is_staff, u.is_superuser,"
+# Plain SQL, because every API request runs it: the ORM would take ten times as long to build it.
+_ACTIVE_TOKEN_SQL = (
+    "SELECT t.id, t.user_id, t.project_id, t.scope, u.username, u.is_staff, u.is_superuser,"  # noqa: S105
     " t.last_used_at IS NULL OR t.last_used_at < %s"
     " FROM projects_apitoken t JOIN auth_user u ON u.id = t.user_id"
     " WHERE t.digest = %s AND t.revoked_at IS NULL"
@@ -88,43 +93,52 @@ _LIVING = (
 )
 
 
-def _living(token_digest: str, asked: int | None) -> ApiToken | None:
-    """The token with its user, unless it is unknown, expired, revoked, or its user may not sign in
-    any more.
+def _get_active_token(token_digest: str, requested_id: int | None) -> ApiToken | None:
+    """Return the token with its user, or None if it is unknown, expired or revoked, or its user
+    inactive.
 
-    ``asked`` is the project that the request is about: it is looked up on the same journey to the
+    ``requested_id`` is the project of the request: it is fetched in the same round trip to the
     database.
     """
     now = timezone.now()
-    moment = connection.ops.adapt_datetimefield_value
-    project = [] if asked is None else permissions.for_token(token_digest, asked)
-    living = (_LIVING, [moment(now - USED_EVERY), token_digest, moment(now)])
-    rows, *projects = bulk.several([living, *project])
+    adapt_datetime = connection.ops.adapt_datetimefield_value
+    project = (
+        []
+        if requested_id is None
+        else permissions.build_token_project_query(token_digest, requested_id)
+    )
+    token_query = (
+        _ACTIVE_TOKEN_SQL,
+        [adapt_datetime(now - LAST_USED_RESOLUTION), token_digest, adapt_datetime(now)],
+    )
+    rows, *projects = bulk.execute_statements([token_query, *project])
     if not rows:
         return None
-    pk, user_id, project_id, scope, username, is_staff, is_superuser, unnoticed = rows[0]
-    token = _partly(
-        ApiToken, {"id": pk, "user_id": user_id, "project_id": project_id, "scope": scope}
+    token_id, user_id, project_id, scope, username, is_staff, is_superuser, needs_update = rows[0]
+    token = _build_partial(
+        ApiToken, {"id": token_id, "user_id": user_id, "project_id": project_id, "scope": scope}
     )
     flags = {"is_staff": bool(is_staff), "is_superuser": bool(is_superuser), "is_active": True}
-    token.user = _partly(get_user_model(), {"id": user_id, "username": username, **flags})
+    token.user = _build_partial(get_user_model(), {"id": user_id, "username": username, **flags})
     if projects:
-        token.asked = asked, projects[0]
-    if unnoticed:
-        ApiToken.objects.filter(pk=pk).update(last_used_at=now)
+        token.prefetched_project = requested_id, projects[0]
+    if needs_update:
+        ApiToken.objects.filter(pk=token_id).update(last_used_at=now)
     return token
 
 
-def _partly(model: Any, known: dict[str, Any]) -> Any:
-    """A row of which these fields are known; the others are read when somebody asks for them."""
-    # from_db takes the values in the order of the model's fields.
-    names = [field.attname for field in model._meta.concrete_fields if field.attname in known]
-    return model.from_db(connection.alias, names, [known[name] for name in names])
+def _build_partial(model: Any, values: dict[str, Any]) -> Any:
+    """Return a model object with these fields; the others are deferred."""
+    # from_db expects the values in the order of the model's fields.
+    names = [field.attname for field in model._meta.concrete_fields if field.attname in values]
+    return model.from_db(connection.alias, names, [values[name] for name in names])
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
-    """``Authorization: Bearer TOKEN``. A token dies with its user, its expiry or its revocation:
-    401."""
+    """Authenticate ``Authorization: Bearer TOKEN``.
+
+    A token whose user is inactive, or that is expired or revoked, is answered with 401.
+    """
 
     keyword = "Bearer"
 
@@ -137,11 +151,12 @@ class TokenAuthentication(authentication.BaseAuthentication):
                 "The header must be 'Authorization: Bearer TOKEN'."
             )
         match = request.resolver_match
-        token = _living(
-            digest(header[1].decode("latin-1")), match.kwargs.get("project_id") if match else None
+        token = _get_active_token(
+            compute_digest(header[1].decode("latin-1")),
+            match.kwargs.get("project_id") if match else None,
         )
         if token is None:
-            _tell_wrong(request)
+            _log_invalid_token(request)
             raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked.")
         if token.scope == ApiToken.Scope.READ and request.method not in ("GET", "HEAD", "OPTIONS"):
             raise exceptions.PermissionDenied("This token may only read.")
@@ -151,27 +166,29 @@ class TokenAuthentication(authentication.BaseAuthentication):
         return self.keyword
 
 
-_last_told = 0.0
+_last_logged = 0.0
 
 
-def _tell_wrong(request: Request) -> None:
-    """An event for the log, at most one in TELL_EVERY seconds and process: who tries many makes no
-    more lines than who tries one. Each try has its request's line, too (401)."""
-    global _last_told  # noqa: PLW0603 - a clock of the process
+def _log_invalid_token(request: Request) -> None:
+    """Log an invalid token, at most once in LOG_INTERVAL_SECONDS per process.
+
+    So many attempts do not flood the log. Each attempt also has its request's line (401).
+    """
+    global _last_logged  # noqa: PLW0603  # noqa: PLW0603 - one clock per process
     now = time.monotonic()
-    if now - _last_told >= TELL_EVERY:
-        _last_told = now
-        security_log.event("token_wrong", address=security_log.address_of(request))
+    if now - _last_logged >= LOG_INTERVAL_SECONDS:
+        _last_logged = now
+        security_log.log_event("token_wrong", address=security_log.get_client_address(request))
 
 
 class BrowserAuthentication(authentication.SessionAuthentication):
-    """The session of the pages. Answers 401, not 403, to a stranger."""
+    """Authenticate by the session of the pages. Strangers get 401, not 403."""
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
 
 
-# --- how the OpenAPI description says it
+# --- OpenAPI description
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

@@ -1,6 +1,6 @@
-"""Guidelines as people read them, and what changed between two versions of them.
+"""Render guidelines as HTML, and compare two versions of them.
 
-The one way from Markdown to HTML: what the lead sees beside the field is what raters see.
+This is the only conversion from Markdown to HTML, so the lead's preview is what raters see.
 """
 
 from __future__ import annotations
@@ -14,44 +14,50 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.web.safe_html import can_show, clean_html
+from core.web.safe_html import clean_html, is_media_allowed
 
 
 @functools.cache
-def _markdown() -> MarkdownIt:
+def _get_parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-# Each bracket may begin a link or an image, each bar ends a cell: they are what Markdown waits for.
-MOST_BRACKETS = 5_000
-MOST_BARS = 10_000
+# Parsing time grows with the brackets, which may begin links or images, and bars, which end cells.
+MAX_BRACKETS = 5_000
+MAX_BARS = 10_000
 
 
 @functools.lru_cache(maxsize=256)
-def as_html(text: str) -> SafeString:
-    """The Markdown as safe HTML. Headings begin at h2, below the page's own; HTML in the text is
-    shown as text; an image from where the page may not load it is a link to it.
+def render_markdown(text: str) -> SafeString:
+    """Return the Markdown as safe HTML.
 
-    A text that nobody wrote by hand, and that would take seconds, is shown as it stands."""
-    if text.count("[") > MOST_BRACKETS or text.count("|") > MOST_BARS:
+    Headings begin at h2, below the page's own. HTML in the text is shown as text. An image from
+    an origin that is not allowed becomes a link to it. A text with so many brackets or bars that
+    it would take seconds to render is shown as plain text.
+    """
+    if text.count("[") > MAX_BRACKETS or text.count("|") > MAX_BARS:
         return format_html("<pre>{}</pre>", text)
-    tokens = _markdown().parse(text)
+    tokens = _get_parser().parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
         if token.type in ("th_open", "td_open"):
-            # the Content-Security-Policy allows no styles in the page
+            # The Content-Security-Policy forbids inline styles.
             token.attrs.pop("style", None)
         if token.children:
-            token.children = [shown for child in token.children for shown in _loadable(child)]
-    html = _markdown().renderer.render(tokens, _markdown().options, {})
-    return mark_safe(clean_html(html))  # noqa: S308 - cleaned in this very line
+            token.children = [
+                output_token
+                for child in token.children
+                for output_token in _iter_allowed_tokens(child)
+            ]
+    html = _get_parser().renderer.render(tokens, _get_parser().options, {})
+    return mark_safe(clean_html(html))  # noqa: S308 - cleaned in this line
 
 
-def _loadable(token: Token) -> Iterator[Token]:
-    """The token itself, or a link in the place of an image that would stay empty."""
+def _iter_allowed_tokens(token: Token) -> Iterator[Token]:
+    """Yield the token itself, or a link in place of an image that may not be loaded."""
     address = str(token.attrs.get("src", ""))
-    if token.type != "image" or can_show("image", address):
+    if token.type != "image" or is_media_allowed("image", address):
         yield token
         return
     yield Token("link_open", "a", 1, attrs={"href": address})
@@ -59,40 +65,40 @@ def _loadable(token: Token) -> Iterator[Token]:
     yield Token("link_close", "a", -1)
 
 
-# Lines of both texts that differ in their midst; of more, nobody reads what changed.
-MOST_CHANGED_LINES = 2000
+# Lines of both texts between their common beginning and end; longer differences are not shown.
+MAX_CHANGED_LINES = 2000
 
 
 @functools.lru_cache(maxsize=32)
-def changes_between(old: str, new: str) -> list[tuple[str, str]] | None:
-    """The lines of both texts in order, each "same", "out" (only in the old one) or "in" (only in
-    the new one); None where too much changed to say so.
+def compare_versions(old_text: str, new_text: str) -> list[tuple[str, str]] | None:
+    """Return the lines of both texts in order, each with "same", "out" (only in the old text) or
+    "in" (only in the new text), or None when too much changed.
 
-    Whole lines are compared, and of bounded number: what makes a page wait grows with the product
-    of both.
+    Whole lines are compared, and a limited number of them, because the time grows with the
+    product of both lengths.
     """
-    before, after = old.splitlines(), new.splitlines()
-    head = _alike(before, after)
-    tail = _alike(before[head:][::-1], after[head:][::-1])
-    out = before[head : len(before) - tail]
-    come = after[head : len(after) - tail]
-    if len(out) + len(come) > MOST_CHANGED_LINES:
+    before, after = old_text.splitlines(), new_text.splitlines()
+    n_common_head = _count_common_lines(before, after)
+    n_common_tail = _count_common_lines(before[n_common_head:][::-1], after[n_common_head:][::-1])
+    removed = before[n_common_head : len(before) - n_common_tail]
+    added = after[n_common_head : len(after) - n_common_tail]
+    if len(removed) + len(added) > MAX_CHANGED_LINES:
         return None
-    found = [("same", line) for line in after[:head]]
-    for kind, i, to_i, j, to_j in difflib.SequenceMatcher(None, out, come).get_opcodes():
+    lines = [("same", line) for line in after[:n_common_head]]
+    for kind, i, to_i, j, to_j in difflib.SequenceMatcher(None, removed, added).get_opcodes():
         if kind == "equal":
-            found += [("same", line) for line in come[j:to_j]]
+            lines += [("same", line) for line in added[j:to_j]]
         else:
-            found += [("out", line) for line in out[i:to_i]]
-            found += [("in", line) for line in come[j:to_j]]
-    return found + [("same", line) for line in after[len(after) - tail :]]
+            lines += [("out", line) for line in removed[i:to_i]]
+            lines += [("in", line) for line in added[j:to_j]]
+    return lines + [("same", line) for line in after[len(after) - n_common_tail :]]
 
 
-def _alike(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many lines both begin with."""
-    number = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
+def _count_common_lines(before: Sequence[str], after: Sequence[str]) -> int:
+    """Return the number of lines that both texts begin with."""
+    count = 0
+    for old_line, new_line in zip(before, after, strict=False):
+        if old_line != new_line:
             break
-        number += 1
-    return number
+        count += 1
+    return count

@@ -1,4 +1,4 @@
-"""Hooks of a project's set-up, for those who stand above it: projects knows nothing of ratings."""
+"""Hooks for apps above projects, which itself knows nothing of ratings."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-# question id, codes -> how many ratings hold each of the codes (those with none left out)
+# (question id, codes) -> {code: number of uses}, without codes that are not used
 CountInUse = Callable[[int, Iterable[int]], dict[int, int]]
 Listener = Callable[[int], None]
 
-# question id, weights (k, k) -> what is read first now, and under these weights: {"name", "now",
-# "then"}; None while there is nothing to tell
-Preview = Callable[[int, list[list[float]]], dict[str, Any] | None]
+# (question id, weights (k, k)) -> the headline now and under these weights, as {"name", "now",
+# "then"}; None while there is no result
+WeightsPreview = Callable[[int, list[list[float]]], dict[str, Any] | None]
 
-# project id, old key -> new key of raters
-Renamed = Callable[[int, Mapping[str, str]], None]
+# (project id, {old key: new key} of raters) -> None
+RatersRenamedListener = Callable[[int, Mapping[str, str]], None]
 
-_previews: list[Preview] = []
+_previews: list[WeightsPreview] = []
 _counters: list[CountInUse] = []
 _zone_listeners: list[Listener] = []
 _scale_listeners: list[Listener] = []
-_renamed_listeners: list[Renamed] = []
+_renamed_listeners: list[RatersRenamedListener] = []
 
 
-def listen(
+def register(
     *,
     count_in_use: CountInUse | None = None,
     zone_changed: Listener | None = None,
     scale_changed: Listener | None = None,
-    weights_preview: Preview | None = None,
-    raters_renamed: Renamed | None = None,
+    weights_preview: WeightsPreview | None = None,
+    raters_renamed: RatersRenamedListener | None = None,
 ) -> None:
-    """Register what is to be asked and told. Who is registered twice still hears once.
+    """Register hooks. Registering one twice has no effect.
 
     ``zone_changed`` gets a project's id, ``scale_changed`` a question's. They run inside the
-    changing transaction, so that a failure of theirs undoes the change.
+    changing transaction, so that an exception of theirs undoes the change.
     """
     if raters_renamed is not None and raters_renamed not in _renamed_listeners:
         _renamed_listeners.append(raters_renamed)
@@ -49,35 +49,40 @@ def listen(
         _scale_listeners.append(scale_changed)
 
 
-def in_use(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """code -> number of uses, summed over all who count them, for those of ``codes`` that have
-    any."""
-    wanted = list(codes)
-    found: Counter[int] = Counter()
+def count_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
+    """Return {code: number of uses}, summed over all counters, for those of ``codes`` that are
+    used.
+    """
+    code_list = list(codes)
+    uses: Counter[int] = Counter()
     for count_in_use in _counters:
-        found.update(count_in_use(question_id, wanted))
-    return dict(found)
+        uses.update(count_in_use(question_id, code_list))
+    return dict(uses)
 
 
-def weights_preview(question_id: int, matrix: list[list[float]]) -> dict[str, Any] | None:
-    """What agreement would be under these weights, of the first who can tell."""
-    found = (preview(question_id, matrix) for preview in _previews)
-    return next((one for one in found if one is not None), None)
+def preview_weights(question_id: int, matrix: list[list[float]]) -> dict[str, Any] | None:
+    """Return the agreement under these weights from the first preview hook that has a result, or
+    None.
+    """
+    results = (preview(question_id, matrix) for preview in _previews)
+    return next((result for result in results if result is not None), None)
 
 
-def zone_changed(project_id: int) -> None:
-    """Tell all listeners that a project's time zone is another one now."""
+def notify_time_zone_changed(project_id: int) -> None:
+    """Notify all listeners that a project's time zone has changed."""
     for listener in _zone_listeners:
         listener(project_id)
 
 
-def scale_changed(question_id: int) -> None:
-    """Tell all listeners that a question's categories, their order, values or weights changed."""
+def notify_scale_changed(question_id: int) -> None:
+    """Notify all listeners that a question's categories, their order, values or weights have
+    changed.
+    """
     for listener in _scale_listeners:
         listener(question_id)
 
 
-def raters_renamed(project_id: int, renamed: Mapping[str, str]) -> None:
-    """Tell that raters have other keys now: what others stored under the old ones follows."""
+def notify_raters_renamed(project_id: int, renamed: Mapping[str, str]) -> None:
+    """Notify all listeners that raters have new keys, so that they update what they stored by key."""
     for listener in _renamed_listeners:
         listener(project_id, renamed)

@@ -1,45 +1,58 @@
-"""Locks between those who rate or join and those who change what it means. SQLite needs none: its
-writers stand in one line."""
+"""Locks between those who rate or join and those who change settings.
+
+SQLite needs none: it has one writer at a time.
+"""
 
 from __future__ import annotations
 
 from django.db import connection
 
-from core.db.bulk import Statement, several
+from core.db.bulk import Statement, execute_statements
 
-# First keys of advisory locks; the second is an id.
-CATEGORIES = 0x636174  # of a question
-ITEMS = 0x69746D  # of a project
-
-
-def hold_categories(question_id: int) -> list[Statement]:
-    """Statements after which, until the transaction ends, nobody can change the question's
-    categories. Writers of ratings share this lock, and send it along with what they ask first."""
-    return _locking("pg_advisory_xact_lock_shared", CATEGORIES, question_id)
+# First keys of PostgreSQL advisory locks; the second key is an id.
+CATEGORIES_LOCK = 0x636174  # with a question id
+ITEMS_LOCK = 0x69746D  # with a project id
 
 
-def change_categories(question_id: int) -> None:
-    """Wait for the writers of ratings, and keep them waiting until the transaction ends."""
-    several(_locking("pg_advisory_xact_lock", CATEGORIES, question_id))
+def build_shared_categories_lock(question_id: int) -> list[Statement]:
+    """Build the statements that lock the question's categories against changes until the
+    transaction ends.
+
+    Writers of ratings share this lock, and send it with their first query.
+    """
+    return _build_advisory_lock("pg_advisory_xact_lock_shared", CATEGORIES_LOCK, question_id)
 
 
-def write_items(project_id: int) -> list[Statement]:
-    """Statements after which, until the transaction ends, nobody else can make items of the project
-    by their keys; they wait for who does. So items can be made in the order in which they were
-    given: two who make the same ones in different orders never wait for each other in a circle."""
-    return _locking("pg_advisory_xact_lock", ITEMS, project_id)
+def lock_categories(question_id: int) -> None:
+    """Lock the question's categories exclusively until the transaction ends.
+
+    Waits for running writers of ratings, and blocks new ones.
+    """
+    execute_statements(_build_advisory_lock("pg_advisory_xact_lock", CATEGORIES_LOCK, question_id))
 
 
-def hold_project(project_id: int) -> None:
-    """Until the transaction ends, nobody can take the project's row to themselves; wait for who
-    has. Rows that refer to the project hold it only when they are committed: that they do is
-    checked no sooner."""
+def build_items_lock(project_id: int) -> list[Statement]:
+    """Build the statements that lock the project's items against creation by key until the
+    transaction ends.
+
+    Waits for other writers. So items can be created in the order in which they were given, and two
+    writers that create the same items in different orders cannot deadlock.
+    """
+    return _build_advisory_lock("pg_advisory_xact_lock", ITEMS_LOCK, project_id)
+
+
+def lock_project_row(project_id: int) -> None:
+    """Lock the project's row against exclusive locks until the transaction ends; wait for a running
+    one.
+
+    Rows that refer to the project lock it only at commit, because the foreign key is deferred.
+    """
     if connection.vendor == "postgresql":
-        hold = "SELECT 1 FROM projects_project WHERE id = %s FOR KEY SHARE"
-        several([(hold, [project_id])])
+        sql = "SELECT 1 FROM projects_project WHERE id = %s FOR KEY SHARE"
+        execute_statements([(sql, [project_id])])
 
 
-def _locking(function: str, kind: int, number: int) -> list[Statement]:
+def _build_advisory_lock(function: str, lock_key: int, object_id: int) -> list[Statement]:
     if connection.vendor != "postgresql":
         return []
-    return [(f"SELECT {function}(%s, %s)", [kind, number])]
+    return [(f"SELECT {function}(%s, %s)", [lock_key, object_id])]

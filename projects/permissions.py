@@ -1,4 +1,4 @@
-"""The one door to a project: this user's project, or 404; 403 for a role that may not."""
+"""Permissions: fetch a project for a user (404 for strangers, 403 for roles without the right)."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from core.db.bulk import Statement, several
-from core.db.row_mapper import Row
+from core.db.bulk import Statement, execute_statements
+from core.db.row_mapper import RowMapper
 
 from .models import Member, Project
 
-# Who may do a thing that needs the role on the left.
+# Required role -> roles that satisfy it.
 ROLES_ALLOWED = {
     Member.Role.VIEWER: {Member.Role.LEAD, Member.Role.VIEWER, Member.Role.ADJUDICATOR},
     Member.Role.ADJUDICATOR: {Member.Role.LEAD, Member.Role.ADJUDICATOR},
     Member.Role.LEAD: {Member.Role.LEAD},
     Member.Role.ANNOTATOR: {Member.Role.LEAD, Member.Role.ANNOTATOR},
 }
-ANY = "any"
+ANY_ROLE = "any"
 
 
-def role_in(project: Project, user: Any) -> str | None:
-    """The user's role in the project; a superuser is a lead everywhere; None for a stranger."""
+def get_role(project: Project, user: Any) -> str | None:
+    """Return the user's role in the project, or None for a stranger; superusers are leads
+    everywhere.
+    """
     if not user.is_authenticated or not user.is_active:
         return None
     if user.is_superuser:
@@ -35,9 +37,11 @@ def role_in(project: Project, user: Any) -> str | None:
     return Member.objects.filter(project=project, user=user).values_list("role", flat=True).first()
 
 
-def may_create_projects(user: Any) -> bool:
-    """Whether the user may make projects (MAY_CREATE_PROJECTS): who does leads them, and makes
-    accounts."""
+def can_create_projects(user: Any) -> bool:
+    """Return True if the user may create projects (setting MAY_CREATE_PROJECTS).
+
+    The creator leads the project and can create accounts in it.
+    """
     if user.is_staff or user.is_superuser:
         return True
     if settings.MAY_CREATE_PROJECTS == "leads":
@@ -45,82 +49,90 @@ def may_create_projects(user: Any) -> bool:
     return bool(settings.MAY_CREATE_PROJECTS == "everybody")
 
 
-def known_to(by: Any) -> QuerySet[User]:
-    """The open accounts that ``by`` may take into a project of theirs without a word of the owner:
-    those in a project that ``by`` leads, and the own one. Of all others they are not even told
-    that they are there."""
-    found = User.objects.filter(is_active=True)
+def get_known_users(by: Any) -> QuerySet[User]:
+    """Return the active accounts that ``by`` may add to their projects without the owner's consent.
+
+    These are the accounts in projects that ``by`` leads, and their own. The existence of all other
+    accounts is not disclosed to ``by``.
+    """
+    users = User.objects.filter(is_active=True)
     if by.is_superuser:
-        return found
-    led = Member.objects.filter(user=by.pk, role=Member.Role.LEAD).values("project")
-    known = Member.objects.filter(project__in=led).values("user")
-    return found.filter(Q(pk__in=known) | Q(pk=by.pk))
+        return users
+    led_projects = Member.objects.filter(user=by.pk, role=Member.Role.LEAD).values("project")
+    known_ids = Member.objects.filter(project__in=led_projects).values("user")
+    return users.filter(Q(pk__in=known_ids) | Q(pk=by.pk))
 
 
-def refuse_new_projects(user: Any) -> None:
-    """Raises PermissionDenied for a user who may make no projects."""
-    if not may_create_projects(user):
+def require_can_create_projects(user: Any) -> None:
+    """Raise PermissionDenied for a user who may not create projects."""
+    if not can_create_projects(user):
         raise PermissionDenied(
             _("On this site your account may not make projects. Ask somebody who leads one.")
         )
 
 
-def get_project(user: Any, project_id: int, *, role: str = ANY, token: Any = None) -> Project:
-    """The project, with the caller's role as ``project.role``.
+def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any = None) -> Project:
+    """Return the project, with the caller's role as ``project.role``.
 
-    ``role`` is what the page needs: ANY (every member), VIEWER (results: all but annotators),
-    ANNOTATOR (rating: leads and annotators), ADJUDICATOR (decisions: leads and adjudicators) or
-    LEAD. Raises Http404 for a stranger and for a
-    project that does not exist, alike; PermissionDenied for a member whose role is not enough.
-    ``token`` narrows to the token's project.
+    ``role`` is what the page needs: ANY_ROLE (every member), VIEWER (results: all but
+    annotators), ANNOTATOR (rating: leads and annotators), ADJUDICATOR (decisions: leads and
+    adjudicators) or LEAD. Raises Http404 both for a stranger and for a project that does not
+    exist, and PermissionDenied for a member whose role is not sufficient. ``token`` restricts
+    access to the token's project.
     """
-    project = _with_role(user, project_id, token)
-    found = project.role if project else None
+    project = _fetch_project_with_role(user, project_id, token)
+    user_role = project.role if project else None
     if (
         project is None
-        or found is None
+        or user_role is None
         or (token is not None and token.project_id not in (None, project.pk))
     ):
         raise Http404(_("No such project."))
-    if role != ANY and found not in ROLES_ALLOWED[Member.Role(role)]:
-        named = Member.Role(found).label
+    if role != ANY_ROLE and user_role not in ROLES_ALLOWED[Member.Role(role)]:
+        role_label = Member.Role(user_role).label
         raise PermissionDenied(
-            _("Your role in this project (%(role)s) does not allow this.") % {"role": named}
+            _("Your role in this project (%(role)s) does not allow this.") % {"role": role_label}
         )
     return project
 
 
-# One plain query instead of two of the ORM: every page and every request of the API passes here.
-_PROJECT = Row(Project)
+# One plain query instead of two of the ORM, because every page and API request runs it.
+_PROJECT = RowMapper(Project)
 _WITH_ROLE = (
-    f"SELECT {_PROJECT.columns('p')}, m.role FROM projects_project p"  # noqa: S608 - only fixed names
+    f"SELECT {_PROJECT.build_select_list('p')}, m.role FROM projects_project p"  # noqa: S608 - only fixed names
     " LEFT JOIN projects_member m ON m.project_id = p.id AND m.user_id = %s WHERE p.id = %s"
 )
 _WITH_ROLE_OF_TOKEN = _WITH_ROLE.replace(
     "= %s", "= (SELECT user_id FROM projects_apitoken WHERE digest = %s)", 1
 )
-LARGEST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 
-def for_token(digest: str, project_id: int) -> list[Statement]:
-    """What ``get_project`` asks for the owner of a token, to be sent with the question whether
-    there is such a token. ``get_project`` takes the answer from ``token.asked``: (project_id,
-    rows)."""
-    return [(_WITH_ROLE_OF_TOKEN, [digest, project_id])] if project_id <= LARGEST_ID else []
+def build_token_project_query(digest: str, project_id: int) -> list[Statement]:
+    """Build the query of ``get_project`` for the owner of a token, to be sent with the token's own
+    query.
+
+    The result is stored as ``token.prefetched_project``, (project_id, rows), and read by
+    ``get_project``.
+    """
+    return [(_WITH_ROLE_OF_TOKEN, [digest, project_id])] if project_id <= MAX_ID else []
 
 
-def _with_role(user: Any, project_id: int, token: Any) -> Any:
-    """The project with the user's role in it as ``role`` (see role_in); None when there is none of
-    this id."""
-    if project_id > LARGEST_ID or not user.is_authenticated or not user.is_active:
+def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
+    """Return the project with the user's role as ``role`` (see get_role), or None without such a
+    project.
+    """
+    if project_id > MAX_ID or not user.is_authenticated or not user.is_active:
         return None
-    # Once: who asks again wants to know what stands by then.
-    asked, rows = token.__dict__.pop("asked", (None, [])) if token is not None else (None, [])
-    if asked != project_id:
-        (rows,) = several([(_WITH_ROLE, [user.pk, project_id])])
+    # Used once: a later call reads the current role.
+    prefetched_id, rows = (
+        token.__dict__.pop("prefetched_project", (None, [])) if token is not None else (None, [])
+    )
+    if prefetched_id != project_id:
+        (rows,) = execute_statements([(_WITH_ROLE, [user.pk, project_id])])
     if not rows:
         return None
     *values, role = rows[0]
-    project: Any = _PROJECT.made(values)
+    project: Any = _PROJECT.build(values)
     project.role = Member.Role.LEAD.value if user.is_superuser else role
     return project

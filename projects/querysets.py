@@ -1,4 +1,4 @@
-"""Named questions about many rows."""
+"""Querysets of projects and gold answers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from django.db import models
 
 
 class ProjectQuerySet(models.QuerySet):
-    def catalogue_changed(self) -> None:
-        """Items or raters of these projects changed; in the transaction that changes them."""
+    def increment_catalogue_version(self) -> None:
+        """Record that items or raters of these projects changed, in the transaction that changes
+        them.
+        """
         self.update(catalogue_version=models.F("catalogue_version") + 1)
 
     def visible_to(self, user: Any) -> ProjectQuerySet:
-        """The projects that ``user`` is a member of; all of them for a superuser; none for a
-        stranger."""
+        """Return the projects that ``user`` is a member of: all for a superuser, none for a
+        stranger.
+        """
         if not user.is_authenticated:
             return self.none()
         if user.is_superuser:
@@ -24,4 +27,5 @@ class ProjectQuerySet(models.QuerySet):
 
 class GoldQuerySet(models.QuerySet):
     def in_force(self) -> GoldQuerySet:
+        """Return the gold answers that have not been retired."""
         return self.filter(retired_at__isnull=True)

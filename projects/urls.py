@@ -1,3 +1,5 @@
+"""URLs of project settings, members and API tokens."""
+
 from django.urls import path
 
 from projects.views import (
@@ -10,51 +12,55 @@ from projects.views import (
     tokens,
 )
 
-QUESTION = "projects/<int:project_id>/setup/questions/<str:key>/"
-PEOPLE = "projects/<int:project_id>/people/"
+QUESTION_PATH = "projects/<int:project_id>/setup/questions/<str:key>/"
+PEOPLE_PATH = "projects/<int:project_id>/people/"
 
 urlpatterns = [
-    path("tokens/", tokens.own_tokens, name="tokens"),
+    path("tokens/", tokens.manage_tokens, name="tokens"),
     path("tokens/<int:token_id>/revoke/", tokens.revoke_token, name="revoke_token"),
-    path("offers/<int:offer_id>/", offers.offer_answer, name="offer_answer"),
-    path("projects/new/", project_settings.project_new, name="project_new"),
+    path("offers/<int:offer_id>/", offers.answer_offer, name="offer_answer"),
+    path("projects/new/", project_settings.create_project, name="project_new"),
     path(
         "projects/guidelines-preview/",
-        project_settings.guidelines_preview,
+        project_settings.preview_guidelines,
         name="guidelines_preview",
     ),
-    path("projects/<int:project_id>/setup/", project_settings.setup, name="setup"),
+    path("projects/<int:project_id>/setup/", project_settings.change_settings, name="setup"),
     path(
         "projects/<int:project_id>/archive/",
-        project_settings.project_archive,
+        project_settings.archive_project,
         name="project_archive",
     ),
     path(
         "projects/<int:project_id>/setup/new-question/",
-        questions.question_new,
+        questions.add_question,
         name="question_new",
     ),
-    path(QUESTION, questions.question, name="question"),
-    path(QUESTION + "text/", questions.question_text, name="question_text"),
-    path(QUESTION + "categories/", questions.question_categories, name="question_categories"),
-    path(QUESTION + "weights/", questions.question_weights, name="question_weights"),
-    path(QUESTION + "weights/check/", questions.matrix_check, name="matrix_check"),
-    path("projects/<int:project_id>/guidelines/", guidelines.guidelines, name="guidelines"),
+    path(QUESTION_PATH, questions.display_question, name="question"),
+    path(QUESTION_PATH + "text/", questions.change_text, name="question_text"),
+    path(QUESTION_PATH + "categories/", questions.change_categories, name="question_categories"),
+    path(QUESTION_PATH + "weights/", questions.change_weights, name="question_weights"),
+    path(QUESTION_PATH + "weights/check/", questions.preview_matrix, name="matrix_check"),
+    path("projects/<int:project_id>/guidelines/", guidelines.show_guidelines, name="guidelines"),
     path(
         "projects/<int:project_id>/guidelines/<int:number>/",
-        guidelines.guidelines,
+        guidelines.show_guidelines,
         name="guidelines_version",
     ),
-    path(PEOPLE, people.people, name="people"),
-    path(PEOPLE + "act/", people.people_act, name="people_act"),
-    path(PEOPLE + "undo/", people.people_undo, name="people_undo"),
-    path(PEOPLE + "add/", invitations.member_add, name="member_add"),
-    path(PEOPLE + "invite/", invitations.members_invite, name="members_invite"),
-    path(PEOPLE + "members/<int:member_id>/link/", invitations.member_link, name="member_link"),
+    path(PEOPLE_PATH, people.list_people, name="people"),
+    path(PEOPLE_PATH + "act/", people.apply_action, name="people_act"),
+    path(PEOPLE_PATH + "undo/", people.undo_action, name="people_undo"),
+    path(PEOPLE_PATH + "add/", invitations.add_member, name="member_add"),
+    path(PEOPLE_PATH + "invite/", invitations.invite_members, name="members_invite"),
     path(
-        PEOPLE + "offers/<int:offer_id>/withdraw/",
-        offers.offer_withdraw,
+        PEOPLE_PATH + "members/<int:member_id>/link/",
+        invitations.create_member_link,
+        name="member_link",
+    ),
+    path(
+        PEOPLE_PATH + "offers/<int:offer_id>/withdraw/",
+        offers.withdraw_offer,
         name="offer_withdraw",
     ),
-    path(PEOPLE + "raters/<int:rater_id>/", invitations.rater_change, name="rater_change"),
+    path(PEOPLE_PATH + "raters/<int:rater_id>/", invitations.edit_rater, name="rater_change"),
 ]

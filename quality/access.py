@@ -1,4 +1,4 @@
-"""The rater that a user is in a project."""
+"""Access of annotators to their own rater."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from projects.permissions import get_project
 from ratings.annotation import rater_work
 
 
-def own_rater(request: HttpRequest, project_id: int) -> Rater:
-    """404 for who is none."""
+def get_own_rater_or_404(request: HttpRequest, project_id: int) -> Rater:
+    """Return the user's rater in the project, or raise Http404."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = rater_work.rater_of(project, request.user)
+    rater = rater_work.get_rater(project, request.user)
     if rater is None:
         raise Http404
     return rater

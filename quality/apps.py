@@ -23,18 +23,20 @@ class QualityConfig(AppConfig):
         from .rater_status import views as rater_status_views
         from .review import assignment_views
 
-        listing.WAITS.append(selectors.by_project)
-        question_rows.WAITS.append(selectors.by_question)
-        raters = shared_views.Shown(
-            rater_status_views.raters_of, {"funnel": rater_status_views.funnel_of}
+        listing.INBOX_SOURCES.append(selectors.get_project_entries)
+        question_rows.INBOX_SOURCES.append(selectors.get_question_entries)
+        raters = shared_views.SharedPage(
+            rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
         )
-        shared_views.SHOWN[NamedView.Page.RATERS] = raters
-        views.MARKS.append(annotations.of)
-        rater_table.MARKS.append(annotations.of_raters)
-        verdict.FIRST.append(annotations.first)
-        bulk_views.DONE["decide"] = assignment_views.send
-        exams.HOLDER[:] = [sequential_test.HOLDER]
-        audit_hooks.ALL.append(
-            audit_hooks.Stored(consensus_integrity.differences, consensus_integrity.repair)
+        shared_views.SHARED_PAGES[NamedView.Page.RATERS] = raters
+        views.ANNOTATION_SOURCES.append(annotations.list_chart_annotations)
+        rater_table.ANNOTATION_SOURCES.append(annotations.get_rater_annotations)
+        verdict.PRIORITY_ACTIONS.append(annotations.get_raters_to_check_link)
+        bulk_views.ACTIONS["decide"] = assignment_views.assign_selected_items
+        exams.EXAM_POLICY[:] = [sequential_test.EXAM_JUDGE]
+        audit_hooks.REGISTERED_AUDITS.append(
+            audit_hooks.RegisteredAudit(
+                consensus_integrity.list_differences, consensus_integrity.repair_labels
+            )
         )
-        audit_hooks.ALL.extend(integrity.ALL)
+        audit_hooks.REGISTERED_AUDITS.extend(integrity.CHECKS)

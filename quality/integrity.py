@@ -1,8 +1,7 @@
-"""Are the stored scores on gold, of repeats, and where raters stand in drift what the ratings come
-to? They are made again in memory and compared, each rater and each field. (Labels:
-quality.consensus.integrity.)
+"""Integrity checks of scores on gold, of repeats and of drift states.
 
-What waits to be made anew anyway is not compared.
+They are recomputed in memory and compared with the stored rows by rater and field. Outdated rows
+are not compared. (Labels: quality.consensus.integrity.)
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils import timezone
 
-from metrics.integrity.audit_hooks import Stored
+from metrics.integrity.audit_hooks import RegisteredAudit
 from projects.models import Question
 from quality.alerts import sweep
 from quality.alerts.detection import input_version as alarms_stamp
@@ -31,95 +30,112 @@ from quality.models import (
     RepeatScore,
     RepeatState,
 )
-from quality.recompute import Stamps
+from quality.recompute import InputVersions
 from quality.repeats import recompute as repeats
 
-NEAR = 1e-9  # of numbers: the order of sums is nobody's promise
+TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 
 
-def of_gold(question_id: int) -> list[str]:
-    row = _current(GoldState, question_id, gold_stamp.stamps(question_id))
+def list_gold_differences(question_id: int) -> list[str]:
+    row = _get_current_row(GoldState, question_id, gold_stamp.get_input_versions(question_id))
     if row is None:
         return []
-    each, items, summary = gold.anew(_question(question_id), row.bar)
+    gold_scores, items, totals = gold.compute_gold_results(_get_question(question_id), row.bar)
     return [
-        *_unlike("GoldState", row, GoldState(**summary), summary),
-        *_differences(GoldScore, question_id, each, key="rater_id"),
-        *_differences(GoldItem, question_id, items, key="item_id"),
+        *_compare_fields("GoldState", row, GoldState(**totals), totals),
+        *_compare_rows(GoldScore, question_id, gold_scores, key="rater_id"),
+        *_compare_rows(GoldItem, question_id, items, key="item_id"),
     ]
 
 
-def of_repeats(question_id: int) -> list[str]:
-    row = _current(RepeatState, question_id, repeats.stamps(question_id))
+def list_repeat_differences(question_id: int) -> list[str]:
+    row = _get_current_row(RepeatState, question_id, repeats.get_input_versions(question_id))
     if row is None:
         return []
-    each, whole = repeats.anew(_question(question_id))
-    fresh: Any = whole
+    repeat_scores, totals = repeats.compute_repeat_scores(_get_question(question_id))
+    new_totals: Any = totals
     return [
-        *_unlike("RepeatState", row, RepeatState(**fresh), whole),
-        *_differences(RepeatScore, question_id, each, key="rater_id"),
+        *_compare_fields("RepeatState", row, RepeatState(**new_totals), totals),
+        *_compare_rows(RepeatScore, question_id, repeat_scores, key="rater_id"),
     ]
 
 
-def of_drift(question_id: int) -> list[str]:
-    if _current(DriftRun, question_id, alarms_stamp.stamps(question_id)) is None:
+def list_drift_differences(question_id: int) -> list[str]:
+    if (
+        _get_current_row(DriftRun, question_id, alarms_stamp.get_input_versions(question_id))
+        is None
+    ):
         return []
-    question = _question(question_id)
-    looked = scan.look(question, today=timezone.now().date())
-    fresh = storage.standings(question, looked.drift) if looked.drift else []
-    return _differences(DriftStanding, question_id, fresh, key="rater_id")
+    question = _get_question(question_id)
+    result = scan.scan_question(question, today=timezone.now().date())
+    new_rows = storage.build_drift_states(question, result.drift) if result.drift else []
+    return _compare_rows(DriftStanding, question_id, new_rows, key="rater_id")
 
 
-ALL = [
-    Stored(of_gold, lambda question: gold.renew(question, at_once=True)),
-    Stored(of_repeats, lambda question: repeats.renew(question, at_once=True)),
-    Stored(of_drift, lambda question: sweep.renew(question, at_once=True)),
+CHECKS = [
+    RegisteredAudit(
+        list_gold_differences, lambda question: gold.recompute_question(question, at_once=True)
+    ),
+    RegisteredAudit(
+        list_repeat_differences, lambda question: repeats.recompute_question(question, at_once=True)
+    ),
+    RegisteredAudit(
+        list_drift_differences, lambda question: sweep.recompute_question(question, at_once=True)
+    ),
 ]
 
 
-def _question(question_id: int) -> Question:
+def _get_question(question_id: int) -> Question:
     questions = Question.objects.select_related("project").prefetch_related("categories")
     return questions.get(pk=question_id)
 
 
-def _current(rows: type[Renewed], question_id: int, stamps: Stamps) -> Any:
-    """The row that was made of what stands now; None where there is none."""
+def _get_current_row(rows: type[Renewed], question_id: int, versions: InputVersions) -> Any:
+    """Return the row if its input version is the current one, else None."""
     row = rows._default_manager.filter(pk=question_id).first()
-    if row is None or row.made_at is None or row.rests_on != stamps.get(question_id):
+    if row is None or row.made_at is None or row.rests_on != versions.get(question_id):
         return None
     return row
 
 
-def _differences(
-    rows: type[Model], question_id: int, fresh: Sequence[Model], *, key: str
+def _compare_rows(
+    rows: type[Model], question_id: int, new_rows: Sequence[Model], *, key: str
 ) -> list[str]:
-    """Of the question's rows, one of each ``key``: what is too many, missing, or other than
-    ``fresh``."""
-    what = f"{rows.__name__} of {key.removesuffix('_id')}"
+    """Return a line for each row of the question, by ``key``, that is surplus, missing or
+    different."""
+    name_prefix = f"{rows.__name__} of {key.removesuffix('_id')}"
     stored = {getattr(row, key): row for row in rows._default_manager.filter(question=question_id)}
-    made = {getattr(row, key): row for row in fresh}
-    left = (field.attname for field in rows._meta.concrete_fields if not field.primary_key)
-    fields = [name for name in left if name != "question_id"]
-    found = [f"{what} {one}: too many" for one in sorted(stored.keys() - made.keys())]
-    found += [f"{what} {one}: missing" for one in sorted(made.keys() - stored.keys())]
-    for one in sorted(stored.keys() & made.keys()):
-        found += _unlike(f"{what} {one}", stored[one], made[one], fields)
-    return found
+    expected = {getattr(row, key): row for row in new_rows}
+    attnames = (field.attname for field in rows._meta.concrete_fields if not field.primary_key)
+    fields = [name for name in attnames if name != "question_id"]
+    lines = [
+        f"{name_prefix} {key_value}: too many"
+        for key_value in sorted(stored.keys() - expected.keys())
+    ]
+    lines += [
+        f"{name_prefix} {key_value}: missing"
+        for key_value in sorted(expected.keys() - stored.keys())
+    ]
+    for key_value in sorted(stored.keys() & expected.keys()):
+        lines += _compare_fields(
+            f"{name_prefix} {key_value}", stored[key_value], expected[key_value], fields
+        )
+    return lines
 
 
-def _unlike(what: str, stored: Model, fresh: Model, fields: Iterable[str]) -> list[str]:
+def _compare_fields(prefix: str, stored: Model, new: Model, fields: Iterable[str]) -> list[str]:
     return [
-        f"{what}: {name} is not the one made anew"
+        f"{prefix}: {name} is not the one made anew"
         for name in fields
-        if not _same(getattr(stored, name), getattr(fresh, name))
+        if not _is_equal(getattr(stored, name), getattr(new, name))
     ]
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float | int):
-        return math.isclose(one, other, rel_tol=NEAR, abs_tol=NEAR)
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
+def _is_equal(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float | int):
+        return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_is_equal(a[name], b[name]) for name in a)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(_is_equal, a, b))
+    return bool(a == b)

@@ -1,10 +1,9 @@
-"""What is made of all of a question's ratings, and made anew when what it rests on has changed:
-labels, scores on gold, alarms.
+"""Recomputation of results that depend on all of a question's ratings: labels, scores, alerts.
 
 Always from all ratings and from the same start, so that a result is a function of the ratings
-alone, in whatever order they came. A *stamp* says in a few numbers what a result rests on. Other
-than that of now: the result is old. A question that was made just now rests in proportion to the
-time that this took.
+alone, in whatever order they arrived. An *input version* identifies what a result is based on in
+a few values. When it differs from the current one, the result is outdated. After a recomputation
+the question pauses for a time proportional to what it took.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any, TypeVar
 from django.db.models import Count, Manager, Max, OuterRef, Subquery
 from django.utils import timezone
 
-from core.jobs.lease import Lost, free, give_back, take_lease
+from core.jobs.lease import LeaseLost, build_unclaimed_filter, claim_lease, release
 from metrics.models import CountState
 from projects.models import GoldAnswer, Question
 from quality.models import Renewed
@@ -26,114 +25,135 @@ from ratings.models import Apart
 
 logger = logging.getLogger(__name__)
 
-Made = TypeVar("Made", bound=Renewed)
-Stamps = dict[int, dict[str, Any]]  # by question
+ResultRow = TypeVar("ResultRow", bound=Renewed)
+InputVersions = dict[int, dict[str, Any]]  # by question
 
 
 @dataclass(frozen=True)
-class Renewing:
-    """One kind of result. ``make`` makes that of a row which this worker has in hand; it may raise
-    Lost. ``waiting`` names the questions that wait, in their order."""
+class Recomputation:
+    """Recomputation of one kind of result.
 
-    what: str  # for the log
-    rows: type[Renewed]
-    make: Callable[[Any], None]
-    waiting: Callable[[], list[int]]
-    rest: float  # times as long as making took
-    longest_rest: datetime.timedelta
-    lease: datetime.timedelta  # nothing takes longer; then the worker counts as gone
+    ``compute`` computes the result of a row whose lease this worker holds; it may raise Lost.
+    ``list_outdated`` returns the ids of outdated questions in order.
+    """
+
+    name: str  # for the log
+    model: type[Renewed]
+    compute: Callable[[Any], None]
+    list_outdated: Callable[[], list[int]]
+    pause_factor: float  # pause after a computation, as a multiple of its duration
+    max_pause: datetime.timedelta
+    lease: datetime.timedelta  # upper limit of a computation; after it the worker counts as dead
 
     def sweep(self) -> int:
-        """Make those of all questions that wait for it; how many were made. A failure of one keeps
-        no other waiting."""
-        made = 0
-        for question_id in self.waiting():
+        """Recompute all outdated questions and return how many.
+
+        A failure in one question does not keep the others from being recomputed.
+        """
+        n_recomputed = 0
+        for question_id in self.list_outdated():
             try:
-                made += self.renew(question_id)
+                n_recomputed += self.recompute(question_id)
             except Exception:
                 logger.exception(
-                    "%s of question %s failed; the next sweep tries again", self.what, question_id
+                    "%s of question %s failed; the next sweep tries again", self.name, question_id
                 )
-        return made
+        return n_recomputed
 
-    def renew(self, question_id: int, *, at_once: bool = False) -> bool:
-        """Make that of a question; False where another worker does, or where it rests still."""
-        rows: Manager[Any] = self.rows._default_manager
-        row, _new = rows.get_or_create(question_id=question_id)
-        if not at_once and self.resting(row):
+    def recompute(self, question_id: int, *, at_once: bool = False) -> bool:
+        """Recompute a question; return False while another worker does or while it pauses.
+
+        ``at_once`` ignores the pause.
+        """
+        rows: Manager[Any] = self.model._default_manager
+        row, _created = rows.get_or_create(question_id=question_id)
+        if not at_once and self.is_pausing(row):
             return False
-        until = timezone.now() + self.lease
-        if take_lease(rows.filter(free(), pk=question_id), leased_until=until) is None:
+        leased_until = timezone.now() + self.lease
+        if (
+            claim_lease(
+                rows.filter(build_unclaimed_filter(), pk=question_id), leased_until=leased_until
+            )
+            is None
+        ):
             return False
         row.refresh_from_db()
         try:
-            self.make(row)
-        except Lost:
-            logger.info("%s of question %s are in other hands now", self.what, question_id)
+            self.compute(row)
+        except LeaseLost:
+            logger.info("%s of question %s are in other hands now", self.name, question_id)
             return False
         finally:
-            give_back(row)
+            release(row)
         return True
 
-    def resting(self, row: Renewed) -> bool:
-        """Whether it was made so recently that it may wait for more changes."""
+    def is_pausing(self, row: Renewed) -> bool:
+        """Return whether the last computation is so recent that more changes should be awaited."""
         if row.made_at is None:
             return False
-        rest = min(self.longest_rest, datetime.timedelta(seconds=self.rest * row.seconds))
-        return timezone.now() < row.made_at + rest
+        pause = min(self.max_pause, datetime.timedelta(seconds=self.pause_factor * row.seconds))
+        return timezone.now() < row.made_at + pause
 
 
-def behind(rows: type[Renewed], stamps: Mapping[int, dict[str, Any]]) -> list[int]:
-    """Ids of the questions whose rows rest on other stamps than these, or do not exist, the longest
-    untouched first."""
-    made = {row.pk: row for row in rows._default_manager.only("rests_on", "made_at")}
-    found = []
-    for question_id, stamp in stamps.items():
-        row = made.get(question_id)
-        if row is None or row.rests_on != stamp:
+def list_outdated(model: type[Renewed], versions: Mapping[int, dict[str, Any]]) -> list[int]:
+    """Return ids of questions whose row is missing or has another input version, oldest first."""
+    row_of_question = {row.pk: row for row in model._default_manager.only("rests_on", "made_at")}
+    outdated = []
+    for question_id, version in versions.items():
+        row = row_of_question.get(question_id)
+        if row is None or row.rests_on != version:
             since = row.made_at.timestamp() if row is not None and row.made_at else 0.0
-            found.append((since, question_id))
-    return [question_id for _since, question_id in sorted(found)]
+            outdated.append((since, question_id))
+    return [question_id for _since, question_id in sorted(outdated)]
 
 
-def counted(only: int | None = None, **more: str) -> Stamps:
-    """Of all questions that were ever counted, or of one: the time of counting, which tells of
-    ratings, the version of the scale, and that of the catalogue, which tells of raters' kinds and
-    of items. ``more``: name -> column of the question."""
+def get_count_versions(only: int | None = None, **extra_columns: str) -> InputVersions:
+    """Return {question id: versions of counts, scale and catalogue}.
+
+    Of all counted questions, or of one. The time of counting covers ratings; the catalogue
+    version covers kinds of raters and items. ``extra_columns``: name -> further column of the
+    question.
+    """
     columns = {
         "counted_at": "counted_at",
         "scale": "question__scale_version",
         "catalogue": "question__project__catalogue_version",
     }
-    columns |= {name: f"question__{column}" for name, column in more.items()}
-    states = CountState.objects.filter(**of(only))
-    found = {}
+    columns |= {name: f"question__{column}" for name, column in extra_columns.items()}
+    states = CountState.objects.filter(**build_question_filter(only))
+    versions = {}
     for question_id, *values in states.values_list("question_id", *columns.values()):
-        stamp = dict(zip(columns, values, strict=True))
-        moment = stamp["counted_at"]
-        stamp["counted_at"] = moment.isoformat() if moment else None
-        found[question_id] = stamp
-    return found
+        version = dict(zip(columns, values, strict=True))
+        counted_at = version["counted_at"]
+        version["counted_at"] = counted_at.isoformat() if counted_at else None
+        versions[question_id] = version
+    return versions
 
 
-def gold(only: int | None = None) -> dict[int, list[int]]:
-    """question id -> the newest gold answer, and how many are retired; of those that ever had
-    any."""
-    rows = GoldAnswer.objects.filter(**of(only)).values_list("question_id").order_by()
-    found = {}
+def get_gold_versions(only: int | None = None) -> dict[int, list[int]]:
+    """Return {question id: [newest gold answer, number of retired ones]} of questions with gold."""
+    rows = (
+        GoldAnswer.objects.filter(**build_question_filter(only))
+        .values_list("question_id")
+        .order_by()
+    )
+    versions = {}
     for question_id, newest, retired in rows.annotate(Max("pk"), Count("retired_at")):
-        found[question_id] = [newest, retired]
-    return found
+        versions[question_id] = [newest, retired]
+    return versions
 
 
-def apart(question_ids: Iterable[int], why: str) -> dict[int, int]:
-    """question id -> the newest line of what raters said apart for this reason; of those where
-    there is any."""
-    lines = Apart.objects.filter(question=OuterRef("pk"), why=why).order_by("-pk").values("pk")
-    rows = Question.objects.filter(pk__in=list(question_ids)).annotate(newest=Subquery(lines[:1]))
+def get_check_answer_versions(question_ids: Iterable[int], why: str) -> dict[int, int]:
+    """Return {question id: newest check answer with this reason} of questions that have one."""
+    check_answers = (
+        Apart.objects.filter(question=OuterRef("pk"), why=why).order_by("-pk").values("pk")
+    )
+    rows = Question.objects.filter(pk__in=list(question_ids)).annotate(
+        newest=Subquery(check_answers[:1])
+    )
     return dict(rows.order_by().exclude(newest=None).values_list("pk", "newest"))
 
 
-def of(only: int | None) -> dict[str, int]:
-    """The condition that a row is of this question, or of any."""
+def build_question_filter(only: int | None) -> dict[str, int]:
+    """Return the filter for rows of this question, or of any for None."""
     return {} if only is None else {"question": only}

@@ -1,5 +1,4 @@
-"""What every worker does for labels and alarms, each in a thread of its own
-(agreement_site.celery)."""
+"""Sweeps of quality results; each runs in a thread of its own (agreement_site.celery)."""
 
 from __future__ import annotations
 
@@ -13,25 +12,23 @@ from quality.repeats import recompute as repeats
 
 
 def sweep_all() -> int:
-    """Make the labels anew of questions whose ratings, decisions or raters changed, then ask again
-    for items that they leave in doubt, and plan what comes first."""
-    made = recompute.sweep()
+    """Recompute outdated labels, update requested ratings, and plan queues; return labels computed."""
+    n_recomputed = recompute.sweep()
     rating_requests.sweep()
     queue_order.sweep()
-    return made
+    return n_recomputed
 
 
 def sweep_alarms() -> int:
-    """Look for drift in questions whose ratings changed."""
-    return sweep.sweep()
+    """Scan questions whose ratings changed."""
+    return sweep.sweep_alerts()
 
 
 def sweep_gold() -> int:
-    """Make the scores on gold anew where ratings or gold answers changed, and those of raters
-    against themselves where they were asked again."""
+    """Recompute outdated scores on gold and of repeats."""
     return gold.sweep() + repeats.sweep()
 
 
 def sweep_raters() -> int:
-    """Set every rater beside the others anew where their readings moved."""
+    """Recompute outdated comparisons of raters."""
     return comparison.sweep()

@@ -1,4 +1,4 @@
-"""What a lead may not choose or say, with the reason: one check for all pages and calls."""
+"""Validation of settings and reasons that leads enter, shared by pages and API."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from django.utils.translation import gettext as _
 from core.text import has_nul
 
 
-class Refused(ValueError):
-    """Rules that cannot be. ``fields``: name -> what is wrong with it."""
+class InvalidSettings(ValueError):
+    """The settings are invalid; ``fields``: {name: error message}."""
 
     def __init__(self, fields: dict[str, str]) -> None:
         super().__init__("; ".join(fields.values()))
         self.fields = fields
 
 
-def trouble_with(reason: str, *, longest: int) -> str:
-    """What is wrong with the reason of an act; empty when nothing is. ``longest`` counts
-    characters."""
-    if len(reason) > longest or has_nul(reason):
-        return _("%(n)s characters at most, and no NUL") % {"n": longest}
+def validate_reason(reason: str, *, max_length: int) -> str:
+    """Return the error in the reason of an action, or an empty text.
+
+    ``max_length``: maximum number of characters.
+    """
+    if len(reason) > max_length or has_nul(reason):
+        return _("%(n)s characters at most, and no NUL") % {"n": max_length}
     return ""
 
 
-def trouble_with_needed(reason: str, *, longest: int) -> str:
-    """The same where there must be one."""
-    return trouble_with(reason, longest=longest) if reason else _("Say why.")
+def validate_required_reason(reason: str, *, max_length: int) -> str:
+    """Return the error in a reason that must not be empty, or an empty text."""
+    return validate_reason(reason, max_length=max_length) if reason else _("Say why.")

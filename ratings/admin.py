@@ -1,5 +1,4 @@
-"""The admin of the judgements: to look at only, for they are history and the counts stand on
-them."""
+"""Read-only admin pages of ratings: they are history, and the stored counts depend on them."""
 
 from __future__ import annotations
 
@@ -7,8 +6,8 @@ from typing import Any
 
 from django.contrib import admin
 
-from projects.admin_base import ReadOnly
-from ratings.services.judgement import KEPT
+from projects.admin_base import ReadOnlyAdmin
+from ratings.services.judgement import STORED_TEXTS
 
 from .models import (
     Apart,
@@ -34,7 +33,7 @@ class RevisionInline(admin.TabularInline):
         "by",
         "source",
         "superseded",
-        *KEPT,
+        *STORED_TEXTS,
     )
     can_delete = False
 
@@ -46,18 +45,18 @@ class RevisionInline(admin.TabularInline):
 
 
 @admin.register(Rating)
-class RatingAdmin(ReadOnly):
+class RatingAdmin(ReadOnlyAdmin):
     list_display = ("item", "rater", "question", "code", "counted", "rated_at", "changed_at")
     list_select_related = ("item", "rater", "question")
     search_fields = ("=item__key", "=rater__key")
     inlines = (RevisionInline,)
     ordering = ("-pk",)
-    # A count of all ratings would cost seconds in a large installation.
+    # Counting all ratings takes seconds in a large installation.
     show_full_result_count = False
 
 
 @admin.register(Revision)
-class RevisionAdmin(ReadOnly):
+class RevisionAdmin(ReadOnlyAdmin):
     list_display = ("rating_id", "code", "rated_at", "recorded_at", "by", "source", "superseded")
     list_filter = ("source", "superseded")
     list_select_related = ("by",)
@@ -68,7 +67,7 @@ class RevisionAdmin(ReadOnly):
 
 
 @admin.register(Apart)
-class ApartAdmin(ReadOnly):
+class ApartAdmin(ReadOnlyAdmin):
     list_display = ("item", "rater", "question", "why", "code", "first", "rated_at", "stands")
     list_filter = ("why",)
     list_select_related = ("item", "rater", "question")
@@ -78,7 +77,7 @@ class ApartAdmin(ReadOnly):
 
 
 @admin.register(ExamRules)
-class ExamRulesAdmin(ReadOnly):
+class ExamRulesAdmin(ReadOnlyAdmin):
     list_display = ("question", "required", "p_fail", "p_pass", "most", "tries")
     list_filter = ("required",)
     list_select_related = ("question",)
@@ -86,7 +85,7 @@ class ExamRulesAdmin(ReadOnly):
 
 
 @admin.register(Exam)
-class ExamAdmin(ReadOnly):
+class ExamAdmin(ReadOnlyAdmin):
     list_display = ("rater", "question", "number", "state", "began_at", "ended_at", "reason")
     list_filter = ("state",)
     list_select_related = ("rater", "question")
@@ -96,7 +95,7 @@ class ExamAdmin(ReadOnly):
 
 
 @admin.register(Assignment)
-class AssignmentAdmin(ReadOnly):
+class AssignmentAdmin(ReadOnlyAdmin):
     list_display = (
         "item",
         "rater",
@@ -114,14 +113,14 @@ class AssignmentAdmin(ReadOnly):
 
 
 @admin.register(Desk)
-class DeskAdmin(ReadOnly):
+class DeskAdmin(ReadOnlyAdmin):
     list_display = ("rater", "position", "handed_out", "last_closed_at")
     list_select_related = ("rater",)
     search_fields = ("=rater__key",)
 
 
 @admin.register(ImportRun)
-class ImportRunAdmin(ReadOnly):
+class ImportRunAdmin(ReadOnlyAdmin):
     list_display = (
         "file_name",
         "project",
@@ -138,20 +137,20 @@ class ImportRunAdmin(ReadOnly):
 
 
 @admin.register(DayMove)
-class DayMoveAdmin(ReadOnly):
+class DayMoveAdmin(ReadOnlyAdmin):
     list_display = ("project", "question", "item", "rater")
     list_select_related = ("project",)
 
 
 @admin.register(UncountedItem)
-class UncountedItemAdmin(ReadOnly):
+class UncountedItemAdmin(ReadOnlyAdmin):
     list_display = ("question_id", "item_id", "ratings")
     ordering = ("question_id", "item_id")
     show_full_result_count = False
 
 
 @admin.register(RaterMessage)
-class RaterMessageAdmin(ReadOnly):
+class RaterMessageAdmin(ReadOnlyAdmin):
     list_display = ("rater", "by", "at", "read_at")
     list_select_related = ("rater", "by")
     search_fields = ("=rater__key",)

@@ -1,3 +1,5 @@
+"""App configuration: registers what happens to ratings when a project's settings change."""
+
 from django.apps import AppConfig
 
 
@@ -8,8 +10,8 @@ class RatingsConfig(AppConfig):
         from projects import hooks
         from ratings.services import project_listeners
 
-        hooks.listen(
-            count_in_use=project_listeners.count_in_use,
-            zone_changed=project_listeners.zone_changed,
-            scale_changed=project_listeners.scale_changed,
+        hooks.register(
+            count_in_use=project_listeners.count_ratings_by_code,
+            zone_changed=project_listeners.handle_zone_change,
+            scale_changed=project_listeners.handle_scale_change,
         )

@@ -1,9 +1,9 @@
-"""How others learn, after the commit, that ratings of a question changed: they listen here."""
+"""Listeners that are called after the commit when ratings of a question changed."""
 
 from __future__ import annotations
 
-from core.jobs.hooks import Listeners
+from core.jobs.hooks import CommitListeners
 
-listeners = Listeners()  # a number is a question's id
-listen = listeners.listen
-announce = listeners.announce
+listeners = CommitListeners()  # a number is a question's id
+listen = listeners.register
+announce = listeners.notify_on_commit

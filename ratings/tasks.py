@@ -1,5 +1,7 @@
-"""Celery: imports. A lost, doubled or late message changes nothing: the run's row says what is left
-to do."""
+"""Celery tasks of imports.
+
+A lost, duplicated or late message changes nothing: the run's row says what is left to do.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,10 @@ from .imports import jobs
 
 @shared_task(ignore_result=True)
 def run_import(run_id: int) -> None:
-    """Check or write an import, unless another worker does."""
+    """Check or write an import, unless another worker is doing it."""
     jobs.run_import(run_id)
 
 
 def resume_stalled() -> int:
-    """Go on with what no worker has in its hands, moves of days and imports; how many there
-    were."""
-    return timezone_backfill.sweep() + jobs.resume_stalled()
+    """Resume time zone backfills and imports that no worker is processing; return their number."""
+    return timezone_backfill.run_pending() + jobs.resume_stalled()

@@ -11,7 +11,7 @@ from ratings.items import views as item_views
 PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
-    path("projects/desk-preview/", preview_views.desk_preview, name="desk_preview"),
+    path("projects/desk-preview/", preview_views.preview_question, name="desk_preview"),
     path(f"{PROJECT}rate/", desk_views.rate, name="rate"),
     path(f"{PROJECT}rate/next/", desk_views.rate_next, name="rate_next"),
     path(f"{PROJECT}rate/last/", desk_views.rate_last, name="rate_last"),
@@ -19,16 +19,26 @@ urlpatterns = [
     path(f"{PROJECT}rate/<int:item_id>/skip/", desk_views.rate_skip, name="rate_skip"),
     path(f"{PROJECT}new-item/", item_views.item_new, name="item_new"),
     path(f"{PROJECT}new-item/preview/", item_views.item_preview, name="item_preview"),
-    path(f"{PROJECT}chosen-items/", bulk_views.items_chosen, name="items_chosen"),
+    path(f"{PROJECT}chosen-items/", bulk_views.run_bulk_action, name="items_chosen"),
     path(f"{PROJECT}chosen-items/delete/", deletion_views.delete_items, name="items_delete"),
     path(
         f"{PROJECT}people/raters/<int:rater_id>/data.jsonl",
-        deletion_views.rater_data,
+        deletion_views.export_rater_data,
         name="rater_data",
     ),
-    path(f"{PROJECT}people/identities/", rater_pseudonym_views.identities, name="identities"),
-    path(f"{PROJECT}people/identities/hide/", rater_pseudonym_views.hide, name="identities_hide"),
-    path(f"{PROJECT}people/identities/look/", rater_pseudonym_views.look, name="identities_look"),
+    path(
+        f"{PROJECT}people/identities/", rater_pseudonym_views.pseudonym_settings, name="identities"
+    ),
+    path(
+        f"{PROJECT}people/identities/hide/",
+        rater_pseudonym_views.set_raters_hidden,
+        name="identities_hide",
+    ),
+    path(
+        f"{PROJECT}people/identities/look/",
+        rater_pseudonym_views.disclose_raters,
+        name="identities_look",
+    ),
     path(f"{PROJECT}delete/", deletion_views.delete_project, name="project_delete"),
     path(f"{PROJECT}item/<int:item_id>/delete/", deletion_views.delete_item, name="item_delete"),
     path(
@@ -39,42 +49,46 @@ urlpatterns = [
     path(f"{PROJECT}item/<int:item_id>/edit/", item_views.item_edit, name="item_edit"),
     path(f"{PROJECT}item/<int:item_id>/gold/<str:key>/", item_views.item_gold, name="item_gold"),
     path(f"{PROJECT}my-ratings/", list_views.my_ratings, name="my_ratings"),
-    path(f"{PROJECT}messages/<int:message_id>/read/", list_views.read_message, name="message_read"),
-    path(f"{PROJECT}set-aside/", list_views.set_aside, name="set_aside"),
-    path(f"{PROJECT}data/", upload_views.data, name="data"),
+    path(
+        f"{PROJECT}messages/<int:message_id>/read/",
+        list_views.mark_message_read,
+        name="message_read",
+    ),
+    path(f"{PROJECT}set-aside/", list_views.skipped_and_flagged, name="set_aside"),
+    path(f"{PROJECT}data/", upload_views.show_data, name="data"),
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),
     path(f"{PROJECT}media/<str:name>", media_views.media_file, name="media"),
     *(
         path(
             f"{PROJECT}data/export.{kind}",
-            views.export,
+            views.export_ratings,
             {"kind": kind},
             name=f"export_{kind}",
         )
-        for kind in rating_files.KINDS
+        for kind in rating_files.FORMATS
     ),
-    path(f"{PROJECT}data/import/", upload_views.import_new, name="import_new"),
-    path(f"{PROJECT}data/import/<int:run_id>/", run_views.import_run, name="import_run"),
+    path(f"{PROJECT}data/import/", upload_views.upload_to_project, name="import_new"),
+    path(f"{PROJECT}data/import/<int:run_id>/", run_views.show_import_run, name="import_run"),
     path(
         f"{PROJECT}data/import/<int:run_id>/progress/",
-        run_views.import_progress,
+        run_views.show_import_progress,
         name="import_progress",
     ),
     path(
         f"{PROJECT}data/import/<int:run_id>/files/<int:place>/",
-        archive_views.import_file,
+        archive_views.serve_archive_file,
         name="import_file",
     ),
     path(
         "projects/import/<int:run_id>/files/<int:place>/",
-        archive_views.import_file,
+        archive_views.serve_archive_file,
         name="import_project_file",
     ),
-    path("projects/import/", upload_views.import_project, name="import_project"),
-    path("projects/import/<int:run_id>/", run_views.import_run, name="import_project_run"),
+    path("projects/import/", upload_views.upload_new_project, name="import_project"),
+    path("projects/import/<int:run_id>/", run_views.show_import_run, name="import_project_run"),
     path(
         "projects/import/<int:run_id>/progress/",
-        run_views.import_progress,
+        run_views.show_import_progress,
         name="import_project_progress",
     ),
 ]

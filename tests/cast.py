@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 
 from core.db import bulk
 from projects.models import Category, Item, Member, Project, Question, Rater
-from ratings.models import NOTHING
+from ratings.models import NO_CODE
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 PASSWORD = "a long password"
 LABELS = ("none", "minor", "major", "critical")
@@ -79,7 +79,7 @@ def rate(question: Question, item: str, rater: str, label: str | None, **fields:
     project = question.project
     known = "SELECT id FROM projects_{} WHERE project_id = %s AND key = %s"
     of_label = "SELECT code FROM projects_category WHERE question_id = %s AND label = %s"
-    items, raters, codes = bulk.several(
+    items, raters, codes = bulk.execute_statements(
         [
             (known.format("item"), (project.pk, item)),
             (known.format("rater"), (project.pk, rater)),
@@ -94,7 +94,9 @@ def rate(question: Question, item: str, rater: str, label: str | None, **fields:
     if not raters:
         raters = [(Rater.objects.get_or_create(project=project, key=rater)[0].pk,)]
     ((item_id,),), ((rater_id,),) = items, raters
-    code = NOTHING
+    code = NO_CODE
     if label is not None:
         ((code,),) = codes
-    return record({question: [Judgement(item_id, rater_id, code, **fields)]}, by=None, source="api")
+    return record_ratings(
+        {question: [Judgement(item_id, rater_id, code, **fields)]}, by=None, source="api"
+    )

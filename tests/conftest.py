@@ -305,7 +305,7 @@ def api_for() -> Callable[..., APIClient]:
     def make(user: User, **fields: Any) -> APIClient:
         client = APIClient()
         client.credentials(
-            HTTP_AUTHORIZATION=f"Bearer {authentication.create(user=user, **fields)}"
+            HTTP_AUTHORIZATION=f"Bearer {authentication.create_token(user=user, **fields)}"
         )
         return client
 
@@ -333,7 +333,7 @@ def utc() -> Callable[..., datetime.datetime]:
 def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real Valkey or Redis: REDIS_URL's (`make test` starts one), else one of this test process
     alone."""
-    from agreement_site.server.embedded_broker import NoBroker
+    from agreement_site.server.embedded_broker import BrokerNotInstalled
     from tests.tools import with_services
 
     if given := os.environ.get("REDIS_URL"):
@@ -342,5 +342,5 @@ def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         with with_services.valkey(tmp_path_factory.mktemp("valkey")) as url:
             yield url
-    except NoBroker as reason:
+    except BrokerNotInstalled as reason:
         pytest.skip(str(reason))

@@ -13,5 +13,5 @@ from core.db import bulk
 
 def rows_of(models: Sequence[type[Model]]) -> dict[str, list[Any]]:
     asked = [str(model._default_manager.order_by("pk").values().query) for model in models]
-    found = bulk.several((statement, ()) for statement in asked)
+    found = bulk.execute_statements((statement, ()) for statement in asked)
     return dict(zip((model._meta.label for model in models), found, strict=True))

@@ -10,7 +10,7 @@ import polib
 import pytest
 
 from metrics.agreement.glossary import TERMS
-from metrics.agreement.registry import SAID
+from metrics.agreement.registry import COEFFICIENT_TEXTS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CHINESE = BASE_DIR / "docs" / "zh"
@@ -79,6 +79,6 @@ def test_the_chinese_statistics_explain_in_the_words_of_the_pages() -> None:
     shown = {entry.msgid: entry.msgstr for entry in catalogue}
     page = (CHINESE / "statistics.md").read_text(encoding="utf-8")
     english = " ".join(PAGES["statistics.md"].read_text(encoding="utf-8").split())
-    said = [text for _called, text in SAID.values()]
+    said = [text for _called, text in COEFFICIENT_TEXTS.values()]
     said += [text for term in TERMS.values() for text in term]
     assert [text for text in said if text in english and shown[text] not in page] == []

@@ -1,6 +1,6 @@
-"""What allauth asks the site: where people go, who may make an account, what is written down.
+"""Adapters that tell allauth how this site signs people in, redirects them and sends mail.
 
-Everybody who comes in, by whatever key, comes through ``AccountAdapter.login``.
+Every sign-in, by password, passkey or identity provider, passes through ``AccountAdapter.login``.
 """
 
 from __future__ import annotations
@@ -24,39 +24,43 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from core import security_log
-from projects.services.members.usernames import refuse_misleading
+from projects.services.members.usernames import reject_misleading_username
 
 from . import required_actions
-from .landing_page import first_page
+from .landing_page import get_landing_url
 from .sessions import store
 
 logger = logging.getLogger(__name__)
 
-NO_ADDRESS = "0.0.0.0"  # noqa: S104 - stands for "not known", where a column wants an address
+UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - placeholder: the column needs an IP address
 
 
 class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        return False  # a lead makes accounts
+        return False  # leads create accounts
 
     def login(self, request: HttpRequest, user: Any) -> None:
         records = get_authentication_records(request, user)
         super().login(request, user)
-        request.session[store.BEGAN] = int(time.time())
-        security_log.event("sign_in", user_id=user.pk, by_way_of=[_step(one) for one in records])
+        request.session[store.STARTED_AT_KEY] = int(time.time())
+        security_log.log_event(
+            "sign_in", user_id=user.pk, by_way_of=[_get_method_name(record) for record in records]
+        )
 
     def populate_username(self, request: HttpRequest, user: Any) -> None:
-        """A provider names whom it lets in as it likes: who would be taken for another one here
-        gets a name of plain letters instead."""
+        """Fill in the username, but never with one that could be taken for somebody else's.
+
+        Providers choose their usernames freely. A misleading one is replaced by a plain name.
+        """
         try:
             user.username_validator(user.username)
-            refuse_misleading(user.username)
+            reject_misleading_username(user.username)
         except ValidationError:
             user.username = ""
         super().populate_username(request, user)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
-        return first_page(request.user)
+        return get_landing_url(request.user)
 
     def is_safe_url(self, url: str | None) -> bool:
         request = context.request
@@ -70,33 +74,38 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def get_client_ip(self, request: HttpRequest) -> str:
         try:
-            return str(ipaddress.ip_address(security_log.address_of(request)))
-        except ValueError:  # a socket has none
-            return NO_ADDRESS
+            return str(ipaddress.ip_address(security_log.get_client_address(request)))
+        except ValueError:  # a Unix socket has no address
+            return UNKNOWN_ADDRESS
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
-        """Only what somebody wrote for this page: allauth's own sentences speak of other sites."""
+        """Show only messages that this site wrote: allauth's own texts describe other sites."""
         if kwargs.get("message"):
             super().add_message(request, level, *args, **kwargs)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         try:
             super().send_mail(template_prefix, email, context)
-        except OSError:  # what smtplib raises is one
-            logger.exception("a mail was not sent")
-            said = _("The mail could not be sent. Try again later, or ask your administrator.")
-            messages.error(self.request, said)
+        except OSError:  # the base of smtplib's errors
+            logger.exception("A mail could not be sent")
+            message = _("The mail could not be sent. Try again later, or ask your administrator.")
+            messages.error(self.request, message)
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
-        """Whoever has just shown who they are is not asked again at once."""
+        """Return False right after the user has proved their identity."""
         request = context.request
-        known = get_authentication_records(request, request.user)
-        fresh = known and time.time() - known[-1]["at"] < app_settings.REAUTHENTICATION_TIMEOUT
-        return not fresh and super().is_reauthentication_required(app=app, **kwargs)
+        records = get_authentication_records(request, request.user)
+        is_fresh = (
+            records and time.time() - records[-1]["at"] < app_settings.REAUTHENTICATION_TIMEOUT
+        )
+        return not is_fresh and super().is_reauthentication_required(app=app, **kwargs)
 
 
-def _step(record: dict[str, Any]) -> str:
-    """How somebody showed who they are, for the trail: "password", "totp", "recovery_codes"."""
+def _get_method_name(record: dict[str, Any]) -> str:
+    """Return the method of an authentication record: "password", "totp", "recovery_codes".
+
+    The audit log stores it.
+    """
     return str(record.get("type") or record["method"])
 
 
@@ -105,11 +114,13 @@ class FactorAdapter(DefaultMFAAdapter):
         return str(user.get_username())
 
     def generate_authenticator_name(self, user: Any, type: Authenticator.Type) -> str:
-        own = Authenticator.objects.filter(user=user.pk, type=type).count()
-        return _("Passkey %(number)s") % {"number": own + 1}
+        n_existing = Authenticator.objects.filter(user=user.pk, type=type).count()
+        return _("Passkey %(number)s") % {"number": n_existing + 1}
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
-        """Not the last one, where one must be."""
-        own = Authenticator.objects.filter(user=authenticator.user_id)
-        others = own.exclude(type=Authenticator.Type.RECOVERY_CODES).exclude(pk=authenticator.pk)
-        return others.exists() or not required_actions.holds_for(authenticator.user)
+        """Return False for the last factor of a user who must have one."""
+        authenticators = Authenticator.objects.filter(user=authenticator.user_id)
+        remaining = authenticators.exclude(type=Authenticator.Type.RECOVERY_CODES).exclude(
+            pk=authenticator.pk
+        )
+        return remaining.exists() or not required_actions.requires_second_factor(authenticator.user)

@@ -1,4 +1,4 @@
-"""Where somebody who has just come in begins their work."""
+"""The page where a user starts after signing in."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from projects.models import Member
 from projects.services.members import offers
 
 
-def first_page(user: Any) -> str:
-    """The desk, for who does nothing here but rate in one project and is asked to join no other;
-    else the list of projects."""
-    roles = list(Member.objects.filter(user=user.pk).values_list("project_id", "role")[:2])
-    if user.is_staff or len(roles) != 1 or offers.open_to(user).exists():
+def get_landing_url(user: Any) -> str:
+    """Return the URL of the page where the user starts.
+
+    It is the annotation page for users who only rate, in one project, and have no open offer to
+    join another one; otherwise the list of projects.
+    """
+    memberships = list(Member.objects.filter(user=user.pk).values_list("project_id", "role")[:2])
+    if user.is_staff or len(memberships) != 1 or offers.list_open_offers(user).exists():
         return reverse("projects")
-    [(project_id, role)] = roles
+    [(project_id, role)] = memberships
     if role != Member.Role.ANNOTATOR:
         return reverse("projects")
     return reverse("rate", args=[project_id])

@@ -1,4 +1,4 @@
-"""How the forms of this room answer."""
+"""A mixin for the form views of this package."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 from django.http import HttpResponse
 
 
-class InvalidIs400:
-    """A form that is not valid comes back with status 400, as on every page of the site."""
+class InvalidFormStatusMixin:
+    """Return an invalid form with status 400, as every page of the site does."""
 
     def form_invalid(self, form: Any) -> HttpResponse:
         view: Any = self
-        answer: HttpResponse = view.render_to_response(view.get_context_data(form=form), status=400)
-        return answer
+        response: HttpResponse = view.render_to_response(
+            view.get_context_data(form=form), status=400
+        )
+        return response

@@ -1,5 +1,7 @@
-"""What needs mail: a forgotten password, and confirming an address. Without SMTP_URL there are no
-such pages."""
+"""Password reset and e-mail address confirmation by mail.
+
+Without SMTP_URL these pages answer with 404.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,12 @@ from projects import authentication
 from projects.models import ApiToken
 
 from . import sign_in_limit
-from .mixins import InvalidIs400
+from .mixins import InvalidFormStatusMixin
 
 
-class WithMail:
+class MailRequiredMixin:
+    """Answer with 404 on a site that cannot send mail."""
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if not settings.SMTP_URL:
             raise Http404
@@ -31,56 +35,63 @@ class WithMail:
         return view.dispatch(request, *args, **kwargs)
 
 
-class Forgotten(WithMail, InvalidIs400, views.PasswordResetView):
-    """One answer, whether an account has the address or not."""
+class RequestPasswordReset(MailRequiredMixin, InvalidFormStatusMixin, views.PasswordResetView):
+    """Send a reset link; the response is the same whether or not an account has the address."""
 
     def form_valid(self, form: Any) -> HttpResponse:
-        address = form.cleaned_data["email"]
-        name = security_log.unproved(address)
-        asked = sign_in_limit.count_address(security_log.address_of(self.request))
-        sign_in_limit.refuse_too_many(asked, name_sha256=name)
-        sign_in_limit.refuse_too_many(sign_in_limit.count_mail(address), name_sha256=name)
-        security_log.event("password_forgotten", name_sha256=name)
-        answer: HttpResponse = super().form_valid(form)
-        return answer
+        email = form.cleaned_data["email"]
+        email_hash = security_log.hash_username(email)
+        wait_seconds = sign_in_limit.count_network_try(
+            security_log.get_client_address(self.request)
+        )
+        sign_in_limit.raise_if_limited(wait_seconds, name_sha256=email_hash)
+        sign_in_limit.raise_if_limited(sign_in_limit.count_mail(email), name_sha256=email_hash)
+        security_log.log_event("password_forgotten", name_sha256=email_hash)
+        response: HttpResponse = super().form_valid(form)
+        return response
 
 
-class ForgottenSent(WithMail, views.PasswordResetDoneView):
+class PasswordResetRequested(MailRequiredMixin, views.PasswordResetDoneView):
     pass
 
 
-class NewPassword(WithMail, InvalidIs400, views.PasswordResetFromKeyView):
-    """The mailed link, once. Whoever has it still needs the second factor."""
+class ResetPassword(MailRequiredMixin, InvalidFormStatusMixin, views.PasswordResetFromKeyView):
+    """Set a new password by the mailed link, which works once.
+
+    A user with a second factor still needs it to sign in.
+    """
 
     success_url = reverse_lazy("sign_in")
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        authentication.revoke(ApiToken.objects.filter(user=self.reset_user.pk))
+        authentication.revoke_tokens(ApiToken.objects.filter(user=self.reset_user.pk))
         KnownPassword.objects.filter(user=self.reset_user.pk).delete()
-        security_log.event("password_reset", by=self.reset_user.pk)
+        security_log.log_event("password_reset", by=self.reset_user.pk)
         messages.success(self.request, _("Your password is set. Sign in with it."))
-        answer: HttpResponse = super().form_valid(form)
-        return answer
+        response: HttpResponse = super().form_valid(form)
+        return response
 
 
-class Address(WithMail, InvalidIs400, views.EmailView):
-    """The account's one address; another one counts from when it is confirmed."""
+class ChangeEmailAddress(MailRequiredMixin, InvalidFormStatusMixin, views.EmailView):
+    """Change the account's only e-mail address; a new one takes effect once it is confirmed."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if not request.user.is_authenticated:
             return redirect(f"{settings.LOGIN_URL}")
         if request.method == "POST":
-            wait = sign_in_limit.count_mail(f"to confirm of {request.user.pk}")
-            sign_in_limit.refuse_too_many(wait, who=request.user.pk)
+            wait_seconds = sign_in_limit.count_mail(f"to confirm of {request.user.pk}")
+            sign_in_limit.raise_if_limited(wait_seconds, who=request.user.pk)
         return super().dispatch(request, *args, **kwargs)
 
 
-class Confirm(WithMail, views.ConfirmEmailView):
+class ConfirmEmailAddress(MailRequiredMixin, views.ConfirmEmailView):
     @transaction.atomic
     def post(self, *args: Any, **kwargs: Any) -> Any:
-        answer = super().post(*args, **kwargs)
-        address = self.object.email_address
-        security_log.event("email_confirmed", by=address.user_id, after={"email": address.email})
+        response = super().post(*args, **kwargs)
+        email_address = self.object.email_address
+        security_log.log_event(
+            "email_confirmed", by=email_address.user_id, after={"email": email_address.email}
+        )
         messages.success(self.request, _("Your address is confirmed."))
-        return answer
+        return response

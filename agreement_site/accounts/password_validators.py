@@ -1,4 +1,4 @@
-"""Passwords that somebody with a list of common ones would soon have tried."""
+"""Password validators: minimum length, and resistance to guessing."""
 
 from __future__ import annotations
 
@@ -9,31 +9,38 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from zxcvbn import zxcvbn
 
-LONGEST_LOOKED_AT = 72  # what follows makes nothing easier to guess, and takes long to look at
-OURS = ["concord", "labelling", "agreement", "kappa"]  # words that are near at hand here
+MAX_CHECKED_LENGTH = (
+    72  # characters: the rest makes no password easier to guess, and zxcvbn is slow
+)
+SITE_WORDS = ["concord", "labelling", "agreement", "kappa"]  # likely words on this site
 
 
-class LongEnough(MinimumLengthValidator):
-    """Django's own, whose refusal is in English for everybody: its catalogues lack it in 5.2."""
+class TranslatedMinimumLengthValidator(MinimumLengthValidator):
+    """Django's validator with a translated message, which Django 5.2's catalogues lack."""
 
     def get_error_message(self) -> str:
-        said = _("This password is too short. It needs %(n)s characters at least.")
-        return said % {"n": self.min_length}
+        message = _("This password is too short. It needs %(n)s characters at least.")
+        return message % {"n": self.min_length}
 
 
-class NotGuessable:
-    """Refuses what fewer than 10^8 guesses find, by zxcvbn's estimate: lists of common passwords
-    and names, keyboard walks, repeats, dates, the account's own words, and how these are joined."""
+class GuessabilityValidator:
+    """Reject passwords that fewer than 10^8 guesses would find, as estimated by zxcvbn.
 
-    FEWEST = 3  # zxcvbn's score
+    It knows lists of common passwords and names, keyboard walks, repeats, dates, the account's own
+    words, and combinations of these.
+    """
+
+    MIN_SCORE = 3  # zxcvbn's score, 0 to 4
 
     def validate(self, password: str, user: Any = None) -> None:
-        names = ("username", "first_name", "last_name", "email")
-        own = [str(getattr(user, name, "") or "") for name in names]
-        found = zxcvbn(password[:LONGEST_LOOKED_AT], user_inputs=[*OURS, *filter(None, own)])
-        if found["score"] < self.FEWEST:
-            said = _("This password is guessed too easily. Take some words of different fields.")
-            raise ValidationError(said, code="password_guessable")
+        fields = ("username", "first_name", "last_name", "email")
+        user_values = [str(getattr(user, name, "") or "") for name in fields]
+        result = zxcvbn(
+            password[:MAX_CHECKED_LENGTH], user_inputs=[*SITE_WORDS, *filter(None, user_values)]
+        )
+        if result["score"] < self.MIN_SCORE:
+            message = _("This password is guessed too easily. Take some words of different fields.")
+            raise ValidationError(message, code="password_guessable")
 
     def get_help_text(self) -> str:
         return _("Some words of different fields are hard to guess, and easy to keep in mind.")

@@ -1,5 +1,7 @@
-"""How often an hour one account may do what makes accounts, links, projects or tokens,
-by the pages: counted in the database, as tries to sign in are."""
+"""Limits on how often an hour one account may create accounts, links, projects or tokens.
+
+They apply to the pages and are counted in the database, like tries to sign in.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,14 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from agreement_site.error_pages import answer
-from agreement_site.middleware.base import Around
+from agreement_site.error_pages import render_error
+from agreement_site.middleware.base import BaseMiddleware
 from core import security_log
 
 from . import sign_in_limit
 
-# Name of a route -> posts an hour.
-AN_HOUR = {
+# Maximum number of POST requests per account and hour, by URL name.
+POSTS_PER_HOUR = {
     "member_add": 60,
     "members_invite": 10,  # up to 100 at a time
     "member_link": 120,
@@ -24,21 +26,27 @@ AN_HOUR = {
 }
 
 
-class Pace(Around):
-    """429 for more."""
+class RateLimitMiddleware(BaseMiddleware):
+    """Answer with 429 when an account exceeds the limit of a route."""
 
     def process_view(
-        self, request: HttpRequest, view: Any, arguments: Any, named: Any
+        self, request: HttpRequest, view: Any, view_args: Any, view_kwargs: Any
     ) -> HttpResponse | None:
         match = request.resolver_match
         name = match.url_name or "" if match is not None else ""
-        if request.method != "POST" or name not in AN_HOUR or not request.user.is_authenticated:
+        if (
+            request.method != "POST"
+            or name not in POSTS_PER_HOUR
+            or not request.user.is_authenticated
+        ):
             return None
-        wait = sign_in_limit.count_act(request.user.pk, name, AN_HOUR[name])
-        if not wait:
+        wait_seconds = sign_in_limit.count_action(request.user.pk, name, POSTS_PER_HOUR[name])
+        if not wait_seconds:
             return None
-        security_log.event("too_many", act=name)
-        said = _("You have done this very often within the hour. Try again in %(minutes)s minutes.")
-        refusal = answer(request, 429, said % {"minutes": -(-wait // 60)})
-        refusal["Retry-After"] = str(wait)
-        return refusal
+        security_log.log_event("too_many", act=name)
+        message = _(
+            "You have done this very often within the hour. Try again in %(minutes)s minutes."
+        )
+        response = render_error(request, 429, message % {"minutes": -(-wait_seconds // 60)})
+        response["Retry-After"] = str(wait_seconds)
+        return response

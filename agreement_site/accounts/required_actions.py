@@ -1,5 +1,8 @@
-"""What somebody who is signed in has to do before they see any page: choose a password of their
-own, and set up a second factor (REQUIRE_SECOND_FACTOR)."""
+"""Actions required of a signed-in user before any other page.
+
+These are choosing a password of their own, and setting up a second factor
+(REQUIRE_SECOND_FACTOR).
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 
-from agreement_site.middleware.base import Around
-from core.api.errors import body
+from agreement_site.middleware.base import BaseMiddleware
+from core.api.errors import build_error_body
 from projects.models import Member
 
-# Names of routes that are open all the same: to set one up, to go, and to choose a language.
-OPEN = frozenset(
+# URL names that stay open: to set up a second factor, sign out and choose a language.
+SECOND_FACTOR_EXEMPT = frozenset(
     """
     sign_in sign_out choose_language livez healthz metrics invitation change_password
     account_reauthenticate mfa_reauthenticate mfa_reauthenticate_webauthn
@@ -25,73 +28,88 @@ OPEN = frozenset(
 )
 
 
-def holds_for(user: Any) -> bool:
-    """Asks the database only where leads are meant."""
-    of_whom = settings.REQUIRE_SECOND_FACTOR
-    if of_whom == "nobody":
+def requires_second_factor(user: Any) -> bool:
+    """Return True for a user who must have a second factor.
+
+    Asks the database only when the setting is "leads".
+    """
+    policy = settings.REQUIRE_SECOND_FACTOR
+    if policy == "nobody":
         return False
-    if of_whom == "everybody" or user.is_staff or user.is_superuser:
+    if policy == "everybody" or user.is_staff or user.is_superuser:
         return True
     leads = Member.objects.filter(user=user.pk, role=Member.Role.LEAD)
-    return of_whom == "leads" and leads.exists()
+    return policy == "leads" and leads.exists()
 
 
-class OwnPassword(Around):
-    """Sends whoever came in with a password that others know to where they choose another one. The
-    row comes with the user, in the same query."""
+class OwnPasswordMiddleware(BaseMiddleware):
+    """Redirect users whose password somebody else knows to the page where they choose another one.
 
-    OPEN = frozenset(
+    The ``known_password`` row is loaded with the user, in the same query.
+    """
+
+    EXEMPT = frozenset(
         ["sign_in", "sign_out", "choose_language", "livez", "healthz", "metrics", "change_password"]
     )
 
     def process_view(
-        self, request: HttpRequest, view: Any, arguments: Any, named: Any
+        self, request: HttpRequest, view: Any, view_args: Any, view_kwargs: Any
     ) -> HttpResponse | None:
         match = request.resolver_match
-        is_open = match is not None and not match.namespace and match.url_name in self.OPEN
-        if is_open or _by_token(request) or not hasattr(request.user, "known_password"):
+        is_exempt = match is not None and not match.namespace and match.url_name in self.EXEMPT
+        if is_exempt or _is_token_request(request) or not hasattr(request.user, "known_password"):
             return None
         if request.path.startswith("/api/"):
-            said = "Choose a password of your own first, in the browser."
-            return JsonResponse(body(403, said), status=403)
-        return redirect("change_password")  # which says why
+            message = "Choose a password of your own first, in the browser."
+            return JsonResponse(build_error_body(403, message), status=403)
+        return redirect("change_password")  # the page explains why
 
 
-class SecondFactor(Around):
-    """Sends whoever must have a second factor and has none to where one is set up. Tokens of the
-    API are asked for none: they are made behind this door."""
+class SecondFactorMiddleware(BaseMiddleware):
+    """Redirect users who lack a required second factor to the page where they set one up.
+
+    API tokens need none: they can only be created by a user who passed this check.
+    """
 
     def process_view(
-        self, request: HttpRequest, view: Any, arguments: Any, named: Any
+        self, request: HttpRequest, view: Any, view_args: Any, view_kwargs: Any
     ) -> HttpResponse | None:
-        if settings.REQUIRE_SECOND_FACTOR == "nobody" or _by_token(request):
+        if settings.REQUIRE_SECOND_FACTOR == "nobody" or _is_token_request(request):
             return None
         match = request.resolver_match
-        if match is not None and not match.namespace and match.url_name in OPEN:
+        if match is not None and not match.namespace and match.url_name in SECOND_FACTOR_EXEMPT:
             return None
-        if not request.user.is_authenticated or not holds_for(request.user) or _has_one(request):
+        if (
+            not request.user.is_authenticated
+            or not requires_second_factor(request.user)
+            or _has_second_factor(request)
+        ):
             return None
         if request.path.startswith("/api/"):
-            said = "This site asks for a second factor: set one up in the browser."
-            return JsonResponse(body(403, said), status=403)
-        return redirect("mfa_index")  # which says why
+            message = "This site asks for a second factor: set one up in the browser."
+            return JsonResponse(build_error_body(403, message), status=403)
+        return redirect("mfa_index")  # the page explains why
 
 
-def _by_token(request: HttpRequest) -> bool:
-    """Such a request is a token's or nobody's (projects/authentication.py), never the session's."""
-    given = request.headers.get("Authorization", "")
-    return request.path.startswith("/api/") and given.lower().startswith("bearer ")
+def _is_token_request(request: HttpRequest) -> bool:
+    """Return True for an API request with a bearer token (projects/authentication.py).
+
+    Such a request never uses the session.
+    """
+    authorization = request.headers.get("Authorization", "")
+    return request.path.startswith("/api/") and authorization.lower().startswith("bearer ")
 
 
-def _has_one(request: HttpRequest) -> bool:
+def _has_second_factor(request: HttpRequest) -> bool:
+    """Return True when the user has a factor, or signed in by one that the site trusts."""
     records = get_authentication_records(request, request.user)
     trusted = {
         "oidc": settings.OIDC_SECOND_FACTOR,
         "saml": settings.SAML_SECOND_FACTOR,
     }
-    by_it = any(
-        one["method"] == "mfa"
-        or (one["method"] == "socialaccount" and trusted.get(one["provider"], False))
-        for one in records
+    signed_in_by_factor = any(
+        record["method"] == "mfa"
+        or (record["method"] == "socialaccount" and trusted.get(record["provider"], False))
+        for record in records
     )
-    return by_it or is_mfa_enabled(request.user)
+    return signed_in_by_factor or is_mfa_enabled(request.user)

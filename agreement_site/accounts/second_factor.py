@@ -1,7 +1,8 @@
-"""A second factor beside the password: codes of an app, passkeys, recovery codes.
+"""Second factors: codes of an app, passkeys and recovery codes.
 
-The views are allauth's, with our templates (templates/mfa). Here stands what they lack: tries are
-counted in the database, and each change and each wrong code is a line of the trail.
+The views are allauth's with our templates (templates/mfa). This module adds what they lack:
+attempts are counted in the database, and each change and each wrong code is an entry in the
+audit log.
 """
 
 from __future__ import annotations
@@ -26,98 +27,105 @@ from django.utils.translation import gettext as _
 from core import security_log
 
 from . import required_actions, sign_in_limit
-from .mixins import InvalidIs400
+from .mixins import InvalidFormStatusMixin
 
 # --- codes
 
 
-class Counted:
-    """A form that asks for a code: no more often than a password may be guessed, and each code
-    opens one door, whichever process is asked."""
+class ThrottledCodeMixin:
+    """Limit the attempts of a form that asks for a code, and accept each code once.
+
+    Codes may be tried as often as passwords. The counts hold for all web processes.
+    """
 
     user: Any
 
     def clean_code(self) -> str:
-        sign_in_limit.refuse_too_many(sign_in_limit.count_code(self.user.pk), who=self.user.pk)
+        sign_in_limit.raise_if_limited(sign_in_limit.count_code_try(self.user.pk), who=self.user.pk)
         form: Any = super()
         code: str = form.clean_code()
         if not sign_in_limit.is_first_use(self.user.pk, code):
             raise get_adapter().validation_error("incorrect_code")
-        sign_in_limit.clear_codes(self.user.pk)
+        sign_in_limit.clear_code_tries(self.user.pk)
         return code
 
 
-class CodeForm(Counted, base_forms.AuthenticateForm):
-    """At the door, after the password."""
+class CodeForm(ThrottledCodeMixin, base_forms.AuthenticateForm):
+    """Ask for a code after the password, at sign-in."""
 
 
-class CodeAgainForm(Counted, base_forms.ReauthenticateForm):
-    """Before something that a session left open must not do."""
+class CodeAgainForm(ThrottledCodeMixin, base_forms.ReauthenticateForm):
+    """Ask for a code before an action that an unattended session must not take."""
 
 
-class FirstCodeForm(Counted, totp_forms.ActivateTOTPForm):
-    """Shows that the app has the secret."""
+class FirstCodeForm(ThrottledCodeMixin, totp_forms.ActivateTOTPForm):
+    """Ask for a first code, which proves that the app has the secret."""
 
 
-class Authenticate(base_views.AuthenticateView):
-    """The second step at the door."""
+class SignInSecondStep(base_views.AuthenticateView):
+    """Show the second step of signing in."""
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        security_log.event("second_factor_wrong", by=self.stage.login.user.pk)
-        answer: HttpResponse = super().form_invalid(form)
-        answer.status_code = 400
-        return answer
+        security_log.log_event("second_factor_wrong", by=self.stage.login.user.pk)
+        response: HttpResponse = super().form_invalid(form)
+        response.status_code = 400
+        return response
 
 
-class AuthenticateAgain(InvalidIs400, base_views.ReauthenticateView):
+class ReauthenticateByCode(InvalidFormStatusMixin, base_views.ReauthenticateView):
     def form_invalid(self, form: Any) -> HttpResponse:
-        security_log.event("second_factor_wrong")
+        security_log.log_event("second_factor_wrong")
         return super().form_invalid(form)
 
 
 class SignInByPasskey(webauthn_views.LoginWebAuthnView):
-    """A passkey alone, which asks for a finger or a PIN: both factors at once."""
+    """Sign in by a passkey alone.
+
+    The device asks for a finger or a PIN, so a passkey is both factors at once.
+    """
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        sign_in_limit.refuse_too_many(sign_in_limit.count_address(security_log.address_of(request)))
-        answer: HttpResponse = super().post(request, *args, **kwargs)
-        return answer
+        sign_in_limit.raise_if_limited(
+            sign_in_limit.count_network_try(security_log.get_client_address(request))
+        )
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        return response
 
 
-# --- having one
+# --- setting up and removing factors
 
 
-class Index(base_views.IndexView):
+class SecondFactorIndex(base_views.IndexView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        must_have = required_actions.holds_for(self.request.user)
+        must_have = required_actions.requires_second_factor(self.request.user)
         return {**super().get_context_data(**kwargs), "must_have": must_have}
 
 
-class Activate(InvalidIs400, totp_views.ActivateTOTPView):
+class ActivateTotp(InvalidFormStatusMixin, totp_views.ActivateTOTPView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        answer: HttpResponse = super().form_valid(form)
-        _added(self.request, Authenticator.Type.TOTP)
-        return answer
+        response: HttpResponse = super().form_valid(form)
+        _record_factor_added(self.request, Authenticator.Type.TOTP)
+        return response
 
 
-class Deactivate(InvalidIs400, totp_views.DeactivateTOTPView):
+class DeactivateTotp(InvalidFormStatusMixin, totp_views.DeactivateTOTPView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        answer: HttpResponse = super().form_valid(form)
-        _removed(self.request, Authenticator.Type.TOTP)
-        return answer
+        response: HttpResponse = super().form_valid(form)
+        _record_factor_removed(self.request, Authenticator.Type.TOTP)
+        return response
 
 
-class AddPasskey(InvalidIs400, webauthn_views.AddWebAuthnView):
+class AddPasskey(InvalidFormStatusMixin, webauthn_views.AddWebAuthnView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        answer: HttpResponse = super().form_valid(form)
-        _added(self.request, Authenticator.Type.WEBAUTHN)
-        return answer
+        response: HttpResponse = super().form_valid(form)
+        _record_factor_added(self.request, Authenticator.Type.WEBAUTHN)
+        return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """With the form that was sent, which allauth's own leaves out."""
+        """Add the submitted form to the context, which allauth's view leaves out."""
         return {**super().get_context_data(**kwargs), **kwargs}
 
 
@@ -126,28 +134,29 @@ class RemovePasskey(webauthn_views.RemoveWebAuthnView):
     def form_valid(self, form: Any) -> HttpResponse:
         if not get_adapter().can_delete_authenticator(self.get_object()):
             raise PermissionDenied(_("This site asks for a second factor, and this is your last."))
-        answer: HttpResponse = super().form_valid(form)
-        _removed(self.request, Authenticator.Type.WEBAUTHN)
-        return answer
+        response: HttpResponse = super().form_valid(form)
+        _record_factor_removed(self.request, Authenticator.Type.WEBAUTHN)
+        return response
 
 
-class NewRecoveryCodes(InvalidIs400, recovery_views.GenerateRecoveryCodesView):
+class GenerateRecoveryCodes(InvalidFormStatusMixin, recovery_views.GenerateRecoveryCodesView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        answer: HttpResponse = super().form_valid(form)
-        security_log.event("recovery_codes_made")
+        response: HttpResponse = super().form_valid(form)
+        security_log.log_event("recovery_codes_made")
         messages.success(self.request, _("These are your new codes. The old ones are void."))
-        return answer
+        return response
 
 
-def _added(request: HttpRequest, kind: str) -> None:
-    """A session that was opened with the password alone is not to outlive this."""
-    security_log.event("second_factor_added", after={"kind": str(kind)})
+def _record_factor_added(request: HttpRequest, kind: str) -> None:
+    """Record the new factor and end the user's other sessions, which the password alone opened."""
+    security_log.log_event("second_factor_added", after={"kind": str(kind)})
     end_other_sessions(request, request.user)
-    said = _("You have a second factor now. Every other session of yours has ended.")
-    messages.success(request, said)
+    message = _("You have a second factor now. Every other session of yours has ended.")
+    messages.success(request, message)
 
 
-def _removed(request: HttpRequest, kind: str) -> None:
-    security_log.event("second_factor_removed", before={"kind": str(kind)})
+def _record_factor_removed(request: HttpRequest, kind: str) -> None:
+    """Record that a factor was removed, and confirm it to the user."""
+    security_log.log_event("second_factor_removed", before={"kind": str(kind)})
     messages.success(request, _("It is removed."))

@@ -1,5 +1,8 @@
-"""Signing in and out, and choosing a password: Django's own views under our addresses and
-templates. Who is let in goes through allauth, which asks for the second factor."""
+"""Signing in and out, and choosing a password.
+
+These are Django's views under our URLs and templates. Every sign-in goes through allauth, which
+asks for the second factor.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agreement_site.middleware.base import Around
+from agreement_site.middleware.base import BaseMiddleware
 from agreement_site.models import KnownPassword
 from core import security_log
 from projects import authentication
@@ -32,23 +35,29 @@ from projects.models import ApiToken
 
 from . import sign_in_limit
 from .identity_providers import oidc
-from .landing_page import first_page
-from .mixins import InvalidIs400
+from .landing_page import get_landing_url
+from .mixins import InvalidFormStatusMixin
 
 
-class SignIn(InvalidIs400, views.LoginView):
-    """One answer to an unknown name, a wrong password and a closed account; the session is new
-    after each sign-in."""
+class SignIn(InvalidFormStatusMixin, views.LoginView):
+    """Sign in by name and password.
+
+    An unknown name, a wrong password and a closed account get the same response. The session is
+    new after each sign-in.
+    """
 
     template_name = "registration/sign_in.html"
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        told = {"providers": oidc.providers(), "with_mail": bool(settings.SMTP_URL)}
-        return {**super().get_context_data(**kwargs), **told}
+        extra_context = {
+            "providers": oidc.list_identity_providers(),
+            "with_mail": bool(settings.SMTP_URL),
+        }
+        return {**super().get_context_data(**kwargs), **extra_context}
 
     def get_default_redirect_url(self) -> str:
-        return first_page(self.request.user)
+        return get_landing_url(self.request.user)
 
     def form_valid(self, form: Any) -> HttpResponse:
         user = form.get_user()
@@ -58,44 +67,44 @@ class SignIn(InvalidIs400, views.LoginView):
 
 
 class SignOut(views.LogoutView):
-    """What the browser keeps of pages goes too; a draft that was not sent stays."""
+    """Sign out and clear the browser's cache; drafts in its storage stay."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if request.user.is_authenticated:
-            security_log.event("sign_out", user_id=request.user.pk)
-        answer = super().post(request, *args, **kwargs)
-        answer["Clear-Site-Data"] = '"cache"'
-        return answer
+            security_log.log_event("sign_out", user_id=request.user.pk)
+        response = super().post(request, *args, **kwargs)
+        response["Clear-Site-Data"] = '"cache"'
+        return response
 
 
-class TooMany(Around):
-    """429 on any page that asked for a password when too many were tried (sign_in_limit)."""
+class TooManyTriesMiddleware(BaseMiddleware):
+    """Answer with 429 on any page that checks a password, after too many tries (sign_in_limit)."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, sign_in_limit.TooManyTries):
             return None
         minutes = -(-error.seconds // 60)
-        answer = render(
+        response = render(
             request, "registration/too_many_tries.html", {"minutes": minutes}, status=429
         )
-        answer["Retry-After"] = str(error.seconds)
-        return answer
+        response["Retry-After"] = str(error.seconds)
+        return response
 
 
-class ChosenPassword(SetPasswordForm):
-    """What is wrong with a password is said where it was typed first, not where it was repeated."""
+class ChoosePasswordForm(SetPasswordForm):
+    """Show errors at the first password field instead of the repeated one."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        again = self.fields["new_password2"]
-        again.label, again.help_text = _("The new password once more"), ""
+        repeat_field = self.fields["new_password2"]
+        repeat_field.label, repeat_field.help_text = _("The new password once more"), ""
 
     def validate_password_for_user(self, user: Any, password_field_name: str = "") -> None:
         super().validate_password_for_user(user, "new_password1")
 
 
-class NewPasswordForm(ChosenPassword, PasswordChangeForm):
-    """Asks for the old password, which may be guessed no more often than at the door."""
+class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
+    """Ask for the old password, with the same limit on tries as at sign-in."""
 
     revoke_tokens = forms.BooleanField(
         label=gettext_lazy("Revoke my API tokens too"), required=False, initial=True
@@ -106,23 +115,25 @@ class NewPasswordForm(ChosenPassword, PasswordChangeForm):
         self.request = request
 
     def clean_old_password(self) -> str:
-        given: str = self.cleaned_data["old_password"]
-        name = self.user.get_username()
-        if authenticate(self.request, username=name, password=given) is None:
-            wrong = self.error_messages["password_incorrect"]
-            raise forms.ValidationError(wrong, code="password_incorrect")
-        return given
+        password: str = self.cleaned_data["old_password"]
+        username = self.user.get_username()
+        if authenticate(self.request, username=username, password=password) is None:
+            message = self.error_messages["password_incorrect"]
+            raise forms.ValidationError(message, code="password_incorrect")
+        return password
 
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data["revoke_tokens"]:
-            authentication.revoke(ApiToken.objects.filter(user=self.user.pk))
-        security_log.event("password_changed", tokens_revoked=self.cleaned_data["revoke_tokens"])
+            authentication.revoke_tokens(ApiToken.objects.filter(user=self.user.pk))
+        security_log.log_event(
+            "password_changed", tokens_revoked=self.cleaned_data["revoke_tokens"]
+        )
         return super().save(commit)
 
 
-class ChangePassword(InvalidIs400, SuccessMessageMixin, views.PasswordChangeView):
+class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.PasswordChangeView):
     template_name = "registration/change_password.html"
-    form_class = NewPasswordForm
+    form_class = ChangePasswordForm
     success_url = reverse_lazy("tokens")
     success_message = gettext_lazy(
         "Your password is changed. Every other session of yours has ended."
@@ -139,40 +150,40 @@ class ChangePassword(InvalidIs400, SuccessMessageMixin, views.PasswordChangeView
         return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: Any) -> HttpResponse:
-        answer = super().form_valid(form)
+        response = super().form_valid(form)
         KnownPassword.objects.filter(user=self.request.user.pk).delete()
-        UserSession.objects.create_from_request(self.request)  # it has another key now
-        return answer
+        UserSession.objects.create_from_request(self.request)  # the session key has changed
+        return response
 
 
-class ConfirmPassword(InvalidIs400, ReauthenticateView):
-    """Once more the password, before what a session left open must not do."""
+class ConfirmPassword(InvalidFormStatusMixin, ReauthenticateView):
+    """Ask for the password again, before an action that an unattended session must not take."""
 
 
-class Invitation(InvalidIs400, views.PasswordResetConfirmView):
-    """A one-time link: whoever opens it chooses the password of a new account and is signed in."""
+class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
+    """Let the holder of a one-time link choose the password of a new account, and sign them in."""
 
     template_name = "registration/invitation.html"
-    form_class = ChosenPassword
+    form_class = ChoosePasswordForm
     success_url = "/"
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        security_log.event("password_chosen", by=form.user.pk)
+        security_log.log_event("password_chosen", by=form.user.pk)
         super().form_valid(form)
-        said = _("Welcome. Your password is set and you are signed in.")
-        messages.success(self.request, said)
+        message = _("Welcome. Your password is set and you are signed in.")
+        messages.success(self.request, message)
         return perform_password_login(self.request, {}, Login(user=form.user))
 
     def get_user(self, uidb64: str) -> Any:
-        """Nobody for the link of an account that was closed meanwhile."""
+        """Return the link's user, or None when the account has been closed since."""
         user = super().get_user(uidb64)
         return user if user is not None and user.is_active else None
 
 
-def admin_sign_in(request: HttpRequest) -> HttpResponse:
-    """The admin's own sign-in page is not shown: there is one door, and it counts tries."""
+def redirect_admin_sign_in(request: HttpRequest) -> HttpResponse:
+    """Redirect the admin's sign-in page to ours, which counts tries."""
     if request.user.is_authenticated:
         raise PermissionDenied(_("The admin is open to staff accounts only."))
-    following = request.GET.get("next") or reverse("admin:index")
-    return redirect(f"{reverse('sign_in')}?{urlencode({'next': following})}")
+    next_url = request.GET.get("next") or reverse("admin:index")
+    return redirect(f"{reverse('sign_in')}?{urlencode({'next': next_url})}")

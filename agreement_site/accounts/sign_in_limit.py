@@ -1,10 +1,10 @@
-"""How often a password may be guessed, at the sign-in page and wherever else one is asked for: a
-few times a name and address, more often an address, and a name alone.
+"""Limits on password tries: per name and network, per network, and per name.
 
-Counted in the database, *before* the password is looked at, so that tries made at the same moment
-count too. A right password clears the count of its name and address; while the limit holds, the
-right password is refused as well. A name that is guessed from many addresses is never shut: its
-tries are looked at one a minute, so that nobody can keep its owner out for long.
+They hold at the sign-in page and wherever else a password is asked for. Tries are counted in
+the database *before* the password is checked, so simultaneous tries count too. A correct
+password clears the count of its name and network; while a limit holds, even the correct
+password is rejected. A name that is tried from many addresses is never locked: its tries are
+checked once a minute, so that nobody can keep its owner out for long.
 """
 
 from __future__ import annotations
@@ -21,93 +21,102 @@ from agreement_site.models import SignInTries
 from core import security_log
 
 WINDOW = datetime.timedelta(minutes=5)
-TRIES_A_NAME = 10
-TRIES_AN_ADDRESS = 100
-# of a name, from wherever
+MAX_TRIES_PER_NAME = 10
+MAX_TRIES_PER_NETWORK = 100
+# The next limits count tries from all addresses together.
 LONG_WINDOW = datetime.timedelta(hours=1)
-TRIES_A_NAME_ANYWHERE = 50
-MAILS_AN_ADDRESS = 5
-PAUSE = datetime.timedelta(minutes=1)
-CODES_LIVE = datetime.timedelta(minutes=2)  # of an app: 30 s, and as long before and after
+MAX_TRIES_PER_NAME_ANYWHERE = 50
+MAX_MAILS_PER_ADDRESS = 5
+SLOW_INTERVAL = datetime.timedelta(minutes=1)
+CODE_LIFETIME = datetime.timedelta(
+    minutes=2
+)  # an app's code lasts 30 s, with 30 s before and after
 
 
 class TooManyTries(Exception):
-    """The password was not looked at; ``seconds`` until one may be."""
+    """The password was not checked; the next try is allowed in ``seconds``."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"wait {seconds} s")
         self.seconds = seconds
 
 
-def count_try(username: str, address: str) -> int:
-    """Count one try and return how many seconds to wait before the next; 0 when this one may be
-    looked at."""
+def count_password_try(username: str, address: str) -> int:
+    """Count a try and return the seconds to wait before the next one; 0 when this one is allowed."""
     now = timezone.now()
     SignInTries.objects.filter(since__lte=now - LONG_WINDOW).delete()
     name = username.casefold()
     waits = [
-        _count(_key("address", _network(address)), TRIES_AN_ADDRESS, WINDOW, now),
-        _count(_key("name", name, _network(address)), TRIES_A_NAME, WINDOW, now),
+        _count_try(_hash_key("address", _get_network(address)), MAX_TRIES_PER_NETWORK, WINDOW, now),
+        _count_try(_hash_key("name", name, _get_network(address)), MAX_TRIES_PER_NAME, WINDOW, now),
     ]
-    if not any(waits) and _count(_key("name", name), TRIES_A_NAME_ANYWHERE, LONG_WINDOW, now):
-        waits.append(_count(_key("slowly", name), 1, PAUSE, now))
+    if not any(waits) and _count_try(
+        _hash_key("name", name), MAX_TRIES_PER_NAME_ANYWHERE, LONG_WINDOW, now
+    ):
+        waits.append(_count_try(_hash_key("slowly", name), 1, SLOW_INTERVAL, now))
     return max(waits)
 
 
-def count_code(user_id: int) -> int:
-    """The same for a code of a second factor: whoever guesses it has the password, so the account
-    alone is counted."""
-    now, who = timezone.now(), str(user_id)
-    wait = _count(_key("code", who), TRIES_A_NAME, WINDOW, now)
-    if not wait and _count(_key("codes", who), TRIES_A_NAME_ANYWHERE, LONG_WINDOW, now):
-        wait = _count(_key("codes slowly", who), 1, PAUSE, now)
-    return wait
+def count_code_try(user_id: int) -> int:
+    """Count a try of a second-factor code, like count_password_try.
+
+    Whoever guesses codes has the password, so only the account is counted.
+    """
+    now, account = timezone.now(), str(user_id)
+    wait_seconds = _count_try(_hash_key("code", account), MAX_TRIES_PER_NAME, WINDOW, now)
+    if not wait_seconds and _count_try(
+        _hash_key("codes", account), MAX_TRIES_PER_NAME_ANYWHERE, LONG_WINDOW, now
+    ):
+        wait_seconds = _count_try(_hash_key("codes slowly", account), 1, SLOW_INTERVAL, now)
+    return wait_seconds
 
 
-def count_address(address: str) -> int:
-    """The same for what names nobody."""
-    key = _key("address", _network(address))
-    return _count(key, TRIES_AN_ADDRESS, WINDOW, timezone.now())
+def count_network_try(address: str) -> int:
+    """Count a try that names no account, like count_password_try."""
+    key = _hash_key("address", _get_network(address))
+    return _count_try(key, MAX_TRIES_PER_NETWORK, WINDOW, timezone.now())
 
 
 def count_mail(address: str) -> int:
-    """The same for mails to one address, or of one account."""
-    key = _key("mail", address.casefold())
-    return _count(key, MAILS_AN_ADDRESS, LONG_WINDOW, timezone.now())
+    """Count a mail to one address, or of one account, like count_password_try."""
+    key = _hash_key("mail", address.casefold())
+    return _count_try(key, MAX_MAILS_PER_ADDRESS, LONG_WINDOW, timezone.now())
 
 
-def count_act(user_id: int, name: str, allowed: int) -> int:
-    """The same for anything else that an account does, so many times an hour."""
-    return _count(_key("act", str(user_id), name), allowed, LONG_WINDOW, timezone.now())
+def count_action(user_id: int, name: str, allowed: int) -> int:
+    """Count another action of an account, ``allowed`` an hour, like count_password_try."""
+    return _count_try(_hash_key("act", str(user_id), name), allowed, LONG_WINDOW, timezone.now())
 
 
 def is_first_use(user_id: int, code: str) -> bool:
-    """Whether the code was not taken from this account within the time that it is good for."""
-    key = _key("code used", str(user_id), code)
-    return not _count(key, 1, CODES_LIVE, timezone.now())
+    """Return True, and remember the code, unless this account used it within the code's lifetime."""
+    key = _hash_key("code used", str(user_id), code)
+    return not _count_try(key, 1, CODE_LIFETIME, timezone.now())
 
 
-def clear_codes(user_id: int) -> None:
-    SignInTries.objects.filter(key=_key("code", str(user_id))).delete()
+def clear_code_tries(user_id: int) -> None:
+    SignInTries.objects.filter(key=_hash_key("code", str(user_id))).delete()
 
 
-def refuse_too_many(seconds: int, **told: Any) -> None:
-    """Raises TooManyTries, where ``seconds`` says so, and writes it down."""
+def raise_if_limited(seconds: int, **details: Any) -> None:
+    """Raise TooManyTries and log it, unless ``seconds`` is 0."""
     if seconds:
-        security_log.event("locked_out", **told)
+        security_log.log_event("locked_out", **details)
         raise TooManyTries(seconds)
 
 
-def clear(username: str, address: str) -> None:
-    SignInTries.objects.filter(key=_key("name", username.casefold(), _network(address))).delete()
+def clear_password_tries(username: str, address: str) -> None:
+    SignInTries.objects.filter(
+        key=_hash_key("name", username.casefold(), _get_network(address))
+    ).delete()
 
 
 @transaction.atomic
-def _count(key: str, allowed: int, window: datetime.timedelta, now: datetime.datetime) -> int:
-    """Seconds until another one is allowed; 0 when this one is."""
+def _count_try(key: str, allowed: int, window: datetime.timedelta, now: datetime.datetime) -> int:
+    """Count a try and return the seconds until another one is allowed; 0 when this one is."""
     SignInTries.objects.get_or_create(key=key, defaults={"since": now})
     row = SignInTries.objects.select_for_update().filter(key=key).first()
-    if row is None:  # cleared this very moment by a right password
+    if row is None:  # a correct password has just cleared it
         return 0
     if row.since <= now - window:
         row.since, row.tries = now, 0
@@ -118,8 +127,8 @@ def _count(key: str, allowed: int, window: datetime.timedelta, now: datetime.dat
     return max(1, round((row.since + window - now).total_seconds()))
 
 
-def _network(address: str) -> str:
-    """Who has one address of IPv6 has all of its /64."""
+def _get_network(address: str) -> str:
+    """Return the /64 network of an IPv6 address, which has one owner; IPv4 addresses unchanged."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -129,5 +138,5 @@ def _network(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False))
 
 
-def _key(*parts: str) -> str:
+def _hash_key(*parts: str) -> str:
     return hashlib.sha256("\x00".join(parts).encode("utf-8", "replace")).hexdigest()

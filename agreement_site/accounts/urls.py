@@ -1,4 +1,4 @@
-"""The doors. Names that begin with an app of allauth's are those that allauth looks for."""
+"""URLs of accounts. allauth looks up names that begin with one of its apps."""
 
 from allauth.mfa.recovery_codes import views as recovery_views
 from allauth.mfa.webauthn import views as webauthn_views
@@ -13,20 +13,22 @@ from .sessions import views
 urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("sign-in/", sign_in.SignIn.as_view(), name="account_login"),
-    path("sign-in/second-factor/", second_factor.Authenticate.as_view(), name="mfa_authenticate"),
+    path(
+        "sign-in/second-factor/", second_factor.SignInSecondStep.as_view(), name="mfa_authenticate"
+    ),
     path("sign-in/passkey/", second_factor.SignInByPasskey.as_view(), name="mfa_login_webauthn"),
     path("sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
     path("sign-out/", sign_in.SignOut.as_view(), name="account_logout"),
-    path("admin/login/", sign_in.admin_sign_in),
+    path("admin/login/", sign_in.redirect_admin_sign_in),
     path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
-    path("invitations/<uidb64>/<token>/", sign_in.Invitation.as_view(), name="invitation"),
-    path("language/", language.choose, name="choose_language"),
-    path("theme/", theme.choose, name="choose_theme"),
-    # who is there?
+    path("invitations/<uidb64>/<token>/", sign_in.AcceptInvitation.as_view(), name="invitation"),
+    path("language/", language.choose_language, name="choose_language"),
+    path("theme/", theme.choose_theme, name="choose_theme"),
+    # reauthentication
     path("account/confirm/", sign_in.ConfirmPassword.as_view(), name="account_reauthenticate"),
     path(
         "account/confirm/code/",
-        second_factor.AuthenticateAgain.as_view(),
+        second_factor.ReauthenticateByCode.as_view(),
         name="mfa_reauthenticate",
     ),
     path(
@@ -34,13 +36,19 @@ urlpatterns = [
         webauthn_views.reauthenticate_webauthn,
         name="mfa_reauthenticate_webauthn",
     ),
-    # a second factor
-    path("account/second-factor/", second_factor.Index.as_view(), name="mfa_index"),
-    path("account/second-factor/", second_factor.Index.as_view(), name="mfa_list_webauthn"),
-    path("account/second-factor/app/", second_factor.Activate.as_view(), name="mfa_activate_totp"),
+    # second factor
+    path("account/second-factor/", second_factor.SecondFactorIndex.as_view(), name="mfa_index"),
+    path(
+        "account/second-factor/",
+        second_factor.SecondFactorIndex.as_view(),
+        name="mfa_list_webauthn",
+    ),
+    path(
+        "account/second-factor/app/", second_factor.ActivateTotp.as_view(), name="mfa_activate_totp"
+    ),
     path(
         "account/second-factor/app/remove/",
-        second_factor.Deactivate.as_view(),
+        second_factor.DeactivateTotp.as_view(),
         name="mfa_deactivate_totp",
     ),
     path(
@@ -60,42 +68,50 @@ urlpatterns = [
     ),
     path(
         "account/second-factor/codes/new/",
-        second_factor.NewRecoveryCodes.as_view(),
+        second_factor.GenerateRecoveryCodes.as_view(),
         name="mfa_generate_recovery_codes",
     ),
-    # by others
-    path("oidc/<slug:provider_id>/login/", oidc.sign_in, name="openid_connect_login"),
+    # identity providers
+    path("oidc/<slug:provider_id>/login/", oidc.start_oidc_sign_in, name="openid_connect_login"),
     path(
         "oidc/<slug:provider_id>/login/callback/",
-        oidc.callback,
+        oidc.oidc_callback,
         name="openid_connect_callback",
     ),
-    path("saml/login/", saml.SignIn.as_view(), name="saml_login"),
+    path("saml/login/", saml.SamlSignIn.as_view(), name="saml_login"),
     path("saml/acs/", saml.acs, name="saml_acs"),
-    path("saml/acs/finish/", saml.finish, name="saml_finish_acs"),
-    path("saml/metadata/", saml.metadata, name="saml_metadata"),
+    path("saml/acs/finish/", saml.finish_sign_in, name="saml_finish_acs"),
+    path("saml/metadata/", saml.serve_metadata, name="saml_metadata"),
     path(
         "sign-in/cancelled/",
         social_views.login_cancelled,
         name="socialaccount_login_cancelled",
     ),
-    path("account/connected/", oidc.Connections.as_view(), name="socialaccount_connections"),
-    # by mail
-    path("password/forgotten/", password_reset.Forgotten.as_view(), name="account_reset_password"),
+    path("account/connected/", oidc.ManageConnections.as_view(), name="socialaccount_connections"),
+    # e-mail
+    path(
+        "password/forgotten/",
+        password_reset.RequestPasswordReset.as_view(),
+        name="account_reset_password",
+    ),
     path(
         "password/forgotten/sent/",
-        password_reset.ForgottenSent.as_view(),
+        password_reset.PasswordResetRequested.as_view(),
         name="account_reset_password_done",
     ),
     re_path(
         r"^password/forgotten/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>[^/]+)/$",
-        password_reset.NewPassword.as_view(),
+        password_reset.ResetPassword.as_view(),
         name="account_reset_password_from_key",
     ),
-    path("account/address/", password_reset.Address.as_view(), name="account_email"),
-    path("account/address/<key>/", password_reset.Confirm.as_view(), name="account_confirm_email"),
+    path("account/address/", password_reset.ChangeEmailAddress.as_view(), name="account_email"),
+    path(
+        "account/address/<key>/",
+        password_reset.ConfirmEmailAddress.as_view(),
+        name="account_confirm_email",
+    ),
     # sessions
-    path("account/sessions/", views.own_sessions, name="usersessions_list"),
+    path("account/sessions/", views.list_sessions, name="usersessions_list"),
     path("account/sessions/end/", views.end_session, name="end_other_sessions"),
     path("account/sessions/<int:session_id>/end/", views.end_session, name="end_session"),
 ]

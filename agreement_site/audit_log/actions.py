@@ -1,11 +1,13 @@
-"""The acts that the trail knows, in words. A new one is a line here, and in the test that does each
-of them."""
+"""The actions that the audit log records, with their descriptions.
+
+A new action is a line here, and in the test that performs each of them.
+"""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-ACTS = {
+ACTIONS = {
     "sign_in": _("signed in"),
     "sign_out": _("signed out"),
     "password_wrong": _("a password was wrong"),

@@ -1,4 +1,4 @@
-"""The API of the trail."""
+"""The API of the audit log."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rest_framework.response import Response
 from agreement_site.models import TrailLine
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import Key, page
-from core.api.parameters import parameters
-from core.api.schema import PAGING, page_of, parameter, reads
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import parse_query
+from core.api.schema import PAGE_PARAMETERS, build_page_serializer, build_parameter, describe_get
 from projects.api.base import ApiView
 
 from . import selectors
-from .actions import ACTS
-from .masking import Mask, mask_for
-from .views import asked_project
+from .actions import ACTIONS
+from .masking import Mask, build_mask
+from .views import get_audited_project
 
 
 class TrailLineOut(serializers.ModelSerializer):
@@ -29,57 +29,57 @@ class TrailLineOut(serializers.ModelSerializer):
 
 
 PARAMETERS = [
-    parameter("actor", "Only what this account did"),
-    parameter("act", "Only acts of this name", enum=list(ACTS)),
-    parameter("from", "Only from this day on"),
-    parameter("to", "Only up to this day, and on it"),
-    *PAGING,
+    build_parameter("actor", "Only what this account did"),
+    build_parameter("act", "Only acts of this name", enum=list(ACTIONS)),
+    build_parameter("from", "Only from this day on"),
+    build_parameter("to", "Only up to this day, and on it"),
+    *PAGE_PARAMETERS,
 ]
 
 
-class SiteTrail(ApiView):
-    @reads(
+class SiteAuditLog(ApiView):
+    @describe_get(
         "listTrail",
         "Who did what on the site, newest first; for administrators",
-        page_of("TrailLine", TrailLineOut),
+        build_page_serializer("TrailLine", TrailLineOut),
         PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        """Days are those of UTC."""
-        return _page(request, None)
+        """Return the entries of the site. Days are in UTC."""
+        return _build_page(request, None)
 
 
-class ProjectTrail(ApiView):
-    @reads(
+class ProjectAuditLog(ApiView):
+    @describe_get(
         "listProjectTrail",
         "Who did what in the project, newest first; for its leads",
-        page_of("ProjectTrailLine", TrailLineOut),
+        build_page_serializer("ProjectTrailLine", TrailLineOut),
         PARAMETERS,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """Days are those of the project's time zone."""
-        return _page(request, project_id)
+        """Return the entries of the project. Days are in the project's time zone."""
+        return _build_page(request, project_id)
 
 
-def _page(request: Request, project_id: int | None) -> Response:
-    project = asked_project(request.user, project_id, token=request.auth)
-    found = parameters(request, (*selectors.NAMES, *pagination.PAGING))
+def _build_page(request: Request, project_id: int | None) -> Response:
+    project = get_audited_project(request.user, project_id, token=request.auth)
+    query = parse_query(request, (*selectors.FILTER_NAMES, *pagination.PAGE_PARAMETER_NAMES))
     try:
-        lines = selectors.lines_of(project, selectors.Wanted.of(found))
-    except selectors.Refused as refused:
-        raise BadRequest("The query has invalid parameters.", fields=refused.fields) from None
+        entries = selectors.filter_entries(project, selectors.AuditLogFilter.from_query(query))
+    except selectors.InvalidAuditLogFilter as error:
+        raise BadRequest("The query has invalid parameters.", fields=error.fields) from None
 
-    mask = mask_for(project, request.user)
+    mask = build_mask(project, request.user)
 
-    def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-        older = lines if after is None else lines.filter(pk__lt=-after[0])
-        return [((-line.pk,), _told(line, mask)) for line in older[:size]]
+    def read_entries(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+        page_entries = entries if after is None else entries.filter(pk__lt=-after[0])
+        return [((-entry.pk,), _serialize_entry(entry, mask)) for entry in page_entries[:size]]
 
-    return Response(page(request, found, key=1, read=read))
+    return Response(paginate(request, query, key_length=1, read=read_entries))
 
 
-def _told(line: TrailLine, mask: Mask) -> Any:
-    line.before, line.after, line.details = (
-        mask(line.what, told) for told in (line.before, line.after, line.details)
+def _serialize_entry(entry: TrailLine, mask: Mask) -> Any:
+    entry.before, entry.after, entry.details = (
+        mask(entry.what, values) for values in (entry.before, entry.after, entry.details)
     )
-    return TrailLineOut(line).data
+    return TrailLineOut(entry).data

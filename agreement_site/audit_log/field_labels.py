@@ -1,5 +1,7 @@
-"""What moved, in words: the names of fields as lines of the trail keep them, and their values. A
-name that is not here is shown as it is kept, and so is what people named themselves."""
+"""Labels of the fields and values in audit log entries.
+
+A name without a label is shown as it is stored, and so are names that people chose themselves.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import Deletion, Member, Rater, Scale, Weights
 
-# Acts whose lines name items or raters, not fields.
-NAMED_BY_PEOPLE = ("gold_changed", "raters_put")
+# Actions whose entries have keys of items or raters instead of fields.
+KEYED_ACTIONS = ("gold_changed", "raters_put")
 
-NAMES = {
+FIELD_LABELS = {
     # accounts
     "account": _("account"),
     "browser": _("browser"),
@@ -74,7 +76,7 @@ NAMES = {
     "was": _("was"),
     "what_of": _("what"),
     "who": _("whom (number)"),
-    # what else is told beside them
+    # further details
     "act": _("Act"),
     "address": _("address"),
     "how": _("how"),
@@ -100,8 +102,8 @@ NAMES = {
     "queue_order": _("order of items"),
 }
 
-# Values of a few names, as the pages call them.
-VALUES: dict[str, Mapping[Any, Any]] = {
+# Labels of the values of some fields, as on the pages.
+VALUE_LABELS: dict[str, Mapping[Any, Any]] = {
     "role": dict(Member.Role.choices),
     "scale": dict(Scale.choices),
     "weights": dict(Weights.choices),
@@ -114,30 +116,33 @@ VALUES: dict[str, Mapping[Any, Any]] = {
         "trail": _("the audit trail"),
     },
 }
-MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+ISO_DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 
-def in_words(name: str, value: Any, zone: datetime.tzinfo) -> str:
-    """A value as a line of text; moments are those of ``zone``."""
+def format_value(name: str, value: Any, zone: datetime.tzinfo) -> str:
+    """Return a value as a line of text; times are in ``zone``."""
     if isinstance(value, list):
-        return ", ".join(in_words(name, one, zone) for one in value)
+        return ", ".join(format_value(name, element, zone) for element in value)
     if isinstance(value, dict):
-        parts = ((NAMES.get(key, key), in_words(key, one, zone)) for key, one in value.items())
-        return " · ".join(f"{called}: {said}" for called, said in parts if said)
+        parts = (
+            (FIELD_LABELS.get(key, key), format_value(key, element, zone))
+            for key, element in value.items()
+        )
+        return " · ".join(f"{label}: {text}" for label, text in parts if text)
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
     if name == "what_of" and str(value).startswith("table "):
         return gettext("a table of a page")
-    found = VALUES.get(name, {}).get(value)
-    return str(found) if found is not None else _moment(value, zone)
+    value_label = VALUE_LABELS.get(name, {}).get(value)
+    return str(value_label) if value_label is not None else _format_time(value, zone)
 
 
-def _moment(value: Any, zone: datetime.tzinfo) -> str:
-    """A moment as pages write it; whatever else it is as it stands."""
+def _format_time(value: Any, zone: datetime.tzinfo) -> str:
+    """Return a time as pages show it; anything else unchanged."""
     text = "" if value is None else str(value)
     try:
-        moment = parse_datetime(text) if MOMENT.match(text) else None
-    except ValueError:  # of a day that there is not
+        moment = parse_datetime(text) if ISO_DATETIME.match(text) else None
+    except ValueError:  # no valid date
         return text
     if moment is None or moment.tzinfo is None:
         return text

@@ -1,5 +1,7 @@
-"""Lines of a project that hides who its raters are, as those who lead it may read them: lines of
-before still say who is who. Superusers read what stands there."""
+"""Masks for entries of projects that hide who their raters are.
+
+Entries from before the raters were hidden still contain their identities. Superusers see them.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +11,41 @@ from typing import Any
 from projects.models import Project
 from projects.services.raters import pseudonyms
 
-# Acts whose lines tell of raters, and what they say of the person.
-ABOUT_RATERS = ("rater", "exam_", "gold_", "person_", "deletion_", "admin_")
-PERSONAL = ("name", "user", "user_id", "username")
+# Prefixes of actions whose entries concern raters, and the fields that identify a person.
+RATER_ACTION_PREFIXES = ("rater", "exam_", "gold_", "person_", "deletion_", "admin_")
+PERSONAL_FIELDS = ("name", "user", "user_id", "username")
 
-# act, values before, after, or else of a line -> what may be read of them
+# (action, values of an entry) -> the values that may be shown
 Mask = Callable[[str, Any], Any]
 
 
-def unmasked(_what: str, told: Any) -> Any:
-    return told
+def show_all(_what: str, values: Any) -> Any:
+    return values
 
 
-def mask_for(project: Project | None, user: Any) -> Mask:
-    """What hides raters from this user in lines of the project; of the whole site, nothing is."""
+def build_mask(project: Project | None, user: Any) -> Mask:
+    """Return the mask of the project's entries for this user; entries of the site are not masked."""
     if project is None or not project.raters_hidden or user.is_superuser:
-        return unmasked
-    shown = pseudonyms.pseudonyms(project)
+        return show_all
+    pseudonym_of_key = pseudonyms.get_pseudonyms(project)
 
-    def mask(what: str, told: Any) -> Any:
-        return _masked(told, shown) if what.startswith(ABOUT_RATERS) else told
+    def mask(action: str, values: Any) -> Any:
+        return (
+            _mask_value(values, pseudonym_of_key)
+            if action.startswith(RATER_ACTION_PREFIXES)
+            else values
+        )
 
     return mask
 
 
-def _masked(told: Any, shown: dict[str, str]) -> Any:
-    if isinstance(told, dict):
+def _mask_value(data: Any, pseudonym_of_key: dict[str, str]) -> Any:
+    if isinstance(data, dict):
         return {
-            shown.get(name, name): _masked(value, shown)
-            for name, value in told.items()
-            if name not in PERSONAL
+            pseudonym_of_key.get(name, name): _mask_value(value, pseudonym_of_key)
+            for name, value in data.items()
+            if name not in PERSONAL_FIELDS
         }
-    if isinstance(told, list):
-        return [_masked(one, shown) for one in told]
-    return shown.get(told, told) if isinstance(told, str) else told
+    if isinstance(data, list):
+        return [_mask_value(element, pseudonym_of_key) for element in data]
+    return pseudonym_of_key.get(data, data) if isinstance(data, str) else data

@@ -1,5 +1,7 @@
-"""Keeps what happened at the doors, and to what others stand on: each event of core.security_log
-is a line, in the transaction of what it tells of."""
+"""Recorder of the audit log: stores each event of core.security_log as an entry.
+
+An entry is written in the transaction of the change it describes.
+"""
 
 from __future__ import annotations
 
@@ -12,43 +14,42 @@ from django.core.serializers.json import DjangoJSONEncoder
 from agreement_site.models import TrailLine
 from agreement_site.monitoring import logs
 
-# Anybody may bring these about without end: they are in the log alone.
-NOT_KEPT = ("locked_out", "token_wrong", "too_many")
-LONGEST_VALUE = (
-    10_000  # characters of a text before and after; guidelines have versions of their own
-)
+# Anybody can cause any number of these, so they are only logged.
+UNRECORDED_EVENTS = ("locked_out", "token_wrong", "too_many")
+# Characters of a text before and after; guidelines have versions of their own.
+MAX_VALUE_LENGTH = 10_000
 
 
-def keep(what: str, fields: dict[str, Any]) -> None:
-    """To be called by core.security_log.event."""
-    if what in NOT_KEPT:
+def record_event(event: str, fields: dict[str, Any]) -> None:
+    """Store an event; a listener of core.security_log.event."""
+    if event in UNRECORDED_EVENTS:
         return
-    known = logs.known()
-    rest = dict(fields)
-    actor_id = rest.pop("by", None) or rest.pop("user_id", None) or known.get("user_id")
+    context = logs.get_log_context()
+    details = dict(fields)
+    actor_id = details.pop("by", None) or details.pop("user_id", None) or context.get("user_id")
     actor = None
     if actor_id is not None:
         users = get_user_model().objects.filter(pk=actor_id)
         actor = users.values_list("username", flat=True).first()
     TrailLine.objects.create(
-        what=what,
+        what=event,
         actor_id=actor_id,
         actor=actor or "",
-        project_id=rest.pop("project_id", None) or known.get("project_id"),
-        address=logs.address(),
-        request_id=known.get("request_id", ""),
-        before=_plain(rest.pop("before", None)),
-        after=_plain(rest.pop("after", None)),
-        details=_plain(rest),
+        project_id=details.pop("project_id", None) or context.get("project_id"),
+        address=logs.get_client_address(),
+        request_id=context.get("request_id", ""),
+        before=_to_json(details.pop("before", None)),
+        after=_to_json(details.pop("after", None)),
+        details=_to_json(details),
     )
 
 
-def _plain(values: dict[str, Any] | None) -> Any:
-    """The values as JSON keeps them, long texts cut."""
+def _to_json(values: dict[str, Any] | None) -> Any:
+    """Return the values as JSON data, with long texts truncated."""
     if values is None:
         return None
-    cut = {
-        name: value[:LONGEST_VALUE] if isinstance(value, str) else value
+    truncated = {
+        name: value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value
         for name, value in values.items()
     }
-    return json.loads(json.dumps(cut, cls=DjangoJSONEncoder, default=str))
+    return json.loads(json.dumps(truncated, cls=DjangoJSONEncoder, default=str))

@@ -1,5 +1,4 @@
-"""Which lines of the trail somebody asks for, newest first, in queries that read no more than they
-show."""
+"""Queries of the audit log: filtered entries, newest first, reading no more rows than needed."""
 
 from __future__ import annotations
 
@@ -18,25 +17,25 @@ from django.utils.translation import gettext as _
 from agreement_site.models import TrailLine
 from core.text import has_nul
 from projects.models import Project
-from ratings.files.formula_escaping import guard
+from ratings.files.formula_escaping import escape_formula
 
-from .actions import ACTS
-from .masking import Mask, unmasked
+from .actions import ACTIONS
+from .masking import Mask, show_all
 
-NAMES = ("actor", "act", "from", "to")  # what may be asked for
-LONGEST_ACTOR = 150
-READ_AT_ONCE = 1_000
-# Clocks of machines may differ by as much, and lines are numbered when they are written.
-SLACK = datetime.timedelta(hours=1)
+FILTER_NAMES = ("actor", "act", "from", "to")  # query parameters
+MAX_ACTOR_LENGTH = 150
+CSV_BATCH_SIZE = 1_000
+# Clocks of machines may differ by this much, so ids and times may be in a different order.
+CLOCK_SKEW = datetime.timedelta(hours=1)
 COLUMNS = (
     "id", "at", "what", "actor_id", "actor", "project_id", "address", "request_id",
     "before", "after", "details",
 )  # fmt: skip
-WHAT = COLUMNS.index("what")
+ACTION_COLUMN = COLUMNS.index("what")
 
 
-class Refused(ValueError):
-    """``fields``: name -> what is wrong with it."""
+class InvalidAuditLogFilter(ValueError):
+    """A filter is invalid; ``fields``: name -> error message."""
 
     def __init__(self, fields: dict[str, str]) -> None:
         super().__init__("; ".join(fields.values()))
@@ -44,36 +43,39 @@ class Refused(ValueError):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """``first`` and ``last``: days, both within. What is empty chooses everything."""
+class AuditLogFilter:
+    """A filter of entries; empty fields match everything. Both days are inclusive."""
 
     actor: str = ""
-    act: str = ""
-    first: datetime.date | None = None
-    last: datetime.date | None = None
+    action: str = ""
+    first_day: datetime.date | None = None
+    last_day: datetime.date | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Wanted:
-        """Raises Refused for what cannot be chosen by."""
-        wrong: dict[str, str] = {}
-        actor, act = given.get("actor") or "", given.get("act") or ""
-        if len(actor) > LONGEST_ACTOR or has_nul(actor):
-            wrong["actor"] = _("The name of an account is needed.")
-        if act and act not in ACTS:
-            wrong["act"] = _("'%(found)s' is not known; one of %(allowed)s.") % {
-                "found": act[:40],
-                "allowed": ", ".join(ACTS),
+    def from_query(cls, query: Mapping[str, Any]) -> AuditLogFilter:
+        """Parse the query parameters. Raises InvalidAuditLogFilter."""
+        errors: dict[str, str] = {}
+        actor, action = query.get("actor") or "", query.get("act") or ""
+        if len(actor) > MAX_ACTOR_LENGTH or has_nul(actor):
+            errors["actor"] = _("The name of an account is needed.")
+        if action and action not in ACTIONS:
+            errors["act"] = _("'%(found)s' is not known; one of %(allowed)s.") % {
+                "found": action[:40],
+                "allowed": ", ".join(ACTIONS),
             }
-        days = {name: _day(given.get(name) or "", name, wrong) for name in ("from", "to")}
+        days = {name: _parse_day(query.get(name) or "", name, errors) for name in ("from", "to")}
         if days["from"] and days["to"] and days["from"] > days["to"]:
-            wrong["from"] = _("“from” must not be later than “to”.")
-        if wrong:
-            raise Refused(wrong)
-        return cls(actor, act, days["from"], days["to"])
+            errors["from"] = _("“from” must not be later than “to”.")
+        if errors:
+            raise InvalidAuditLogFilter(errors)
+        return cls(actor, action, days["from"], days["to"])
 
 
-def _day(text: str, name: str, wrong: dict[str, str]) -> datetime.date | None:
-    """A day of which every zone has the moments; none for an empty text, and for a wrong one."""
+def _parse_day(text: str, name: str, errors: dict[str, str]) -> datetime.date | None:
+    """Return a day that exists in every time zone; None for an empty or invalid text.
+
+    An invalid text adds an entry to the errors.
+    """
     if not text:
         return None
     try:
@@ -81,72 +83,78 @@ def _day(text: str, name: str, wrong: dict[str, str]) -> datetime.date | None:
     except ValueError:
         day = None
     if day is None or not 1970 <= day.year < 9000:
-        wrong[name] = _("A day is needed, as 2026-11-23.")
+        errors[name] = _("A day is needed, as 2026-11-23.")
         return None
     return day
 
 
-def lines_of(project: Project | None, wanted: Wanted) -> QuerySet[TrailLine]:
-    """The lines of a project, or of the whole site, newest first. Days are those of the project's
-    time zone, or of UTC."""
-    found = TrailLine.objects.order_by("-id")
+def filter_entries(project: Project | None, filters: AuditLogFilter) -> QuerySet[TrailLine]:
+    """Return the entries of a project, or of the site, newest first.
+
+    Days are those of the project's time zone, or of UTC.
+    """
+    entries = TrailLine.objects.order_by("-id")
     if project is not None:
-        found = found.filter(project_id=project.pk)
-    if wanted.actor:
-        found = found.filter(actor=wanted.actor)
-    if wanted.act:
-        found = found.filter(what=wanted.act)
+        entries = entries.filter(project_id=project.pk)
+    if filters.actor:
+        entries = entries.filter(actor=filters.actor)
+    if filters.action:
+        entries = entries.filter(what=filters.action)
     zone = ZoneInfo(project.time_zone if project is not None else "UTC")
-    if wanted.first:
-        found = _since(found, _begin(wanted.first, zone))
-    if wanted.last:
-        found = _until(found, _begin(wanted.last + datetime.timedelta(days=1), zone))
-    return found
+    if filters.first_day:
+        entries = _filter_since(entries, _start_of_day(filters.first_day, zone))
+    if filters.last_day:
+        entries = _filter_until(
+            entries, _start_of_day(filters.last_day + datetime.timedelta(days=1), zone)
+        )
+    return entries
 
 
-def _begin(day: datetime.date, zone: ZoneInfo) -> datetime.datetime:
+def _start_of_day(day: datetime.date, zone: ZoneInfo) -> datetime.datetime:
     return datetime.datetime.combine(day, datetime.time.min, tzinfo=zone)
 
 
-# Lines are read in the order of their ids. Which ids a day has is looked up first: otherwise a day
-# long past would be looked for through all that came after it.
-def _since(found: QuerySet[TrailLine], moment: datetime.datetime) -> QuerySet[TrailLine]:
-    at_least = TrailLine.objects.filter(at__gte=moment - SLACK).order_by("at")
-    first = at_least.values_list("pk", flat=True).first()
-    return found.none() if first is None else found.filter(pk__gte=first, at__gte=moment)
+# Entries are read in the order of their ids. The range of ids of the days is looked up first:
+# otherwise a query for an old day would scan everything newer.
+def _filter_since(entries: QuerySet[TrailLine], moment: datetime.datetime) -> QuerySet[TrailLine]:
+    at_least = TrailLine.objects.filter(at__gte=moment - CLOCK_SKEW).order_by("at")
+    first_id = at_least.values_list("pk", flat=True).first()
+    return entries.none() if first_id is None else entries.filter(pk__gte=first_id, at__gte=moment)
 
 
-def _until(found: QuerySet[TrailLine], moment: datetime.datetime) -> QuerySet[TrailLine]:
-    at_most = TrailLine.objects.filter(at__lt=moment + SLACK).order_by("-at")
-    last = at_most.values_list("pk", flat=True).first()
-    return found.none() if last is None else found.filter(pk__lte=last, at__lt=moment)
+def _filter_until(entries: QuerySet[TrailLine], moment: datetime.datetime) -> QuerySet[TrailLine]:
+    at_most = TrailLine.objects.filter(at__lt=moment + CLOCK_SKEW).order_by("-at")
+    last_id = at_most.values_list("pk", flat=True).first()
+    return entries.none() if last_id is None else entries.filter(pk__lte=last_id, at__lt=moment)
 
 
-def as_csv(found: QuerySet[TrailLine], mask: Mask = unmasked) -> Iterator[bytes]:
-    """All of them as lines of CSV, some at a time."""
-    yield _csv([COLUMNS])
-    before: int | None = None
+def iter_csv(entries: QuerySet[TrailLine], mask: Mask = show_all) -> Iterator[bytes]:
+    """Yield all entries as CSV, in batches."""
+    yield _format_rows([COLUMNS])
+    last_id: int | None = None
     while True:
-        rest = found if before is None else found.filter(pk__lt=before)
-        rows = list(rest.values_list(*COLUMNS)[:READ_AT_ONCE])
+        older = entries if last_id is None else entries.filter(pk__lt=last_id)
+        rows = list(older.values_list(*COLUMNS)[:CSV_BATCH_SIZE])
         if rows:
-            yield _csv([[_cell(mask(row[WHAT], value)) for value in row] for row in rows])
-        if len(rows) < READ_AT_ONCE:
+            yield _format_rows(
+                [[_format_cell(mask(row[ACTION_COLUMN], value)) for value in row] for row in rows]
+            )
+        if len(rows) < CSV_BATCH_SIZE:
             return
-        before = rows[-1][0]
+        last_id = rows[-1][0]
 
 
-def _csv(rows: Any) -> bytes:
-    text = io.StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()
+def _format_rows(rows: Any) -> bytes:
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows(rows)
+    return buffer.getvalue().encode()
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime.datetime):
         return value.isoformat()
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
-    return guard(str(value))
+    return escape_formula(str(value))

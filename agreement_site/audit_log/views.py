@@ -1,4 +1,4 @@
-"""The trail as pages and files: of the site for superusers, of a project for its leads."""
+"""The audit log as a page and as a file: of the site for superusers, of a project for its leads."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ from django.views.decorators.http import require_GET, require_safe
 
 from agreement_site.models import TrailLine
 from core import security_log
-from metrics.views.common.selection import place_after
+from metrics.views.common.selection import get_after_id
 from projects.models import Member, Project
 from projects.permissions import get_project
 
 from . import selectors
-from .actions import ACTS
-from .field_labels import NAMED_BY_PEOPLE, NAMES, in_words
-from .masking import Mask, mask_for
+from .actions import ACTIONS
+from .field_labels import FIELD_LABELS, KEYED_ACTIONS, format_value
+from .masking import Mask, build_mask
 
-LINES_A_PAGE = 50
-LONGEST_SHOWN = 300  # characters of a value; files have all of it
+ENTRIES_PER_PAGE = 50
+MAX_SHOWN_LENGTH = 300  # characters of a value on the page; the file has all of them
 
 
-def asked_project(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
-    """The project whose lines the user may see; None for the whole site. Raises Http404 or
-    PermissionDenied; a token that is bound to a project sees that one alone."""
+def get_audited_project(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
+    """Return the project whose entries the user may see; None for the whole site.
+
+    Raises Http404 or PermissionDenied. A token that is bound to a project sees that project alone.
+    """
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
     if not user.is_superuser or (token is not None and token.project_id is not None):
@@ -44,32 +46,45 @@ def asked_project(user: Any, project_id: int | None, *, token: Any = None) -> Pr
 
 @login_required
 @require_safe
-def trail(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
-    """Lines that were chosen by actor, act and days, a page at a time."""
-    project = asked_project(request.user, project_id)
-    before = place_after(request.GET)
-    context: dict[str, Any] = {"project": project, "acts": ACTS.items(), "wrong": {}, "lines": []}
+def audit_log(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
+    """Show entries, filtered by account, action and days, one page at a time."""
+    project = get_audited_project(request.user, project_id)
+    before = get_after_id(request.GET)
+    context: dict[str, Any] = {
+        "project": project,
+        "acts": ACTIONS.items(),
+        "wrong": {},
+        "lines": [],
+    }
     try:
-        found = selectors.lines_of(project, selectors.Wanted.of(request.GET))
-    except selectors.Refused as refused:
-        context["wrong"] = refused.fields
+        entries = selectors.filter_entries(
+            project, selectors.AuditLogFilter.from_query(request.GET)
+        )
+    except selectors.InvalidAuditLogFilter as error:
+        context["wrong"] = error.fields
     else:
-        mask = mask_for(project, request.user)
-        lines = list((found.filter(pk__lt=before) if before else found)[: LINES_A_PAGE + 1])
+        mask = build_mask(project, request.user)
+        page_entries = list(
+            (entries.filter(pk__lt=before) if before else entries)[: ENTRIES_PER_PAGE + 1]
+        )
         zone = ZoneInfo(project.time_zone if project else "UTC")
-        called = {} if project else _projects(lines)
-        context["lines"] = [shown(line, mask, zone, called) for line in lines[:LINES_A_PAGE]]
-        context["next_after"] = lines[LINES_A_PAGE - 1].pk if len(lines) > LINES_A_PAGE else None
-    given = {name: request.GET.get(name, "")[:200] for name in selectors.NAMES}
-    chosen = {name: value for name, value in given.items() if value}
-    address = "trail_file" if project is None else "project_trail_file"
-    arguments = [] if project is None else [project.pk]
+        project_names = {} if project else _get_project_names(page_entries)
+        context["lines"] = [
+            build_row(entry, mask, zone, project_names) for entry in page_entries[:ENTRIES_PER_PAGE]
+        ]
+        context["next_after"] = (
+            page_entries[ENTRIES_PER_PAGE - 1].pk if len(page_entries) > ENTRIES_PER_PAGE else None
+        )
+    values = {name: request.GET.get(name, "")[:200] for name in selectors.FILTER_NAMES}
+    filters = {name: value for name, value in values.items() if value}
+    url_name = "trail_file" if project is None else "project_trail_file"
+    url_args = [] if project is None else [project.pk]
     context |= {
-        "given": given | {"first": given["from"], "last": given["to"]},
-        "query": urlencode(chosen),
-        "narrowed": bool(chosen),
+        "given": values | {"first": values["from"], "last": values["to"]},
+        "query": urlencode(filters),
+        "narrowed": bool(filters),
         "before": before,
-        "file": f"{reverse(address, args=arguments)}?{urlencode(chosen)}",
+        "file": f"{reverse(url_name, args=url_args)}?{urlencode(filters)}",
     }
     status = 400 if context["wrong"] else 200
     return render(request, "agreement_site/audit_log.html", context, status=status)
@@ -77,65 +92,72 @@ def trail(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
 
 @login_required
 @require_GET
-def trail_file(request: HttpRequest, project_id: int | None = None) -> Any:
-    """All the chosen lines as CSV. Taking them is a line, too."""
-    project = asked_project(request.user, project_id)
+def download_audit_log(request: HttpRequest, project_id: int | None = None) -> Any:
+    """Return all matching entries as CSV. The download is recorded, too."""
+    project = get_audited_project(request.user, project_id)
     try:
-        found = selectors.lines_of(project, selectors.Wanted.of(request.GET))
-    except selectors.Refused as refused:
-        return HttpResponse(str(refused), status=400, content_type="text/plain; charset=utf-8")
-    security_log.event("export", what_of="trail", kind="csv")
-    name = "concord-trail.csv" if project is None else f"concord-trail-{project.pk}.csv"
+        entries = selectors.filter_entries(
+            project, selectors.AuditLogFilter.from_query(request.GET)
+        )
+    except selectors.InvalidAuditLogFilter as error:
+        return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
+    security_log.log_event("export", what_of="trail", kind="csv")
+    file_name = "concord-trail.csv" if project is None else f"concord-trail-{project.pk}.csv"
     return StreamingHttpResponse(
-        selectors.as_csv(found, mask_for(project, request.user)),
+        selectors.iter_csv(entries, build_mask(project, request.user)),
         content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": f'attachment; filename="{file_name}"'},
     )
 
 
-def _projects(lines: list[TrailLine]) -> dict[int, str]:
-    """id -> name of the projects that the lines are of and that there still are."""
-    ids = {line.project_id for line in lines if line.project_id is not None}
+def _get_project_names(entries: list[TrailLine]) -> dict[int, str]:
+    """Return id -> name of the entries' projects that still exist."""
+    ids = {entry.project_id for entry in entries if entry.project_id is not None}
     return dict(Project.objects.filter(pk__in=ids).values_list("pk", "name"))
 
 
-def shown(
-    line: TrailLine, mask: Mask, zone: datetime.tzinfo, called: Mapping[int, str]
+def build_row(
+    entry: TrailLine, mask: Mask, zone: datetime.tzinfo, project_names: Mapping[int, str]
 ) -> dict[str, Any]:
-    """A line as the page writes it: what moved as (name, that in words, before, after), and what
-    else is known."""
+    """Return an entry for the page: changes as (name, label, before, after), and the other details."""
     before, after, details = (
-        mask(line.what, told) or {} for told in (line.before, line.after, line.details)
+        mask(entry.what, values) or {} for values in (entry.before, entry.after, entry.details)
     )
-    words = {} if line.what in NAMED_BY_PEOPLE else NAMES
-    act: str | Promise = ACTS.get(line.what, line.what)
+    labels = {} if entry.what in KEYED_ACTIONS else FIELD_LABELS
+    action_label: str | Promise = ACTIONS.get(entry.what, entry.what)
 
-    def text(name: str, value: Any) -> str:
-        said = in_words(name if words else "", value, zone)
-        return said if len(said) <= LONGEST_SHOWN else f"{said[:LONGEST_SHOWN]}…"
+    def format_field(name: str, value: Any) -> str:
+        formatted = format_value(name if labels else "", value, zone)
+        return (
+            formatted if len(formatted) <= MAX_SHOWN_LENGTH else f"{formatted[:MAX_SHOWN_LENGTH]}…"
+        )
 
-    moved = []
+    changes = []
     for name in {**before, **after}:
-        stood, stands = _apart(before.get(name), after.get(name))
-        moved.append((name, words.get(name, ""), text(name, stood), text(name, stands)))
+        old, new = _diff_lists(before.get(name), after.get(name))
+        changes.append(
+            (name, labels.get(name, ""), format_field(name, old), format_field(name, new))
+        )
     return {
-        "at": line.at,
-        "act": act,
-        "actor": line.actor,
-        "address": line.address,
-        "project_id": line.project_id,
-        "project_name": called.get(line.project_id or 0, ""),
-        "moved": moved,
+        "at": entry.at,
+        "act": action_label,
+        "actor": entry.actor,
+        "address": entry.address,
+        "project_id": entry.project_id,
+        "project_name": project_names.get(entry.project_id or 0, ""),
+        "moved": changes,
         "details": [
-            (name, NAMES.get(name, ""), text(name, value))
+            (name, FIELD_LABELS.get(name, ""), format_field(name, value))
             for name, value in details.items()
             if name not in before and name not in after
         ],
     }
 
 
-def _apart(before: Any, after: Any) -> tuple[Any, Any]:
-    """Of two lists what is not in the other one."""
+def _diff_lists(before: Any, after: Any) -> tuple[Any, Any]:
+    """Return what is only in the old and only in the new list; other values unchanged."""
     if not (isinstance(before, list) and isinstance(after, list)) or before == after:
         return before, after
-    return [one for one in before if one not in after], [one for one in after if one not in before]
+    return [element for element in before if element not in after], [
+        element for element in after if element not in before
+    ]

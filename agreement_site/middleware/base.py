@@ -1,4 +1,4 @@
-"""What stands around each request."""
+"""The base class of this project's middleware."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 
 
-class Around:
-    """A middleware that lets everything pass; others are made of it."""
+class BaseMiddleware:
+    """Pass every request through unchanged; subclasses add hooks."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""What a page says once, after a redirect."""
+"""Storage of one-time messages shown after a redirect (django.contrib.messages)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from django.contrib.messages.storage.fallback import FallbackStorage
 from django.contrib.messages.storage.session import SessionStorage
 
 
-class HostCookie(CookieStorage):
-    """Bound to the host like our other cookies."""
+class HostCookieStorage(CookieStorage):
+    """Bind the message cookie to the host, like our other cookies."""
 
     cookie_name = "__Host-messages" if settings.HTTPS else "messages"
 
 
-class Messages(FallbackStorage):
-    storage_classes = (HostCookie, SessionStorage)
+class MessageStorage(FallbackStorage):
+    storage_classes = (HostCookieStorage, SessionStorage)

@@ -1,8 +1,8 @@
-"""How much of a request's body is read, and where it may go: asked before a byte of it is read.
+"""Limits on request bodies, checked before any of the body is read.
 
-A form is small. Files are taken by the views that ask for them (ratings/files/upload_limits.py), after
-they have looked at who sends them; whatever else comes as a file is read past and kept nowhere.
-The API's bodies are bounded by its parser (core/api/parsers.py).
+Forms are small. Views that accept files read them (ratings/files/upload_limits.py) after checking the
+sender; any other uploaded file is skipped and stored nowhere. The API's parser limits its own
+bodies (core/api/parsers.py).
 """
 
 from __future__ import annotations
@@ -13,36 +13,40 @@ from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from agreement_site.error_pages import answer
+from agreement_site.error_pages import render_error
 
-from .base import Around
+from .base import BaseMiddleware
 
-# Two texts of 200,000 signs, each of which a form may write with nine.
-MEMBERS_FORM_BYTES = 4 << 20
-STRANGERS_FORM_BYTES = 1 << 16
-READS_NOTHING = ("GET", "HEAD", "OPTIONS", "TRACE")
+# Two texts of 200,000 characters, each of which takes up to nine bytes in an encoded form.
+SIGNED_IN_FORM_BYTES = 4 << 20
+ANONYMOUS_FORM_BYTES = 1 << 16
+BODILESS_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 
-class BoundedForms(Around):
-    """413 for a form that is longer than any form is. To be placed after the session's user and
-    before the check of the CSRF token, which reads the form."""
+class FormSizeMiddleware(BaseMiddleware):
+    """Answer with 413 when a form is larger than any real form.
+
+    Place it after the session's user and before the CSRF check, which reads the form.
+    """
 
     def process_view(
-        self, request: HttpRequest, view: Any, arguments: Any, named: Any
+        self, request: HttpRequest, view: Any, view_args: Any, view_kwargs: Any
     ) -> HttpResponse | None:
         bounds_itself = getattr(view, "bounds_itself", False)
-        if bounds_itself or request.method in READS_NOTHING or request.path.startswith("/api/"):
+        if bounds_itself or request.method in BODILESS_METHODS or request.path.startswith("/api/"):
             return None
         length = request.META.get("CONTENT_LENGTH") or "0"
-        most = MEMBERS_FORM_BYTES if request.user.is_authenticated else STRANGERS_FORM_BYTES
-        if length.isdecimal() and int(length) <= most:
+        max_bytes = SIGNED_IN_FORM_BYTES if request.user.is_authenticated else ANONYMOUS_FORM_BYTES
+        if length.isdecimal() and int(length) <= max_bytes:
             return None
-        text = _("A form may have %(limit)s bytes at most. Nothing was stored.") % {"limit": most}
-        return answer(request, 413, text)
+        message = _("A form may have %(limit)s bytes at most. Nothing was stored.") % {
+            "limit": max_bytes
+        }
+        return render_error(request, 413, message)
 
 
-class NoFiles(FileUploadHandler):
-    """Keeps no file of a form whose page has not asked for one."""
+class DiscardUploadHandler(FileUploadHandler):
+    """Discard the files of a form whose view has not asked for any."""
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         raise SkipFile

@@ -1,4 +1,4 @@
-"""What every answer carries, also the answers that never reach a view."""
+"""Middleware that hardens requests and responses: methods, NUL characters, caching, CSP."""
 
 from __future__ import annotations
 
@@ -17,61 +17,60 @@ from django.http import (
 from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import patch_vary_headers
 
-from core.api.errors import body
-from core.text import without_nul
+from core.api.errors import build_error_body
+from core.text import replace_nul
 
-from .base import Around
+from .base import BaseMiddleware
 
-# How an address and a quoted cookie write a NUL, and the sign U+FFFD in an address.
+# NUL in a URL and in a quoted cookie, and the replacement character U+FFFD in a URL.
 ESCAPED_NUL = "%00"
 ESCAPED_REPLACEMENT = "%EF%BF%BD"
 COOKIE_NUL = "\\000"
 
 
-class KnownMethods(Around):
-    """405 for what no page and no call of ours answers: Django's admin takes whatever comes, TRACE
-    too."""
+class AllowedMethodsMiddleware(BaseMiddleware):
+    """Answer with 405 to methods that nothing here supports: Django's admin accepts any, even
+    TRACE."""
 
-    KNOWN = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+    ALLOWED_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.method not in self.KNOWN:
-            return HttpResponseNotAllowed(self.KNOWN)
+        if request.method not in self.ALLOWED_METHODS:
+            return HttpResponseNotAllowed(self.ALLOWED_METHODS)
         return self.get_response(request)
 
 
-class NoNul(Around):
-    """A NUL in an address or in a cookie is read as U+FFFD, and so finds nothing.
+class NulCharacterMiddleware(BaseMiddleware):
+    """Replace NUL characters in URLs and cookies by U+FFFD, so that they match nothing.
 
-    Django does so with bytes that are no UTF-8. PostgreSQL refuses to look for a NUL, so that each
-    view that asks for a key would have to look after it.
+    Django does so with bytes that are not UTF-8. PostgreSQL rejects a NUL in a query, so each view
+    that looks up a key would have to check for it.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request.path = without_nul(request.path)
-        request.path_info = without_nul(request.path_info)
+        request.path = replace_nul(request.path)
+        request.path_info = replace_nul(request.path_info)
         query = request.META.get("QUERY_STRING", "")
-        # The API names the parameter that it refuses (core/api/parameters.py).
+        # The API names the invalid parameter in its error (core/api/parameters.py).
         if ESCAPED_NUL in query and not request.path_info.startswith("/api/"):
             request.META["QUERY_STRING"] = query.replace(ESCAPED_NUL, ESCAPED_REPLACEMENT)
         if COOKIE_NUL in request.META.get("HTTP_COOKIE", ""):
             for name, value in request.COOKIES.items():
-                request.COOKIES[name] = without_nul(value)
+                request.COOKIES[name] = replace_nul(value)
         return self.get_response(request)
 
 
-class ApiAnswers(Around):
-    """API answers belong to their caller, and so do pages of somebody who is signed in: no cache on
-    the way, nor the browser's, may keep them or hand them to somebody else.
+class PrivateResponsesMiddleware(BaseMiddleware):
+    """Keep API responses, and the pages of signed-in users, out of every cache.
 
-    A program that speaks http where https is asked for is refused, not redirected: its token was
-    readable on the way.
+    An API client that speaks http where https is required gets an error, not a redirect: its token
+    was readable on the way.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         is_api = request.path_info.startswith("/api/")
         if is_api and settings.HTTPS and not request.is_secure():
-            return JsonResponse(body(403, "Use https."), status=403)
+            return JsonResponse(build_error_body(403, "Use https."), status=403)
         response = self.get_response(request)
         if is_api:
             response["Cache-Control"] = "no-store, private"
@@ -81,44 +80,48 @@ class ApiAnswers(Around):
         return response
 
 
-class PackedPages(GZipMiddleware):
-    """Pages go packed over the line: a dashboard of 4,000 raters is a ninth as long. Files and
-    answers that are written bit by bit go as they are. Django adds a random length to each, so that
-    it tells nothing of secrets on the page."""
+class CompressPagesMiddleware(GZipMiddleware):
+    """Compress pages and JSON: a dashboard of 4,000 raters shrinks to a ninth.
+
+    Files and streamed responses stay as they are. Django adds random padding, so the length reveals
+    nothing of secrets on the page.
+    """
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        kind = response.get("Content-Type", "")
-        if response.streaming or not kind.startswith(("text/html", "application/json")):
+        content_type = response.get("Content-Type", "")
+        if response.streaming or not content_type.startswith(("text/html", "application/json")):
             return response
         return super().process_response(request, response)
 
 
-class OnlyAsPages(Around):
-    """Pages are asked for as pages, or by their scripts. An image whose address is a page of ours
-    would be asked for with the rights of whoever looks: to ask for the next item takes it."""
+class FetchDestinationMiddleware(BaseMiddleware):
+    """Refuse pages that are loaded as an image, script, frame or the like.
 
-    LOADED = frozenset(
+    Such a request would carry the rights of the viewer, and requesting the next item assigns it.
+    """
+
+    EMBEDDED_DESTINATIONS = frozenset(
         "audio embed frame iframe image object script style track video worker".split()  # noqa: SIM905
     )
-    # Names of routes; jsi18n: the words that the scripts of the admin say.
-    FILES = ("media", "import_file", "import_project_file", "jsi18n")
+    # URL names; jsi18n: the translations of the admin's scripts.
+    FILE_ROUTES = ("media", "import_file", "import_project_file", "jsi18n")
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         match = request.resolver_match
-        if request.headers.get("Sec-Fetch-Dest") not in self.LOADED:
+        if request.headers.get("Sec-Fetch-Dest") not in self.EMBEDDED_DESTINATIONS:
             return None
-        if match is not None and match.url_name in self.FILES:
+        if match is not None and match.url_name in self.FILE_ROUTES:
             return None
         return HttpResponse("This is a page.\n", status=403, content_type="text/plain")
 
 
-class ContentSecurityPolicy(Around):
-    """The one policy of CONTENT_SECURITY_POLICY, put together once.
+class ContentSecurityPolicyMiddleware(BaseMiddleware):
+    """Send the policy of CONTENT_SECURITY_POLICY, built once.
 
-    django-csp's own middleware does it twice a request, for what nobody here uses: nonces,
-    exceptions of single views.
+    django-csp's own middleware builds it twice per request, for features that this site does not
+    use: nonces, and exceptions for single views.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -127,7 +130,7 @@ class ContentSecurityPolicy(Around):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        # Django's page of an error in development has scripts of its own.
+        # Django's debug error pages have inline scripts.
         if not (settings.DEBUG and response.status_code in (404, 500)):
             response["Content-Security-Policy"] = self.policy
         return response

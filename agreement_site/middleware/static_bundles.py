@@ -1,9 +1,8 @@
-"""Style sheets and scripts as pages ask for them: under an address that says what is in them, so
-that a browser keeps them for good, packed, and those of every page as one.
+"""Style sheets and scripts, bundled and compressed, at URLs that contain their digest.
 
-A slow line pays for each request and each byte before it shows anything. Nothing is built: a
-process joins and packs a file when it is first asked for, style without its comments; the addresses
-below ``static/`` stay.
+Browsers cache them for good. A slow connection pays for each request and each byte before a
+page appears. There is no build step: a process bundles and compresses a file when it is first
+requested, style sheets without their comments. The URLs below ``static/`` stay available.
 """
 
 from __future__ import annotations
@@ -23,94 +22,99 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from .base import Around
+from .base import BaseMiddleware
 
 register = template.Library()
 
-# Of every page, in the order in which they stand: dark where the system is, or as the user chose.
-DARK = "css/dark.css"
-PAGE = tuple(
+# The style sheets of every page, in order. Dark follows the system, or the user's choice.
+DARK_SHEET = "css/dark.css"
+PAGE_SHEETS = tuple(
     f"css/{part}.css" for part in ("tokens", "frame", "blocks", "tables", "forms", "palette")
 )
-TOGETHER = {
-    "css/page.css": (*PAGE, DARK),
-    "css/page-light.css": PAGE,
-    "css/page-dark.css": (*PAGE, DARK),
+BUNDLES = {
+    "css/page.css": (*PAGE_SHEETS, DARK_SHEET),
+    "css/page-light.css": PAGE_SHEETS,
+    "css/page-dark.css": (*PAGE_SHEETS, DARK_SHEET),
 }
-BY_SYSTEM = ("css/page.css", DARK)
-TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+SYSTEM_DARK = ("css/page.css", DARK_SHEET)
+CONTENT_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
 
-class Fixed(NamedTuple):
+class StaticBundle(NamedTuple):
+    """A bundle: digest of its content, content, and content compressed by gzip."""
+
     digest: str
     body: bytes
-    packed: bytes
+    gzipped: bytes
 
 
 @functools.cache
-def _made(name: str) -> Fixed:
+def _build_bundle(name: str) -> StaticBundle:
     parts = []
-    for one in TOGETHER.get(name, (name,)):
-        path = finders.find(one)
+    for part_name in BUNDLES.get(name, (name,)):
+        path = finders.find(part_name)
         if path is None:
-            raise FileNotFoundError(one)
+            raise FileNotFoundError(part_name)
         part = Path(path).read_bytes()
-        if (name, one) == BY_SYSTEM:
+        if (name, part_name) == SYSTEM_DARK:
             part = b"@media (prefers-color-scheme: dark) {\n" + part + b"}\n"
         parts.append(part)
     body = b"\n".join(parts)
     if name.endswith(".css"):
-        body = _without_comments(body)
+        body = _strip_comments(body)
     digest = hashlib.sha256(body).hexdigest()[:16]
-    return Fixed(digest, body, gzip.compress(body, compresslevel=9, mtime=0))
+    return StaticBundle(digest, body, gzip.compress(body, compresslevel=9, mtime=0))
 
 
-def _without_comments(sheet: bytes) -> bytes:
-    """What a browser reads of a style sheet: a quarter of it is for people."""
+def _strip_comments(sheet: bytes) -> bytes:
+    """Return a style sheet without comments, which are a quarter of it."""
     return re.sub(rb"\s*\n\s*", b"\n", re.sub(rb"/\*.*?\*/", b"", sheet, flags=re.DOTALL))
 
 
-def made(name: str) -> Fixed:
-    """The file of this name below ``static/``, or those that stand together under it. In
-    development as it is now. Raises FileNotFoundError."""
+def get_bundle(name: str) -> StaticBundle:
+    """Return the bundle, or the file below ``static/``, of this name.
+
+    With DEBUG it is built again each time. Raises FileNotFoundError.
+    """
     if settings.DEBUG:
-        _made.cache_clear()
-    return _made(name)
+        _build_bundle.cache_clear()
+    return _build_bundle(name)
 
 
 @register.simple_tag
 def fixed(name: str) -> str:
-    """``{% fixed 'css/page.css' %}``: the address of a style sheet or a script."""
-    return reverse("fixed", args=[made(name).digest, name])
+    """Return the URL of a style sheet or script: ``{% fixed 'css/page.css' %}``."""
+    return reverse("fixed", args=[get_bundle(name).digest, name])
 
 
-class FixedFiles(Around):
-    """Answers for these files before anybody asks who wants them: what a browser keeps must not
-    depend on cookies or languages."""
+class StaticBundleMiddleware(BaseMiddleware):
+    """Serve bundles before sessions and languages are loaded: caches must not depend on them."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info.startswith("/fixed/"):
             digest, _slash, name = request.path_info.removeprefix("/fixed/").partition("/")
-            return serve(request, digest, name)
+            return serve_bundle(request, digest, name)
         return super().__call__(request)
 
 
 @require_safe
-def serve(request: HttpRequest, digest: str, name: str) -> HttpResponse:
-    """The file as it is now; for good where that is what the address says."""
-    kind = TYPES.get(Path(name).suffix)
+def serve_bundle(request: HttpRequest, digest: str, name: str) -> HttpResponse:
+    """Return the current file; cacheable for good when the digest in the URL is the current one."""
+    content_type = CONTENT_TYPES.get(Path(name).suffix)
     try:
-        found = made(name) if kind else None
+        bundle = get_bundle(name) if content_type else None
     except FileNotFoundError:
-        found = None
-    if found is None:
+        bundle = None
+    if bundle is None:
         raise Http404
-    packs = "gzip" in request.headers.get("Accept-Encoding", "")
-    response = HttpResponse(found.packed if packs else found.body, content_type=kind)
-    if packs:
+    accepts_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
+    response = HttpResponse(
+        bundle.gzipped if accepts_gzip else bundle.body, content_type=content_type
+    )
+    if accepts_gzip:
         response["Content-Encoding"] = "gzip"
     patch_vary_headers(response, ["Accept-Encoding"])
-    # A page of another release may ask for what this one has no more.
-    lasting = "public, max-age=31536000, immutable"
-    response["Cache-Control"] = lasting if digest == found.digest else "public, max-age=60"
+    # A page of another release may ask for a file with another digest.
+    immutable = "public, max-age=31536000, immutable"
+    response["Cache-Control"] = immutable if digest == bundle.digest else "public, max-age=60"
     return response

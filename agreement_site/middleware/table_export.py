@@ -1,4 +1,4 @@
-"""Tables of pages as CSV (core/web/tables.py)."""
+"""Export of a page's tables as CSV (core/web/tables.py)."""
 
 from __future__ import annotations
 
@@ -10,41 +10,42 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.web import tables
-from ratings.files.formula_escaping import guard
+from ratings.files.formula_escaping import escape_formula
 
-from .base import Around
+from .base import BaseMiddleware
 
 
-class TablesAsFiles(Around):
-    """A page asked for with ``?csv=NAME`` answers with that table of it alone, to whom it would
-    show the page."""
+class TableExportMiddleware(BaseMiddleware):
+    """Answer a page request with ``?csv=NAME`` with that table alone, with the page's permissions."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         name = request.GET.get(tables.PARAMETER)
         if not name or request.method != "GET":
             return self.get_response(request)
-        with tables.making():
+        with tables.exporting():
             page = self.get_response(request)
         is_page = page.status_code == 200 and page["Content-Type"].startswith("text/html")
-        return _file(request, page, name) if is_page else page
+        return _build_csv_response(request, page, name) if is_page else page
 
 
-def _file(request: HttpRequest, page: HttpResponse, name: str) -> HttpResponse:
-    rows = tables.rows_of(page.content.decode(), name)
+def _build_csv_response(request: HttpRequest, page: HttpResponse, name: str) -> HttpResponse:
+    rows = tables.extract_rows(page.content.decode(), name)
     if rows is None:
-        said = _("This page has no such table, or nothing stands in it yet.")
-        return HttpResponseNotFound(f"{said}\n", content_type="text/plain; charset=utf-8")
-    security_log.event("export", what_of=f"table {name}", kind="csv")
+        message = _("This page has no such table, or nothing stands in it yet.")
+        return HttpResponseNotFound(f"{message}\n", content_type="text/plain; charset=utf-8")
+    security_log.log_event("export", what_of=f"table {name}", kind="csv")
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{_file_name(request, name, rows)}"'
-    csv.writer(response).writerows(map(guard, row) for row in rows)
+    response["Content-Disposition"] = (
+        f'attachment; filename="{_build_file_name(request, name, rows)}"'
+    )
+    csv.writer(response).writerows(map(escape_formula, row) for row in rows)
     return response
 
 
-def _file_name(request: HttpRequest, name: str, rows: list[list[str]]) -> str:
+def _build_file_name(request: HttpRequest, name: str, rows: list[list[str]]) -> str:
     match = request.resolver_match
     page = (match.url_name if match else None) or "page"
-    number = match.kwargs.get("project_id", "") if match else ""
-    cut = f"first-{tables.MOST_ROWS}" if len(rows) > tables.MOST_ROWS else ""
-    parts = ["concord", str(number), page, name.removesuffix("-title"), cut]
+    project_id = match.kwargs.get("project_id", "") if match else ""
+    truncated = f"first-{tables.MAX_EXPORT_ROWS}" if len(rows) > tables.MAX_EXPORT_ROWS else ""
+    parts = ["concord", str(project_id), page, name.removesuffix("-title"), truncated]
     return re.sub(r"[^A-Za-z0-9_-]", "_", "-".join(filter(None, parts))) + ".csv"

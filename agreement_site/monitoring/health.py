@@ -1,8 +1,9 @@
-"""Whether the site is alive (/livez: it answers) and ready (/healthz: it can take a rating, and how
-far its numbers are behind). Open to everybody, so they say nothing else.
+"""Liveness (/livez: the process answers) and readiness (/healthz: a rating can be stored).
 
-Behind the real web server both are answered before a request needs a seat, and within two seconds
-whatever the database does (agreement_site/server/probes.py); elsewhere these views answer.
+/healthz also says how far results are behind the ratings. Both are public and say nothing else.
+Behind the real web server both are answered before a request needs a connection slot, within
+two seconds whatever the database does (agreement_site/server/probes.py); elsewhere by these
+views.
 """
 
 from __future__ import annotations
@@ -27,83 +28,86 @@ from . import stale_results
 
 logger = logging.getLogger(__name__)
 
-Answer = tuple[int, dict[str, Any]]  # status and body
+HealthResponse = tuple[int, dict[str, Any]]  # status and body
 
 STATEMENT_MILLISECONDS = 1500
-LEAST_FREE_BYTES = 32 << 20  # of a disk that the database lies on
+MIN_FREE_BYTES = 32 << 20  # on the disk of the database
 
 
-def alive() -> Answer:
-    return 200, {"status": "alive", "release": releases.release()}
+def check_liveness() -> HealthResponse:
+    return 200, {"status": "alive", "release": releases.get_release()}
 
 
-def not_ready(status: str, message: str) -> Answer:
-    """``status`` is database, release or disk; ``message`` a sentence for people."""
-    said = {"status": status, "message": message, "release": releases.release()}
-    return 503, said
+def build_not_ready(status: str, message: str) -> HealthResponse:
+    """Return a 503; ``status`` is database, release or disk, ``message`` a sentence for people."""
+    body = {"status": status, "message": message, "release": releases.get_release()}
+    return 503, body
 
 
-def no_database() -> Answer:
-    return not_ready("database", "The database does not answer, or takes nothing.")
+def build_no_database() -> HealthResponse:
+    return build_not_ready("database", "The database does not answer, or takes nothing.")
 
 
-def ready() -> Answer:
-    """Looks at the database; raises nothing that the database raises."""
-    if connection.vendor == "sqlite" and free_bytes() < LEAST_FREE_BYTES:
-        return not_ready("disk", "The disk of the database is full.")
+def check_readiness() -> HealthResponse:
+    """Check disk, schema and database; database errors become a 503."""
+    if connection.vendor == "sqlite" and get_free_bytes() < MIN_FREE_BYTES:
+        return build_not_ready("disk", "The disk of the database is full.")
     try:
         with transaction.atomic():
-            bound_statements(connection)
-            if said := releases.trouble():
-                return not_ready("release", said)
+            limit_statement_time(connection)
+            if mismatch := releases.describe_schema_mismatch():
+                return build_not_ready("release", mismatch)
             if connection.vendor == "postgresql":
-                _write()
-            return 200, _numbers()
+                _write_probe_row()
+            return 200, _build_ready_body()
     except DatabaseError as error:
-        logger.warning("not ready: %s", error)
-        return no_database()
+        logger.warning("Not ready: %s", error)
+        return build_no_database()
 
 
-def bound_statements(database: Any) -> None:
-    """Until the transaction ends no statement of it takes long (PostgreSQL)."""
+def limit_statement_time(database: Any) -> None:
+    """Limit each statement to STATEMENT_MILLISECONDS until the transaction ends (PostgreSQL)."""
     if database.vendor == "postgresql":
         with database.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = {STATEMENT_MILLISECONDS}")
 
 
-def free_bytes() -> int:
+def get_free_bytes() -> int:
+    """Return the free bytes on the disk of DATA_DIR."""
     return shutil.disk_usage(settings.DATA_DIR).free
 
 
-def _write() -> None:
-    """A row of our own, for a database that only reads is not ready."""
+def _write_probe_row() -> None:
+    """Write a row of our own: a read-only database is not ready."""
     SignInTries.objects.update_or_create(key="ready", defaults={"since": timezone.now()})
 
 
-def _numbers() -> dict[str, Any]:
+def _build_ready_body() -> dict[str, Any]:
     now = timezone.now()
-    behind = stale_results.look(now)
-    open_ones = backlog.all_progress().values()
+    lag = stale_results.measure_lag(now)
+    backlogs = backlog.list_progress().values()
     return {
         "status": "ok",
-        "release": releases.release(),
-        "uncounted": behind.uncounted + behind.unread,
-        "oldest_uncounted_seconds": round(behind.seconds(now), 3),
-        "failing_questions": behind.failing,
-        "backlog": {name: sum(one[name] for one in open_ones) for name in ("done", "total")},
-        "audit": schedule.last(),
+        "release": releases.get_release(),
+        "uncounted": lag.uncounted + lag.stale,
+        "oldest_uncounted_seconds": round(lag.get_seconds(now), 3),
+        "failing_questions": lag.failing,
+        "backlog": {
+            name: sum(progress[name] for progress in backlogs) for name in ("done", "total")
+        },
+        "audit": schedule.get_audit_summary(),
     }
 
 
 @never_cache
 @require_safe
 def livez(request: HttpRequest) -> JsonResponse:
-    status, said = alive()
-    return JsonResponse(said, status=status)
+    status, body = check_liveness()
+    return JsonResponse(body, status=status)
 
 
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    status, said = ready()
-    return JsonResponse(said, status=status)
+    status, body = check_readiness()
+    return JsonResponse(body, status=status)

@@ -1,8 +1,7 @@
-"""One line a record, whatever it says: JSON for programs, or plain words for people.
+"""Logging: one line per record, as JSON for programs or as plain text for people.
 
-What is being worked on stands in every record that is made meanwhile: the request (its id, user and
-project) or the task. Text from outside cannot begin a line of its own: JSON escapes it, and so does
-the plain form.
+Each record carries the current request (its ID, user and project) or task. Text from outside
+cannot start a line of its own: both formats escape line breaks.
 """
 
 from __future__ import annotations
@@ -25,106 +24,106 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
-from agreement_site.middleware.base import Around
-from core.security_log import address_of
+from agreement_site.middleware.base import BaseMiddleware
+from core import security_log
 from core.web import prometheus, tracing
 
 logger = logging.getLogger("concord")
 
-SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-LONGEST_PATH = 300
-METHODS = ("GET", "HEAD", "POST", "PATCH")  # others are counted together
-# What stands behind an invitation's first part is its secret, and so it is in a mailed link, and
-# in a link to a view.
-LINK = re.compile(r"(invitations/+[^/]*/+|password/+forgotten/+|account/+address/+|shared/+)[^/]+")
+VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+MAX_PATH_LENGTH = 300
+COUNTED_METHODS = ("GET", "HEAD", "POST", "PATCH")  # others are counted together
+# The last part of an invitation link, a mailed link or a link to a shared view is a secret.
+SECRET_LINK = re.compile(
+    r"(invitations/+[^/]*/+|password/+forgotten/+|account/+address/+|shared/+)[^/]+"
+)
 
-_request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
-_work: ContextVar[dict[str, Any]] = ContextVar("work", default={})  # noqa: B039 - never changed, only replaced
-
-
-# --- what is known while a record is made
+_current_request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
+_work_context: ContextVar[dict[str, Any]] = ContextVar("work", default={})  # noqa: B039 - never changed, only replaced
 
 
-def known() -> dict[str, Any]:
-    """The task or the request that this thread works on; empty elsewhere."""
-    request = _request.get()
-    return dict(_work.get()) if request is None else _of_request(request)
+# --- the context of a record
 
 
-def _of_request(request: HttpRequest) -> dict[str, Any]:
+def get_log_context() -> dict[str, Any]:
+    """Return the fields of this thread's task or request; empty elsewhere."""
+    request = _current_request.get()
+    return dict(_work_context.get()) if request is None else _build_request_context(request)
+
+
+def _build_request_context(request: HttpRequest) -> dict[str, Any]:
     match = request.resolver_match
-    found = {
+    fields = {
         "request_id": getattr(request, "id", None),
-        "user_id": _user_id(request),
+        "user_id": _get_user_id(request),
         "project_id": match.kwargs.get("project_id") if match else None,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _user_id(request: HttpRequest) -> int | None:
-    """Who asks, where that is known already: to write a line is no reason to ask the database."""
+def _get_user_id(request: HttpRequest) -> int | None:
+    """Return the user's id if it is already loaded: a log line is no reason to query the database."""
     user = vars(request).get("user")
-    # a page's: known once something has looked at the session
+    # a page's user is lazy: loaded once something has used the session
     if isinstance(user, SimpleLazyObject):
         user = vars(request).get("_cached_user")
     return getattr(user, "pk", None)
 
 
-def address() -> str:
-    """Where the request comes from that this thread works on; empty elsewhere."""
-    request = _request.get()
-    return "" if request is None else address_of(request)
+def get_client_address() -> str:
+    """Return the client address of this thread's request; empty elsewhere."""
+    request = _current_request.get()
+    return "" if request is None else security_log.get_client_address(request)
 
 
 @contextmanager
-def working_on(**names: Any) -> Iterator[None]:
-    """Records that are made inside carry these names."""
-    token = _work.set({**_work.get(), **names})
+def log_context(**fields: Any) -> Iterator[None]:
+    """Add these fields to all records made inside the block."""
+    token = _work_context.set({**_work_context.get(), **fields})
     try:
         yield
     finally:
-        _work.reset(token)
+        _work_context.reset(token)
 
 
 # --- a line for each request and each task
 
 
-class RequestLog(Around):
-    """The outermost middleware: gives each request its id, and one line when it is answered.
+class RequestLogMiddleware(BaseMiddleware):
+    """Give each request an ID, and log one line when it is answered. The outermost middleware.
 
-    A proxy's X-Request-ID is taken when it is a plain one, so that its log and ours can be read
-    side by side.
+    A proxy's X-Request-ID is used if it is a plain one, so both logs can be read side by side.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
-        given = request.headers.get("X-Request-ID", "")
-        request_id = given if SANE_ID.fullmatch(given) else uuid.uuid4().hex
+        proxy_id = request.headers.get("X-Request-ID", "")
+        request_id = proxy_id if VALID_REQUEST_ID.fullmatch(proxy_id) else uuid.uuid4().hex
         request.id = request_id  # type: ignore[attr-defined]
-        token = _request.set(request)
+        token = _current_request.set(request)
         try:
-            with tracing.span("server", str(request.method), request.headers) as span:
+            with tracing.start_span("server", str(request.method), request.headers) as span:
                 response = self.get_response(request)
-                _tell(span, request, response.status_code)
+                _set_span_attributes(span, request, response.status_code)
             response["X-Request-ID"] = request_id
-            spent = round((time.perf_counter() - started) * 1000, 1)
-            said = {
+            milliseconds = round((time.perf_counter() - started) * 1000, 1)
+            fields = {
                 "method": request.method,
-                "path": safe_path(request),
+                "path": redact_path(request),
                 "status": response.status_code,
-                "ms": spent,
-                "address": address_of(request),
+                "ms": milliseconds,
+                "address": security_log.get_client_address(request),
             }
-            logger.info("request", extra={"fields": said})
-            _measure(request, response.status_code, spent / 1000)
+            logger.info("request", extra={"fields": fields})
+            _observe_request(request, response.status_code, milliseconds / 1000)
             return response
         finally:
-            _request.reset(token)
+            _current_request.reset(token)
 
 
-def _tell(span: tracing.Span, request: HttpRequest, status: int) -> None:
-    """What a trace knows of a request: neither names nor texts of people."""
-    route = _route(request)
+def _set_span_attributes(span: tracing.Span, request: HttpRequest, status: int) -> None:
+    """Describe the request in its trace span, without names or texts of people."""
+    route = _get_route(request)
     span.update_name(f"{request.method} {route}")
     for name, value in {
         "http.request.method": request.method,
@@ -135,62 +134,66 @@ def _tell(span: tracing.Span, request: HttpRequest, status: int) -> None:
         span.set_attribute(name, value)
 
 
-def _route(request: HttpRequest) -> str:
+def _get_route(request: HttpRequest) -> str:
     match = request.resolver_match
     return "none" if match is None else match.namespace or match.url_name or "none"
 
 
-def _measure(request: HttpRequest, status: int, seconds: float) -> None:
-    route = _route(request)
-    method = request.method if request.method in METHODS else "other"
+def _observe_request(request: HttpRequest, status: int, seconds: float) -> None:
+    route = _get_route(request)
+    method = request.method if request.method in COUNTED_METHODS else "other"
     prometheus.REQUESTS.labels(route, method, status).inc()
     prometheus.REQUEST_SECONDS.labels(route).observe(seconds)
 
 
-def safe_path(request: HttpRequest) -> str:
-    """The path without its query and without the secret of a one-time link."""
-    # By its shape, for the address may be mistyped: then no route matched, and the link is good.
-    return LINK.sub(r"\1***", request.path)[:LONGEST_PATH]
+def redact_path(request: HttpRequest) -> str:
+    """Return the path without its query and without the secret of a one-time link."""
+    # Matched by its shape: in a mistyped URL no route matches, yet the secret is valid.
+    return SECRET_LINK.sub(r"\1***", request.path)[:MAX_PATH_LENGTH]
 
 
-class SafePaths(logging.Filter):
-    """Django names the path of a request that failed: here without secrets, and not again where
-    there is no trace."""
+class RedactPathsFilter(logging.Filter):
+    """Redact paths in Django's own records, and drop those of failed requests without a traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request = getattr(record, "request", None)
         if isinstance(request, HttpRequest) and isinstance(record.args, tuple):
-            shown = safe_path(request)
-            record.args = tuple(shown if part == request.path else part for part in record.args)
+            safe_path = redact_path(request)
+            record.args = tuple(
+                safe_path if argument == request.path else argument for argument in record.args
+            )
         return record.name != "django.request" or bool(record.exc_info)
 
 
-class OnceASecond(logging.Filter):
-    """While the database is away each request fails in the same way: one line a second says so,
-    with how many were left out and without a trace."""
+class DatabaseErrorFilter(logging.Filter):
+    """Log at most one database error a second, without its traceback.
+
+    While the database is down each request fails in the same way. The line says how many were left
+    out.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
-        self._said_at = -math.inf
-        self._left_out = 0
+        self._logged_at = -math.inf
+        self._suppressed = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
-        told = record.args[0] if isinstance(record.args, tuple) and record.args else None
-        for found in (error, told):
-            if isinstance(found, OperationalError | InterfaceError):
-                return self._is_due(record, found)
+        argument = record.args[0] if isinstance(record.args, tuple) and record.args else None
+        for candidate in (error, argument):
+            if isinstance(candidate, OperationalError | InterfaceError):
+                return self._should_log(record, candidate)
         return True
 
-    def _is_due(self, record: logging.LogRecord, error: Exception) -> bool:
+    def _should_log(self, record: logging.LogRecord, error: Exception) -> bool:
         with self._lock:
             now = time.monotonic()
-            if now - self._said_at < 1:
-                self._left_out += 1
+            if now - self._logged_at < 1:
+                self._suppressed += 1
                 return False
-            left_out, self._left_out = self._left_out, 0
-            self._said_at = now
+            left_out, self._suppressed = self._suppressed, 0
+            self._logged_at = now
         record.msg, record.args = "the database failed: %s", (str(error).strip(),)
         record.exc_info = record.exc_text = None
         if left_out:
@@ -199,15 +202,16 @@ class OnceASecond(logging.Filter):
 
 
 class LoggedTask(Task):
-    """The base of all tasks: one line each when it ends. A failure's trace is Celery's to tell."""
+    """Base class of all tasks: log one line when a task ends. Celery logs the traceback of a
+    failure."""
 
     abstract = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         started, status = time.perf_counter(), "failed"
-        with working_on(task_id=self.request.id, task=self.name, arguments=list(args)):
+        with log_context(task_id=self.request.id, task=self.name, arguments=list(args)):
             try:
-                with tracing.span("consumer", self.name):
+                with tracing.start_span("consumer", self.name):
                     result = self.run(*args, **kwargs)
                 status = "done"
                 return result
@@ -215,16 +219,16 @@ class LoggedTask(Task):
                 prometheus.TASKS_FAILED.labels(self.name).inc()
                 raise
             finally:
-                spent = round((time.perf_counter() - started) * 1000, 1)
-                prometheus.TASK_SECONDS.labels(self.name).observe(spent / 1000)
-                logger.info("task", extra={"fields": {"status": status, "ms": spent}})
+                milliseconds = round((time.perf_counter() - started) * 1000, 1)
+                prometheus.TASK_SECONDS.labels(self.name).observe(milliseconds / 1000)
+                logger.info("task", extra={"fields": {"status": status, "ms": milliseconds}})
 
 
-# --- the two forms of a line
+# --- formatters
 
 
-class JsonLines(logging.Formatter):
-    """{"time", "level", "logger", "message", what is known, "trace"?} as one line of ASCII."""
+class JsonFormatter(logging.Formatter):
+    """Format as one line of ASCII JSON: time, level, logger, message, the context, trace if any."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -234,7 +238,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            **known(),
+            **get_log_context(),
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
@@ -242,24 +246,26 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str, ensure_ascii=True)
 
 
-class PlainLines(logging.Formatter):
-    """The same for people: names behind the message, and a trace on lines of its own, set off by a
-    margin."""
+class PlainFormatter(logging.Formatter):
+    """Format for people: fields after the message, a traceback on indented lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        names = {**getattr(record, "fields", {}), **known()}
-        said = " ".join(
-            [record.getMessage(), *(f"{name}={value}" for name, value in names.items())]
+        fields = {**getattr(record, "fields", {}), **get_log_context()}
+        text = " ".join(
+            [record.getMessage(), *(f"{name}={value}" for name, value in fields.items())]
         )
-        line = f"{self.formatTime(record)} {record.levelname} {record.name} {_printable(said)}"
+        line = f"{self.formatTime(record)} {record.levelname} {record.name} {_escape_unprintable(text)}"
         if record.exc_info:
             trace = self.formatException(record.exc_info).splitlines()
-            line = "\n".join([line, *(f"    {_printable(part)}" for part in trace)])
+            line = "\n".join(
+                [line, *(f"    {_escape_unprintable(trace_line)}" for trace_line in trace)]
+            )
         return line
 
 
-def _printable(text: str) -> str:
-    """The text with everything that could end a line, or steer a terminal, shown as an escape."""
+def _escape_unprintable(text: str) -> str:
+    """Escape every character that could end a line or control a terminal."""
     return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
     )

@@ -1,5 +1,7 @@
-"""/metrics for Prometheus, behind METRICS_TOKEN: what the processes of this machine count, and what
-the database says of all machines. Without a token there is no such page."""
+"""/metrics for Prometheus, protected by METRICS_TOKEN; without a token the page does not exist.
+
+It has what the processes of this machine count, and what the database knows of all machines.
+"""
 
 from __future__ import annotations
 
@@ -32,20 +34,20 @@ from . import health, stale_results
 
 @never_cache
 @require_safe
-def metrics(request: HttpRequest) -> HttpResponse:
+def serve_metrics(request: HttpRequest) -> HttpResponse:
     if not settings.METRICS_TOKEN:
         raise Http404
-    given = request.headers.get("Authorization", "").encode("utf-8", "replace")
-    if not hmac.compare_digest(given, f"Bearer {settings.METRICS_TOKEN}".encode()):
+    authorization = request.headers.get("Authorization", "").encode("utf-8", "replace")
+    if not hmac.compare_digest(authorization, f"Bearer {settings.METRICS_TOKEN}".encode()):
         return HttpResponse("The token of METRICS_TOKEN is needed.\n", status=401)
-    of_site = CollectorRegistry()
-    of_site.register(Site())
-    content = generate_latest(_of_processes()) + generate_latest(of_site)
+    site_registry = CollectorRegistry()
+    site_registry.register(SiteCollector())
+    content = generate_latest(_get_process_registry()) + generate_latest(site_registry)
     return HttpResponse(content, content_type=CONTENT_TYPE_LATEST)
 
 
-def _of_processes() -> CollectorRegistry:
-    """The sum over web server and workers of this machine; in a process alone its own."""
+def _get_process_registry() -> CollectorRegistry:
+    """Return the sum over web server and workers of this machine, or a lone process's own counts."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     registry = CollectorRegistry()
@@ -53,61 +55,63 @@ def _of_processes() -> CollectorRegistry:
     return registry
 
 
-def forget_processes(folder: Path) -> None:
-    """Remove what processes counted that are gone; to be called when the web server starts.
+def remove_dead_process_files(folder: Path) -> None:
+    """Remove the counts of processes that no longer exist; called when the web server starts.
 
-    What they counted begins at 0 again, as Prometheus expects of a program that was started anew.
+    The counters then begin at 0 again, as Prometheus expects of a restarted program.
     """
     for path in folder.glob("*_*.db"):
-        number = path.stem.rpartition("_")[2]
-        if number.isdecimal() and not Path("/proc", number).exists():
+        pid = path.stem.rpartition("_")[2]
+        if pid.isdecimal() and not Path("/proc", pid).exists():
             path.unlink(missing_ok=True)
 
 
-class Site:
-    """Values that are read when somebody asks, as prometheus_client collects them."""
+class SiteCollector:
+    """Collect values for prometheus_client at the time of the request."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         info = GaugeMetricFamily("concord_release", "The release that answers", labels=["release"])
-        info.add_metric([releases.release()], 1)
+        info.add_metric([releases.get_release()], 1)
         yield info
-        yield _gauge("disk_free_bytes", "Room on the disk of DATA_DIR", health.free_bytes())
+        yield _build_gauge(
+            "disk_free_bytes", "Room on the disk of DATA_DIR", health.get_free_bytes()
+        )
         try:
-            found = _asked()
+            gauges = _query_gauges()
         except DatabaseError:
-            yield _gauge("database_up", "Whether the database answers", 0)
+            yield _build_gauge("database_up", "Whether the database answers", 0)
             return
-        yield _gauge("database_up", "Whether the database answers", 1)
-        for name, (about, value) in found.items():
+        yield _build_gauge("database_up", "Whether the database answers", 1)
+        for name, (description, value) in gauges.items():
             if value is not None:
-                yield _gauge(name, about, value)
+                yield _build_gauge(name, description, value)
 
 
-def _gauge(name: str, about: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"concord_{name}", about, value=value)
+def _build_gauge(name: str, description: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"concord_{name}", description, value=value)
 
 
-def _asked() -> dict[str, tuple[str, Any]]:
-    """name -> what it is, and its value; None where there is none."""
+def _query_gauges() -> dict[str, tuple[str, Any]]:
+    """Return name -> (description, value); the value is None where there is none."""
     now = timezone.now()
     with transaction.atomic():
-        health.bound_statements(connection)
-        behind = stale_results.look(now)
-        open_ones = backlog.all_progress().values()
+        health.limit_statement_time(connection)
+        lag = stale_results.measure_lag(now)
+        backlogs = backlog.list_progress().values()
         swept_at = Worker.objects.aggregate(at=Max("swept_at"))["at"]
-        audit = schedule.last() or {}
-        imports = ImportRun.objects.filter(state__in=leases.WORKING).count()
-        # Each rating given, changed or withdrawn is a line: its number counts them, about.
-        lines = Revision.objects.aggregate(last=Max("pk"))["last"] or 0
+        audit = schedule.get_audit_summary() or {}
+        imports = ImportRun.objects.filter(state__in=leases.WORKING_STATES).count()
+        # Each rating given, changed or withdrawn is a row: the last id is about their number.
+        n_revisions = Revision.objects.aggregate(last=Max("pk"))["last"] or 0
     return {
-        "ratings_taken": ("Ratings given, changed or withdrawn since the site began", lines),
-        "uncounted_ratings": ("Ratings that the counts do not hold", behind.uncounted),
-        "unread_changes": ("Changes that are counted and in no reading", behind.unread),
-        "oldest_unseen_seconds": ("Age of the oldest change in no number", behind.seconds(now)),
-        "failing_questions": ("Questions behind by a minute or more", behind.failing),
+        "ratings_taken": ("Ratings given, changed or withdrawn since the site began", n_revisions),
+        "uncounted_ratings": ("Ratings that the counts do not hold", lag.uncounted),
+        "unread_changes": ("Changes that are counted and in no reading", lag.stale),
+        "oldest_unseen_seconds": ("Age of the oldest change in no number", lag.get_seconds(now)),
+        "failing_questions": ("Questions behind by a minute or more", lag.failing),
         "backlog_ratings": (
             "Ratings of backlogs that are not counted yet",
-            sum(one["total"] - one["done"] for one in open_ones),
+            sum(progress["total"] - progress["done"] for progress in backlogs),
         ),
         "last_sweep_seconds": (
             "Time since a worker's last sweep",

@@ -1,8 +1,8 @@
-"""Since when changes are counted and in no reading yet: a question whose readings cannot be made
-would otherwise look as if nothing were waiting.
+"""Lag of results behind ratings: when changes were counted that no result includes yet.
 
-Counts tell how many changes are unread, not since when. So whoever looks notes it: each sweep of a
-worker, each look at the site's health, `manage.py status`.
+A question whose results cannot be computed would otherwise look up to date. Counts say how many
+changes are not in a result, not since when. So every observer records the time: each sweep of a
+worker, each health check, `manage.py status`.
 """
 
 from __future__ import annotations
@@ -17,58 +17,63 @@ from metrics.jobs.heartbeat import LATE_SECONDS
 from metrics.models import CountState
 from ratings.services import uncounted as services_uncounted
 
-# Readings follow within seconds: until then nobody notes anything.
-SOON = datetime.timedelta(seconds=5)
-LATE = datetime.timedelta(seconds=LATE_SECONDS)
+# Results follow within seconds: until then nothing is recorded.
+GRACE_PERIOD = datetime.timedelta(seconds=5)
+LATE_AFTER = datetime.timedelta(seconds=LATE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
-    """How far the numbers are behind the ratings."""
+class ResultLag:
+    """Lag of counts and results behind the ratings."""
 
-    uncounted: int  # ratings that the counts do not hold
-    unread: int  # changes that the counts hold and the readings do not
-    oldest: datetime.datetime | None  # of both
-    late: frozenset[int]  # ids of questions of which something has waited for LATE_SECONDS
+    uncounted: int  # ratings that are not in the counts
+    stale: int  # changes that are in the counts and not in the results
+    oldest: datetime.datetime | None  # time of the oldest of both
+    late: frozenset[int]  # ids of questions with a change older than LATE_SECONDS
 
     @property
     def failing(self) -> int:
+        """Return the number of late questions."""
         return len(self.late)
 
-    def seconds(self, now: datetime.datetime) -> float:
-        """The age of the oldest change that no number shows; 0 where there is none."""
+    def get_seconds(self, now: datetime.datetime) -> float:
+        """Return the age of the oldest change that no result shows; 0 where there is none."""
         return 0.0 if self.oldest is None else max(0.0, (now - self.oldest).total_seconds())
 
 
-def look(now: datetime.datetime) -> Behind:
-    """How far the numbers are behind; notes what is unread from ``now`` on."""
-    uncounted, oldest_uncounted = services_uncounted.how_far()
-    unread = dict(CountState.objects.filter(unread__gt=0).values_list("pk", "unread"))
-    since = _note(now)
-    failing = {question_id for question_id, moment in since.items() if moment <= now - LATE}
-    if oldest_uncounted is not None and oldest_uncounted <= now - LATE:
-        late = services_uncounted.ratings().filter(changed_at__lte=now - LATE).order_by()
+def measure_lag(now: datetime.datetime) -> ResultLag:
+    """Return how far results are behind, and record questions that are stale from ``now`` on."""
+    uncounted, oldest_uncounted = services_uncounted.get_backlog()
+    stale_counts = dict(CountState.objects.filter(unread__gt=0).values_list("pk", "unread"))
+    stale_since = _record_stale_questions(now)
+    failing = {
+        question_id for question_id, moment in stale_since.items() if moment <= now - LATE_AFTER
+    }
+    if oldest_uncounted is not None and oldest_uncounted <= now - LATE_AFTER:
+        late = services_uncounted.get_ratings().filter(changed_at__lte=now - LATE_AFTER).order_by()
         failing.update(late.values_list("question_id", flat=True).distinct())
-    oldest = [moment for moment in (oldest_uncounted, *since.values()) if moment is not None]
-    first = min(oldest, default=None)
-    return Behind(uncounted, sum(unread.values()), first, frozenset(failing))
+    times = [moment for moment in (oldest_uncounted, *stale_since.values()) if moment is not None]
+    oldest_change = min(times, default=None)
+    return ResultLag(uncounted, sum(stale_counts.values()), oldest_change, frozenset(failing))
 
 
-def _note(now: datetime.datetime) -> dict[int, datetime.datetime]:
-    """question -> since when something of it is unread, to within the time between two looks."""
-    late = Q(read_at__isnull=True) | Q(read_at__lt=now - SOON)
-    stuck = CountState.objects.filter(late, unread__gt=0).values_list("pk", "read_at")
-    read_at = dict(stuck)
-    noted = {row.question_id: row for row in UnreadSince.objects.all()}
-    # Read meanwhile, if only in part: what is unread now came later.
-    over = [pk for pk, row in noted.items() if pk not in read_at or read_at[pk] != row.read_at]
-    if over:
-        UnreadSince.objects.filter(pk__in=over).delete()
-    since = {pk: row.since for pk, row in noted.items() if pk not in over}
-    new = [
+def _record_stale_questions(now: datetime.datetime) -> dict[int, datetime.datetime]:
+    """Return question id -> time since when it is stale, to within the time between two checks."""
+    late = Q(read_at__isnull=True) | Q(read_at__lt=now - GRACE_PERIOD)
+    stale_states = CountState.objects.filter(late, unread__gt=0).values_list("pk", "read_at")
+    read_at = dict(stale_states)
+    recorded = {row.question_id: row for row in UnreadSince.objects.all()}
+    # Refreshed since, at least in part: what is stale now came later.
+    outdated = [
+        pk for pk, row in recorded.items() if pk not in read_at or read_at[pk] != row.read_at
+    ]
+    if outdated:
+        UnreadSince.objects.filter(pk__in=outdated).delete()
+    since = {pk: row.since for pk, row in recorded.items() if pk not in outdated}
+    new_rows = [
         UnreadSince(question_id=pk, read_at=moment, since=now)
         for pk, moment in read_at.items()
         if pk not in since
     ]
-    UnreadSince.objects.bulk_create(new, ignore_conflicts=True)
-    return {**since, **{row.question_id: row.since for row in new}}
+    UnreadSince.objects.bulk_create(new_rows, ignore_conflicts=True)
+    return {**since, **{row.question_id: row.since for row in new_rows}}

@@ -1,8 +1,7 @@
-"""Traces by OpenTelemetry, on wish: a span for each request, each task, and each statement of the
-ORM inside of them. Standard OTEL_... variables say where to, as what, and how many.
+"""Optional OpenTelemetry traces: a span for each request, each task and each ORM statement in them.
 
-Nothing else is patched: what the site measures is told by itself. Statements are told with
-placeholders, never with values.
+The standard OTEL_... variables say where they go, under which name and how many. Nothing else is
+patched: the site creates its own spans. Statements have placeholders, never values.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from django.db.backends.signals import connection_created
 
 from core.web import tracing
 
-LONGEST_STATEMENT = 2000
+MAX_STATEMENT_LENGTH = 2000
 
 
-def tell_opentelemetry(release: str) -> None:
+def configure_opentelemetry(release: str) -> None:
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import OTELResourceDetector, Resource
@@ -30,52 +29,55 @@ def tell_opentelemetry(release: str) -> None:
             "OTEL_EXPORTER_OTLP_ENDPOINT is set, but its client is not installed: "
             "pip install -r requirements-extra.txt"
         ) from None
-    ours = Resource({"service.name": "concord", "service.version": release})
-    # What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say goes before.
-    provider = TracerProvider(resource=ours.merge(OTELResourceDetector().detect()))
+    resource = Resource({"service.name": "concord", "service.version": release})
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
+    provider = TracerProvider(resource=resource.merge(OTELResourceDetector().detect()))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    tell(provider)
+    install_provider(provider)
 
 
-def tell(provider: Any) -> None:
-    """From now on, in this process."""
-    tracing.starts = starter(provider.get_tracer("concord"))
-    connection_created.connect(watch, dispatch_uid="traces")
+def install_provider(provider: Any) -> None:
+    """Send the spans of this process to the provider from now on."""
+    tracing.span_factory = build_span_starter(provider.get_tracer("concord"))
+    connection_created.connect(trace_connection, dispatch_uid="traces")
 
 
-def starter(tracer: Any) -> tracing.Starts:
+def build_span_starter(tracer: Any) -> tracing.SpanFactory:
+    """Return the function that starts a span: (kind, name, headers of the request) -> span."""
     from opentelemetry.trace import SpanKind
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     kinds = {"server": SpanKind.SERVER, "consumer": SpanKind.CONSUMER, "client": SpanKind.CLIENT}
     reader = TraceContextTextMapPropagator()
 
-    def start(
+    def start_span(
         kind: str, name: str, headers: Mapping[str, str]
     ) -> AbstractContextManager[tracing.Span]:
-        before = reader.extract({key.lower(): value for key, value in headers.items()})
-        found: AbstractContextManager[tracing.Span] = tracer.start_as_current_span(
-            name, context=before if headers else None, kind=kinds[kind]
+        parent_context = reader.extract({key.lower(): value for key, value in headers.items()})
+        span: AbstractContextManager[tracing.Span] = tracer.start_as_current_span(
+            name, context=parent_context if headers else None, kind=kinds[kind]
         )
-        return found
+        return span
 
-    return start
-
-
-def watch(connection: Any, **_signal: Any) -> None:
-    """Each statement of this connection is a span, where something asked for it."""
-    if statement not in connection.execute_wrappers:
-        connection.execute_wrappers.append(statement)
+    return start_span
 
 
-def statement(execute: Callable[..., Any], sql: Any, *rest: Any) -> Any:
-    """What Django calls in place of a statement; the last of ``rest`` says on which connection."""
+def trace_connection(connection: Any, **_signal: Any) -> None:
+    """Record each statement of this connection as a span, inside a request or task."""
+    if trace_statement not in connection.execute_wrappers:
+        connection.execute_wrappers.append(trace_statement)
+
+
+def trace_statement(execute: Callable[..., Any], sql: Any, *call_arguments: Any) -> Any:
+    """Run a statement in a span (Django execute wrapper); the last argument has the connection."""
     from opentelemetry.trace import get_current_span
 
     if not get_current_span().is_recording():
-        return execute(sql, *rest)
-    text = str(sql)
-    with tracing.span("client", text.lstrip("( ").split(maxsplit=1)[0].upper()) as span:
-        span.set_attribute("db.system.name", rest[-1]["connection"].vendor)
-        span.set_attribute("db.query.text", text[:LONGEST_STATEMENT])
-        return execute(sql, *rest)
+        return execute(sql, *call_arguments)
+    statement_text = str(sql)
+    with tracing.start_span(
+        "client", statement_text.lstrip("( ").split(maxsplit=1)[0].upper()
+    ) as span:
+        span.set_attribute("db.system.name", call_arguments[-1]["connection"].vendor)
+        span.set_attribute("db.query.text", statement_text[:MAX_STATEMENT_LENGTH])
+        return execute(sql, *call_arguments)

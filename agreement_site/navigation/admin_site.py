@@ -1,4 +1,4 @@
-"""The admin's first page: what staff come for first, what the counting keeps for itself last."""
+"""The admin's index: the models that staff need most come first, internal ones last."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-FIRST = ("User", "Group", "Project", "Member", "ApiToken")
-# Django names the others itself.
-FIRST_NAMED = {
+PRIMARY_MODELS = ("User", "Group", "Project", "Member", "ApiToken")
+# Display names; the others keep Django's.
+PRIMARY_MODEL_NAMES = {
     "Project": gettext_lazy("Projects"),
     "Member": gettext_lazy("Members"),
     "ApiToken": gettext_lazy("API tokens"),
 }
-# What rooms are called whose own names say nothing to staff.
-NAMED = {
+# Display names of apps whose own names mean nothing to staff.
+APP_NAMES = {
     "agreement_site": gettext_lazy("What was done"),
     "mfa": gettext_lazy("Second factors"),
     "quality": gettext_lazy("Labels, gold and alarms"),
@@ -26,10 +26,12 @@ NAMED = {
     "socialaccount": gettext_lazy("Other ways to sign in"),
     "usersessions": gettext_lazy("Sessions"),
 }
-INTERNAL = ("metrics", "events")  # rooms whose tables hold counts and what waits
+INTERNAL_APPS = ("metrics", "events")  # apps whose tables hold counts and pending work
 
 
-class Administration(admin.AdminSite):
+class ConcordAdminSite(admin.AdminSite):
+    """Django's admin site with our own order and names on the index."""
+
     site_header = site_title = gettext_lazy("Concord: administration")
     index_title = gettext_lazy("What the pages of projects do not offer")
 
@@ -40,24 +42,28 @@ class Administration(admin.AdminSite):
         if app_label is not None:
             return apps
         models = [(app, model) for app in apps for model in app["models"]]
-        first = [model for _app, model in models if model["object_name"] in FIRST]
-        first.sort(key=lambda model: FIRST.index(model["object_name"]))
-        for model in first:
-            model["name"] = FIRST_NAMED.get(model["object_name"], model["name"])
-        internal = [model for app, model in models if app["app_label"] in INTERNAL]
-        others = [app for app in apps if app["app_label"] not in INTERNAL]
-        for app in others:
-            app["name"] = NAMED.get(app["app_label"], app["name"])
-            app["models"] = [one for one in app["models"] if one["object_name"] not in FIRST]
-        grouped = [
-            self._group("first", _("People and projects"), first),
-            *(app for app in others if app["models"]),
-            self._group("internals", _("Internals"), internal),
+        primary = [model for _app, model in models if model["object_name"] in PRIMARY_MODELS]
+        primary.sort(key=lambda model: PRIMARY_MODELS.index(model["object_name"]))
+        for model in primary:
+            model["name"] = PRIMARY_MODEL_NAMES.get(model["object_name"], model["name"])
+        internal = [model for app, model in models if app["app_label"] in INTERNAL_APPS]
+        other_apps = [app for app in apps if app["app_label"] not in INTERNAL_APPS]
+        for app in other_apps:
+            app["name"] = APP_NAMES.get(app["app_label"], app["name"])
+            app["models"] = [
+                model_entry
+                for model_entry in app["models"]
+                if model_entry["object_name"] not in PRIMARY_MODELS
+            ]
+        groups = [
+            self._build_group("first", _("People and projects"), primary),
+            *(app for app in other_apps if app["models"]),
+            self._build_group("internals", _("Internals"), internal),
         ]
-        return [group for group in grouped if group["models"]]
+        return [group for group in groups if group["models"]]
 
     @staticmethod
-    def _group(label: str, name: str, models: list[dict[str, Any]]) -> dict[str, Any]:
+    def _build_group(label: str, name: str, models: list[dict[str, Any]]) -> dict[str, Any]:
         return {
             "name": name,
             "app_label": label,

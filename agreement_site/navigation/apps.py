@@ -1,7 +1,7 @@
-"""Django's admin with our first page."""
+"""Configuration of Django's admin with our admin site."""
 
 from django.contrib.admin import apps
 
 
 class AdminConfig(apps.AdminConfig):
-    default_site = "agreement_site.navigation.admin_site.Administration"
+    default_site = "agreement_site.navigation.admin_site.ConcordAdminSite"

@@ -1,5 +1,7 @@
-"""The rail: where a project's pages lead, by role. A new page of a project is a line here, or a
-word in the line of the page that it belongs to."""
+"""The sidebar: links to a project's pages, by role.
+
+A new page of a project is an entry here, or a path in the entry of the page it belongs to.
+"""
 
 from __future__ import annotations
 
@@ -15,137 +17,163 @@ from quality.inbox import selectors
 from ratings.models import Assignment
 
 Role = Member.Role
-EVERYBODY = frozenset(Role.values)
-RESULTS = EVERYBODY - {Role.ANNOTATOR}
-RATES = frozenset({Role.LEAD, Role.ANNOTATOR})
-LEAD = frozenset({Role.LEAD})
-MOST = 100  # of what waits is counted: above, "99+" says enough
-SWITCHED_TO = 8  # projects that the switcher names
+ALL_ROLES = frozenset(Role.values)
+RESULT_ROLES = ALL_ROLES - {Role.ANNOTATOR}
+RATING_ROLES = frozenset({Role.LEAD, Role.ANNOTATOR})
+LEAD_ROLES = frozenset({Role.LEAD})
+MAX_COUNT = 100  # highest count; above it the page shows "99+"
+MAX_SWITCHER_PROJECTS = 8  # maximum number of projects in the project switcher
 
 
 @dataclass(frozen=True)
-class Place:
-    """A line of the rail. ``beneath``: the first words of further addresses below the project's
-    whose pages belong to it; ``apart`` begins another group of lines."""
+class SidebarEntry:
+    """An entry of the sidebar: URL name, label, and the roles that see it.
 
-    name: str
-    words: Promise
+    ``child_paths``: the first path segments of further pages that belong to the entry.
+    ``starts_group``: a separator stands above it.
+    """
+
+    url_name: str
+    label: Promise
     roles: frozenset[str]
-    beneath: tuple[str, ...] = ()
-    apart: bool = False
-    key: str = ""  # after g: goes there from any page
+    child_paths: tuple[str, ...] = ()
+    starts_group: bool = False
+    shortcut: str = ""  # keyboard shortcut: g, then this key
 
 
-PLACES = (
-    Place(
+PROJECT_ENTRIES = (
+    SidebarEntry(
         "dashboard",
         _("Overview"),
-        RESULTS,
+        RESULT_ROLES,
         ("", "change", "coefficients", "first", "pairs", "reports", "views", "which"),
-        key="d",
+        shortcut="d",
     ),
-    Place("questions", _("Questions"), RESULTS, key="q"),
-    Place("raters", _("Raters"), RESULTS, ("write",), key="r"),
-    Place("items", _("Items"), RESULTS, ("item", "new-item", "chosen-items", "set-aside"), key="i"),
-    Place("labels", _("Labels"), RESULTS, ("adjudicate", "appeals", "plan"), key="l"),
-    Place("alarms", _("Alarms"), RESULTS, key="a"),
-    Place("rate", _("Rate"), RATES, apart=True, key="n"),
-    Place(
+    SidebarEntry("questions", _("Questions"), RESULT_ROLES, shortcut="q"),
+    SidebarEntry("raters", _("Raters"), RESULT_ROLES, ("write",), shortcut="r"),
+    SidebarEntry(
+        "items",
+        _("Items"),
+        RESULT_ROLES,
+        ("item", "new-item", "chosen-items", "set-aside"),
+        shortcut="i",
+    ),
+    SidebarEntry(
+        "labels", _("Labels"), RESULT_ROLES, ("adjudicate", "appeals", "plan"), shortcut="l"
+    ),
+    SidebarEntry("alarms", _("Alarms"), RESULT_ROLES, shortcut="a"),
+    SidebarEntry("rate", _("Rate"), RATING_ROLES, starts_group=True, shortcut="n"),
+    SidebarEntry(
         "my_ratings",
         _("My ratings"),
         frozenset({Role.ANNOTATOR}),
         ("decisions", "exam", "known-answers"),
-        key="m",
+        shortcut="m",
     ),
-    Place("gold", _("Gold"), LEAD, ("exams",), apart=True),
-    Place("data", _("Data"), RESULTS, key="f"),
-    Place("people", _("People"), LEAD, ("trail",), key="p"),
-    Place("setup", _("Set-up"), LEAD, ("guidelines", "archive", "delete"), key="s"),
+    SidebarEntry("gold", _("Gold"), LEAD_ROLES, ("exams",), starts_group=True),
+    SidebarEntry("data", _("Data"), RESULT_ROLES, shortcut="f"),
+    SidebarEntry("people", _("People"), LEAD_ROLES, ("trail",), shortcut="p"),
+    SidebarEntry(
+        "setup", _("Set-up"), LEAD_ROLES, ("guidelines", "archive", "delete"), shortcut="s"
+    ),
 )
 
-# Outside of projects.
-SITE = (
-    Place("projects", _("Projects"), EVERYBODY),
-    Place("own_raters", _("Raters of all projects"), RESULTS | {"superuser", "staff"}),
-    Place("tokens", _("Your account"), EVERYBODY, apart=True),
-    Place("all_words", _("What the words mean"), EVERYBODY),
-    Place("operations", _("Operations"), frozenset({"superuser"}), apart=True),
-    Place("trail", _("Audit trail"), frozenset({"superuser"})),
-    Place("admin:index", _("Admin"), frozenset({"superuser", "staff"})),
+# Pages outside of projects.
+SITE_ENTRIES = (
+    SidebarEntry("projects", _("Projects"), ALL_ROLES),
+    SidebarEntry("own_raters", _("Raters of all projects"), RESULT_ROLES | {"superuser", "staff"}),
+    SidebarEntry("tokens", _("Your account"), ALL_ROLES, starts_group=True),
+    SidebarEntry("all_words", _("What the words mean"), ALL_ROLES),
+    SidebarEntry("operations", _("Operations"), frozenset({"superuser"}), starts_group=True),
+    SidebarEntry("trail", _("Audit trail"), frozenset({"superuser"})),
+    SidebarEntry("admin:index", _("Admin"), frozenset({"superuser", "staff"})),
 )
 
 
 @dataclass(frozen=True)
-class Line:
-    """A place as this user sees it from this page."""
+class SidebarLink:
+    """An entry as this user sees it from this page."""
 
-    place: Place
+    entry: SidebarEntry
     url: str
-    current: bool
-    waiting: int = 0
+    is_current: bool
+    count: int = 0
 
     @property
-    def most(self) -> bool:
-        return self.waiting >= MOST
+    def is_capped(self) -> bool:
+        return self.count >= MAX_COUNT
 
 
-def lines(project: Any, path: str) -> list[Line]:
-    """The rail of ``project`` for the role that the caller has in it (``project.role``)."""
-    places = [place for place in PLACES if project.role in place.roles]
-    urls = {place.name: reverse(place.name, args=[project.pk]) for place in places}
-    here = _current(places, urls, project, path)
-    waiting = {"items": set_aside(project)} if project.role == Role.LEAD else {}
+def build_project_links(project: Any, path: str) -> list[SidebarLink]:
+    """Return the sidebar of ``project`` for the user's role in it (``project.role``)."""
+    entries = [entry for entry in PROJECT_ENTRIES if project.role in entry.roles]
+    urls = {entry.url_name: reverse(entry.url_name, args=[project.pk]) for entry in entries}
+    current = _find_current(entries, urls, project, path)
+    counts = {"items": count_skipped_items(project)} if project.role == Role.LEAD else {}
     return [
-        Line(place, urls[place.name], place is here, waiting.get(place.name, 0)) for place in places
+        SidebarLink(entry, urls[entry.url_name], entry is current, counts.get(entry.url_name, 0))
+        for entry in entries
     ]
 
 
-def site_lines(user: Any, path: str) -> list[Line]:
-    """The rail of pages that are of no project."""
-    role = "superuser" if user.is_superuser else "staff" if user.is_staff else _role_of(user)
-    found = [Line(place, reverse(place.name), False) for place in SITE if _sees(role, place)]
-    return [replace(line, current=line.url == path) for line in found]
+def build_site_links(user: Any, path: str) -> list[SidebarLink]:
+    """Return the sidebar of pages outside of projects."""
+    role = "superuser" if user.is_superuser else "staff" if user.is_staff else _get_site_role(user)
+    links = [
+        SidebarLink(entry, reverse(entry.url_name), False)
+        for entry in SITE_ENTRIES
+        if _can_see(role, entry)
+    ]
+    return [replace(link, is_current=link.url == path) for link in links]
 
 
-def _role_of(user: Any) -> str:
-    """An annotator's who is nothing else in any project; else a viewer's."""
+def _get_site_role(user: Any) -> str:
+    """Return annotator for users who have no other role in any project; else viewer."""
     roles = Member.objects.filter(user=user.pk).order_by().values_list("role", flat=True)
     return Role.ANNOTATOR if set(roles.distinct()) == {Role.ANNOTATOR} else Role.VIEWER
 
 
-def _sees(role: str, place: Place) -> bool:
-    return role in place.roles or place.roles == EVERYBODY
+def _can_see(role: str, entry: SidebarEntry) -> bool:
+    return role in entry.roles or entry.roles == ALL_ROLES
 
 
-def _current(places: list[Place], urls: dict[str, str], project: Any, path: str) -> Place | None:
-    own = f"/projects/{project.pk}/"
-    first = path.removeprefix(own).split("/", 1)[0] if path.startswith(own) else None
-    for place in places:
-        if first in (urls[place.name].removeprefix(own).rstrip("/"), *place.beneath):
-            return place
+def _find_current(
+    entries: list[SidebarEntry], urls: dict[str, str], project: Any, path: str
+) -> SidebarEntry | None:
+    """Return the entry that the path belongs to, or None."""
+    project_path = f"/projects/{project.pk}/"
+    segment = (
+        path.removeprefix(project_path).split("/", 1)[0] if path.startswith(project_path) else None
+    )
+    for entry in entries:
+        if segment in (
+            urls[entry.url_name].removeprefix(project_path).rstrip("/"),
+            *entry.child_paths,
+        ):
+            return entry
     return None
 
 
-def set_aside(project: Project) -> int:
-    """How many items raters skipped or flagged, at most ``MOST``."""
-    return Assignment.objects.set_aside_in(project)[:MOST].count()
+def count_skipped_items(project: Project) -> int:
+    """Return the number of items that raters skipped or flagged, at most MAX_COUNT."""
+    return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNT].count()
 
 
-def waiting_for(project: Any) -> list[selectors.Wait]:
-    """What waits for whoever leads the project; nobody else is told by the bell."""
+def list_inbox(project: Any) -> list[selectors.InboxEntry]:
+    """Return the inbox of the project for its leads; empty for other roles."""
     if project.role != Role.LEAD:
         return []
-    return selectors.by_project({project.pk: project.role}).get(project.pk, [])
+    return selectors.get_project_entries({project.pk: project.role}).get(project.pk, [])
 
 
-def others(user: Any, project: Any) -> list[tuple[str, str]]:
-    """Names and first pages of the projects in use that a user may switch to: those joined last."""
-    own = Member.objects.filter(user=user.pk, project__archived_at__isnull=True)
-    found = own.exclude(project=project.pk).order_by("-pk")
-    rows = found.values_list("project", "project__name", "role")[:SWITCHED_TO]
-    return [(name, first_page(pk, role)) for pk, name, role in rows]
+def list_other_projects(user: Any, project: Any) -> list[tuple[str, str]]:
+    """Return (name, start URL) of the user's other active projects, those joined last first."""
+    memberships = Member.objects.filter(user=user.pk, project__archived_at__isnull=True)
+    other_memberships = memberships.exclude(project=project.pk).order_by("-pk")
+    rows = other_memberships.values_list("project", "project__name", "role")[:MAX_SWITCHER_PROJECTS]
+    return [(name, get_start_url(pk, role)) for pk, name, role in rows]
 
 
-def first_page(project_id: int, role: str) -> str:
-    """Where somebody of this role begins in a project."""
+def get_start_url(project_id: int, role: str) -> str:
+    """Return the URL where a user with this role starts in a project."""
     return reverse("rate" if role == Role.ANNOTATOR else "dashboard", args=[project_id])

@@ -1,4 +1,4 @@
-"""Finding by name, and the page that shows the parts pages are made of."""
+"""The search page, and the style guide of the pages' building blocks."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from metrics.views.common.getting_started import Step
+from metrics.views.common.getting_started import SetupStep
 from projects.permissions import get_project
 
 from . import search
 
-# What stands in the blocks that are made of numbers.
-STYLE: dict[str, Any] = {
+# Example values for the blocks that show numbers.
+STYLE_GUIDE_CONTEXT: dict[str, Any] = {
     "levels": range(6),
     "reading": {"value": 0.43, "low": 0.32, "high": 0.54},
     "wide": {"value": 0.1, "low": -0.3, "high": 0.5},
     "course": [0.31, 0.42, None, 0.4, 0.52, 0.61],
     "steps": [
-        Step("Guidelines", "written", done=True, action="", url=""),
-        Step("People", "1", done=False, action="Invite people", url="#buttons"),
+        SetupStep("Guidelines", "written", done=True, action="", url=""),
+        SetupStep("People", "1", done=False, action="Invite people", url="#buttons"),
     ],
     "options": [{"label": "fine", "key": "1"}, {"label": "toxic", "key": "2"}],
 }
@@ -33,31 +33,32 @@ STYLE: dict[str, Any] = {
 
 @login_required
 @require_safe
-def find(request: HttpRequest) -> HttpResponse:
-    """What goes by ``q``, in the project that ``project`` names by its number; the lines alone
-    where the palette asks."""
+def search_page(request: HttpRequest) -> HttpResponse:
+    """Search for ``q`` in the project with the id ``project``; the palette gets the results alone."""
     text = request.GET.get("q", "").strip()
-    number = request.GET.get("project", "")
-    if len(text) > search.LONGEST:
+    project_id = request.GET.get("project", "")
+    if len(text) > search.MAX_QUERY_LENGTH:
         raise BadRequest(_("Search for a shorter text."))
-    if number and not (number.isascii() and number.isdecimal() and len(number) <= 18):
+    if project_id and not (
+        project_id.isascii() and project_id.isdecimal() and len(project_id) <= 18
+    ):
         raise BadRequest(_("project is the number of a project."))
-    project = get_project(request.user, int(number)) if number else None
+    project = get_project(request.user, int(project_id)) if project_id else None
     context: dict[str, Any] = {
         "text": text,
-        "found": search.find(request.user, text, project),
+        "found": search.search(request.user, text, project),
         "project": project,
     }
-    alone = request.headers.get("X-Palette") == "1"
-    response = render(request, "_search_results.html" if alone else "search.html", context)
+    is_palette = request.headers.get("X-Palette") == "1"
+    response = render(request, "_search_results.html" if is_palette else "search.html", context)
     patch_vary_headers(response, ["X-Palette"])
     return response
 
 
 @login_required
 @require_safe
-def style(request: HttpRequest) -> HttpResponse:
-    """Every block of the pages in its states, for those who write pages."""
+def style_guide(request: HttpRequest) -> HttpResponse:
+    """Show every building block of the pages in its states, to staff who write pages."""
     if not request.user.is_staff:
         raise Http404
-    return render(request, "style.html", STYLE)
+    return render(request, "style.html", STYLE_GUIDE_CONTEXT)

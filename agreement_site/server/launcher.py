@@ -1,8 +1,7 @@
 """`make run`: broker, worker and web server of one installation under one supervisor.
 
-Read from the environment: DATA_DIR, HOST, PORT, REDIS_URL (then no broker is started),
-WEB_PROCESSES, WEB_THREADS, WORKER_PROCESSES, WORKER_THREADS. Standard library only: the supervisor
-stays small.
+Environment: DATA_DIR, HOST, PORT, REDIS_URL (then no broker is started), WEB_PROCESSES,
+WEB_THREADS, WORKER_PROCESSES, WORKER_THREADS. Standard library only: the supervisor stays small.
 """
 
 import argparse
@@ -19,21 +18,25 @@ from pathlib import Path
 from typing import IO
 
 from . import embedded_broker, web_server
-from .supervisor import Program, Supervisor, say
+from .supervisor import Program, Supervisor, print_message
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
-# One BLAS thread and few memory arenas a process: several small processes share the machine.
-FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
+# One BLAS thread and few memory arenas per process: several small processes share the machine.
+LOW_MEMORY_ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",
+}
 
 
-class CannotStart(Exception):
-    """The message says what is in the way and what to do."""
+class StartupError(Exception):
+    """The installation cannot start; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Installation:
-    """Where an installation keeps its data and how it is reached."""
+    """Settings of an installation: its data folder, its address, and its processes."""
 
     data_dir: Path
     host: str
@@ -46,35 +49,36 @@ class Installation:
 
     @classmethod
     def from_environment(cls) -> "Installation":
-        """Reads the environment. Raises CannotStart for a value that is not allowed."""
+        """Read the environment. Raises StartupError for a value that is not allowed."""
         return cls(
             data_dir=Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve(),
             host=os.environ.get("HOST") or "127.0.0.1",
-            port=whole_number("PORT", 8000, range(65536)),
+            port=read_integer("PORT", 8000, range(65536)),
             redis_url=os.environ.get("REDIS_URL", ""),
-            web_processes=whole_number("WEB_PROCESSES", 2, range(1, 65)),
-            web_threads=whole_number("WEB_THREADS", 16, range(1, 65)),
-            worker_processes=whole_number("WORKER_PROCESSES", 1, range(1, 65)),
-            worker_threads=whole_number("WORKER_THREADS", 2, range(1, 65)),
+            web_processes=read_integer("WEB_PROCESSES", 2, range(1, 65)),
+            web_threads=read_integer("WEB_THREADS", 16, range(1, 65)),
+            worker_processes=read_integer("WORKER_PROCESSES", 1, range(1, 65)),
+            worker_threads=read_integer("WORKER_THREADS", 2, range(1, 65)),
         )
 
 
-def whole_number(name: str, default: int, allowed: range) -> int:
+def read_integer(name: str, default: int, allowed: range) -> int:
+    """Return an integer of the environment. Raises StartupError outside of ``allowed``."""
     text = os.environ.get(name, "").strip() or str(default)
     if not text.isascii() or not text.isdigit() or int(text) not in allowed:
-        raise CannotStart(
+        raise StartupError(
             f"{name}={text}: a whole number from {allowed[0]} to {allowed[-1]} is needed."
         )
     return int(text)
 
 
-def lock(data_dir: Path) -> IO[str]:
-    """The open, locked file that keeps a second start away from `data_dir`; keep it open."""
+def lock_data_dir(data_dir: Path) -> IO[str]:
+    """Return the locked file that prevents a second start on `data_dir`; keep it open."""
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (data_dir / "services.lock").open("a+")
     except OSError as error:
-        raise CannotStart(
+        raise StartupError(
             f"The data folder {data_dir} cannot be used: {error.strerror}. Set DATA_DIR."
         ) from error
     try:
@@ -83,7 +87,7 @@ def lock(data_dir: Path) -> IO[str]:
         file.seek(0)
         holder = file.read().strip() or "unknown"
         file.close()
-        raise CannotStart(
+        raise StartupError(
             f"Concord already runs on {data_dir} (process {holder}). "
             "Stop it first, or start another one with its own DATA_DIR and PORT."
         ) from None
@@ -93,24 +97,23 @@ def lock(data_dir: Path) -> IO[str]:
     return file
 
 
-def choose_address(host: str, port: int) -> tuple[str, int]:
-    """Where the web server will listen, in numbers. Raises CannotStart where somebody else listens
-    already."""
+def resolve_address(host: str, port: int) -> tuple[str, int]:
+    """Return host and port in numbers. Raises StartupError where another program already listens."""
     try:
-        return web_server.free_address(host, port)
+        return web_server.find_free_address(host, port)
     except OSError as error:
-        raise CannotStart(
+        raise StartupError(
             f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another "
             "port, e.g. PORT=8001, "
             "or another address with HOST."
         ) from error
 
 
-def prepare(environment: dict[str, str]) -> str:
-    """Brings the database up to date. Returns what to tell about signing in."""
-    # Into a terminal the first password may be said; a log keeps it for ever.
+def prepare_database(environment: dict[str, str]) -> str:
+    """Migrate the database and return the text about signing in."""
+    # A terminal may show the first password; a log would keep it for good.
     show = ["--show"] if sys.stdout.isatty() else []
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "agreement_site.server.prepare", *show],
         env={**os.environ, **environment},
         cwd=BASE_DIR,
@@ -118,34 +121,37 @@ def prepare(environment: dict[str, str]) -> str:
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise CannotStart(
-            f"{done.stdout}The database could not be brought up to date; the reason stands above."
+    if result.returncode:
+        raise StartupError(
+            f"{result.stdout}The database could not be brought up to date; the reason stands above."
         )
-    return done.stdout.strip()
+    return result.stdout.strip()
 
 
-def programs(installation: Installation, environment: dict[str, str]) -> list[Program]:
-    """Broker (where none is given), workers, web server: in the order of their start."""
-    chosen = [
-        worker(installation, environment, number)
+def list_programs(installation: Installation, environment: dict[str, str]) -> list[Program]:
+    """Return broker (unless REDIS_URL is set), workers and web server, in the order of their start."""
+    started = [
+        build_worker(installation, environment, number)
         for number in range(1, installation.worker_processes + 1)
     ]
-    chosen.append(web(installation, environment))
+    started.append(build_web_server(installation, environment))
     if not installation.redis_url:
         broker = Program(
             "The broker",
-            embedded_broker.broker_command(installation.data_dir),
-            ready=lambda: embedded_broker.broker_answers(installation.data_dir),
+            embedded_broker.build_broker_command(installation.data_dir),
+            ready=lambda: embedded_broker.is_broker_running(installation.data_dir),
         )
-        chosen.insert(0, broker)
-    return chosen
+        started.insert(0, broker)
+    return started
 
 
-def worker(installation: Installation, environment: dict[str, str], number: int) -> Program:
-    """A Celery worker. Threads, not forked children: one process is half the memory, and NumPy and
-    the database release the interpreter lock; a long import on one thread leaves the other for
-    counting."""
+def build_worker(installation: Installation, environment: dict[str, str], number: int) -> Program:
+    """Return a Celery worker.
+
+    It has threads, not forked children: one process takes half the memory, and NumPy and the
+    database release the interpreter lock. A long import on one thread leaves the other
+    for counting.
+    """
     command = [
         sys.executable,
         "-m",
@@ -157,18 +163,18 @@ def worker(installation: Installation, environment: dict[str, str], number: int)
     ]
     command += ["--pool", "threads", "--concurrency", str(installation.worker_threads)]
     command += ["--hostname", f"worker{number}@%h", "--loglevel", "INFO"]
-    # Nobody listens to these, and an idle worker without them is silent.
+    # These events are not used, and without them an idle worker sends nothing.
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    own = {
+    overrides = {
         "BROKER_SOCKET_TIMEOUT": "30",  # a worker may wait for the broker; a web request may not
-        # `migrate` has made them; here they would load every page of the site
+        # `migrate` has run them; here they would import every view of the site
         "CELERY_SKIP_CHECKS": "1",
     }
-    return Program(f"Worker {number}", command, {**environment, **own}, stop_patience=20)
+    return Program(f"Worker {number}", command, {**environment, **overrides}, stop_timeout=20)
 
 
-def web(installation: Installation, environment: dict[str, str]) -> Program:
-    own = {
+def build_web_server(installation: Installation, environment: dict[str, str]) -> Program:
+    overrides = {
         "HOST": installation.host,
         "PORT": str(installation.port),
         "WEB_PROCESSES": str(installation.web_processes),
@@ -178,26 +184,26 @@ def web(installation: Installation, environment: dict[str, str]) -> Program:
     return Program(
         "The web server",
         command,
-        {**environment, **own},
-        stop_patience=web_server.STOP_SECONDS + 5,
+        {**environment, **overrides},
+        stop_timeout=web_server.STOP_TIMEOUT_SECONDS + 5,
     )
 
 
-def announce(host: str, port: int, sign_in: str) -> None:
-    """Waits for the first answer of the site, then prints its address. Runs in a thread."""
-    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
-    while not answers(reachable, port):
+def announce_address(host: str, port: int, sign_in: str) -> None:
+    """Wait until the site answers, then print its address. Runs in a thread."""
+    local_host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
+    while not is_answering(local_host, port):
         time.sleep(0.05)
-    shown = f"[{reachable}]" if ":" in reachable else reachable
-    say(
-        f"\nConcord is at http://{shown}:{port}/\n{sign_in}\nCtrl+C stops it.\n".replace(
+    url_host = f"[{local_host}]" if ":" in local_host else local_host
+    print_message(
+        f"\nConcord is at http://{url_host}:{port}/\n{sign_in}\nCtrl+C stops it.\n".replace(
             "\n\n\n", "\n"
         )
     )
 
 
-def answers(host: str, port: int) -> bool:
-    """Whether a site answers there; not yet, while the web server starts."""
+def is_answering(host: str, port: int) -> bool:
+    """Return True when the site answers; False while the web server is starting."""
     try:
         with socket.create_connection((host, port)) as connection:
             connection.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
@@ -206,29 +212,33 @@ def answers(host: str, port: int) -> bool:
         return False
 
 
-def start(installation: Installation, *, end_with_parent: bool) -> int:
-    """Prepares and runs the installation until it is told to stop."""
-    with lock(installation.data_dir):
-        host, port = choose_address(installation.host, installation.port)
+def run_installation(installation: Installation, *, end_with_parent: bool) -> int:
+    """Prepare the installation and run it until it is told to stop."""
+    with lock_data_dir(installation.data_dir):
+        host, port = resolve_address(installation.host, installation.port)
         installation = replace(installation, host=host, port=port)
-        broker_url = f"redis+socket://{embedded_broker.broker_socket(installation.data_dir)}"
+        broker_url = f"redis+socket://{embedded_broker.get_broker_socket(installation.data_dir)}"
         environment = {
-            **{name: value for name, value in FRUGAL.items() if name not in os.environ},
+            **{
+                name: value
+                for name, value in LOW_MEMORY_ENVIRONMENT.items()
+                if name not in os.environ
+            },
             "PYTHONUNBUFFERED": "1",
             "DJANGO_SETTINGS_MODULE": "agreement_site.settings",
             "DATA_DIR": str(installation.data_dir),
             "REDIS_URL": installation.redis_url or broker_url,
         }
         if os.geteuid() == 0:
-            say(
+            print_message(
                 "Running as root. It works, but a user of its own is safer for a server on a "
                 "network."
             )
-        sign_in = prepare(environment)
+        sign_in = prepare_database(environment)
         supervisor = Supervisor(
-            programs(installation, environment), end_with_parent=end_with_parent
+            list_programs(installation, environment), end_with_parent=end_with_parent
         )
-        threading.Thread(target=announce, args=(host, port, sign_in), daemon=True).start()
+        threading.Thread(target=announce_address, args=(host, port, sign_in), daemon=True).start()
         return supervisor.run()
 
 
@@ -240,9 +250,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     os.chdir(BASE_DIR)
     try:
-        return start(Installation.from_environment(), end_with_parent=options.end_with_parent)
-    except (CannotStart, embedded_broker.NoBroker) as reason:
-        print(reason, file=sys.stderr)
+        return run_installation(
+            Installation.from_environment(), end_with_parent=options.end_with_parent
+        )
+    except (StartupError, embedded_broker.BrokerNotInstalled) as error:
+        print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:  # Ctrl+C while the database is being prepared
         return 130

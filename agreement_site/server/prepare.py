@@ -1,7 +1,6 @@
-"""Brings the database up to date and prints how to sign in: what `make run` does before the site
-starts.
+"""Migrate the database and print how to sign in, before `make run` starts the site.
 
-One process for both commands, because most of their time is the start of Django.
+One process runs both commands, because most of their time is the start of Django.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""/livez and /healthz before everything else: under any name, without a seat, and within two
-seconds, whatever the database does.
+"""/livez and /healthz, answered before everything else.
 
-A table that is locked keeps every seat waiting, so that a probe that needed one would hang when it
+They work under any host name, without a connection slot, and within two seconds whatever the
+database does. A locked table keeps every slot busy, so a probe that needed one would hang when it
 is needed most.
 """
 
@@ -19,27 +19,29 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from agreement_site.monitoring import health
 
-PATIENCE = 1.8  # seconds until a look that has not ended is taken for "the database is away"
-FRESH = 1.0  # seconds for which a look is good: probes cost the database one a second at most
-CONNECT_SECONDS = 2
+CHECK_TIMEOUT_SECONDS = (
+    1.8  # seconds until an unfinished check counts as "the database does not answer"
+)
+CHECK_REUSE_SECONDS = 1.0  # seconds for which a result is reused: at most one check per second
+CONNECT_TIMEOUT_SECONDS = 2
 
-Answer = list[bytes]
+ResponseBody = list[bytes]
 
 
-class Probes:
-    """The WSGI application ``site`` with the two probes in front of it."""
+class HealthProbes:
+    """WSGI application that answers the two probes and passes everything else to ``site``."""
 
     def __init__(self, site: Callable[..., Any]) -> None:
         self._site = site
-        self._readiness = Readiness()
-        self._answers = {"/livez": health.alive, "/healthz": self._readiness.answer}
+        self._readiness = ReadinessCheck()
+        self._checks = {"/livez": health.check_liveness, "/healthz": self._readiness.get_response}
 
-    def __call__(self, request: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        answer = self._answers.get(request.get("PATH_INFO", ""))
-        if answer is None or request.get("REQUEST_METHOD") not in ("GET", "HEAD"):
-            return self._site(request, start_response)
-        status, said = answer()
-        content = json.dumps(said).encode()
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        check = self._checks.get(environ.get("PATH_INFO", ""))
+        if check is None or environ.get("REQUEST_METHOD") not in ("GET", "HEAD"):
+            return self._site(environ, start_response)
+        status, body = check()
+        content = json.dumps(body).encode()
         headers = [
             ("Content-Type", "application/json"),
             ("Content-Length", str(len(content))),
@@ -47,51 +49,50 @@ class Probes:
             ("X-Content-Type-Options", "nosniff"),
         ]
         start_response("200 OK" if status == 200 else "503 Service Unavailable", headers)
-        return [content] if request["REQUEST_METHOD"] == "GET" else []
+        return [content] if environ["REQUEST_METHOD"] == "GET" else []
 
 
-class Readiness:
-    """Asks ``look`` in a thread of its own, one at a time, and answers without it when it is
-    late."""
+class ReadinessCheck:
+    """Run ``look`` in a thread of its own, one at a time, and answer without it when it is late."""
 
-    def __init__(self, look: Callable[[], health.Answer] | None = None) -> None:
-        self._look = look or with_own_connection
+    def __init__(self, check: Callable[[], health.HealthResponse] | None = None) -> None:
+        self._check = check or check_with_own_connection
         self._lock = threading.Lock()
-        self._thread: ThreadPoolExecutor | None = None  # made after the fork
-        self._last: Future[health.Answer] | None = None
-        self._begun = 0.0
+        self._thread: ThreadPoolExecutor | None = None  # created after the fork
+        self._last: Future[health.HealthResponse] | None = None
+        self._started = 0.0
 
-    def answer(self) -> health.Answer:
+    def get_response(self) -> health.HealthResponse:
         with self._lock:
             if self._thread is None:
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix="health")
-            is_old = time.monotonic() - self._begun > FRESH
+            is_old = time.monotonic() - self._started > CHECK_REUSE_SECONDS
             if self._last is None or (self._last.done() and is_old):
-                self._begun = time.monotonic()
-                self._last = self._thread.submit(self._look)
-            last, begun = self._last, self._begun
+                self._started = time.monotonic()
+                self._last = self._thread.submit(self._check)
+            last, started = self._last, self._started
         try:
-            return last.result(timeout=max(0.0, begun + PATIENCE - time.monotonic()))
+            return last.result(timeout=max(0.0, started + CHECK_TIMEOUT_SECONDS - time.monotonic()))
         except TimeoutError:
-            return health.no_database()
+            return health.build_no_database()
 
 
-_own = threading.local()
+_thread_local = threading.local()
 
 
-def with_own_connection() -> health.Answer:
-    """A look by a connection that waits for nothing long; closed when it found something wrong."""
-    if not hasattr(_own, "connection"):
-        made = connections.create_connection(DEFAULT_DB_ALIAS)
-        made.settings_dict = copy.deepcopy(made.settings_dict)
-        options = made.settings_dict["OPTIONS"]
-        if made.vendor == "postgresql":
-            options["connect_timeout"] = CONNECT_SECONDS
+def check_with_own_connection() -> health.HealthResponse:
+    """Check readiness on a connection with short timeouts; close it when the check fails."""
+    if not hasattr(_thread_local, "connection"):
+        own_connection = connections.create_connection(DEFAULT_DB_ALIAS)
+        own_connection.settings_dict = copy.deepcopy(own_connection.settings_dict)
+        options = own_connection.settings_dict["OPTIONS"]
+        if own_connection.vendor == "postgresql":
+            options["connect_timeout"] = CONNECT_TIMEOUT_SECONDS
         else:
-            options["timeout"] = PATIENCE
-        _own.connection = connections[DEFAULT_DB_ALIAS] = made
-    _own.connection.close_if_unusable_or_obsolete()
-    status, said = health.ready()
+            options["timeout"] = CHECK_TIMEOUT_SECONDS
+        _thread_local.connection = connections[DEFAULT_DB_ALIAS] = own_connection
+    _thread_local.connection.close_if_unusable_or_obsolete()
+    status, body = health.check_readiness()
     if status != 200:
-        _own.connection.close()
-    return status, said
+        _thread_local.connection.close()
+    return status, body

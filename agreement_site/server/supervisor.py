@@ -1,9 +1,9 @@
-"""Keeps a few programs running, and leaves none behind, whatever happens to itself.
+"""Supervisor that keeps a few programs running and leaves none behind when it ends.
 
 Each program leads a process group of its own, so that its children end with it. A program that
-ends is started again, after a pause that grows while it keeps failing. A shell of one megabyte
-holds the reading end of a pipe: when the supervisor is gone, even by kill -9, the pipe closes and
-the shell ends the groups. That works alike on Linux and macOS.
+ends is restarted, after a pause that grows while it keeps failing. A small shell holds the
+reading end of a pipe: when the supervisor ends, even by kill -9, the pipe closes and the shell
+ends the groups. This works on Linux and macOS alike.
 """
 
 import contextlib
@@ -18,14 +18,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 
-FIRST_PAUSE = 0.2  # seconds before a program that ended is started again; doubles with each failure
-LONGEST_PAUSE = 30.0
-SETTLED = 10.0  # seconds after which a running program counts as healthy
-READY_PATIENCE = 10.0  # seconds that a program may take until the next one is started
-LOOK_EVERY = 1.0  # seconds between two looks when nothing was signalled
+INITIAL_PAUSE_SECONDS = 0.2  # seconds before a restart; doubles with each failure
+MAX_PAUSE_SECONDS = 30.0
+HEALTHY_AFTER_SECONDS = 10.0  # seconds after which a running program counts as healthy
+READY_TIMEOUT_SECONDS = 10.0  # seconds to wait for a program before the next one is started
+CHECK_INTERVAL_SECONDS = 1.0  # seconds between two checks when no signal arrives
 
-# Reads lines of process groups and remembers the last one; at the end of the pipe, ends them.
-WATCHER = """
+# Reads lines of process groups, remembers the last line, and ends its groups when the pipe closes.
+WATCHER_SCRIPT = """
 trap '' TERM INT HUP
 while read -r line; do groups=$line; done
 for group in $groups; do kill -TERM "-$group" 2>/dev/null; done
@@ -39,20 +39,20 @@ for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
 """
 
 
-def say(text: str) -> None:
-    """Nobody may hear it: who follows the log is gone, or the disk where it is kept is full."""
+def print_message(text: str) -> None:
+    """Print a line and ignore failures: the log's reader may be gone, or its disk full."""
     with contextlib.suppress(OSError):
         print(text, flush=True)
 
 
 @dataclass(frozen=True)
 class Program:
-    """What to run. `ready` is asked until it is true before the next program is started."""
+    """A program to run. `ready` is polled until it is true before the next program is started."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
-    stop_patience: float = 10.0  # seconds between SIGTERM and SIGKILL
+    stop_timeout: float = 10.0  # seconds between SIGTERM and SIGKILL
     ready: Callable[[], bool] | None = None
 
 
@@ -75,18 +75,18 @@ class Child:
             start_new_session=True,
         )
 
-    def has_ended(self) -> bool:
-        """True once, when the process has ended: what is left of its group is killed, the next
-        start planned."""
+    def handle_end(self) -> bool:
+        """Return True once, when the process has ended; kill the rest of its group and plan a
+        restart."""
         if self.process is None or self.process.poll() is None:
             return False
         self.signal_group(signal.SIGKILL)
-        lived = time.monotonic() - self.started_at
-        self.failures = 0 if lived >= SETTLED else self.failures + 1
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** max(0, self.failures - 1))
+        run_seconds = time.monotonic() - self.started_at
+        self.failures = 0 if run_seconds >= HEALTHY_AFTER_SECONDS else self.failures + 1
+        pause = min(MAX_PAUSE_SECONDS, INITIAL_PAUSE_SECONDS * 2 ** max(0, self.failures - 1))
         self.start_at = time.monotonic() + pause
-        say(
-            f"{self.program.name} ended ({ending(self.process.returncode)}); it is started again "
+        print_message(
+            f"{self.program.name} ended ({describe_exit(self.process.returncode)}); it is started again "
             f"in {pause:g} s."
         )
         self.process = None
@@ -100,11 +100,11 @@ class Child:
                 return
 
     def stop(self, hurry: Callable[[], bool]) -> None:
-        """SIGTERM, and SIGKILL for the whole group when the patience is over or `hurry` says so."""
+        """Send SIGTERM, then SIGKILL to the group after the timeout or when `hurry` returns True."""
         if self.process is None:
             return
         self.process.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + self.program.stop_patience
+        deadline = time.monotonic() + self.program.stop_timeout
         while self.process.poll() is None and time.monotonic() < deadline and not hurry():
             time.sleep(0.02)
         self.signal_group(signal.SIGKILL)
@@ -113,11 +113,11 @@ class Child:
 
 
 class Watcher:
-    """A shell that ends process groups when this process is gone; see WATCHER."""
+    """A shell that ends process groups when this process is gone; see WATCHER_SCRIPT."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            ["/bin/sh", "-c", WATCHER],
+            ["/bin/sh", "-c", WATCHER_SCRIPT],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -126,25 +126,25 @@ class Watcher:
         assert self.process.stdin is not None
         self.pipe = self.process.stdin
 
-    def tell(self, groups: Sequence[int]) -> None:
-        """The groups to end; replaces what was told before."""
+    def set_groups(self, groups: Sequence[int]) -> None:
+        """Set the groups to end; replaces the previous ones."""
         try:
             self.pipe.write((" ".join(map(str, groups)) + "\n").encode())
             self.pipe.flush()
         except BrokenPipeError:
             print(
-                "The watcher is gone: after a kill -9 of this process programs may stay.",
+                "The watcher has ended: after a kill -9 of this process programs may keep running.",
                 file=sys.stderr,
             )
 
-    def dismiss(self) -> None:
-        self.tell([])
+    def close(self) -> None:
+        self.set_groups([])
         self.pipe.close()
         self.process.wait()
 
 
-def ending(returncode: int) -> str:
-    """An exit status in words."""
+def describe_exit(returncode: int) -> str:
+    """Describe an exit status: "exit status 1" or the name of a signal."""
     if returncode >= 0:
         return f"exit status {returncode}"
     try:
@@ -154,7 +154,7 @@ def ending(returncode: int) -> str:
 
 
 class Supervisor:
-    """Starts the programs in order, restarts what ends, and stops them in reverse order.
+    """Start programs in order, restart those that end, and stop them in reverse order.
 
     With `end_with_parent` it also stops when the process that started it is gone (`make run` killed
     with -9).
@@ -164,72 +164,72 @@ class Supervisor:
         self.children = [Child(program) for program in programs]
         self.parent = os.getppid() if end_with_parent else None
         self.stop_requests = 0
-        self.bell, self.ring = socket.socketpair()
+        self.wakeup_reader, self.wakeup_writer = socket.socketpair()
         self.watcher = Watcher()
 
     def run(self) -> int:
-        """Works until SIGTERM, SIGINT or SIGHUP. Returns the exit status."""
-        self._listen_to_signals()
+        """Work until SIGTERM, SIGINT or SIGHUP. Return the exit status."""
+        self._install_signal_handlers()
         try:
             for child in self.children:
                 self._start(child)
                 self._wait_until_ready(child)
             while not self._should_stop():
-                self._look_after_children()
+                self._restart_ended_children()
                 self._sleep()
         finally:
             self.stop()
         return 0
 
     def stop(self) -> None:
-        """Stops the programs, the one started last first; a second signal skips the waiting."""
-        say("Stopping ...")
+        """Stop the programs, the last one first; a second signal skips the waiting."""
+        print_message("Stopping ...")
         for child in reversed(self.children):
             child.stop(hurry=lambda: self.stop_requests > 1)
-        self.watcher.dismiss()
-        say("Stopped.")
+        self.watcher.close()
+        print_message("Stopped.")
 
-    def _listen_to_signals(self) -> None:
-        for end in (self.bell, self.ring):
-            end.setblocking(False)
-        signal.set_wakeup_fd(self.ring.fileno(), warn_on_full_buffer=False)
+    def _install_signal_handlers(self) -> None:
+        for wakeup_socket in (self.wakeup_reader, self.wakeup_writer):
+            wakeup_socket.setblocking(False)
+        signal.set_wakeup_fd(self.wakeup_writer.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._note_stop_request)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)  # only to ring the bell
+            signal.signal(number, self._count_stop_request)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)  # only to wake the main loop
 
-    def _note_stop_request(self, number: int, frame: FrameType | None) -> None:
+    def _count_stop_request(self, number: int, frame: FrameType | None) -> None:
         self.stop_requests += 1
 
     def _should_stop(self) -> bool:
         orphaned = self.parent is not None and os.getppid() != self.parent
         return self.stop_requests > 0 or orphaned
 
-    def _tell_watcher(self) -> None:
-        self.watcher.tell([child.process.pid for child in self.children if child.process])
+    def _update_watcher(self) -> None:
+        self.watcher.set_groups([child.process.pid for child in self.children if child.process])
 
     def _start(self, child: Child) -> None:
         child.start()
-        self._tell_watcher()
+        self._update_watcher()
 
     def _wait_until_ready(self, child: Child) -> None:
-        deadline = time.monotonic() + READY_PATIENCE
+        deadline = time.monotonic() + READY_TIMEOUT_SECONDS
         ready = child.program.ready
         while ready is not None and not ready():
-            if self._should_stop() or child.has_ended() or time.monotonic() > deadline:
+            if self._should_stop() or child.handle_end() or time.monotonic() > deadline:
                 return
             time.sleep(0.02)
 
-    def _look_after_children(self) -> None:
+    def _restart_ended_children(self) -> None:
         for child in self.children:
-            child.has_ended()
+            child.handle_end()
             if child.process is None and time.monotonic() >= child.start_at:
                 self._start(child)
 
     def _sleep(self) -> None:
-        """Until a signal arrives, a program is due for its start, or a second has gone."""
-        due = [
+        """Wait for a signal, the next start of a program, or CHECK_INTERVAL_SECONDS."""
+        delays = [
             child.start_at - time.monotonic() for child in self.children if child.process is None
         ]
-        timeout = max(0.0, min([LOOK_EVERY, *due]))
-        if select.select([self.bell], [], [], timeout)[0]:
-            self.bell.recv(4096)
+        timeout = max(0.0, min([CHECK_INTERVAL_SECONDS, *delays]))
+        if select.select([self.wakeup_reader], [], [], timeout)[0]:
+            self.wakeup_reader.recv(4096)

@@ -2,8 +2,8 @@
 
     python agreement_site/server/vega_bundle.py build/static/vendor/vega-bundle.js
 
-The wheel of vl-convert carries the libraries, so nothing is downloaded and none of their code
-stands in this repository. The bundle puts its names at top level and sets `window.vegaEmbed`,
+The wheel of vl-convert contains the libraries, so nothing is downloaded and none of their code
+is in this repository. The bundle has names at top level and sets `window.vegaEmbed`,
 `window.vegaLite` and `window.vega`: load it as `<script type="module">`.
 """
 
@@ -25,8 +25,7 @@ The licence of vl-convert itself follows.
 
 
 def write_bundle(target: Path) -> None:
-    """Write the bundle to `target`, and beside it a compressed copy, which WhiteNoise prefers, and
-    the licences."""
+    """Write the bundle to `target`, and beside it a compressed copy (for WhiteNoise) and licences."""
     import vl_convert  # takes half a second, and only this function needs it
 
     bundle = vl_convert.javascript_bundle(SNIPPET)
@@ -39,15 +38,15 @@ def write_bundle(target: Path) -> None:
         vega_embed=vl_convert.get_vega_embed_version(),
     )
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.with_suffix(".LICENSE.txt").write_text(notice + _wheel_licence(), encoding="utf-8")
+    target.with_suffix(".LICENSE.txt").write_text(notice + _read_wheel_licence(), encoding="utf-8")
     compressed = gzip.compress(bundle.encode(), compresslevel=9, mtime=0)
     target.with_name(target.name + ".gz").write_bytes(compressed)
-    unfinished = target.with_suffix(".part")
-    unfinished.write_text(bundle, encoding="utf-8")
-    unfinished.replace(target)
+    temporary = target.with_suffix(".part")
+    temporary.write_text(bundle, encoding="utf-8")
+    temporary.replace(target)
 
 
-def _wheel_licence() -> str:
+def _read_wheel_licence() -> str:
     files = metadata.files("vl-convert-python") or []
     return "\n".join(file.read_text() for file in files if file.name.startswith("LICENSE"))
 

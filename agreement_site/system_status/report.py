@@ -1,5 +1,7 @@
-"""How the site stands: what waits to be in the numbers, who counts, what is full. For the page of
-whoever runs it and for `manage.py status`."""
+"""Status of the site: uncounted ratings, workers, broker and disk.
+
+For the page of administrators and for `manage.py status`.
+"""
 
 from __future__ import annotations
 
@@ -21,49 +23,50 @@ from metrics.models import Worker
 from ratings.imports import leases
 from ratings.models import ImportRun
 
-LOW_BYTES = 1 << 30  # of DATA_DIR's disk: imports and, on SQLite, ratings need it
+LOW_DISK_BYTES = 1 << 30  # free on the disk of DATA_DIR; imports and, on SQLite, ratings need it
 
 
-def standing() -> dict[str, Any]:
-    """What `manage.py status --json` prints; ``late`` are the ids of questions."""
+def collect_status() -> dict[str, Any]:
+    """Return the status as `manage.py status --json` prints it; ``late`` are the ids of questions."""
     now = timezone.now()
-    behind = stale_results.look(now)
+    lag = stale_results.measure_lag(now)
     workers = {
         name: (now - swept_at).total_seconds()
         for name, swept_at in Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
     }
-    found: dict[str, Any] = {
-        "release": releases.release(),
-        "tables": releases.trouble() or "of this release",
-        "uncounted": behind.uncounted + behind.unread,
-        "oldest_uncounted_seconds": None if behind.oldest is None else behind.seconds(now),
-        "failing_questions": behind.failing,
-        "late": sorted(behind.late),
-        "questions_waiting": len(question_updates.waiting_questions()),
+    status: dict[str, Any] = {
+        "release": releases.get_release(),
+        "tables": releases.describe_schema_mismatch() or "of this release",
+        "uncounted": lag.uncounted + lag.stale,
+        "oldest_uncounted_seconds": None if lag.oldest is None else lag.get_seconds(now),
+        "failing_questions": lag.failing,
+        "late": sorted(lag.late),
+        "questions_waiting": len(question_updates.list_pending_questions()),
         "backlogs": {
-            str(question_id): progress for question_id, progress in backlog.all_progress().items()
+            str(question_id): progress for question_id, progress in backlog.list_progress().items()
         },
-        "imports_under_way": ImportRun.objects.filter(state__in=leases.WORKING).count(),
-        "audit": schedule.last(),
+        "imports_under_way": ImportRun.objects.filter(state__in=leases.WORKING_STATES).count(),
+        "audit": schedule.get_audit_summary(),
         "workers": workers,
-        "broker": broker(),
-        "disk_free_bytes": health.free_bytes(),
+        "broker": get_broker_state(),
+        "disk_free_bytes": health.get_free_bytes(),
     }
-    return {**found, "problems": problems(found)}
+    return {**status, "problems": list_problems(status)}
 
 
-def broker() -> str:
+def get_broker_state() -> str:
+    """Return "none", "answers", "takes nothing (...)" or "does not answer (...)"."""
     if settings.REDIS_URL:
-        client = hints.client()
-    elif embedded_broker.broker_answers(settings.DATA_DIR):
-        # a shell beside `make run`, which has told its own processes
-        socket = str(embedded_broker.broker_socket(settings.DATA_DIR))
+        client = hints.get_redis_client()
+    elif embedded_broker.is_broker_running(settings.DATA_DIR):
+        # a shell beside `make run`, which sets REDIS_URL for its own processes only
+        socket = str(embedded_broker.get_broker_socket(settings.DATA_DIR))
         client = redis.Redis(unix_socket_path=socket, socket_timeout=0.5)
     else:
         return "none"
     try:
         client.ping()
-        # A broker whose memory is full answers, and takes no hint.
+        # A broker whose memory is full responds to a ping, but rejects writes.
         client.set(
             f"{settings.CELERY_BROKER_TRANSPORT_OPTIONS['global_keyprefix']}status", 1, ex=60
         )
@@ -74,27 +77,29 @@ def broker() -> str:
     return "answers"
 
 
-def problems(found: dict[str, Any]) -> list[str]:
-    """What somebody should look at, in sentences."""
-    said = []
-    if found["tables"] != "of this release":
-        said.append(found["tables"])
-    if found["disk_free_bytes"] < LOW_BYTES:
-        free = {"free": found["disk_free_bytes"] >> 20}
-        said.append(_("the disk of DATA_DIR has %(free)s MB left") % free)
-    if found["broker"].startswith("takes nothing"):
-        said.append(_("the broker answers, but takes nothing"))
-    last = min(found["workers"].values(), default=None)
-    if last is None:
-        said.append(_("no worker has swept within the last hour"))
-    elif last > heartbeat.LATE_SECONDS:
-        said.append(_("no worker has swept for %(seconds)d s") % {"seconds": round(last)})
-    oldest = found["oldest_uncounted_seconds"]
+def list_problems(status: dict[str, Any]) -> list[str]:
+    """Return the problems that somebody should look at, as sentences."""
+    sentences = []
+    if status["tables"] != "of this release":
+        sentences.append(status["tables"])
+    if status["disk_free_bytes"] < LOW_DISK_BYTES:
+        free = {"free": status["disk_free_bytes"] >> 20}
+        sentences.append(_("the disk of DATA_DIR has %(free)s MB left") % free)
+    if status["broker"].startswith("takes nothing"):
+        sentences.append(_("the broker answers, but takes nothing"))
+    last_sweep = min(status["workers"].values(), default=None)
+    if last_sweep is None:
+        sentences.append(_("no worker has swept within the last hour"))
+    elif last_sweep > heartbeat.LATE_SECONDS:
+        sentences.append(
+            _("no worker has swept for %(seconds)d s") % {"seconds": round(last_sweep)}
+        )
+    oldest = status["oldest_uncounted_seconds"]
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
-        waits = _("a rating has been waiting to be in the numbers for %(seconds)d s")
-        said.append(waits % {"seconds": round(oldest)})
-    if number := found["failing_questions"]:
-        said.append(
+        template = _("a rating has been waiting to be in the numbers for %(seconds)d s")
+        sentences.append(template % {"seconds": round(oldest)})
+    if number := status["failing_questions"]:
+        sentences.append(
             ngettext(
                 "%(number)s question is not brought up to date",
                 "%(number)s questions are not brought up to date",
@@ -102,8 +107,8 @@ def problems(found: dict[str, Any]) -> list[str]:
             )
             % {"number": number}
         )
-    if found["audit"] and (number := found["audit"]["questions_that_differ"]):
-        said.append(
+    if status["audit"] and (number := status["audit"]["questions_that_differ"]):
+        sentences.append(
             ngettext(
                 "%(number)s question differs from a recount (manage.py audit)",
                 "%(number)s questions differ from a recount (manage.py audit)",
@@ -111,4 +116,4 @@ def problems(found: dict[str, Any]) -> list[str]:
             )
             % {"number": number}
         )
-    return said
+    return sentences

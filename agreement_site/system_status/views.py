@@ -1,4 +1,4 @@
-"""The page of whoever runs the site: what to look at, and how it stands."""
+"""The system status page for administrators."""
 
 from __future__ import annotations
 
@@ -16,40 +16,41 @@ from django.views.decorators.http import require_safe
 
 from projects.models import Question
 
-from .report import standing
+from .report import collect_status
 
-NAMED = 20  # questions that are named, of those that are not brought up to date
+MAX_LISTED_QUESTIONS = 20  # maximum number of late questions that the page lists
 
 
 @login_required
 @require_safe
-def operations(request: HttpRequest) -> HttpResponse:
-    """For administrators (superusers)."""
+def system_status(request: HttpRequest) -> HttpResponse:
+    """Show the status of the site to superusers."""
     if not request.user.is_superuser:
         raise PermissionDenied(_("How the site stands is for administrators."))
-    found, now = standing(), timezone.now()
-    late = Question.objects.filter(pk__in=found["late"]).select_related("project")
+    status, now = collect_status(), timezone.now()
+    late = Question.objects.filter(pk__in=status["late"]).select_related("project")
     context: dict[str, Any] = {
-        "found": found,
+        "found": status,
         "now": now,
         "database": connection.get_database_version(),
         "vendor": connection.display_name,
-        "late": late.order_by("pk")[:NAMED],
+        "late": late.order_by("pk")[:MAX_LISTED_QUESTIONS],
         "workers": [
-            (name, now - datetime.timedelta(seconds=ago)) for name, ago in found["workers"].items()
+            (name, now - datetime.timedelta(seconds=seconds))
+            for name, seconds in status["workers"].items()
         ],
-        "oldest_at": _before(now, found["oldest_uncounted_seconds"]),
-        "audited_at": _before(now, (found["audit"] or {}).get("seconds_ago")),
-        "backlogs": _backlogs(found["backlogs"]),
+        "oldest_at": _subtract_seconds(now, status["oldest_uncounted_seconds"]),
+        "audited_at": _subtract_seconds(now, (status["audit"] or {}).get("seconds_ago")),
+        "backlogs": _list_backlogs(status["backlogs"]),
     }
     return render(request, "agreement_site/system_status.html", context)
 
 
-def _before(now: datetime.datetime, seconds: float | None) -> datetime.datetime | None:
+def _subtract_seconds(now: datetime.datetime, seconds: float | None) -> datetime.datetime | None:
     return None if seconds is None else now - datetime.timedelta(seconds=seconds)
 
 
-def _backlogs(progress: dict[str, Any]) -> list[tuple[Question, dict[str, int]]]:
-    """The questions that are counted in shares, with how many ratings of how many are."""
+def _list_backlogs(progress: dict[str, Any]) -> list[tuple[Question, dict[str, int]]]:
+    """Return the questions that are counted in portions, each with its counted and total ratings."""
     questions = Question.objects.select_related("project").in_bulk(list(map(int, progress)))
     return [(question, progress[str(pk)]) for pk, question in questions.items()]

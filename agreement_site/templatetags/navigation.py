@@ -1,4 +1,4 @@
-"""What stands around every page."""
+"""Template tags for the navigation around every page."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from agreement_site.navigation import sidebar
 register = template.Library()
 
 
-class Waiting(NamedTuple):
-    """How many things wait, and each kind in words."""
+class InboxSummary(NamedTuple):
+    """The number of things in the inbox, and each kind in words."""
 
-    number: int
-    words: list[str]
-
-
-@register.simple_tag
-def rail_lines(project: Any, request: HttpRequest) -> list[sidebar.Line]:
-    return sidebar.lines(project, request.path)
+    total: int
+    descriptions: list[str]
 
 
 @register.simple_tag
-def waits_for(project: Any) -> Waiting:
-    """What the bell of a project rings for."""
-    found = sidebar.waiting_for(project)
-    return Waiting(sum(one.number for one in found), [one.words for one in found])
+def rail_lines(project: Any, request: HttpRequest) -> list[sidebar.SidebarLink]:
+    return sidebar.build_project_links(project, request.path)
+
+
+@register.simple_tag
+def waits_for(project: Any) -> InboxSummary:
+    """Return the inbox of the project, which the bell in the header shows."""
+    inbox = sidebar.list_inbox(project)
+    return InboxSummary(sum(entry.number for entry in inbox), [entry.words for entry in inbox])
 
 
 @register.simple_tag
 def other_projects(project: Any, request: HttpRequest) -> list[tuple[str, str]]:
-    return sidebar.others(request.user, project)
+    return sidebar.list_other_projects(request.user, project)
 
 
 @register.simple_tag
 def first_page_of(project: Any) -> str:
-    """Where the caller begins in the project."""
-    return sidebar.first_page(project.pk, project.role)
+    """Return the URL where the user starts in the project."""
+    return sidebar.get_start_url(project.pk, project.role)
 
 
 @register.simple_tag
-def site_lines(request: HttpRequest) -> list[sidebar.Line]:
-    return sidebar.site_lines(request.user, request.path)
+def site_lines(request: HttpRequest) -> list[sidebar.SidebarLink]:
+    return sidebar.build_site_links(request.user, request.path)
 
 
 @register.filter
 def initials(name: str) -> str:
-    """At most two letters of a name: AL of Ada Lovelace, AD of ada."""
+    """Return at most two letters of a name: AL for Ada Lovelace, AD for ada."""
     words = name.split()
-    found = words[0][0] + words[-1][0] if len(words) > 1 else name.strip()[:2]
-    return found.upper()
+    letters = words[0][0] + words[-1][0] if len(words) > 1 else name.strip()[:2]
+    return letters.upper()

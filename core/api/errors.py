@@ -1,7 +1,4 @@
-"""What a request to the API can be refused with, and the one shape of an error.
-
-{"error": {"code", "message", "fields"}}
-"""
+"""Errors of the API, in one shape: {"error": {"code", "message", "fields"}}."""
 
 from __future__ import annotations
 
@@ -34,8 +31,10 @@ CODES = {
 
 
 class BadRequest(exceptions.APIException):
-    """400 with the places: ``fields`` maps a field's name to a message, or to messages by place
-    (rows by number)."""
+    """400 with the invalid places.
+
+    ``fields`` maps a field's name to a message, or to messages by place (rows by number).
+    """
 
     status_code = 400
 
@@ -45,28 +44,33 @@ class BadRequest(exceptions.APIException):
 
 
 class Conflict(exceptions.APIException):
-    """Somebody deleted or made the same thing between our look and our write."""
+    """Somebody deleted or created the same thing between our read and our write."""
 
     status_code = 409
     default_detail = "Somebody changed this at the same moment. Nothing was stored; try again."
 
 
 class Unavailable(exceptions.APIException):
-    """The database is full, busy or gone. Nothing of the request was stored."""
+    """The database is full, busy or unreachable. Nothing of the request was stored."""
 
     status_code = 503
     default_detail = "The database cannot take this now. Nothing was stored; try again later."
     wait = 2  # seconds; becomes the header Retry-After
 
 
-def body(status: int, message: str, fields: dict[str, Any] | None = None) -> dict[str, Any]:
+def build_error_body(
+    status: int, message: str, fields: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the JSON body of an error response."""
     code = CODES.get(status, "error" if status < 500 else "server_error")
     return {"error": {"code": code, "message": message, "fields": fields or {}}}
 
 
-def api_error(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception handler. What it does not know becomes the site's plain 500 in the same
-    shape."""
+def handle_api_error(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Turn an exception into a response: DRF's exception handler.
+
+    Return None for an unknown exception, which becomes the site's 500 in the same shape.
+    """
     error = _as_api_exception(error)
     response = exception_handler(error, context)
     if response is None or not isinstance(error, exceptions.APIException):
@@ -74,10 +78,10 @@ def api_error(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, BadRequest):
         message, fields = str(error.detail), error.fields
     elif isinstance(error, exceptions.ValidationError):
-        message, fields = "The request has invalid fields.", _fields(error.detail)
+        message, fields = "The request has invalid fields.", _format_fields(error.detail)
     else:
         message, fields = str(error.detail), {}
-    response.data = body(response.status_code, message, fields)
+    response.data = build_error_body(response.status_code, message, fields)
     return response
 
 
@@ -98,23 +102,28 @@ def _as_api_exception(error: Exception) -> Exception:
     return error
 
 
-def _fields(detail: Any) -> dict[str, Any]:
+def _format_fields(detail: Any) -> dict[str, Any]:
     if isinstance(detail, dict):
-        return {name: _plain(value) for name, value in detail.items()}
-    return {"body": _plain(detail)}
+        return {name: _flatten_detail(value) for name, value in detail.items()}
+    return {"body": _flatten_detail(detail)}
 
 
-def _plain(value: Any) -> Any:
+def _flatten_detail(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
+        return {key: _flatten_detail(part) for key, part in value.items()}
     if isinstance(value, list):
         if value and all(isinstance(part, str) for part in value):
             return " ".join(str(part) for part in value)
-        return {str(place): plain for place, part in enumerate(value) if (plain := _plain(part))}
+        return {
+            str(index): flattened
+            for index, part in enumerate(value)
+            if (flattened := _flatten_detail(part))
+        }
     return str(value)
 
 
-@csrf_exempt  # there is nothing to protect
+@csrf_exempt  # it changes nothing
 def api_not_found(request: HttpRequest, path: str = "") -> JsonResponse:
+    """Answer 404 for an unknown address below /api/."""
     hint = "" if request.path.endswith("/") else " Addresses end with a slash."
-    return JsonResponse(body(404, f"No such address.{hint}"), status=404)
+    return JsonResponse(build_error_body(404, f"No such address.{hint}"), status=404)

@@ -1,4 +1,4 @@
-"""Which form an answer of the API has."""
+"""Choose the format of an API response."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 
 
-class Negotiation(DefaultContentNegotiation):
-    """As Django REST framework does it; at once for the programs that take anything, or the view's
-    first form."""
+class FastContentNegotiation(DefaultContentNegotiation):
+    """Django REST framework's negotiation, with a shortcut for clients that accept any format or
+    ask for the view's first one.
+    """
 
     def select_renderer(
         self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None
     ) -> Any:
-        first = next(iter(renderers))
-        if request.META.get("HTTP_ACCEPT", "*/*") in ("*/*", first.media_type):
-            return first, first.media_type
+        default_renderer = next(iter(renderers))
+        if request.META.get("HTTP_ACCEPT", "*/*") in ("*/*", default_renderer.media_type):
+            return default_renderer, default_renderer.media_type
         return super().select_renderer(request, renderers, format_suffix)

@@ -1,4 +1,4 @@
-"""Lists by cursor: nothing that stays is left out or comes twice, whatever changes meanwhile."""
+"""Cursor pagination: rows that stay are neither skipped nor repeated, whatever changes meanwhile."""
 
 from __future__ import annotations
 
@@ -13,77 +13,85 @@ from rest_framework.request import Request
 from .errors import BadRequest
 
 PAGE_SIZE = 200
-LARGEST_PAGE = 1_000
-PAGING = ("cursor", "page_size")
-Key = Sequence[int]
+MAX_PAGE_SIZE = 1_000
+PAGE_PARAMETER_NAMES = ("cursor", "page_size")
+CursorKey = Sequence[int]
 
 
-def page(
+def paginate(
     request: Request,
-    found: dict[str, str],
+    query: dict[str, str],
     *,
-    key: int,
-    read: Callable[[Key | None, int], list[tuple[Key, Any]]],
+    key_length: int,
+    read: Callable[[CursorKey | None, int], list[tuple[CursorKey, Any]]],
     default_size: int = PAGE_SIZE,
 ) -> dict[str, Any]:
-    """One page of a list.
+    """Return one page of a list as {"next", "results"}.
 
-    ``read(after, size)`` gives up to ``size`` pairs (key, result) in ascending order of their keys,
-    those with a key above ``after``. A key is ``key`` integers. A list may change between two
-    pages: nothing that stays is left out or comes twice.
+    ``read(after, size)`` returns up to ``size`` pairs (key, result) in ascending order of their
+    keys, with keys greater than ``after``. A key has ``key_length`` integers. The list may
+    change between two pages: rows that stay are neither skipped nor repeated.
     """
-    after = _decoded(found["cursor"], key) if "cursor" in found else None
-    size = _size(found.get("page_size"), default_size)
+    after = _decode_cursor(query["cursor"], key_length) if "cursor" in query else None
+    size = _parse_page_size(query.get("page_size"), default_size)
     rows = read(after, size + 1)
-    following = None
+    next_url = None
     if len(rows) > size:
         rows = rows[:size]
-        following = _following(request, rows[-1][0])
-    return {"next": following, "results": [result for _, result in rows]}
+        next_url = _build_next_url(request, rows[-1][0])
+    return {"next": next_url, "results": [result for _, result in rows]}
 
 
-def searched(
+def paginate_search(
     request: Request,
-    found: dict[str, str],
+    query: dict[str, str],
     *,
-    key: int,
-    read: Callable[[Key | None, int], tuple[list[Any], Key | None]],
+    key_length: int,
+    read: Callable[[CursorKey | None, int], tuple[list[Any], CursorKey | None]],
 ) -> dict[str, Any]:
-    """One page of a list that is searched a part at a time: ``read(after, size)`` gives up to
-    ``size`` results above ``after``, and the key behind which to go on, None at the end."""
-    after = _decoded(found["cursor"], key) if "cursor" in found else None
-    results, last = read(after, _size(found.get("page_size"), PAGE_SIZE))
-    return {"next": None if last is None else _following(request, last), "results": results}
+    """Return one page of a list that is searched in parts.
+
+    ``read(after, size)`` returns up to ``size`` results greater than ``after``, and the key
+    after which to continue (None at the end).
+    """
+    after = _decode_cursor(query["cursor"], key_length) if "cursor" in query else None
+    results, last_key = read(after, _parse_page_size(query.get("page_size"), PAGE_SIZE))
+    return {
+        "next": None if last_key is None else _build_next_url(request, last_key),
+        "results": results,
+    }
 
 
-def of_texts(found: dict[str, Any]) -> HttpResponse:
-    """The answer of a `page` whose results are JSON already: what is stored as JSON is not read to
-    be written again."""
-    texts = ",".join(found["results"])
+def render_json_page(page_data: dict[str, Any]) -> HttpResponse:
+    """Return the response for a page (see ``paginate``) whose results are JSON texts already.
+
+    Stored JSON is not parsed only to be serialized again.
+    """
+    texts = ",".join(page_data["results"])
     return HttpResponse(
-        f'{{"next":{json.dumps(found["next"])},"results":[{texts}]}}',
+        f'{{"next":{json.dumps(page_data["next"])},"results":[{texts}]}}',
         content_type="application/json",
     )
 
 
-def _following(request: Request, last: Key) -> str:
-    """The address of the page behind this key."""
+def _build_next_url(request: Request, last_key: CursorKey) -> str:
+    """Return the address of the page after this key."""
     query = request.query_params.copy()
-    query["cursor"] = _encoded(last)
+    query["cursor"] = _encode_cursor(last_key)
     return f"{request.build_absolute_uri(request.path)}?{query.urlencode()}"
 
 
-def _size(text: str | None, default: int) -> int:
+def _parse_page_size(text: str | None, default: int) -> int:
     if text is None:
         return default
     if not text.isascii() or not text.isdigit() or not text.strip("0"):
         raise BadRequest(
-            "Invalid page size.", fields={"page_size": f"a whole number from 1 to {LARGEST_PAGE}"}
+            "Invalid page size.", fields={"page_size": f"a whole number from 1 to {MAX_PAGE_SIZE}"}
         )
-    return LARGEST_PAGE if len(text) > 9 else min(int(text), LARGEST_PAGE)
+    return MAX_PAGE_SIZE if len(text) > 9 else min(int(text), MAX_PAGE_SIZE)
 
 
-def _encoded(key: Key) -> str:
+def _encode_cursor(key: CursorKey) -> str:
     return (
         base64.urlsafe_b64encode(json.dumps(list(key), separators=(",", ":")).encode())
         .decode()
@@ -91,18 +99,18 @@ def _encoded(key: Key) -> str:
     )
 
 
-def _decoded(text: str, length: int) -> Key:
+def _decode_cursor(text: str, length: int) -> CursorKey:
     try:
         key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, RecursionError):
         key = None
     valid = isinstance(key, list) and len(key) == length and all(type(part) is int for part in key)
     if not valid or any(abs(part) >= 2**62 for part in key):
-        raise invalid_cursor()
+        raise build_cursor_error()
     return key
 
 
-def invalid_cursor() -> BadRequest:
+def build_cursor_error() -> BadRequest:
     return BadRequest(
         "Invalid cursor.", fields={"cursor": "take it from 'next' of the page before"}
     )

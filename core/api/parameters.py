@@ -1,4 +1,4 @@
-"""What a request to the API may ask for: known parameters once, and bodies of bounded length."""
+"""Parse query parameters and bodies of API requests, within limits."""
 
 from __future__ import annotations
 
@@ -11,35 +11,40 @@ from core.text import has_nul
 
 from .errors import BadRequest
 
-LONGEST_PARAMETER = 500
-MOST_ROWS = 10_000
+MAX_PARAMETER_LENGTH = 500
+MAX_ROWS = 10_000
 
 
-def parameters(request: Request, allowed: Sequence[str] = ()) -> dict[str, str]:
-    """The query's parameters; 400 for one that is not known, repeated, or cannot be stored text."""
-    found = {}
-    wrong = {}
+def parse_query(request: Request, allowed: Sequence[str] = ()) -> dict[str, str]:
+    """Return the query's parameters.
+
+    Raises BadRequest for one that is unknown, repeated, or cannot be stored as text.
+    """
+    query = {}
+    errors = {}
     for name, values in request.query_params.lists():
         if name not in allowed:
-            wrong[name[:60]] = f"unknown parameter; {_one_of(allowed)}"
+            errors[name[:60]] = f"unknown parameter; {_describe_allowed(allowed)}"
         elif len(values) > 1:
-            wrong[name] = "given more than once"
-        elif has_nul(values[0]) or len(values[0]) > LONGEST_PARAMETER:
-            wrong[name] = f"{LONGEST_PARAMETER} characters at most are allowed, and no NUL"
+            errors[name] = "given more than once"
+        elif has_nul(values[0]) or len(values[0]) > MAX_PARAMETER_LENGTH:
+            errors[name] = f"{MAX_PARAMETER_LENGTH} characters at most are allowed, and no NUL"
         else:
-            found[name] = values[0]
-    if wrong:
-        raise BadRequest("The query has invalid parameters.", fields=wrong)
-    return found
+            query[name] = values[0]
+    if errors:
+        raise BadRequest("The query has invalid parameters.", fields=errors)
+    return query
 
 
-def _one_of(allowed: Sequence[str]) -> str:
+def _describe_allowed(allowed: Sequence[str]) -> str:
     return f"one of {', '.join(allowed)}" if allowed else "none is allowed here"
 
 
-def choice(found: dict[str, str], name: str, allowed: Sequence[str], *, default: str) -> str:
-    """A parameter that must be one of ``allowed``; 400 lists them."""
-    value = found.get(name, default)
+def get_choice(query: dict[str, str], name: str, allowed: Sequence[str], *, default: str) -> str:
+    """Return a parameter that must be one of ``allowed``; the BadRequest of another value lists
+    them.
+    """
+    value = query.get(name, default)
     if value not in allowed:
         raise BadRequest(
             f"Unknown {name}.",
@@ -48,26 +53,27 @@ def choice(found: dict[str, str], name: str, allowed: Sequence[str], *, default:
     return value
 
 
-def rows_of(data: Any) -> list[Any]:
-    """The request's body as a list of rows: one object, or a list of 1 to MOST_ROWS objects."""
+def parse_rows(data: Any) -> list[Any]:
+    """Return the request's body as a list of rows: one object, or a list of 1 to MAX_ROWS objects."""
     rows = data if isinstance(data, list) else [data]
     if not rows:
         raise BadRequest(
-            "The list is empty.", fields={"body": f"one object, or a list of 1 to {MOST_ROWS}"}
+            "The list is empty.", fields={"body": f"one object, or a list of 1 to {MAX_ROWS}"}
         )
-    if len(rows) > MOST_ROWS:
+    if len(rows) > MAX_ROWS:
         raise BadRequest(
             "The list is too long.",
-            fields={"body": f"{len(rows)} rows; {MOST_ROWS} at most in one request"},
+            fields={"body": f"{len(rows)} rows; {MAX_ROWS} at most in one request"},
         )
     return rows
 
 
-def rows_error(noun: str, wrong: dict[int, list[str]]) -> BadRequest:
-    """400 with what is wrong in each row, by its place in the request from 0; nothing was
-    stored."""
-    count = f"1 {noun} is" if len(wrong) == 1 else f"{len(wrong)} {noun}s are"
+def build_rows_error(noun: str, errors: dict[int, list[str]]) -> BadRequest:
+    """Return a 400 that lists the errors of each row, by its index in the request; nothing was
+    stored.
+    """
+    count = f"1 {noun} is" if len(errors) == 1 else f"{len(errors)} {noun}s are"
     return BadRequest(
         f"{count} not acceptable; nothing was stored.",
-        fields={"rows": {str(place): "; ".join(wrong[place]) for place in sorted(wrong)}},
+        fields={"rows": {str(index): "; ".join(errors[index]) for index in sorted(errors)}},
     )

@@ -1,5 +1,6 @@
-"""JSON as the API accepts it: no NaN, no doubled keys, no NUL characters, no endless numbers or
-depths."""
+"""Strict JSON parser: no NaN, duplicate keys or NUL characters, and no unbounded numbers or
+nesting.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +13,30 @@ from django.conf import settings
 from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 
-# An odd number of backslashes before it: a real escape, not a backslash followed by letters.
+# Preceded by an even number of backslashes: a real escape, not a backslash followed by letters.
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-class TooLarge(APIException):
+class RequestTooLarge(APIException):
+    """413: the body has more bytes than allowed."""
+
     status_code = 413
     default_code = "too_large"
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"A request body may have {most} bytes at most; send it in parts.")
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(f"A request body may have {max_bytes} bytes at most; send it in parts.")
 
 
 class StrictJSONParser(BaseParser):
     media_type = "application/json"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        _refuse_encodings(parser_context, media_type)
-        most = _longest(parser_context)
-        data = stream.read(most + 1)
-        if len(data) > most:
-            raise TooLarge(most)
+        _reject_encodings(parser_context, media_type)
+        max_bytes = _get_max_body_bytes(parser_context)
+        data = stream.read(max_bytes + 1)
+        if len(data) > max_bytes:
+            raise RequestTooLarge(max_bytes)
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -43,12 +46,12 @@ class StrictJSONParser(BaseParser):
                 raise ValueError("NUL characters are not allowed")
             value = json.loads(
                 text,
-                parse_constant=_refuse_constant,
-                parse_float=_finite,
-                object_pairs_hook=_unique_keys,
+                parse_constant=_reject_constant,
+                parse_float=_parse_finite_float,
+                object_pairs_hook=_build_unique_dict,
             )
             if _ESCAPED_SURROGATE.search(text):
-                _refuse_lone_surrogates(value)
+                _reject_lone_surrogates(value)
         except RecursionError:
             raise ParseError("The JSON is nested too deeply.") from None
         except ValueError as error:
@@ -56,15 +59,17 @@ class StrictJSONParser(BaseParser):
         return value
 
 
-def _longest(context: Any) -> int:
-    """Bytes that a body may have: as its view says (``longest_body``), else as the site says."""
-    at_most: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    own = getattr((context or {}).get("view"), "longest_body", None)
-    return at_most if own is None else min(own, at_most)
+def _get_max_body_bytes(context: Any) -> int:
+    """Return the bytes that a body may have: the view's ``max_body_bytes``, at most the site's
+    limit.
+    """
+    site_limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    view_limit = getattr((context or {}).get("view"), "max_body_bytes", None)
+    return site_limit if view_limit is None else min(view_limit, site_limit)
 
 
-def _refuse_encodings(context: Any, media_type: str | None) -> None:
-    """A packed body could unpack to anything."""
+def _reject_encodings(context: Any, media_type: str | None) -> None:
+    """Reject compressed bodies, which could expand to any size."""
     request = (context or {}).get("request")
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "") if request is not None else ""
     if encoding not in ("", "identity"):
@@ -74,30 +79,30 @@ def _refuse_encodings(context: Any, media_type: str | None) -> None:
         )
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _finite(text: str) -> float:
+def _parse_finite_float(text: str) -> float:
     value = float(text)
     if math.isinf(value):
         raise ValueError(f"the number {text[:40]} is too large")
     return value
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    seen = set()
+def _build_unique_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) == len(pairs):
+        return result
+    seen_keys = set()
     for key, _value in pairs:
-        if key in seen:
+        if key in seen_keys:
             raise ValueError(f"the key '{key[:60]}' stands twice in one object")
-        seen.add(key)
+        seen_keys.add(key)
     raise AssertionError("a key stands twice")
 
 
-def _refuse_lone_surrogates(value: Any) -> None:
+def _reject_lone_surrogates(value: Any) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:

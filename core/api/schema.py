@@ -1,5 +1,4 @@
-"""What the OpenAPI description says of every operation: who may call, what can go wrong, how lists
-are paged."""
+"""Describe API operations for OpenAPI: parameters, responses, errors and pages."""
 
 from __future__ import annotations
 
@@ -16,15 +15,15 @@ from drf_spectacular.utils import (
 )
 from rest_framework import serializers
 
-from .pagination import LARGEST_PAGE, PAGE_SIZE
-from .parameters import LONGEST_PARAMETER
+from .pagination import MAX_PAGE_SIZE, PAGE_SIZE
+from .parameters import MAX_PARAMETER_LENGTH
 
 
 class ErrorDetail(serializers.Serializer):
     code = serializers.CharField(help_text="invalid, not_authenticated, forbidden, not_found, ...")
     message = serializers.CharField()
-    # The metaclass takes it away from the class: the serializer's own `fields` stays what it is.
-    fields = serializers.DictField(  # type: ignore[assignment]  # the name is the contract's
+    # The metaclass removes it from the class, so that the serializer's own `fields` stays intact.
+    fields = serializers.DictField(  # type: ignore[assignment]  # the name is part of the API
         help_text='Place -> message; of lists {"rows": {"17": message}} with rows counted from 0'
     )
 
@@ -33,7 +32,7 @@ class Error(serializers.Serializer):
     error = ErrorDetail()
 
 
-_MEANINGS = {
+_ERROR_DESCRIPTIONS = {
     400: "Something is not acceptable; nothing was changed",
     401: "No valid token or session",
     403: "The caller's role, or the token's scope, does not allow this",
@@ -43,36 +42,44 @@ _MEANINGS = {
     415: "The body is not plain JSON",
     503: "The database cannot take this now",
 }
-READING_ERRORS = (400, 401, 403, 404)
-WRITING_ERRORS = (400, 401, 403, 404, 409, 413, 415, 503)
+READ_ERROR_STATUSES = (400, 401, 403, 404)
+WRITE_ERROR_STATUSES = (400, 401, 403, 404, 409, 413, 415, 503)
 
 
-def errors(statuses: Sequence[int]) -> dict[int, OpenApiResponse]:
-    return {status: OpenApiResponse(Error, description=_MEANINGS[status]) for status in statuses}
+def build_error_responses(statuses: Sequence[int]) -> dict[int, OpenApiResponse]:
+    return {
+        status: OpenApiResponse(Error, description=_ERROR_DESCRIPTIONS[status])
+        for status in statuses
+    }
 
 
-def parameter(
-    name: str, text: str, *, enum: Sequence[str] | None = None, required: bool = False
+def build_parameter(
+    name: str, description: str, *, enum: Sequence[str] | None = None, required: bool = False
 ) -> OpenApiParameter:
-    return OpenApiParameter(name, OpenApiTypes.STR, description=text, enum=enum, required=required)
+    return OpenApiParameter(
+        name, OpenApiTypes.STR, description=description, enum=enum, required=required
+    )
 
 
-PAGING = [
+PAGE_PARAMETERS = [
     OpenApiParameter(
         "cursor",
         OpenApiTypes.STR,
-        description=f"From `next`; {LONGEST_PARAMETER} characters at most",
+        description=f"From `next`; {MAX_PARAMETER_LENGTH} characters at most",
     ),
     OpenApiParameter(
         "page_size",
         OpenApiTypes.INT,
-        description=f"{PAGE_SIZE} unless told otherwise, {LARGEST_PAGE} at most",
+        description=f"{PAGE_SIZE} unless told otherwise, {MAX_PAGE_SIZE} at most",
     ),
 ]
-QUESTION = parameter("question", "Key of the question; may be left out where the project has one")
+QUESTION_PARAMETER = build_parameter(
+    "question", "Key of the question; may be left out where the project has one"
+)
 
 
-def page_of(name: str, result: Any) -> Any:
+def build_page_serializer(name: str, result: Any) -> Any:
+    """Return the serializer of a page (``next`` and ``results``) of ``result``."""
     return inline_serializer(
         f"{name}Page",
         {
@@ -82,8 +89,8 @@ def page_of(name: str, result: Any) -> Any:
     )
 
 
-def one_or_many(name: str, row: Any) -> Any:
-    """A body that is one row, or a list of rows."""
+def build_one_or_many(name: str, row: Any) -> Any:
+    """Return the schema of a body that is one row or a list of rows."""
     return PolymorphicProxySerializer(
         component_name=name,
         serializers=[row, row(many=True)],
@@ -98,37 +105,45 @@ class Later(serializers.Serializer):
     )
 
 
-def reads(
-    operation: str,
+def describe_get(
+    operation_id: str,
     summary: str,
-    answer: Any,
+    response: Any,
     parameters: Sequence[OpenApiParameter] = (),
     *,
-    later: bool = False,
+    may_be_pending: bool = False,
 ) -> Any:
-    """Decorator of a GET; ``later``: the answer may be still with a worker."""
+    """Decorate a GET with its description; ``may_be_pending`` adds the 202 of a result that a
+    worker is still computing.
+    """
     return extend_schema(
-        operation_id=operation,
+        operation_id=operation_id,
         summary=summary,
         parameters=list(parameters),
-        responses={200: answer, **({202: Later} if later else {}), **errors(READING_ERRORS)},
+        responses={
+            200: response,
+            **({202: Later} if may_be_pending else {}),
+            **build_error_responses(READ_ERROR_STATUSES),
+        },
     )
 
 
-def writes(operation: str, summary: str, *, body: Any, answer: Any, status: int = 200) -> Any:
-    """Decorator of a POST or PATCH."""
+def describe_write(
+    operation_id: str, summary: str, *, body: Any, response: Any, status: int = 200
+) -> Any:
+    """Decorate a POST or PATCH with its description."""
     return extend_schema(
-        operation_id=operation,
+        operation_id=operation_id,
         summary=summary,
         request=body,
-        responses={status: answer, **errors(WRITING_ERRORS)},
+        responses={status: response, **build_error_responses(WRITE_ERROR_STATUSES)},
     )
 
 
-def removes(operation: str, summary: str, answer: Any) -> Any:
-    """Decorator of a DELETE."""
+def describe_delete(operation_id: str, summary: str, response: Any) -> Any:
+    """Decorate a DELETE with its description."""
     return extend_schema(
-        operation_id=operation,
+        operation_id=operation_id,
         summary=summary,
-        responses={200: answer, **errors((*READING_ERRORS, 409, 503))},
+        responses={200: response, **build_error_responses((*READ_ERROR_STATUSES, 409, 503))},
     )

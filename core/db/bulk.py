@@ -1,8 +1,8 @@
-"""Many rows in one go, the same call on SQLite and PostgreSQL.
+"""Write and look up many rows at once, with the same calls on SQLite and PostgreSQL.
 
-Raw SQL because one statement must serve a single row in well under a millisecond and 100,000 rows
-in a second: the ORM's bulk_create makes an object and a parameter list per row and costs ten times
-as much. Table and column names come from the code alone, never from a request.
+Raw SQL, because one statement must handle a single row in well under a millisecond and 100,000
+rows in a second: the ORM's bulk_create builds an object and a parameter list per row and costs ten
+times as much. Table and column names come from the code alone, never from a request.
 """
 
 from __future__ import annotations
@@ -16,52 +16,60 @@ from django.db import connection
 
 from .postgres_copy import copy_rows
 
-FEW = 8  # rows that are updated by a statement each on one journey
-COPY_FROM = 200  # rows from which COPY into a temporary table beats single statements on PostgreSQL
-NAMED = 10  # so many values are named in a condition, more come as one list
+MAX_PIPELINED_ROWS = 8  # rows; up to this many are updated by one statement each in one pipeline
+COPY_MIN_ROWS = 200  # rows; from here on, COPY into a temporary table is faster on PostgreSQL
+MAX_INLINE_VALUES = (
+    10  # up to this many values stand in the condition itself, more become one list parameter
+)
 
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 
 
-def several(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
-    """The rows of each statement (none, where it returns none), in one journey to the database
-    where it can.
+def execute_statements(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
+    """Execute the statements and return the rows of each (empty where it returns none), in one
+    round trip to the database where it supports that.
 
     A small request spends most of its time on the way to PostgreSQL and back. Each statement sees
     what was committed when that statement began, as if they had been sent one by one.
 
-    Raises Django's DatabaseError for the first statement that fails; those behind it are not done.
+    Raises Django's DatabaseError for the first statement that fails; those after it are not
+    executed.
     """
-    wanted = list(statements)
-    if not wanted:
+    batch = list(statements)
+    if not batch:
         return []
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            return _on_one_journey(cursor, wanted)
-        return [_fetched(cursor.execute(sql, values) or cursor) for sql, values in wanted]
+            return _execute_in_pipeline(cursor, batch)
+        return [_fetch_rows(cursor.execute(sql, values) or cursor) for sql, values in batch]
 
 
-def _on_one_journey(cursor: Any, wanted: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
-    """``several`` in psycopg's pipeline. Django's cursor stands before one of psycopg's for each
-    statement."""
-    psycopg: Any = connection.Database  # type: ignore[attr-defined]  # so Django calls it
+def _execute_in_pipeline(
+    cursor: Any, statements: Sequence[Statement]
+) -> list[list[tuple[Any, ...]]]:
+    """Execute the statements in psycopg's pipeline.
+
+    Django's cursor wraps a separate psycopg cursor for each statement.
+    """
+    psycopg: Any = connection.Database  # type: ignore[attr-defined]  # Django's name for the driver
     raw = connection.connection
-    asked = []
+    cursors = []
     with connection.wrap_database_errors, raw.pipeline():
-        for sql, values in wanted:
+        for sql, values in statements:
             if list in map(type, values):
-                # How long a list is decides on the plan. Django's kind of them writes values into
-                # the text, and never prepares.
+                # The best plan depends on the length of the list. Django's cursor writes the
+                # values into the SQL text and never prepares it.
                 cursor.cursor = raw.cursor()
             else:
-                # psycopg's own kind prepares: parsing and planning cost as much as the work.
+                # psycopg's own cursor prepares statements: parsing and planning cost as much as
+                # the execution.
                 cursor.cursor = psycopg.Cursor(raw)
             cursor.execute(sql, values)
-            asked.append(cursor.cursor)
-    return [one.fetchall() if one.rownumber is not None else [] for one in asked]
+            cursors.append(cursor.cursor)
+    return [executed.fetchall() if executed.rownumber is not None else [] for executed in cursors]
 
 
-def _fetched(cursor: Any) -> list[tuple[Any, ...]]:
+def _fetch_rows(cursor: Any) -> list[tuple[Any, ...]]:
     return cursor.fetchall() if cursor.description else []
 
 
@@ -72,37 +80,37 @@ def upsert(
     *,
     key: Sequence[str],
     update: dict[str, str] | None = None,
-    then: Statement | None = None,
-    as_given: bool = False,
+    follow_up: Statement | None = None,
+    keep_order: bool = False,
 ) -> None:
     """Insert the rows; where ``key`` exists, set ``update`` (column -> SQL expression, "excluded.x"
     by default).
 
-    ``as_given``: in the order of ``rows``, so that the ids of new ones follow it. Then the caller
-    sees to it that two writers of the same rows never wait for each other in a circle.
+    ``keep_order`` writes in the order of ``rows``, so that the ids of new rows follow it. The
+    caller must then make sure that two writers of the same rows cannot deadlock.
 
-    ``then`` is an INSERT that reads the rows as they stand now, in their order, from ``written``.
-    It is cheaper than to send what it says once more.
+    ``follow_up`` is an INSERT that reads the upserted rows, in their order, from the common table
+    expression ``written``. This is cheaper than sending the same values again.
 
     Must run inside a transaction. Rows must not repeat a key.
     """
     if not rows:
         return
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql" and len(rows) >= COPY_FROM:
-            _copy(cursor, table, columns, rows)
-            # In key order everywhere, so that two writers never wait for each other in a circle.
-            order = "ctid" if as_given else _names(key)
-            source = f"SELECT {_names(columns)} FROM incoming ORDER BY {order}"
-            sql = _upsert(table, columns, source, key=key, update=update)
-            if then is None:
+        if connection.vendor == "postgresql" and len(rows) >= COPY_MIN_ROWS:
+            _copy_to_temp_table(cursor, table, columns, rows)
+            # The same key order everywhere, so that two writers cannot deadlock.
+            order = "ctid" if keep_order else _quote_columns(key)
+            source = f"SELECT {_quote_columns(columns)} FROM incoming ORDER BY {order}"
+            sql = _build_upsert(table, columns, source, key=key, update=update)
+            if follow_up is None:
                 cursor.execute(sql)
             else:
-                cursor.execute(f"WITH written AS ({sql} RETURNING *) {then[0]}", then[1])
+                cursor.execute(f"WITH written AS ({sql} RETURNING *) {follow_up[0]}", follow_up[1])
         else:
             _upsert_few(cursor, table, columns, rows, key=key, update=update)
-            if then is not None:
-                _read_written(cursor, table, columns, rows, key=key, then=then)
+            if follow_up is not None:
+                _execute_follow_up(cursor, table, columns, rows, key=key, follow_up=follow_up)
 
 
 def _upsert_few(
@@ -114,72 +122,87 @@ def _upsert_few(
     key: Sequence[str],
     update: dict[str, str] | None,
 ) -> None:
-    """SQLite is quickest with a statement a row, and PostgreSQL with one for all."""
+    """Upsert with one statement per row on SQLite, and with one for all rows on PostgreSQL.
+
+    Each is the fastest way on its database.
+    """
     if connection.vendor != "postgresql":
-        cursor.executemany(upsert_one(table, columns, key=key, update=update), rows)
+        cursor.executemany(build_row_upsert(table, columns, key=key, update=update), rows)
         return
-    marks = f"({', '.join(['%s'] * len(columns))})"
-    source = f"VALUES {', '.join([marks] * len(rows))}"
+    row_placeholders = f"({', '.join(['%s'] * len(columns))})"
+    source = f"VALUES {', '.join([row_placeholders] * len(rows))}"
     cursor.execute(
-        _upsert(table, columns, source, key=key, update=update),
+        _build_upsert(table, columns, source, key=key, update=update),
         [value for row in rows for value in row],
     )
 
 
-def _read_written(
+def _execute_follow_up(
     cursor: Any,
     table: str,
     columns: Sequence[str],
     rows: Sequence[Sequence[Any]],
     *,
     key: Sequence[str],
-    then: Statement,
+    follow_up: Statement,
 ) -> None:
-    """``then``, with the rows found again by their key, which is of whole numbers."""
-    places = [columns.index(column) for column in key]
-    keys = json.dumps([[row[place] for place in places] for row in rows])
+    """Execute ``follow_up``, with the written rows looked up again by their key of integers."""
+    positions = [columns.index(column) for column in key]
+    keys = json.dumps([[row[position] for position in positions] for row in rows])
     if connection.vendor == "postgresql":
-        source, part = f"{LIST} WITH ORDINALITY AS k(value, line)", "(k.value->>{})::bigint"
+        source, key_sql = (
+            f"{JSON_ROWS_SQL} WITH ORDINALITY AS k(value, line)",
+            "(k.value->>{})::bigint",
+        )
     else:
-        source, part = "json_each(%s) AS k", "json_extract(k.value, '$[{}]')"
-    same = " AND ".join(f't."{column}" = {part.format(place)}' for place, column in enumerate(key))
-    # CROSS: SQLite reads the list first.
-    found = f"SELECT t.* FROM {source} CROSS JOIN {table} t WHERE {same}"
-    cursor.execute(f"WITH written AS ({found}) {then[0]}", [keys, *then[1]])
+        source, key_sql = "json_each(%s) AS k", "json_extract(k.value, '$[{}]')"
+    key_condition = " AND ".join(
+        f't."{column}" = {key_sql.format(position)}' for position, column in enumerate(key)
+    )
+    # CROSS JOIN makes SQLite read the list of keys first.
+    written_sql = f"SELECT t.* FROM {source} CROSS JOIN {table} t WHERE {key_condition}"
+    cursor.execute(f"WITH written AS ({written_sql}) {follow_up[0]}", [keys, *follow_up[1]])
 
 
-def upsert_one(
+def build_row_upsert(
     table: str, columns: Sequence[str], *, key: Sequence[str], update: dict[str, str] | None = None
 ) -> str:
-    """The statement that does for one row, its parameters, what ``upsert`` does for many."""
-    return _upsert(
+    """Build the SQL that upserts one row (its values are the parameters), as ``upsert`` does for
+    many.
+    """
+    return _build_upsert(
         table, columns, f"VALUES ({', '.join(['%s'] * len(columns))})", key=key, update=update
     )
 
 
-def upsert_listed(
+def build_json_upsert(
     table: str, types: Mapping[str, str], *, key: Sequence[str], update: dict[str, str]
 ) -> str:
-    """The same for all rows of a JSON array of arrays, the one parameter, on PostgreSQL: it is
-    prepared once, however many they are. ``types`` are of the columns."""
-    return _upsert(
+    """Build the SQL that upserts all rows of a JSON array of arrays, its one parameter, on
+    PostgreSQL.
+
+    It is prepared once, however many rows there are. ``types`` maps each column to its SQL type.
+    """
+    return _build_upsert(
         table,
         list(types),
-        f"SELECT {listed(types)} FROM {LIST} AS r (value)",
+        f"SELECT {build_json_columns(types)} FROM {JSON_ROWS_SQL} AS r (value)",
         key=key,
         update=update,
     )
 
 
-LIST = "jsonb_array_elements(%s::jsonb)"
+JSON_ROWS_SQL = "jsonb_array_elements(%s::jsonb)"
 
 
-def listed(types: Mapping[str, str]) -> str:
-    """What to select of the arrays of a LIST, each a ``value``."""
-    return ", ".join(f"(value->>{place})::{name}" for place, name in enumerate(types.values()))
+def build_json_columns(types: Mapping[str, str]) -> str:
+    """Build the SELECT list for the arrays of JSON_ROWS_SQL, each of which is called ``value``."""
+    return ", ".join(
+        f"(value->>{position})::{type_name}" for position, type_name in enumerate(types.values())
+    )
 
 
-def _upsert(
+def _build_upsert(
     table: str,
     columns: Sequence[str],
     source: str,
@@ -190,63 +213,76 @@ def _upsert(
     if update is None:
         update = {column: f'excluded."{column}"' for column in columns if column not in key}
     changes = ", ".join(f'"{column}" = {expression}' for column, expression in update.items())
-    conflict = f"ON CONFLICT ({_names(key)}) DO " + (
+    conflict = f"ON CONFLICT ({_quote_columns(key)}) DO " + (
         f"UPDATE SET {changes}" if changes else "NOTHING"
     )
-    return f"INSERT INTO {table} ({_names(columns)}) {source} {conflict}"
+    return f"INSERT INTO {table} ({_quote_columns(columns)}) {source} {conflict}"
 
 
 def update_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Set ``columns`` of the rows with the given ids; each row is (id, value, ...). Must run inside
-    a transaction."""
+    """Set ``columns`` of the rows with the given ids; each row is (id, value, ...).
+
+    Must run inside a transaction.
+    """
     if not rows:
         return
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql" and len(rows) >= COPY_FROM:
-            _copy(cursor, table, ["id", *columns], rows)
+        if connection.vendor == "postgresql" and len(rows) >= COPY_MIN_ROWS:
+            _copy_to_temp_table(cursor, table, ["id", *columns], rows)
             changes = ", ".join(f'"{column}" = incoming."{column}"' for column in columns)
             cursor.execute(
                 f"UPDATE {table} SET {changes} FROM incoming WHERE {table}.id = incoming.id"
             )
         else:
             changes = ", ".join(f'"{column}" = %s' for column in columns)
-            sql, id_last = (
+            sql, move_id_last = (
                 f"UPDATE {table} SET {changes} WHERE id = %s",
                 itemgetter(*range(1, 1 + len(columns)), 0),
             )
-            if len(rows) <= FEW:
-                several((sql, id_last(row)) for row in rows)
+            if len(rows) <= MAX_PIPELINED_ROWS:
+                execute_statements((sql, move_id_last(row)) for row in rows)
             else:
-                cursor.executemany(sql, list(map(id_last, rows)))
+                cursor.executemany(sql, list(map(move_id_last, rows)))
 
 
-def _names(columns: Sequence[str]) -> str:
+def _quote_columns(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns)
 
 
-def _copy(cursor: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """The rows in a temporary table ``incoming`` with the column types of ``table``."""
-    names = _names(columns)
+def _copy_to_temp_table(
+    cursor: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> None:
+    """Copy the rows into a temporary table ``incoming`` with the column types of ``table``."""
+    quoted_columns = _quote_columns(columns)
     cursor.execute("DROP TABLE IF EXISTS pg_temp.incoming")
     cursor.execute(
-        f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {names} FROM {table} WITH NO "
+        f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {quoted_columns} FROM {table} WITH NO "
         "DATA"
     )
-    copy_rows(cursor, f"incoming ({names})", rows)
+    copy_rows(cursor, f"incoming ({quoted_columns})", rows)
 
 
-def ids_by_key(table: str, project_id: int, keys: Collection[str]) -> dict[str, int]:
-    """key -> id of the project's rows of a table that has both columns (items, raters); unknown
-    keys are left out."""
-    return {key: pk for rows in several(find(table, "id", project_id, keys)) for key, pk in rows}
+def get_ids_by_key(table: str, project_id: int, keys: Collection[str]) -> dict[str, int]:
+    """Return {key: id} of the project's rows of a table that has both columns (items, raters).
+
+    Unknown keys are left out.
+    """
+    return {
+        key: pk
+        for rows in execute_statements(build_key_lookup(table, "id", project_id, keys))
+        for key, pk in rows
+    }
 
 
-def find(table: str, columns: str, project_id: int, keys: Collection[str]) -> list[Statement]:
-    """The statements, none or one, that find the project's rows with these keys: (key,
-    *columns)."""
+def build_key_lookup(
+    table: str, columns: str, project_id: int, keys: Collection[str]
+) -> list[Statement]:
+    """Build the statements (none or one) that select (key, *columns) of the project's rows with
+    these keys.
+    """
     if not keys:
         return []
-    condition, values = among("key", list(keys))
+    condition, values = build_in_condition("key", list(keys))
     return [
         (
             f"SELECT key, {columns} FROM {table} WHERE project_id = %s AND {condition}",
@@ -255,10 +291,11 @@ def find(table: str, columns: str, project_id: int, keys: Collection[str]) -> li
     ]
 
 
-def among(column: str, values: Sequence[str] | Sequence[int]) -> Statement:
-    """The condition that a column is one of these texts or whole numbers (at least one), and its
-    parameters."""
-    if len(values) <= NAMED:
+def build_in_condition(column: str, values: Sequence[str] | Sequence[int]) -> Statement:
+    """Build the condition that a column is one of these texts or integers (at least one), with its
+    parameters.
+    """
+    if len(values) <= MAX_INLINE_VALUES:
         return f"{column} IN ({', '.join(['%s'] * len(values))})", values
     if connection.vendor != "postgresql":
         return f"{column} IN (SELECT value FROM json_each(%s))", [json.dumps(values)]

@@ -1,5 +1,8 @@
-"""Model objects made of rows that plain SQL brought, for what every request asks: the ORM takes
-longer to build such a query than the database to answer it."""
+"""Build model objects from rows of plain SQL.
+
+For queries that every request makes: the ORM takes longer to build such a query than the database
+takes to answer it.
+"""
 
 from __future__ import annotations
 
@@ -9,38 +12,39 @@ from typing import Any, Generic, TypeVar
 
 from django.db import connection, models
 
-Made = TypeVar("Made", bound=models.Model)
+ModelT = TypeVar("ModelT", bound=models.Model)
 
 
-class Row(Generic[Made]):
-    """The columns of a model's fields (all of them, or those named; the others are fetched when
-    somebody asks)."""
+class RowMapper(Generic[ModelT]):
+    """The columns of a model's fields (all of them, or those named; the others are deferred)."""
 
-    def __init__(self, model: type[Made], *names: str) -> None:
+    def __init__(self, model: type[ModelT], *names: str) -> None:
         self._model = model
         self._fields = [
             field for field in model._meta.concrete_fields if not names or field.attname in names
         ]
         self._names = [field.attname for field in self._fields]
-        self._converters = functools.cache(self._find_converters)
+        self._converters = functools.cache(self._list_converters)
 
-    def columns(self, table: str) -> str:
-        """What a SELECT names, of the table with this alias."""
+    def build_select_list(self, table: str) -> str:
+        """Return the columns for a SELECT, from the table with this alias."""
         return ", ".join(f'{table}."{field.column}"' for field in self._fields)
 
-    def made(self, values: Sequence[Any]) -> Made:
-        """The object of one row of these columns."""
-        found = list(values)
-        for place, column, convert in self._converters(connection.vendor):
-            found[place] = convert(found[place], column, connection)
-        return self._model.from_db(connection.alias, self._names, found)
+    def build(self, values: Sequence[Any]) -> ModelT:
+        """Return the model object of one row of these columns."""
+        converted = list(values)
+        for position, column, convert in self._converters(connection.vendor):
+            converted[position] = convert(converted[position], column, connection)
+        return self._model.from_db(connection.alias, self._names, converted)
 
-    def _find_converters(self, vendor: str) -> list[tuple[int, Any, Any]]:
-        """(place of a value, its column, how this database's value becomes Python's)."""
-        columns = [(place, field.cached_col) for place, field in enumerate(self._fields)]
+    def _list_converters(self, vendor: str) -> list[tuple[int, Any, Any]]:
+        """List (position of the value, its column, converter from this database's value to
+        Python's).
+        """
+        columns = [(position, field.cached_col) for position, field in enumerate(self._fields)]
         return [
-            (place, column, convert)
-            for place, column in columns
+            (position, column, convert)
+            for position, column in columns
             for convert in (
                 *connection.ops.get_db_converters(column),
                 *column.get_db_converters(connection),

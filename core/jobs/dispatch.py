@@ -1,5 +1,7 @@
-"""Starting a task on a worker with bounded patience. A message only says "look now": a sweep finds
-the same work without it, so whoever starts a task never waits for the broker, nor hears of it.
+"""Start Celery tasks without waiting for the broker.
+
+A message is only a hint to look now: a sweep finds the same work without it, so sending is bounded
+in time and its failures are logged, not raised.
 """
 
 from __future__ import annotations
@@ -15,33 +17,34 @@ from core.web.prometheus import HINTS_FAILED
 
 logger = logging.getLogger(__name__)
 
-# without a try after a failure, so that a frozen broker costs one request in many, not each
-PAUSE_SECONDS = 5
+# After a failure nothing is sent for this long, so that a frozen broker slows down few requests.
+BROKER_PAUSE_SECONDS = 5
 
 _paused_until = 0.0
 
 
-def start_task(task: str, number: int, *, unless: Callable[[], bool] | None = None) -> None:
-    """Ask a worker for the task of this name on the row of this number; bounded in time, silent in
-    failure.
+def start_task(
+    task_name: str, object_id: int, *, skip_if: Callable[[], bool] | None = None
+) -> None:
+    """Send the task of this name with the id of its row; bounded in time, silent on failure.
 
-    ``unless`` tells whether such a message is under way already. It may ask the broker too: its
-    failure counts as one of sending.
+    ``skip_if`` returns True when such a message is on its way already. It may use the broker
+    too: its failure counts as a failure to send.
     """
-    global _paused_until  # noqa: PLW0603 - one switch a process
+    global _paused_until  # noqa: PLW0603 - one switch per process
     if not settings.REDIS_URL or time.monotonic() < _paused_until:
         return
     try:
-        if unless is not None and unless():
+        if skip_if is not None and skip_if():
             return
-        # One try: the sweep is the second one, and nobody waits for it.
-        current_app.send_task(task, [number], ignore_result=True, retry=False)
-    except Exception as error:  # any: redis, kombu and socket errors have no common base
-        _paused_until = time.monotonic() + PAUSE_SECONDS
+        # No retry: the sweep is the second attempt, and no request waits for it.
+        current_app.send_task(task_name, [object_id], ignore_result=True, retry=False)
+    except Exception as error:  # redis, kombu and socket errors have no common base class
+        _paused_until = time.monotonic() + BROKER_PAUSE_SECONDS
         HINTS_FAILED.inc()
         logger.warning(
             "no hint: %s %s was not started (%s); the sweep will find it",
-            task,
-            number,
+            task_name,
+            object_id,
             type(error).__name__,
         )

@@ -1,4 +1,4 @@
-"""Telling whoever listens, after the commit, that something changed."""
+"""Notify registered functions, after the commit, that something changed."""
 
 from __future__ import annotations
 
@@ -12,42 +12,50 @@ logger = logging.getLogger(__name__)
 Listener = Callable[[int], None]
 
 
-class Listeners:
-    """Those who want to know that something of a number (a question's id) changed.
+class CommitListeners:
+    """Functions that are called after a commit that changed something of an id (of a question).
 
-    What changed is on disk when they hear of it. Whatever one of them does wrong is logged, and
-    reaches neither who made the change nor the other listeners; so a sweep must find
-    the same.
+    The change is committed when they are called. An exception of one is logged, and affects neither
+    the caller that made the change nor the other listeners; so a sweep must find the same work.
     """
 
     def __init__(self) -> None:
         self.registered: list[Listener] = []
 
-    def listen(self, listener: Listener) -> None:
-        """Register a function that is called with the number after each commit that changed
-        something of it. Who is registered twice still hears once."""
+    def register(self, listener: Listener) -> None:
+        """Register a function that is called with the id after each commit that changed something
+        of it.
+
+        Registering a function twice has no effect.
+        """
         if listener not in self.registered:
             self.registered.append(listener)
 
-    def announce(self, number: int) -> None:
-        """Tell all listeners once the running transaction is on disk (now, where none is running);
-        once a number, however often this is called."""
-        # what is registered in a savepoint that is rolled back is forgotten with it
+    def notify_on_commit(self, object_id: int) -> None:
+        """Notify all listeners once the running transaction is committed (at once where none is
+        running).
+
+        They are called once for each id, however often this is called in one transaction.
+        """
+        # A callback that was registered in a savepoint is dropped when that is rolled back.
         savepoints = set(connection.savepoint_ids)
-        mine = (self, number)
-        for waiting in connection.run_on_commit:
-            if waiting[0] == savepoints and getattr(waiting[1], "announced", None) == mine:
+        announcement = (self, object_id)
+        for callback in connection.run_on_commit:
+            if (
+                callback[0] == savepoints
+                and getattr(callback[1], "announced", None) == announcement
+            ):
                 return
 
-        def tell() -> None:
+        def notify_listeners() -> None:
             for listener in self.registered:
                 try:
-                    listener(number)
+                    listener(object_id)
                 except Exception:
                     name = getattr(listener, "__name__", listener)
                     logger.exception(
-                        "%s failed on question %s; the sweep will find it", name, number
+                        "%s failed on question %s; the sweep will find it", name, object_id
                     )
 
-        tell.announced = mine  # type: ignore[attr-defined]  # found again above
-        transaction.on_commit(tell)
+        notify_listeners.announced = announcement  # type: ignore[attr-defined]  # looked up above
+        transaction.on_commit(notify_listeners)

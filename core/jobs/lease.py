@@ -1,7 +1,9 @@
-"""A lease says who works on a row. Two workers may both believe that a row is theirs; only one of
-them can write, because every write names the lease: who lost it writes nothing.
+"""Leases: which worker owns a row.
 
-The lease is a random text in the row's column ``lease``, and a column of time tells until when the
+Two workers may both believe that they own a row, but only one of them can write, because every
+write names the lease: a worker that lost it writes nothing.
+
+The lease is a random text in the row's column ``lease``, and a time column says until when the
 worker counts as alive.
 """
 
@@ -14,61 +16,62 @@ from django.db import models
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-Row = TypeVar("Row", bound=models.Model)
+LeasedRow = TypeVar("LeasedRow", bound=models.Model)
 
 
-class Lost(Exception):
-    """The row is in other hands now, or it is gone."""
+class LeaseLost(Exception):
+    """Another worker owns the row now, or the row is deleted."""
 
 
 class Leased(models.Model):
-    """The columns of a row that one worker at a time has in its hands."""
+    """Abstract model of a row that one worker at a time can own."""
 
     lease = models.CharField(max_length=32, blank=True)
-    # After this time the worker counts as gone, and another one may take the row with a lease of
-    # its own. Null: nobody has it.
+    # After this time the worker counts as dead, and another one may claim the row with its own
+    # lease. Null: the row is not claimed.
     leased_until = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         abstract = True
 
 
-def free() -> Q:
-    """Rows of a Leased model that nobody has, or whose worker counts as gone."""
+def build_unclaimed_filter() -> Q:
+    """Build the filter for rows of a Leased model that no living worker has claimed."""
     return Q(leased_until=None) | Q(leased_until__lte=timezone.now())
 
 
-def new_lease() -> str:
+def generate_lease() -> str:
     return secrets.token_hex(16)
 
 
-def take_lease(free_row: QuerySet[Row], **columns: Any) -> str | None:
-    """Put a lease of our own, and these columns, on the one row of ``free_row``; the lease.
+def claim_lease(unclaimed: QuerySet[LeasedRow], **columns: Any) -> str | None:
+    """Claim the one row of ``unclaimed`` and set these columns; return the new lease.
 
-    None when there is no such row any more. Of several workers that try, one gets it.
+    Return None when there is no such row any more. Of several workers that try, one gets it.
     """
-    lease = new_lease()
-    if free_row.update(lease=lease, **columns):
+    lease = generate_lease()
+    if unclaimed.update(lease=lease, **columns):
         return lease
     return None
 
 
-def held(row: Row) -> QuerySet[Row]:
-    """The row, as long as it stands with the lease with which we took it; else nothing."""
+def get_leased_rows(row: LeasedRow) -> QuerySet[LeasedRow]:
+    """Return a queryset of the row that is empty once the row's lease has changed."""
     return type(row)._default_manager.filter(pk=row.pk, lease=row.lease)  # type: ignore[attr-defined]
 
 
-def keep_lease(row: Row, mine: QuerySet[Row], **changes: Any) -> None:
-    """Write the changes into ``mine`` (``held(row)``, or less of it) and into ``row``.
+def update_leased(row: LeasedRow, leased: QuerySet[LeasedRow], **changes: Any) -> None:
+    """Write the changes to the database and to ``row``.
 
-    Raises Lost, having written nothing, when ``mine`` is empty.
+    ``leased`` is ``get_leased_rows(row)``, possibly filtered further. Raises LeaseLost, having
+    written nothing, when it is empty.
     """
-    if not mine.update(**changes):
-        raise Lost
+    if not leased.update(**changes):
+        raise LeaseLost
     for name, value in changes.items():
         setattr(row, name, value)
 
 
-def give_back(row: Leased) -> None:
-    """Let another worker take the row at once; nothing when it has been taken already."""
-    held(row).update(leased_until=timezone.now())
+def release(row: Leased) -> None:
+    """Let another worker claim the row at once; do nothing when it has been claimed already."""
+    get_leased_rows(row).update(leased_until=timezone.now())

@@ -1,10 +1,11 @@
-"""Work that a page asks a worker for: what takes too long for a request. A row says what is asked
-for and keeps the result.
+"""On-demand jobs: results that pages request and workers compute, because they take too long for a
+request. A database row holds the request and its result.
 
 The row also says what is left to do. ``waiting`` is cleared in the statement that stores the
-result, a task is started for it, and the sweep finds what no task reached. Of several workers one
-claims the row. A result is made anew when somebody asks for it and it is behind, after a rest that
-grows with what making it takes. Of what is asked for, the least recent goes.
+result; a task is started for it, and the sweep finds rows that no task reached. One worker at a
+time claims a row. A result is recomputed when somebody requests it while it is out of date,
+after a cooldown that grows with the computing time. When there are too many rows, the least
+recently requested are deleted.
 """
 
 from __future__ import annotations
@@ -22,141 +23,154 @@ from django.db.models import Manager, QuerySet
 from django.utils import timezone
 
 from .dispatch import start_task
-from .lease import Leased, free, give_back, held, take_lease
+from .lease import Leased, build_unclaimed_filter, claim_lease, get_leased_rows, release
 
 logger = logging.getLogger(__name__)
 
-# After this a worker that claimed a row counts as dead. Long: it may have died of the row's size.
-PATIENCE = datetime.timedelta(minutes=10)
-NOTED_EVERY = datetime.timedelta(minutes=1)  # asked_at is written no more often
-# A row rests so many times as long as making its result took: that takes a tenth of a worker then.
-REST_FACTOR = 10
-LONGEST_REST = datetime.timedelta(minutes=10)
-DELETED_AT_ONCE = 100
+# A worker that claimed a row counts as dead after this. It is long because a large row may be what
+# killed the worker.
+CLAIM_TIMEOUT = datetime.timedelta(minutes=10)
+REQUEST_TIME_RESOLUTION = datetime.timedelta(minutes=1)  # asked_at is updated at most this often
+# The cooldown is this many times the computing time, so a row takes at most a tenth of a worker.
+COOLDOWN_FACTOR = 10
+MAX_COOLDOWN = datetime.timedelta(minutes=10)
+DELETE_BATCH_SIZE = 100
 
 
 class Asked(Leased):
-    """The columns of a row that pages ask for. A model adds what is asked for, and the result."""
+    """Abstract model of an on-demand job. Subclasses add the parameters of the request, and the
+    result.
+    """
 
     waiting = models.BooleanField(default=True)
     asked_at = models.DateTimeField()
     computed_at = models.DateTimeField(null=True, blank=True)
-    rests_until = models.DateTimeField(null=True, blank=True)  # not computed again before
+    rests_until = models.DateTimeField(null=True, blank=True)  # end of the cooldown
 
     class Meta:
         abstract = True
 
 
-Row = TypeVar("Row", bound=Asked)
+JobRow = TypeVar("JobRow", bound=Asked)
 
 
 @dataclass(frozen=True)
-class AskedWork(Generic[Row]):
-    """One kind of work that pages ask for."""
+class OnDemandJob(Generic[JobRow]):
+    """One kind of on-demand job."""
 
-    rows: QuerySet[Row]  # as ``make`` wants to read them
-    result: str  # the column of the result
-    task: str  # the name of the task that calls ``compute`` with a row's number
-    # The columns to be stored, the result among them; None when the row is of no use any more.
-    make: Callable[[Row], dict[str, Any] | None]
-    shortest_rest: datetime.timedelta
-    # What nobody has asked for since so long is not computed. None: it is computed all the same.
-    forgotten_after: datetime.timedelta | None = None
+    rows: QuerySet[JobRow]  # with the related rows that ``compute_result`` needs
+    result_field: str
+    task_name: str  # Celery task that calls ``compute`` with a row's id
+    # Returns the columns to store, including the result; None when the row is obsolete.
+    compute_result: Callable[[JobRow], dict[str, Any] | None]
+    min_cooldown: datetime.timedelta
+    # A request that is older than this is not computed. None: requests do not expire.
+    expires_after: datetime.timedelta | None = None
 
-    def ask(self, **which: Any) -> tuple[Row, bool]:
-        """The row of ``which`` (its key, and ``defaults``), and whether it was made just now: then
-        it waits, and a task is started."""
-        which["defaults"] = {"asked_at": timezone.now(), **which.get("defaults", {})}
-        row, new = self._all().get_or_create(**which)
-        if new:
-            start_task(self.task, row.pk)
-        return row, new
+    def get_or_start(self, **lookup: Any) -> tuple[JobRow, bool]:
+        """Return the row and whether it was created just now; a task is started for a new row.
 
-    def ask_again(self, row: Row, *, behind: Callable[[], bool]) -> None:
-        """Note that somebody asks for a stored row. When it has rested and is ``behind``, it waits
-        from now on, and a task is started."""
+        ``lookup`` holds the row's key and optional ``defaults``, as for get_or_create.
+        """
+        lookup["defaults"] = {"asked_at": timezone.now(), **lookup.get("defaults", {})}
+        row, created = self._get_manager().get_or_create(**lookup)
+        if created:
+            start_task(self.task_name, row.pk)
+        return row, created
+
+    def request_refresh(self, row: JobRow, *, is_stale: Callable[[], bool]) -> None:
+        """Record that a stored row was requested, and start a task if it is out of date and its
+        cooldown is over.
+        """
         now = timezone.now()
-        if now - row.asked_at > NOTED_EVERY:
-            self._all().filter(pk=row.pk).update(asked_at=now)
-        rests = row.rests_until is not None and row.rests_until > now
-        if row.waiting or rests or not behind():
+        if now - row.asked_at > REQUEST_TIME_RESOLUTION:
+            self._get_manager().filter(pk=row.pk).update(asked_at=now)
+        is_cooling_down = row.rests_until is not None and row.rests_until > now
+        if row.waiting or is_cooling_down or not is_stale():
             return
         row.waiting = True
-        if self._all().filter(pk=row.pk, waiting=False).update(waiting=True, asked_at=now):
-            start_task(self.task, row.pk)
+        if self._get_manager().filter(pk=row.pk, waiting=False).update(waiting=True, asked_at=now):
+            start_task(self.task_name, row.pk)
 
-    def compute(self, number: int) -> bool:
-        """Compute a waiting row; False when none waits under this number, or another worker has it.
-        Raises what ``make`` raises; another worker may take the row at once then."""
-        row = self.claim(number)
+    def compute(self, row_id: int) -> bool:
+        """Compute a waiting row; return False when none waits with this id or another worker has
+        it.
+
+        Raises what ``compute_result`` raises; another worker may then claim the row at once.
+        """
+        row = self.claim(row_id)
         if row is None:
             return False
         try:
-            return self._compute(row)
+            return self._compute_claimed(row)
         except BaseException:
-            with suppress(DatabaseError):  # else its time runs out
-                give_back(row)
+            with suppress(DatabaseError):  # if this fails, the lease expires
+                release(row)
             raise
 
-    def claim(self, number: int) -> Row | None:
-        """The waiting row of this number, in our hands; None when there is none, or another worker
-        has it."""
-        waiting = self._all().filter(free(), pk=number, waiting=True)
-        lease = take_lease(waiting, leased_until=timezone.now() + PATIENCE)
+    def claim(self, row_id: int) -> JobRow | None:
+        """Claim the waiting row with this id; return None without one or when another worker has
+        it.
+        """
+        waiting = self._get_manager().filter(build_unclaimed_filter(), pk=row_id, waiting=True)
+        lease = claim_lease(waiting, leased_until=timezone.now() + CLAIM_TIMEOUT)
         if lease is None:
             return None
-        return self.rows.filter(pk=number, lease=lease).first()
+        return self.rows.filter(pk=row_id, lease=lease).first()
 
-    def _compute(self, row: Row) -> bool:
-        started = time.monotonic()
-        made = self.make(row)
-        if made is None:
-            held(row).delete()
+    def _compute_claimed(self, row: JobRow) -> bool:
+        start_time = time.monotonic()
+        columns = self.compute_result(row)
+        if columns is None:
+            get_leased_rows(row).delete()
             return True
-        took = datetime.timedelta(seconds=time.monotonic() - started)
+        duration = datetime.timedelta(seconds=time.monotonic() - start_time)
         now = timezone.now()
-        stored = held(row).update(
-            **made,
+        n_updated = get_leased_rows(row).update(
+            **columns,
             computed_at=now,
-            rests_until=now + self._rest(took),
+            rests_until=now + self._get_cooldown(duration),
             waiting=False,
             lease="",
             leased_until=None,
         )
-        if not stored:
+        if not n_updated:
             logger.info("%s %s is in other hands now, or gone", row._meta.verbose_name, row.pk)
-        return bool(stored)
+        return bool(n_updated)
 
-    def _rest(self, took: datetime.timedelta) -> datetime.timedelta:
-        return min(max(REST_FACTOR * took, self.shortest_rest), LONGEST_REST)
+    def _get_cooldown(self, duration: datetime.timedelta) -> datetime.timedelta:
+        return min(max(COOLDOWN_FACTOR * duration, self.min_cooldown), MAX_COOLDOWN)
 
     def sweep(self) -> None:
-        """Compute all waiting rows that no worker has; a failure of one does not keep the others
-        waiting."""
-        self._forget()
-        waiting = self._all().filter(free(), waiting=True).order_by("asked_at")
-        for number in list(waiting.values_list("pk", flat=True)):
+        """Compute all waiting rows that no worker has claimed; one row's failure does not stop the
+        others.
+        """
+        self._expire_requests()
+        waiting = (
+            self._get_manager().filter(build_unclaimed_filter(), waiting=True).order_by("asked_at")
+        )
+        for row_id in list(waiting.values_list("pk", flat=True)):
             try:
-                self.compute(number)
+                self.compute(row_id)
             except Exception:
                 name = self.rows.model._meta.verbose_name
-                logger.exception("%s %s failed; the next sweep tries again", name, number)
+                logger.exception("%s %s failed; the next sweep tries again", name, row_id)
 
-    def _forget(self) -> None:
-        """What nobody has asked for since long does not wait any more; without a result it goes."""
-        if self.forgotten_after is None:
+    def _expire_requests(self) -> None:
+        """Cancel requests that have expired, and delete those without a result."""
+        if self.expires_after is None:
             return
-        before = timezone.now() - self.forgotten_after
-        forgotten = self._all().filter(waiting=True, asked_at__lt=before)
-        forgotten.filter(**{f"{self.result}__isnull": True}).delete()
-        forgotten.update(waiting=False)
+        cutoff = timezone.now() - self.expires_after
+        expired = self._get_manager().filter(waiting=True, asked_at__lt=cutoff)
+        expired.filter(**{f"{self.result_field}__isnull": True}).delete()
+        expired.update(waiting=False)
 
-    def _all(self) -> Manager[Row]:
+    def _get_manager(self) -> Manager[JobRow]:
         return self.rows.model._default_manager
 
 
-def forget_oldest(rows: QuerySet[Any], *, kept: int) -> None:
-    """Delete all of ``rows`` but the ``kept`` that were asked for last."""
-    numbers = rows.order_by("-asked_at", "-id").values_list("pk", flat=True)
-    oldest = list(numbers[kept : kept + DELETED_AT_ONCE])
-    rows.model._default_manager.filter(pk__in=oldest).delete()
+def delete_least_recent(rows: QuerySet[Any], *, keep: int) -> None:
+    """Delete all of ``rows`` except the ``keep`` most recently requested ones."""
+    ids = rows.order_by("-asked_at", "-id").values_list("pk", flat=True)
+    ids_to_delete = list(ids[keep : keep + DELETE_BATCH_SIZE])
+    rows.model._default_manager.filter(pk__in=ids_to_delete).delete()

@@ -1,4 +1,4 @@
-"""One way to write a moment on a page."""
+"""Format dates and times for pages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from django.utils.translation import ngettext
 register = template.Library()
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
-TOLD_IN_DAYS = 7  # from then on the day is named
+MAX_RELATIVE_DAYS = 7  # older (or later) times are shown as a date
 
 
 @register.filter(expects_localtime=True)
 def moment(value: datetime.datetime | None, form: str = "passed") -> SafeString:
-    """``3 minutes ago`` or, longer ago than a week, the day; ``"exact"``, as after "since":
-    ``2026-11-22 16:41 UTC``. site.js writes both in the reader's zone, in the same words and in
-    the same room, so that nothing on the page moves. Nothing of None."""
+    """Render a <time> element: ``3 minutes ago``, or the date when it is more than a week away.
+
+    With ``"exact"`` (after "since") it is ``2026-11-22 16:41 UTC``. site.js rewrites both in the
+    reader's time zone, in the same format and width, so that nothing on the page moves. Empty for
+    None.
+    """
     if value is None:
         return SafeString()
     exact, zone = f"{value:%Y-%m-%d %H:%M}", f"{value:%Z}"
@@ -34,47 +37,53 @@ def moment(value: datetime.datetime | None, form: str = "passed") -> SafeString:
         value.isoformat(),
         exact,
         zone,
-        passed(value),
+        format_relative(value),
     )
 
 
 @register.filter
 def last_day(end: datetime.datetime, zone: str) -> SafeString:
-    """The day after which something ends, of a moment that is the midnight behind it in ``zone``:
-    the next day's name is not what was chosen. The moment itself is told on top."""
-    here = end.astimezone(ZoneInfo(zone))
-    day = (here - datetime.timedelta(microseconds=1)).date()
+    """Render the last day before a moment that is midnight in ``zone``.
+
+    A period that ends at midnight ends with the day before, which is the day that was chosen. The
+    moment itself is the tooltip.
+    """
+    local_end = end.astimezone(ZoneInfo(zone))
+    day = (local_end - datetime.timedelta(microseconds=1)).date()
     element = '<time datetime="{}" title="{}">{}</time>'
-    return format_html(element, end.isoformat(), f"{here:%Y-%m-%d %H:%M} {zone}", day.isoformat())
+    return format_html(
+        element, end.isoformat(), f"{local_end:%Y-%m-%d %H:%M} {zone}", day.isoformat()
+    )
 
 
-def passed(value: datetime.datetime) -> str:
-    """How long ago it was, or how far ahead it is: in the words of browsers
-    (Intl.RelativeTimeFormat)."""
+def format_relative(value: datetime.datetime) -> str:
+    """Return how long ago a moment was, or how far ahead it is, in the words of browsers
+    (Intl.RelativeTimeFormat).
+    """
     ahead = (value - timezone.now()).total_seconds()
-    if abs(ahead) >= TOLD_IN_DAYS * DAY:
+    if abs(ahead) >= MAX_RELATIVE_DAYS * DAY:
         return f"{value:%Y-%m-%d}"
     if abs(ahead) >= DAY:
-        return _days(int(ahead / DAY))
+        return _format_days(int(ahead / DAY))
     if abs(ahead) >= HOUR:
-        return _hours(int(ahead / HOUR))
-    return _minutes(int(ahead / MINUTE))
+        return _format_hours(int(ahead / HOUR))
+    return _format_minutes(int(ahead / MINUTE))
 
 
-def _days(n: int) -> str:
-    near = {-2: _("2 days ago"), -1: _("yesterday"), 1: _("tomorrow"), 2: _("in 2 days")}
-    if n in near:
-        return near[n]
+def _format_days(n: int) -> str:
+    special_cases = {-2: _("2 days ago"), -1: _("yesterday"), 1: _("tomorrow"), 2: _("in 2 days")}
+    if n in special_cases:
+        return special_cases[n]
     return (_("%(n)s days ago") if n < 0 else _("in %(n)s days")) % {"n": abs(n)}
 
 
-def _hours(n: int) -> str:
+def _format_hours(n: int) -> str:
     if n < 0:
         return ngettext("%(n)s hour ago", "%(n)s hours ago", -n) % {"n": -n}
     return ngettext("in %(n)s hour", "in %(n)s hours", n) % {"n": n}
 
 
-def _minutes(n: int) -> str:
+def _format_minutes(n: int) -> str:
     if n == 0:
         return _("this minute")
     if n < 0:

@@ -1,5 +1,4 @@
-"""What people typed, as HTML that can do nothing: cleaned, and loading only from where the page may
-load."""
+"""Clean HTML that users wrote: nothing in it is executed, and media load only from allowed origins."""
 
 from __future__ import annotations
 
@@ -10,31 +9,35 @@ from urllib.parse import urlsplit
 import nh3
 from django.conf import settings
 
-# What a document needs; nothing that navigates, nothing that asks for input.
+# Elements of a document, without navigation and forms.
 _TAGS = nh3.ALLOWED_TAGS - {"area", "map", "nav"}
 _BLANKS = re.compile(r"[\x00-\x20\x7f]+")
 _SCHEMES = {"http", "https", "mailto", "data"}
 
 
 def clean_html(text: str) -> str:
-    """HTML without scripts, styles, forms and frames; images only from where the page may load
-    them."""
+    """Remove scripts, styles, forms and frames; keep images only from allowed origins."""
     return nh3.clean(
         text,
         tags=_TAGS,
         url_schemes=_SCHEMES,
-        attribute_filter=_keep_attribute,
+        attribute_filter=_filter_attribute,
         link_rel="noopener noreferrer nofollow",
     )
 
 
-def words(text: str) -> str:
-    """What HTML says without its tags; a blank where one stood keeps the words of a table apart."""
+def extract_text(text: str) -> str:
+    """Return the text of HTML without its tags; a blank in place of each tag keeps the words of a
+    table separate.
+    """
     return html.unescape(nh3.clean(text.replace("<", " <"), tags=set()))
 
 
-def can_show(kind: str, address: str) -> bool:
-    """Whether the Content-Security-Policy lets the page load this image, sound or film."""
+def is_media_allowed(kind: str, address: str) -> bool:
+    """Return True if the Content-Security-Policy lets the page load this image, audio or video.
+
+    ``kind`` is image, audio or video.
+    """
     try:
         parts = urlsplit(address.strip())
     except ValueError:
@@ -46,10 +49,10 @@ def can_show(kind: str, address: str) -> bool:
     return f"{parts.scheme}://{parts.netloc}" in settings.ITEM_MEDIA_ORIGINS
 
 
-def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
+def _filter_attribute(tag: str, attribute: str, value: str) -> str | None:
     if attribute == "src":
-        return value if tag == "img" and can_show("image", value) else None
-    # Browsers take blanks and control signs out of a scheme.
+        return value if tag == "img" and is_media_allowed("image", value) else None
+    # Browsers ignore blanks and control characters in a scheme.
     if attribute in ("href", "cite") and _BLANKS.sub("", value).lower().startswith("data:"):
         return None
     return value

@@ -1,9 +1,9 @@
-"""A table of a page as a file: all its rows, each figure whole.
+"""Export a table of a page as CSV: all its rows, each number at full precision.
 
-A page asked for with ``?csv=NAME`` is made as ever, and the table in the frame that the heading
-NAME labels is read out of it. So the file says what the page says, to whom it says it, in the order
-in which it stands there. While it is made, figures are written whole (``figures``) and pages are
-long (``a_page``).
+A page requested with ``?csv=NAME`` is rendered as usual, and the table in the element that the
+heading NAME labels is extracted from its HTML. So the file has the same content, order and access
+rules as the page. During an export, numbers are written unrounded (``figures``) and pages hold all
+rows (``get_page_size``).
 """
 
 from __future__ import annotations
@@ -25,179 +25,204 @@ from django.utils.translation import gettext as _
 register = template.Library()
 
 PARAMETER = "csv"
-MOST_ROWS = 10_000
+MAX_EXPORT_ROWS = 10_000
 
-# What is in a table for the hand or the eye alone, and what says itself by an attribute.
-LEFT_OUT = frozenset("button form script select style svg template textarea time".split())  # noqa: SIM905
-NOTHING = "–"
-_FIGURE = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-READING = re.compile(
-    rf"(?P<value>{_FIGURE})?(?: ?\[(?P<low>{_FIGURE}), (?P<high>{_FIGURE})\] ?(?P<words>.*))?"
+# Elements without text for the file: controls, images, and <time>, whose attribute is used.
+SKIPPED_ELEMENTS = frozenset("button form script select style svg template textarea time".split())  # noqa: SIM905
+EMPTY_CELL = "–"
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+ESTIMATE = re.compile(
+    rf"(?P<value>{_NUMBER})?(?: ?\[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\] ?(?P<words>.*))?"
 )
-VOID = frozenset({"br", "col", "hr", "img", "input", "source", "wbr"})
+VOID_ELEMENTS = frozenset({"br", "col", "hr", "img", "input", "source", "wbr"})
 
-_making: ContextVar[bool] = ContextVar("making a table's file", default=False)
+_exporting: ContextVar[bool] = ContextVar("exporting a table", default=False)
 
 
 @contextlib.contextmanager
-def making() -> Iterator[None]:
-    """Within it, pages are made to be read as files."""
-    token = _making.set(True)
+def exporting() -> Iterator[None]:
+    """Render pages for export within this context."""
+    token = _exporting.set(True)
     try:
         yield
     finally:
-        _making.reset(token)
+        _exporting.reset(token)
 
 
-def is_made() -> bool:
-    """Whether the page is made to be read as a file."""
-    return _making.get()
+def is_exporting() -> bool:
+    """Return True while a page is rendered for export."""
+    return _exporting.get()
 
 
-def a_page(rows: int) -> int:
-    """So many rows a page; in a file as many as fit."""
-    return MOST_ROWS if _making.get() else rows
+def get_page_size(rows: int) -> int:
+    """Return the number of rows for a page: ``rows``, or MAX_EXPORT_ROWS during an export."""
+    return MAX_EXPORT_ROWS if _exporting.get() else rows
 
 
 @register.simple_tag(takes_context=True)
 def as_csv(context: template.Context, *parts: object) -> SafeString:
-    """A link to the table in the frame (``.table-scroll``) that the heading labels whose id the
-    ``parts`` make up."""
+    """Render the CSV link of a table (in ``.table-scroll``) that is labelled by a heading.
+
+    ``parts`` are joined to the id of the heading.
+    """
     name = "".join(map(str, parts))
     request: HttpRequest = context["request"]
-    if request.method != "GET":  # what answers a form cannot be asked for again
+    if request.method != "GET":  # the page that answers a form cannot be requested again
         return SafeString()
-    asked = request.GET.copy()
-    for place in ("page", "after"):
-        asked.pop(place, None)
-    asked[PARAMETER] = name
+    query = request.GET.copy()
+    for name_to_drop in ("page", "after"):
+        query.pop(name_to_drop, None)
+    query[PARAMETER] = name
     return format_html(
         '<a class="button button--quiet button--small table-csv" href="{0}?{1}" id="{2}-csv" '
         'aria-labelledby="{2}-csv {2}">CSV</a>',
-        request.path, asked.urlencode(), name,
+        request.path, query.urlencode(), name,
     )  # fmt: skip
 
 
-def rows_of(page: str, name: str) -> list[list[str]] | None:
-    """The rows of the table in the frame that ``name`` labels, its head first; None where the page
-    has no such table. Readings, as ``0.72 [0.7, 0.74]``, stand in columns of their own: the value,
-    the ends of the interval, and what else is said."""
+def extract_rows(page: str, name: str) -> list[list[str]] | None:
+    """Return the rows of the table that the heading ``name`` labels, its head first; None without
+    it.
+
+    Estimates such as ``0.72 [0.7, 0.74]`` are split into columns of their own: the value, both
+    ends of the interval, and any further text.
+    """
     label = rf'[^>]*aria-labelledby="{re.escape(name)}"[^>]*>'
-    frame = re.search(rf"<(div[^>]*\btable-scroll\b|table\b){label}", page)
+    container = re.search(rf"<(div[^>]*\btable-scroll\b|table\b){label}", page)
     table = re.compile(r"<table\b.*?</table>", re.DOTALL).search(
-        page, frame.start() if frame else 0
+        page, container.start() if container else 0
     )
-    if frame is None or table is None:
+    if container is None or table is None:
         return None
-    reader = _Reader()
-    reader.feed(table[0])
-    reader.close()
-    return _written(reader.rows)
+    parser = _TableParser()
+    parser.feed(table[0])
+    parser.close()
+    return _build_grid(parser.rows)
 
 
 @dataclass
 class _Cell:
-    is_head: bool
+    """A table cell: texts that are visible, and texts for screen readers only."""
+
+    is_header: bool
     span: int
-    seen: list[str] = field(default_factory=list)
-    heard: list[str] = field(default_factory=list)  # by screen readers alone
+    visible_parts: list[str] = field(default_factory=list)
+    screen_reader_parts: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        seen, heard = (" ".join("".join(said).split()) for said in (self.seen, self.heard))
-        return heard if seen in ("", NOTHING) else seen
+        visible, for_screen_readers = (
+            " ".join("".join(parts).split())
+            for parts in (self.visible_parts, self.screen_reader_parts)
+        )
+        return for_screen_readers if visible in ("", EMPTY_CELL) else visible
 
     @property
-    def is_seen(self) -> bool:
-        return bool("".join(self.seen).strip())
+    def has_visible_text(self) -> bool:
+        return bool("".join(self.visible_parts).strip())
 
 
-class _Reader(HTMLParser):
-    """Reads a table, without what is there for the hand or the eye alone."""
+class _TableParser(HTMLParser):
+    """Parse a table, without controls, images and other elements that have no text for the file."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[list[_Cell]] = []
-        self.open: list[tuple[str, str]] = []  # elements, and how their texts are taken
+        self.open_elements: list[tuple[str, str]] = []  # (tag, kind of text) of the open elements
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         if tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th"):
-            self.rows[-1].append(_Cell(tag == "th", int(known.get("colspan", "1"))))
+            self.rows[-1].append(_Cell(tag == "th", int(attributes.get("colspan", "1"))))
         elif tag in ("br", "div", "img", "li", "p"):
-            self.handle_data(f" {known.get('alt', '')} ")
+            self.handle_data(f" {attributes.get('alt', '')} ")
         elif tag == "time":
-            self.handle_data(known.get("datetime", ""))
-        if tag not in VOID:
-            self.open.append((tag, _taken(tag, known)))
+            self.handle_data(attributes.get("datetime", ""))
+        if tag not in VOID_ELEMENTS:
+            self.open_elements.append((tag, _classify_text(tag, attributes)))
 
     def handle_endtag(self, tag: str) -> None:
-        while self.open and self.open.pop()[0] != tag:
+        while self.open_elements and self.open_elements.pop()[0] != tag:
             pass
 
     def handle_data(self, data: str) -> None:
-        is_out = self._is_taken("out") and not self._is_taken("chosen")
-        if not self.rows or not self.rows[-1] or is_out:
+        is_skipped = self._is_inside("skipped") and not self._is_inside("selected")
+        if not self.rows or not self.rows[-1] or is_skipped:
             return
         cell = self.rows[-1][-1]
-        (cell.heard if self._is_taken("heard") else cell.seen).append(data)
+        (
+            cell.screen_reader_parts if self._is_inside("screen_reader") else cell.visible_parts
+        ).append(data)
 
-    def _is_taken(self, how: str) -> bool:
-        return any(taken == how for _tag, taken in self.open)
-
-
-def _taken(tag: str, known: dict[str, str]) -> str:
-    """How the text of an element is taken: seen, heard by screen readers alone, left out, or, where
-    all around is left out, the chosen one of some."""
-    if tag == "option" and "selected" in known:
-        return "chosen"
-    if tag in LEFT_OUT or "popover" in known or known.get("aria-hidden") == "true":
-        return "out"
-    return "heard" if "visually-hidden" in known.get("class", "").split() else "seen"
+    def _is_inside(self, text_kind: str) -> bool:
+        return any(kind == text_kind for _tag, kind in self.open_elements)
 
 
-def _written(rows: list[list[_Cell]]) -> list[list[str]]:
-    """The cells under each other. A column of pictures or buttons, whose head nobody sees, is left
-    out."""
-    grid = [list(_spread(row)) for row in rows if row]
+def _classify_text(tag: str, attributes: dict[str, str]) -> str:
+    """Return the kind of an element's text: visible, screen_reader, skipped, or selected.
+
+    A "selected" option is exported although its <select> is skipped.
+    """
+    if tag == "option" and "selected" in attributes:
+        return "selected"
+    if (
+        tag in SKIPPED_ELEMENTS
+        or "popover" in attributes
+        or attributes.get("aria-hidden") == "true"
+    ):
+        return "skipped"
+    return (
+        "screen_reader" if "visually-hidden" in attributes.get("class", "").split() else "visible"
+    )
+
+
+def _build_grid(rows: list[list[_Cell]]) -> list[list[str]]:
+    """Return rows of equal length. Columns of images or buttons, whose head is hidden, are left
+    out.
+    """
+    grid = [list(_expand_colspans(row)) for row in rows if row]
     if not grid:
         return []
-    if not all(cell is None or cell.is_head or not cell.text for cell in grid[0]):
+    if not all(cell is None or cell.is_header or not cell.text for cell in grid[0]):
         grid.insert(0, [])
-    columns = [column for column in zip_longest(*grid) if not _is_for_the_eye(column)]
-    parts = [part for column in columns for part in _parts(column)]
-    head, *written = (list(row) for row in zip(*parts, strict=True))
-    return [head, *written] if any(head) else written
+    columns = [column for column in zip_longest(*grid) if not _is_decorative(column)]
+    output_columns = [
+        output_column for column in columns for output_column in _split_estimates(column)
+    ]
+    header, *body = (list(row) for row in zip(*output_columns, strict=True))
+    return [header, *body] if any(header) else body
 
 
-def _spread(row: list[_Cell]) -> Iterator[_Cell | None]:
+def _expand_colspans(row: list[_Cell]) -> Iterator[_Cell | None]:
     for cell in row:
         yield cell
         yield from [None] * (cell.span - 1)
 
 
-def _is_for_the_eye(column: Sequence[_Cell | None]) -> bool:
-    head, *cells = column
-    if any(cell.is_head for cell in cells if cell):
+def _is_decorative(column: Sequence[_Cell | None]) -> bool:
+    header, *cells = column
+    if any(cell.is_header for cell in cells if cell):
         return False
-    if head is None:
+    if header is None:
         return not any(cell.text for cell in cells if cell)
-    return head.is_head and not head.is_seen
+    return header.is_header and not header.has_visible_text
 
 
-def _parts(column: Sequence[_Cell | None]) -> list[list[str]]:
-    """The column of a file, or those of its readings."""
-    name, *texts = [cell.text if cell else "" for cell in column]
-    found = [READING.fullmatch(text) for text in texts]
-    if not any(one and one["low"] for one in found):
-        return [[name, *texts]]
-    ends = (_("lower end"), _("upper end"), _("in words"))
-    names = [name, *(f"{name}: {end}" if name else end for end in ends)]
-    said = [
-        one.groups("") if one else ("", "", "", text)
-        for one, text in zip(found, texts, strict=True)
+def _split_estimates(column: Sequence[_Cell | None]) -> list[list[str]]:
+    """Return the column, or several columns where its cells hold estimates."""
+    header, *texts = [cell.text if cell else "" for cell in column]
+    matches = [ESTIMATE.fullmatch(text) for text in texts]
+    if not any(match and match["low"] for match in matches):
+        return [[header, *texts]]
+    suffixes = (_("lower end"), _("upper end"), _("in words"))
+    headers = [header, *(f"{header}: {suffix}" if header else suffix for suffix in suffixes)]
+    values = [
+        match.groups("") if match else ("", "", "", text)
+        for match, text in zip(matches, texts, strict=True)
     ]
-    parts = [[name, *cells] for name, cells in zip(names, zip(*said, strict=True), strict=True)]
-    return parts if any(parts[-1][1:]) else parts[:-1]
+    columns = [
+        [header, *cells] for header, cells in zip(headers, zip(*values, strict=True), strict=True)
+    ]
+    return columns if any(columns[-1][1:]) else columns[:-1]

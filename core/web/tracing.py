@@ -1,5 +1,6 @@
-"""What is being worked on, for traces: nothing at all until a site asks for them
-(agreement_site/monitoring/tracing.py)."""
+"""Trace spans, which do nothing until a site turns tracing on
+(agreement_site/monitoring/tracing.py).
+"""
 
 from __future__ import annotations
 
@@ -9,29 +10,35 @@ from typing import Any, Protocol
 
 
 class Span(Protocol):
+    """The part of an OpenTelemetry span that Concord uses."""
+
     def set_attribute(self, name: str, value: Any, /) -> Any: ...
 
     def update_name(self, name: str, /) -> Any: ...
 
 
-class Nothing:
+class NullSpan:
+    """A span that records nothing, for sites without tracing."""
+
     def set_attribute(self, name: str, value: Any, /) -> None:
-        """Nobody looks."""
+        """Do nothing."""
 
     def update_name(self, name: str, /) -> None:
-        """Nobody looks."""
+        """Do nothing."""
 
 
 @contextmanager
-def _nothing(kind: str, name: str, headers: Mapping[str, str]) -> Iterator[Span]:
-    yield Nothing()
+def _start_null_span(kind: str, name: str, headers: Mapping[str, str]) -> Iterator[Span]:
+    yield NullSpan()
 
 
-Starts = Callable[[str, str, Mapping[str, str]], AbstractContextManager[Span]]
-starts: Starts = _nothing
+SpanFactory = Callable[[str, str, Mapping[str, str]], AbstractContextManager[Span]]
+span_factory: SpanFactory = _start_null_span
 
 
-def span(kind: str, name: str, headers: Mapping[str, str] | None = None) -> Any:
-    """A span of what is done inside, of ``kind`` server, consumer or client. ``headers`` may say
-    whose part it is."""
-    return starts(kind, name, headers or {})
+def start_span(kind: str, name: str, headers: Mapping[str, str] | None = None) -> Any:
+    """Return a context manager for the span of what is done inside.
+
+    ``kind`` is server, consumer or client. ``headers`` may carry the parent's trace context.
+    """
+    return span_factory(kind, name, headers or {})

@@ -13,19 +13,20 @@ Symbols, the same in formulas, names and shapes throughout the package:
     P_o, P_e      observed agreement, agreement expected by chance;
                   kappa = (P_o - P_e) / (1 - P_e)
 
-    codes (N, R)        items always axis 0; -1 for missing
+    codes (N, R)        items are always axis 0; -1 for missing
     item, rater, code   (M,) the same ratings in long form
     counts (P, k)       distinct patterns, shared by all entries of the leading axes
     n_items (..., P)    items of each pattern; the leading axes are days, periods, bootstrap
                         replicates
     tables (..., k, k)  a pair of raters: the first rater's category is the row
 
-Every function is vectorised over the leading axes (...) and returns an Estimate of that shape.
-Undefined is NaN with a reason inside an Estimate, None with the reason's name in values and
-reports; a scale of one category is refused.
+Functions are vectorised over the leading axes (...) and return an Estimate of that shape. Undefined
+is NaN with a reason inside an Estimate, None with the reason's name in values and reports; a scale
+of one category is rejected with ValueError.
 
-counts/ counts; coefficients/ computes, a family a file, each with its formula, source and
-declaration; registry.py lists them all.
+counts/ has the counts; coefficients/ the coefficients, a family a module, each with its formula,
+source and declaration; registry.py lists them all. consensus/, drift/, outliers/, comparison/ and
+rater_quality/ build on them; explain/ says why statistics differ.
 """
 
 from .batch import pattern_coefficients, table_coefficients

@@ -1,4 +1,4 @@
-"""Every coefficient that makes sense for a scale in one call, sharing the sums under them."""
+"""All coefficients that are meaningful on a scale, computed in one call from shared sums."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -8,11 +8,17 @@ import numpy.typing as npt
 
 from .coefficients.conger import RatedItems
 from .coefficients.declaration import Formula
-from .counts.sums import PatternSums, pattern_sums
+from .counts.sums import PatternSums, build_pattern_sums
 from .estimate import Estimate, Floats
-from .registry import COEFFICIENTS, PAIR_TREND, PAIR_TREND_ORDERED, PEERS, pattern_forms
-from .scales import scale_type
-from .weights import NONE, weightings
+from .registry import (
+    COEFFICIENTS,
+    PAIR_TREND_FORMULAS,
+    PAIR_TREND_ORDERED_FORMULAS,
+    PEER_FORMULAS,
+    get_pattern_forms,
+)
+from .scales import get_scale_type
+from .weights import UNWEIGHTED, build_weightings
 
 
 def pattern_coefficients(
@@ -25,27 +31,29 @@ def pattern_coefficients(
     names: Collection[str] | None = None,
     interval: bool = True,
 ) -> dict[str, Estimate]:
-    """Patterns (P, k) and numbers of items (..., P) -> name -> Estimate (...).
+    """Return name -> Estimate (...) from patterns (P, k) and numbers of items (..., P).
 
-    Weighted forms carry the suffix _linear, _quadratic, _custom; alpha interval and ratio need
-    values, alpha ratio values >= 0. `names` limits the work to these names. ValueError for an
+    Weighted forms carry the suffix _linear, _quadratic or _custom; interval and ratio alpha need
+    values (k,), ratio alpha values >= 0. `names` limits the work to these names. ValueError for an
     unknown scale or name.
     """
-    sums = pattern_sums(counts, n_items)
-    forms = pattern_forms(scale=scale, values=values, custom=weight_matrix is not None)
+    sums = build_pattern_sums(counts, n_items)
+    forms = get_pattern_forms(scale=scale, values=values, custom=weight_matrix is not None)
     unknown = sorted(set(names or ()) - forms.keys())
     if unknown:
         raise ValueError(f"unknown for this scale: {', '.join(unknown)}; one of {', '.join(forms)}")
-    weights = weightings(sums.k, weight_matrix, ordered=scale_type(scale).ordered)
-    found = {}
+    weights = build_weightings(sums.k, weight_matrix, ordered=get_scale_type(scale).ordered)
+    estimates = {}
     for name, (entry, weighting) in forms.items():
-        if entry.of_patterns is not None and (names is None or name in names):
-            matrix = None if weighting == NONE else weights[weighting]
-            found[name] = of_patterns(entry.of_patterns, sums, matrix, values, interval=interval)
-    return found
+        if entry.pattern_formula is not None and (names is None or name in names):
+            matrix = None if weighting == UNWEIGHTED else weights[weighting]
+            estimates[name] = compute_from_patterns(
+                entry.pattern_formula, sums, matrix, values, interval=interval
+            )
+    return estimates
 
 
-def of_patterns(
+def compute_from_patterns(
     formula: Formula,
     sums: PatternSums,
     weights: npt.ArrayLike | None,
@@ -53,8 +61,8 @@ def of_patterns(
     *,
     interval: bool = True,
 ) -> Estimate:
-    """One formula of patterns on prepared sums; weights None: none."""
-    options = formula.options(weights, values)
+    """Return the Estimate (...) of one pattern formula on prepared sums; weights (k, k) or None."""
+    options = formula.build_options(weights, values)
     estimate: Estimate = formula.function(
         sums.counts, sums.n_items, interval=interval, sums=sums, **options
     )
@@ -68,44 +76,50 @@ def table_coefficients(
     values: npt.ArrayLike | None = None,
     weight_matrix: npt.ArrayLike | None = None,
 ) -> dict[str, Estimate]:
-    """Tables (..., k, k) of pairs of raters -> name -> Estimate (...); the per-category kappa is
-    (..., k)."""
-    kind = scale_type(scale)
-    weights = weightings(np.shape(tables)[-1], weight_matrix, ordered=kind.ordered)
-    found = {}
+    """Return name -> Estimate (...) from tables (..., k, k) of pairs of raters.
+
+    The kappa of each category is (..., k).
+    """
+    scale_properties = get_scale_type(scale)
+    weights = build_weightings(
+        np.shape(tables)[-1], weight_matrix, ordered=scale_properties.ordered
+    )
+    estimates = {}
     for entry in COEFFICIENTS.values():
-        formula = entry.of_table
-        if formula is None or entry.told in ("test", "2x2 test"):
+        formula = entry.table_formula
+        if formula is None or entry.report_format in ("test", "2x2 test"):
             continue
-        if entry.computable(formula, kind, values):
-            for name, weighting in entry.forms(formula, weights).items():
-                matrix = None if weighting == NONE else weights[weighting]
-                found[name] = formula.function(tables, **formula.options(matrix, values))
-    return found
+        if entry.is_computable_on(formula, scale_properties, values):
+            for name, weighting in entry.get_forms(formula, weights).items():
+                matrix = None if weighting == UNWEIGHTED else weights[weighting]
+                estimates[name] = formula.function(tables, **formula.build_options(matrix, values))
+    return estimates
 
 
-def rating_coefficients(
+def compute_rating_coefficients(
     rated: RatedItems,
     *,
     scale: str,
     values: npt.ArrayLike | None = None,
     weight_matrix: npt.ArrayLike | None = None,
 ) -> dict[str, Estimate]:
-    """What needs to know who rated what, of all raters together: name -> Estimate ()."""
-    kind = scale_type(scale)
-    weights = weightings(rated.counts.shape[1], weight_matrix, ordered=kind.ordered)
-    found = {}
+    """Return name -> Estimate () of the coefficients that need to know who rated what."""
+    scale_properties = get_scale_type(scale)
+    weights = build_weightings(
+        rated.counts.shape[1], weight_matrix, ordered=scale_properties.ordered
+    )
+    estimates = {}
     for entry in COEFFICIENTS.values():
-        formula = entry.of_ratings
-        if formula is None or not entry.makes_sense(kind):
+        formula = entry.ratings_formula
+        if formula is None or not entry.is_meaningful_on(scale_properties):
             continue
-        for name, weighting in entry.forms(formula, weights).items():
-            matrix = None if weighting == NONE else weights[weighting]
-            found[name] = formula.function(rated, **formula.options(matrix, values))
-    return found
+        for name, weighting in entry.get_forms(formula, weights).items():
+            matrix = None if weighting == UNWEIGHTED else weights[weighting]
+            estimates[name] = formula.function(rated, **formula.build_options(matrix, values))
+    return estimates
 
 
-def peer_coefficients(
+def compute_peer_coefficients(
     tables: npt.ArrayLike,
     moments: npt.ArrayLike | None,
     n_items: npt.ArrayLike,
@@ -114,24 +128,28 @@ def peer_coefficients(
     values: npt.ArrayLike | None = None,
     names: Collection[str] | None = None,
 ) -> dict[str, Estimate]:
-    """Raters against the others: tables (G, k, k), moments (G, k, k, k) or None, items (G,) ->
-    name -> Estimate (G,), all or those named; weights: name -> matrix (k, k)."""
-    return _each(PEERS, (tables, moments, n_items), weights, values, names=names)
+    """Return name -> Estimate (G,) of raters against the others, for all names or those given.
+
+    tables (G, k, k); moments (G, k, k, k) or None; n_items (G,); weights: name -> matrix (k, k).
+    """
+    return _compute_each(PEER_FORMULAS, (tables, moments, n_items), weights, values, names=names)
 
 
-def pair_trend(
+def compute_pair_trend(
     tables: npt.ArrayLike,
     *,
     scale: str,
     weights: Mapping[str, Floats],
     values: npt.ArrayLike | None = None,
 ) -> dict[str, Estimate]:
-    """Two raters over time: tables (T, k, k) -> name -> Estimate (T,)."""
-    chosen = PAIR_TREND | (PAIR_TREND_ORDERED if scale_type(scale).ordered else {})
-    return _each(chosen, (tables,), weights, values)
+    """Return name -> Estimate (T,) of two raters over time, from tables (T, k, k)."""
+    formulas = PAIR_TREND_FORMULAS | (
+        PAIR_TREND_ORDERED_FORMULAS if get_scale_type(scale).ordered else {}
+    )
+    return _compute_each(formulas, (tables,), weights, values)
 
 
-def _each(
+def _compute_each(
     formulas: Mapping[str, Formula],
     counts: tuple[Any, ...],
     weights: Mapping[str, Floats],
@@ -139,10 +157,11 @@ def _each(
     *,
     names: Collection[str] | None = None,
 ) -> dict[str, Estimate]:
-    found = {}
+    """Return name -> estimate of each formula under each weighting that it takes."""
+    estimates = {}
     for base, formula in formulas.items():
-        for name, weighting in formula.forms(base, weights).items():
+        for name, weighting in formula.get_forms(base, weights).items():
             if names is None or name in names:
-                options = formula.options(weights[weighting], values)
-                found[name] = formula.function(*counts, **options)
-    return found
+                options = formula.build_options(weights[weighting], values)
+                estimates[name] = formula.function(*counts, **options)
+    return estimates

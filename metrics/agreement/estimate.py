@@ -1,6 +1,6 @@
-"""What every coefficient returns: values with their uncertainty, or the reason why there is none.
+"""Estimates: the value of a coefficient with its uncertainty, or the reason why it is undefined.
 
-Undefined entries are NaN inside an Estimate only; `reading()` gives None with the name of the
+Undefined entries are NaN inside an Estimate only; `to_value()` returns None with the name of the
 reason.
 """
 
@@ -15,8 +15,8 @@ from scipy import special
 Floats = npt.NDArray[np.float64]
 Index = int | tuple[int, ...]
 
-LEVEL = 0.95  # of every interval that does not say otherwise
-SINGULAR = 1e-12  # |1 - P_e| below this: no room for agreement beyond chance
+CONFIDENCE_LEVEL = 0.95  # of every interval unless stated otherwise
+SINGULAR_TOLERANCE = 1e-12  # kappa is undefined where |1 - P_e| is below this
 
 REASONS: tuple[str | None, ...] = (
     None,
@@ -32,12 +32,14 @@ REASONS: tuple[str | None, ...] = (
     "no_discordant_pairs",
     "needs_bootstrap",
 )
-CODE = {name: code for code, name in enumerate(REASONS) if name is not None}
+REASON_CODES = {name: code for code, name in enumerate(REASONS) if name is not None}
 
 
 class Value(TypedDict):
-    """One value of a coefficient in plain numbers, None where there is none; as it is stored and as
-    the API answers it."""
+    """One value of a coefficient in plain numbers, None where undefined.
+
+    It is stored and returned by the API in this form.
+    """
 
     value: float | None
     low: float | None
@@ -47,21 +49,22 @@ class Value(TypedDict):
     expected: float | None
     n_items: int | None
     n_ratings: int | None
-    reason: str | None  # why there is no value
-    n_pairs: NotRequired[int]  # of a mean over pairs
-    bootstrap: NotRequired[int]  # the interval is that of so many replicates
+    reason: str | None  # why the value is undefined
+    n_pairs: NotRequired[int]  # number of pairs, for a mean over pairs of raters
+    bootstrap: NotRequired[int]  # number of replicates, for a bootstrap interval
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A coefficient for each entry of a common leading shape (...): a pair, a day, a replicate, or
-    () for one.
+    """A coefficient for each entry of a leading shape (...).
+
+    An entry is a pair, a day or a replicate; the shape is () for a single one.
 
     value, se, low, high, observed, expected: float (...), NaN where undefined
-    reason, se_reason: index into REASONS (...), why the value (the error and interval) is
-        undefined; 0: defined
-    n_items, n_ratings: int (...), the items that have what the coefficient compares, and their
-        ratings
+    reason: int (...), index into REASONS of why the value is undefined; 0 where it is defined
+    se_reason: int (...), the same for the standard error and the interval
+    n_items: int (...), items on which ratings can be compared
+    n_ratings: int (...), ratings of these items
     """
 
     value: Floats
@@ -77,35 +80,39 @@ class Estimate:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Return the leading shape (...) of the estimate."""
         return self.value.shape
 
     def __getitem__(self, index: Any) -> "Estimate":
+        """Return the estimate of some entries, by an index into the leading axes."""
         return Estimate(*(np.asarray(getattr(self, field.name)[index]) for field in fields(self)))
 
-    def reading(self, index: Index = ()) -> Value:
-        """One entry in plain numbers."""
+    def to_value(self, index: Index = ()) -> Value:
+        """Return one entry in plain numbers."""
         return {
-            "value": number(self.value[index]),
-            "low": number(self.low[index]),
-            "high": number(self.high[index]),
-            "se": number(self.se[index]),
-            "observed": number(self.observed[index]),
-            "expected": number(self.expected[index]),
+            "value": to_finite_float(self.value[index]),
+            "low": to_finite_float(self.low[index]),
+            "high": to_finite_float(self.high[index]),
+            "se": to_finite_float(self.se[index]),
+            "observed": to_finite_float(self.observed[index]),
+            "expected": to_finite_float(self.expected[index]),
             "n_items": int(self.n_items[index]),
             "n_ratings": int(self.n_ratings[index]),
             "reason": REASONS[int(self.reason[index])],
         }
 
-    def readings(self) -> list[Value]:
-        """`reading` of every entry of an estimate with one leading axis, many times faster than one
-        by one."""
+    def to_values(self) -> list[Value]:
+        """Return every entry of an estimate with one leading axis in plain numbers.
+
+        The result is that of `to_value` for each entry, computed many times faster.
+        """
         columns = zip(
-            _plain(self.value),
-            _plain(self.low),
-            _plain(self.high),
-            _plain(self.se),
-            _plain(self.observed),
-            _plain(self.expected),
+            _to_finite_floats(self.value),
+            _to_finite_floats(self.low),
+            _to_finite_floats(self.high),
+            _to_finite_floats(self.se),
+            _to_finite_floats(self.observed),
+            _to_finite_floats(self.expected),
             self.n_items.tolist(),
             self.n_ratings.tolist(),
             self.reason.tolist(),
@@ -126,46 +133,52 @@ class Estimate:
             for value, low, high, se, observed, expected, n_items, n_ratings, reason in columns
         ]
 
-    def why_no_interval(self, index: Index = ()) -> str | None:
-        """Name of the reason why there is no standard error, None where there is one."""
+    def get_interval_reason(self, index: Index = ()) -> str | None:
+        """Return the reason why one entry has no standard error, or None if it has one."""
         return REASONS[int(self.se_reason[index])]
 
 
-def _plain(values: Floats) -> list[float | None]:
-    plain: list[float | None] = values.tolist()
+def _to_finite_floats(values: Floats) -> list[float | None]:
+    """Return the values (n,) as a list, None for those that are not finite."""
+    numbers: list[float | None] = values.tolist()
     for index in np.flatnonzero(~np.isfinite(values)).tolist():
-        plain[index] = None
-    return plain
+        numbers[index] = None
+    return numbers
 
 
-def number(value: Any) -> float | None:
-    """A plain float, None for what is not a finite number."""
-    plain = float(value)
-    return plain if math.isfinite(plain) else None
+def to_finite_float(value: Any) -> float | None:
+    """Return the value as a float, or None when it is not finite."""
+    result = float(value)
+    return result if math.isfinite(result) else None
 
 
-def chance_corrected(
+def correct_for_chance(
     observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """(P_o - P_e) / (1 - P_e), and the reason where it is undefined."""
-    room = 1 - expected
-    singular = np.abs(room) < SINGULAR
+    """Return (P_o - P_e) / (1 - P_e) and the reason code where it is undefined, both (...).
+
+    observed, expected: float (...); pairable: bool (...), whether there is any pair of ratings.
+    """
+    beyond_chance = 1 - expected
+    singular = np.abs(beyond_chance) < SINGULAR_TOLERANCE
     reason = np.where(
-        ~pairable, CODE["no_pairable_items"], np.where(singular, CODE["single_category"], 0)
+        ~pairable,
+        REASON_CODES["no_pairable_items"],
+        np.where(singular, REASON_CODES["single_category"], 0),
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(reason == 0, (observed - expected) / room, np.nan)
+        value = np.where(reason == 0, (observed - expected) / beyond_chance, np.nan)
     return value, reason
 
 
-def divided(numerator: Any, denominator: Any) -> Floats:
-    """numerator / denominator, NaN where the denominator is 0."""
+def divide_or_nan(numerator: Any, denominator: Any) -> Floats:
+    """Return numerator / denominator, NaN where the denominator is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(denominator == 0, np.nan, np.divide(numerator, denominator))
 
 
-def quantile_t(df: npt.ArrayLike, level: float = LEVEL) -> Floats:
-    """Two-sided quantile of Student's t; NaN for df < 1."""
+def t_quantile(df: npt.ArrayLike, level: float = CONFIDENCE_LEVEL) -> Floats:
+    """Return the two-sided quantile of Student's t, with the shape of df; NaN for df < 1."""
     df = np.asarray(df, float)
     distinct, index = np.unique(df, return_inverse=True)
     quantile = np.where(
@@ -174,19 +187,27 @@ def quantile_t(df: npt.ArrayLike, level: float = LEVEL) -> Floats:
     return quantile[index].reshape(df.shape)
 
 
-def wilson(right: int, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """Wilson's interval of a share of `right` among n > 0 (Wilson 1927, JASA 22, 209-212)."""
+def wilson_interval(
+    n_successes: int, n: int, level: float = CONFIDENCE_LEVEL
+) -> tuple[float, float]:
+    """Return Wilson's interval of a proportion of `n_successes` among n > 0 trials.
+
+    Source: Wilson 1927, JASA 22, 209-212.
+    """
     z = float(special.ndtri((1 + level) / 2))
-    share, pull = right / n, z**2 / n
-    centre = (share + pull / 2) / (1 + pull)
-    half = z / (1 + pull) * math.sqrt(share * (1 - share) / n + pull / (4 * n))
+    proportion, shrinkage = n_successes / n, z**2 / n
+    centre = (proportion + shrinkage / 2) / (1 + shrinkage)
+    half = z / (1 + shrinkage) * math.sqrt(proportion * (1 - proportion) / n + shrinkage / (4 * n))
     return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 @dataclass(frozen=True)
-class Basis:
-    """What an estimate rests on. All (...): items and ratings compared, degrees of freedom of the
-    interval."""
+class EstimateBasis:
+    """The sample behind an estimate.
+
+    n_items, n_ratings: int (...), items and ratings compared; df: float (...), degrees of freedom
+    of the interval.
+    """
 
     n_items: npt.NDArray[np.int64]
     n_ratings: npt.NDArray[np.int64]
@@ -194,9 +215,11 @@ class Basis:
 
 
 @dataclass(frozen=True)
-class Corrected:
-    """Observed and expected agreement and the coefficient made of them, before its uncertainty. All
-    (...)."""
+class ChanceCorrected:
+    """Observed and expected agreement and the coefficient computed from them, without uncertainty.
+
+    All arrays are (...); reason: index into REASONS, 0 where the value is defined.
+    """
 
     observed: Floats
     expected: Floats
@@ -204,44 +227,60 @@ class Corrected:
     reason: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]) -> "Corrected":
-        value, reason = chance_corrected(observed, expected, pairable)
+    def from_agreement(
+        cls, observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]
+    ) -> "ChanceCorrected":
+        """Build it from P_o and P_e (...).
+
+        pairable: bool (...), True where any ratings can be compared.
+        """
+        value, reason = correct_for_chance(observed, expected, pairable)
         expected = np.where(pairable, expected, np.nan)
         return cls(observed, expected, value, reason)
 
 
-def undefined_where(none: npt.NDArray[np.bool_], why: str, estimate: Estimate) -> Estimate:
-    """The estimate (...) without a value at those places (...) of it that had one."""
-    none = np.asarray(none) & (estimate.reason == 0)
-    numbers = ("value", "se", "low", "high", "observed", "expected")
-    gone: dict[str, Any] = {
-        name: np.where(none, np.nan, getattr(estimate, name)) for name in numbers
+def mark_undefined(mask: npt.NDArray[np.bool_], reason_name: str, estimate: Estimate) -> Estimate:
+    """Return the estimate (...) with entries marked as undefined where the mask (...) is True.
+
+    Entries that are undefined already keep their reason.
+
+    reason_name: name of the reason (one of REASONS) given to these entries.
+    """
+    mask = np.asarray(mask) & (estimate.reason == 0)
+    number_fields = ("value", "se", "low", "high", "observed", "expected")
+    changes: dict[str, Any] = {
+        name: np.where(mask, np.nan, getattr(estimate, name)) for name in number_fields
     }
     for name in ("reason", "se_reason"):
-        gone[name] = np.where(none, CODE[why], getattr(estimate, name))
-    return replace(estimate, **gone)
+        changes[name] = np.where(mask, REASON_CODES[reason_name], getattr(estimate, name))
+    return replace(estimate, **changes)
 
 
-def estimated(
-    point: Corrected,
+def build_estimate(
+    point: ChanceCorrected,
     se: Floats | None,
-    basis: Basis,
+    basis: EstimateBasis,
     *,
     upper: float = 1.0,
-    why_no_se: str = "needs_bootstrap",
+    no_se_reason: str = "needs_bootstrap",
 ) -> Estimate:
-    """Add the t interval value -/+ t(df) se, its upper end clipped to `upper`, the lower end not
-    clipped."""
+    """Return the point estimate (...) with the interval value -/+ t(df) se.
+
+    The upper end is clipped to `upper`, the lower end is not clipped. se: float (...), or None
+    where no analytic standard error exists; then `no_se_reason` names the reason.
+    """
     shape = np.shape(point.value)
     if se is None:
         se = np.full(shape, np.nan)
-        se_reason = np.where(point.reason == 0, CODE[why_no_se], point.reason)
+        se_reason = np.where(point.reason == 0, REASON_CODES[no_se_reason], point.reason)
     else:
         se_reason = np.where(
-            point.reason == 0, np.where(basis.df < 1, CODE["too_few_items"], 0), point.reason
+            point.reason == 0,
+            np.where(basis.df < 1, REASON_CODES["too_few_items"], 0),
+            point.reason,
         )
         se = np.where(se_reason == 0, se, np.nan)
-    margin = quantile_t(basis.df) * se
+    margin = t_quantile(basis.df) * se
     return Estimate(
         value=np.asarray(point.value, float),
         se=np.asarray(se, float),

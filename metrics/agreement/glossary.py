@@ -1,17 +1,19 @@
-"""What columns, signs and means of coefficients say, in a sentence or two: the handbook prints
-these texts, and the pages show them, translated, where the number stands. What a coefficient says
-stands in its declaration (coefficients/)."""
+"""Explanations of columns, marks and means of coefficients, one or two sentences each.
+
+The handbook prints these texts, and pages show them translated beside the number. The text of a
+coefficient is in its declaration (coefficients/).
+"""
 
 
 def gettext_noop(text: str) -> str:
-    """Marks a text that pages translate."""
+    """Mark a text for translation and return it unchanged."""
     return text
 
 
 _ = gettext_noop
 
-# What is no entry of registry.COEFFICIENTS: what it is called, and what it says.
-OTHERS: dict[str, tuple[str, str]] = {
+# Label and description of statistics that are not in registry.COEFFICIENTS.
+MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
         _("Mean pairwise kappa"),
         _(
@@ -31,13 +33,13 @@ OTHERS: dict[str, tuple[str, str]] = {
         _("How much higher the first of two raters answers, on average."),
     ),
 }
-# Forms of them that have a name of their own.
-FORMS: dict[str, str] = {
+# Labels of forms of coefficients that have a name of their own.
+FORM_LABELS: dict[str, str] = {
     "gwet_ac2": _("Gwet’s AC2"),
     "mcnemar_exact": _("McNemar, exact"),
 }
 
-# Signs and columns beside the coefficients.
+# Title and explanation of columns and marks shown with coefficients.
 TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95 % interval"),

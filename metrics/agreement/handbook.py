@@ -1,7 +1,7 @@
-"""docs/statistics.md, written from the registry:
+"""Generation of docs/statistics.md from the registry:
 `python -m metrics.agreement.handbook > docs/statistics.md`.
 
-A test compares the file with render(), so the page cannot say anything else than the code.
+A test compares the file with render(), so that page and code cannot differ.
 """
 
 import sys
@@ -14,7 +14,7 @@ from .registry import COEFFICIENTS
 from .texts import SECTIONS
 from .weights import WEIGHTINGS
 
-_HEAD = """\
+_INTRODUCTION = """\
 # Statistics: what is computed, how sure it is, and when it is undefined
 
 This page is written from the registry of `metrics.agreement`
@@ -47,8 +47,8 @@ Any item may have any number of ratings. An item with one rating has no pair to 
 out of P_o, but its rating is in the pooled margins of `fleiss_kappa` and in the item means of
 `fleiss_kappa_gwet`. The two definitions are equal when all items have the same number of ratings;
 when they part by more than 0.01, the number of ratings probably depends on the difficulty of the
-item, and the page says so. Side by side stand (`explaining/missing.py`): `available`, the first
-definition; `by_item`, the second; `complete`, Fleiss' kappa of the items that all raters rated;
+item, and the page says so. Side by side stand (`explain/missing_ratings.py`): `available`, the
+first definition; `by_item`, the second; `complete`, Fleiss' kappa of the items that all raters rated;
 and `paired`, alpha, which takes items with two ratings or more and nothing else. Coefficients of
 two raters rest on the items that both rated; ICCs and Kendall's W on the items that all raters
 rated.
@@ -65,7 +65,7 @@ multinomial), which is the same distribution as drawing items and costs the same
 items as for ten million.
 """
 
-_REASONS = """\
+_UNDEFINED_REASONS = """\
 ## When there is no value
 
 Undefined is `null` with a reason, never NaN, never an invented 0 or 1. A scale of one category is
@@ -92,56 +92,57 @@ their chance agreement does not become 1.
 """
 
 
-def render() -> str:
-    """The page as Markdown."""
-    parts = [
-        _HEAD,
-        _REASONS,
-        _terms(),
+def render_handbook() -> str:
+    """Return the page as Markdown."""
+    sections = [
+        _INTRODUCTION,
+        _UNDEFINED_REASONS,
+        _render_terms(),
         "## Coefficients\n",
-        *map(_section, COEFFICIENTS.values()),
+        *map(_render_coefficient, COEFFICIENTS.values()),
     ]
-    return "\n".join([*parts, *SECTIONS, _bands()])
+    return "\n".join([*sections, *SECTIONS, _render_bands()])
 
 
-def _terms() -> str:
-    """What pages say of columns and signs."""
-    found = [wrapped(f"* **{title}**: {text}", indent="  ") for title, text in TERMS.values()]
-    return "\n".join(["## Columns and signs", "", *found, ""])
+def _render_terms() -> str:
+    """Return the section with the explanations of columns and marks."""
+    lines = [wrap_text(f"* **{title}**: {text}", indent="  ") for title, text in TERMS.values()]
+    return "\n".join(["## Columns and signs", "", *lines, ""])
 
 
-def wrapped(text: str, *, indent: str = "") -> str:
+def wrap_text(text: str, *, indent: str = "") -> str:
+    """Return the text wrapped at 100 columns; `indent` for all lines but the first."""
     return textwrap.fill(text, 100, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _section(entry: Coefficient) -> str:
-    example = entry.example
+def _render_coefficient(coefficient: Coefficient) -> str:
+    example = coefficient.example
     values = example.value.replace(" ", ", ")
     rows = {
-        "names": ", ".join(f"`{key}`" for key in entry.names(WEIGHTINGS)),
-        "range": f"{_bound(entry.low)} to {_bound(entry.high)}",
-        "undefined": ", ".join(f"`{reason}`" for reason in entry.undefined),
-        "uncertainty": entry.error,
-        "source": entry.source,
-        "example": f"`{example.name}` = {values} ({example.printed}; case `{example.case}`)",
+        "names": ", ".join(f"`{key}`" for key in coefficient.list_names(WEIGHTINGS)),
+        "range": f"{_format_bound(coefficient.low)} to {_format_bound(coefficient.high)}",
+        "undefined": ", ".join(f"`{reason}`" for reason in coefficient.undefined),
+        "uncertainty": coefficient.error,
+        "source": coefficient.source,
+        "example": f"`{example.name}` = {values} ({example.printed_in}; case `{example.case}`)",
     }
     lines = [
-        f"### {entry.called}",
+        f"### {coefficient.label}",
         "",
-        wrapped(entry.says),
+        wrap_text(coefficient.description),
         "",
-        f"    {entry.formula}",
+        f"    {coefficient.formula}",
         "",
         *(f"* **{key}**: {text}" for key, text in rows.items()),
     ]
     return "\n".join([*lines, ""])
 
 
-def _bound(bound: float | None) -> str:
+def _format_bound(bound: float | None) -> str:
     return "unbounded" if bound is None else f"{bound:g}"
 
 
-def _bands() -> str:
+def _render_bands() -> str:
     lines = [
         "## Words for values",
         "",
@@ -155,15 +156,17 @@ def _bands() -> str:
         "| scheme | bands |",
         "|---|---|",
     ]
-    lines += [f"| {scheme} | {'; '.join(map(_band, known))} |" for scheme, known in SCHEMES.items()]
+    lines += [
+        f"| {scheme} | {'; '.join(map(_format_band, bands))} |" for scheme, bands in SCHEMES.items()
+    ]
     return "\n".join([*lines, ""])
 
 
-def _band(band: Band) -> str:
+def _format_band(band: Band) -> str:
     if band.low == float("-inf"):
-        return f"{band.words} below"
-    return f"{band.words} {'from' if band.includes_low else 'above'} {band.low:g}"
+        return f"{band.label} below"
+    return f"{band.label} {'from' if band.includes_low else 'above'} {band.low:g}"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(render())
+    sys.stdout.write(render_handbook())

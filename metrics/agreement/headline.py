@@ -1,13 +1,12 @@
-"""Which coefficient is read first, and why: one table for pages, API and command line.
+"""The headline coefficient and the reason for it: one table for pages, API and command line.
 
-It is told in TABLE, which handbook and pages print, and decided by ROWS. `others` of the interval
-and ratio rows are two raters too, where no weights are declared. Whoever leads a project may choose
-another one (`chosen`).
+TABLE is the text that handbook and pages print; ROWS are the rules. `others` in the interval and
+ratio rows includes two raters where no weights are declared. The lead of a project may choose
+another coefficient (`choice`).
 
-Of single periods the counts are patterns, which do not know who rated what: where the headline
-needs that, `over_time` is the coefficient of patterns that is nearest to it (of two raters Fleiss'
-kappa is Scott's pi; of ICC(A,1) it is alpha). It stands in for more than two raters only
-(metrics.results.headline.headline_trend).
+Single periods have counts of patterns only, which do not tell who rated what. Where the headline
+needs that, `trend_name` is the nearest pattern coefficient (Fleiss' kappa of two raters is Scott's
+pi; for ICC(A,1) it is alpha). It is used for more than two raters only.
 """
 
 from collections.abc import Callable
@@ -16,170 +15,190 @@ from dataclasses import dataclass
 import numpy.typing as npt
 
 from .glossary import gettext_noop
-from .registry import headlines
-from .scales import SCALES, ScaleType, scale_type
-from .weights import CUSTOM, NONE, WEIGHTINGS, weighted
+from .registry import list_headline_names
+from .scales import SCALES, ScaleType, get_scale_type
+from .weights import CUSTOM, UNWEIGHTED, WEIGHTINGS, get_weighted_name
 
 COHEN = "cohen_kappa"
 FLEISS = "fleiss_kappa"
 ICC_AGREEMENT = "icc2"
 ICC_CONSISTENCY = "icc3"
 ICCS = ICC_AGREEMENT, ICC_CONSISTENCY
-CHOSEN = "chosen"
+LEAD_CHOICE = "chosen"
 
 
 @dataclass(frozen=True)
 class Headline:
-    """A coefficient's name and why it stands first (the first column of the table).
+    """The name of the headline coefficient and the reason for it (a row of the table).
 
-    `over_time`: its name in a trend; `beside`: what belongs next to it.
+    trend_name: its name in a trend; companions: coefficients shown next to it.
     """
 
     name: str
-    why: str
-    over_time: str
-    beside: tuple[str, ...] = ()
+    reason: str
+    trend_name: str
+    companions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What the choice rests on. `weights`: those declared, `none` for none; `complete`: each item
-    that somebody rated was rated by all."""
+class HeadlineFacts:
+    """Properties of a question that determine its headline.
+
+    weights: the declared weights, `none` for none; complete: whether all raters rated each item
+    that has a rating.
+    """
 
     scale: str
     n_raters: int
-    weights: str = NONE
+    weights: str = UNWEIGHTED
     complete: bool = False
 
     @property
-    def type(self) -> ScaleType:
-        return scale_type(self.scale)
+    def scale_type(self) -> ScaleType:
+        """The properties of the scale."""
+        return get_scale_type(self.scale)
 
     @property
     def weighting(self) -> str:
-        """The declared weights; on an ordered scale quadratic unless declared. Weights by rank say
-        nothing where categories have no order."""
-        if self.type.ordered:
-            return self.weights if self.weights != NONE else "quadratic"
-        return self.weights if self.weights == CUSTOM else NONE
+        """The weighting of kappa: the declared one; on ordered scales quadratic unless declared.
+
+        Weights by rank are meaningless where categories have no order.
+        """
+        if self.scale_type.ordered:
+            return self.weights if self.weights != UNWEIGHTED else "quadratic"
+        return self.weights if self.weights == CUSTOM else UNWEIGHTED
 
     @property
-    def alpha(self) -> str:
-        return f"krippendorff_alpha_{self.type.metric}"
+    def alpha_name(self) -> str:
+        """The name of Krippendorff's alpha with the metric of the scale."""
+        return f"krippendorff_alpha_{self.scale_type.metric}"
 
 
 @dataclass(frozen=True)
-class Row:
-    """One row of the table: when it applies, and what it names."""
+class HeadlineRule:
+    """A rule of the table: the reason, the condition, and the names of headline and companions."""
 
-    why: str
-    applies: Callable[[Facts], bool]
-    name: Callable[[Facts], str]
-    beside: Callable[[Facts], tuple[str, ...]] = lambda _facts: ()
+    reason: str
+    applies: Callable[[HeadlineFacts], bool]
+    get_name: Callable[[HeadlineFacts], str]
+    list_companions: Callable[[HeadlineFacts], tuple[str, ...]] = lambda _facts: ()
 
 
-def _of_two(facts: Facts) -> bool:
-    declared = facts.weights != NONE
-    return facts.n_raters == 2 and (declared or not facts.type.numeric)
+def _has_two_raters(facts: HeadlineFacts) -> bool:
+    """Return whether the rule for two raters applies.
+
+    There are two raters, and weights are declared or the categories are not numbers.
+    """
+    has_weights = facts.weights != UNWEIGHTED
+    return facts.n_raters == 2 and (has_weights or not facts.scale_type.numeric)
 
 
 ROWS = (
-    Row("two_raters", _of_two, lambda facts: weighted(COHEN, facts.weighting)),
-    Row(
+    HeadlineRule(
+        "two_raters", _has_two_raters, lambda facts: get_weighted_name(COHEN, facts.weighting)
+    ),
+    HeadlineRule(
         "nominal",
-        lambda facts: not facts.type.ordered,
-        lambda facts: weighted(FLEISS, facts.weighting),
+        lambda facts: not facts.scale_type.ordered,
+        lambda facts: get_weighted_name(FLEISS, facts.weighting),
     ),
-    Row(
+    HeadlineRule(
         "ordinal",
-        lambda facts: not facts.type.numeric,
-        lambda facts: weighted(FLEISS, facts.weighting),
-        lambda facts: (facts.alpha,),
+        lambda facts: not facts.scale_type.numeric,
+        lambda facts: get_weighted_name(FLEISS, facts.weighting),
+        lambda facts: (facts.alpha_name,),
     ),
-    Row(
+    HeadlineRule(
         "complete",
         lambda facts: facts.complete,
         lambda _facts: ICC_AGREEMENT,
-        lambda facts: (ICC_CONSISTENCY, facts.alpha),
+        lambda facts: (ICC_CONSISTENCY, facts.alpha_name),
     ),
-    Row("incomplete", lambda _facts: True, lambda facts: facts.alpha),
+    HeadlineRule("incomplete", lambda _facts: True, lambda facts: facts.alpha_name),
 )
 
 
 @dataclass(frozen=True)
-class Told:
-    """A line of the table in words; `why` and `scales` say whose line it is."""
+class HeadlineTableRow:
+    """A row of the table as text; `reason` and `scales` identify the rule."""
 
-    why: str
+    reason: str
     scales: tuple[str, ...]
     raters: str
     complete: str
     coefficient: str
 
 
-def _scales(*, ordered: bool, numeric: bool) -> tuple[str, ...]:
-    wanted = ordered, numeric
-    return tuple(name for name, kind in SCALES.items() if (kind.ordered, kind.numeric) == wanted)
+def _list_scales(*, ordered: bool, numeric: bool) -> tuple[str, ...]:
+    properties = ordered, numeric
+    return tuple(
+        name for name, scale in SCALES.items() if (scale.ordered, scale.numeric) == properties
+    )
 
 
-_UNORDERED = _scales(ordered=False, numeric=False)
-_RANKED = _scales(ordered=True, numeric=False)
-_NUMERIC = _scales(ordered=True, numeric=True)
-_ANY, _OTHERS = gettext_noop("any"), gettext_noop("others")
-_TWO = gettext_noop("two")
+_UNORDERED = _list_scales(ordered=False, numeric=False)
+_RANKED = _list_scales(ordered=True, numeric=False)
+_NUMERIC = _list_scales(ordered=True, numeric=True)
+_ANY_TEXT, _OTHERS_TEXT = gettext_noop("any"), gettext_noop("others")
+_TWO_TEXT = gettext_noop("two")
 TABLE = (
-    Told("two_raters", _UNORDERED, _TWO, _ANY,
+    HeadlineTableRow("two_raters", _UNORDERED, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("Cohen's kappa; under custom weights where declared")),
-    Told("two_raters", _RANKED, _TWO, _ANY,
+    HeadlineTableRow("two_raters", _RANKED, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("weighted kappa: declared weights, else quadratic")),
-    Told("two_raters", _NUMERIC, _TWO, _ANY,
+    HeadlineTableRow("two_raters", _NUMERIC, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("weighted kappa, where weights are declared")),
-    Told("nominal", _UNORDERED, _OTHERS, _ANY,
+    HeadlineTableRow("nominal", _UNORDERED, _OTHERS_TEXT, _ANY_TEXT,
          gettext_noop("Fleiss' kappa; under custom weights where declared")),
-    Told("ordinal", _RANKED, _OTHERS, _ANY,
+    HeadlineTableRow("ordinal", _RANKED, _OTHERS_TEXT, _ANY_TEXT,
          gettext_noop("Fleiss' kappa: declared weights, else quadratic")),
-    Told("complete", _NUMERIC, _OTHERS, gettext_noop("yes"),
+    HeadlineTableRow("complete", _NUMERIC, _OTHERS_TEXT, gettext_noop("yes"),
          gettext_noop("ICC(A,1), ICC(C,1) beside")),
-    Told("incomplete", _NUMERIC, _OTHERS, gettext_noop("no"),
+    HeadlineTableRow("incomplete", _NUMERIC, _OTHERS_TEXT, gettext_noop("no"),
          gettext_noop("Krippendorff's alpha of the scale's metric")),
 )  # fmt: skip
-WHYS = (*dict.fromkeys(row.why for row in ROWS), CHOSEN)
+HEADLINE_REASONS = (*dict.fromkeys(row.reason for row in ROWS), LEAD_CHOICE)
 
 
-def headline(facts: Facts, *, chosen: str = "") -> Headline:
-    """The coefficient to read first; `chosen`: the one that the lead wants instead (`choices`)."""
-    row = next(row for row in ROWS if row.applies(facts))
-    name = chosen or row.name(facts)
-    why = CHOSEN if chosen else row.why
-    return Headline(name, why, over_time(name, facts), row.beside(facts))
+def choose_headline(facts: HeadlineFacts, *, choice: str = "") -> Headline:
+    """Return the headline of a question.
+
+    `choice`: the coefficient the lead chose instead, or "".
+    """
+    rule = next(rule for rule in ROWS if rule.applies(facts))
+    name = choice or rule.get_name(facts)
+    reason = LEAD_CHOICE if choice else rule.reason
+    return Headline(name, reason, get_trend_name(name, facts), rule.list_companions(facts))
 
 
-def over_time(name: str, facts: Facts) -> str:
-    """The coefficient of patterns that stands for `name` in a trend: itself, where it is one."""
+def get_trend_name(name: str, facts: HeadlineFacts) -> str:
+    """Return the pattern coefficient that stands for `name` in a trend: itself if it is one."""
     if name in ICCS:
-        return facts.alpha
+        return facts.alpha_name
     if name.startswith(COHEN):
         return FLEISS + name.removeprefix(COHEN)
     return name
 
 
-def choices(scale: str, *, values: npt.ArrayLike | None = None, custom: bool = False) -> list[str]:
-    """The coefficients that a lead can choose from on such a scale."""
-    kind = scale_type(scale)
-    found = headlines(scale=scale, values=values, custom=custom)
+def list_headline_choices(
+    scale: str, *, values: npt.ArrayLike | None = None, custom: bool = False
+) -> list[str]:
+    """Return the coefficients from which a lead can choose on such a scale."""
+    scale_properties = get_scale_type(scale)
+    names = list_headline_names(scale=scale, values=values, custom=custom)
     for weighting in WEIGHTINGS:
-        if weighted(FLEISS, weighting) in found:
-            found.append(weighted(COHEN, weighting))
-    return [*found, *ICCS] if kind.numeric else found
+        if get_weighted_name(FLEISS, weighting) in names:
+            names.append(get_weighted_name(COHEN, weighting))
+    return [*names, *ICCS] if scale_properties.numeric else names
 
 
-def weighting_of(name: str) -> str:
-    """The weights in a coefficient's name: quadratic of cohen_kappa_quadratic."""
-    last = name.rpartition("_")[2]
-    return last if last in WEIGHTINGS and name.startswith((COHEN, FLEISS)) else NONE
+def get_weighting(name: str) -> str:
+    """Return the weighting in a coefficient's name: quadratic for cohen_kappa_quadratic."""
+    suffix = name.rpartition("_")[2]
+    return suffix if suffix in WEIGHTINGS and name.startswith((COHEN, FLEISS)) else UNWEIGHTED
 
 
-def in_report(name: str) -> str:
-    """The key of report() under which a headline's value stands."""
+def get_report_key(name: str) -> str:
+    """Return the key of report() that has the value of a headline."""
     suffix = name.removeprefix(COHEN)
     return f"weighted_kappa{suffix}" if name.startswith(COHEN) and suffix else name

@@ -1,12 +1,12 @@
-"""Agreement of ratings that are sets of labels: alpha over whole sets, and of each label by itself.
+"""Agreement of ratings that are sets of labels: alpha of whole sets, and of each label by itself.
 
 The distinct sets in use are the categories, with distances between them:
 
     Jaccard  d = 1 - |A & B| / |A | B|
     MASI     d = 1 - J M,  M = 1 equal, 2/3 one inside the other, 1/3 overlapping, 0 disjoint
 
-and d = 0 between two empty sets. Passonneau 2006, LREC, 831-836. The alpha of a label is that of
-yes and no: what a lead can act on.
+and d = 0 between two empty sets. Passonneau 2006, LREC, 831-836. The alpha of a label treats each
+rating as yes or no; it shows which label needs a better guideline.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -20,76 +20,81 @@ from .coefficients import krippendorff
 from .counts import tally
 from .estimate import Floats, Value
 
-MOST_SETS = 64  # in use at once; with more there are the labels' own alphas only
+MAX_SETS = 64  # distinct sets in use; beyond that only the alpha of each label is computed
 TOO_MANY = "too_many_sets"
 
-Set = frozenset[Any]
+LabelSet = frozenset[Any]
 
 
-def jaccard(one: Collection[Any], other: Collection[Any]) -> float:
-    """1 - |A & B| / |A | B|."""
-    a, b = set(one), set(other)
+def jaccard_distance(first: Collection[Any], second: Collection[Any]) -> float:
+    """Return 1 - |A & B| / |A | B|, 0 for two empty sets."""
+    a, b = set(first), set(second)
     return 1 - len(a & b) / len(a | b) if a | b else 0.0
 
 
-def masi(one: Collection[Any], other: Collection[Any]) -> float:
-    """1 - J M."""
-    a, b = set(one), set(other)
+def masi_distance(first: Collection[Any], second: Collection[Any]) -> float:
+    """Return 1 - J M."""
+    a, b = set(first), set(second)
     if a == b:
         return 0.0
-    inside = a <= b or b <= a
-    # disjoint sets have J = 0, whatever M is
-    return 1 - (1 - jaccard(a, b)) * (2 / 3 if inside else 1 / 3)
+    is_nested = a <= b or b <= a
+    # Disjoint sets have J = 0, so M does not matter.
+    return 1 - (1 - jaccard_distance(a, b)) * (2 / 3 if is_nested else 1 / 3)
 
 
-def distances(sets: Sequence[Collection[Any]], of: Any = jaccard) -> Floats:
-    """d (k, k) between sets, `of` jaccard or masi."""
-    found = np.zeros((len(sets), len(sets)))
-    for row, one in enumerate(sets):
+def compute_distances(sets: Sequence[Collection[Any]], distance: Any = jaccard_distance) -> Floats:
+    """Return d (k, k) between sets; `distance` is the Jaccard or the MASI distance."""
+    matrix = np.zeros((len(sets), len(sets)))
+    for row, label_set in enumerate(sets):
         for column in range(row):
-            found[row, column] = found[column, row] = of(one, sets[column])
-    return found
+            matrix[row, column] = matrix[column, row] = distance(label_set, sets[column])
+    return matrix
 
 
 @dataclass(frozen=True)
 class SetAgreement:
-    """alpha of whole sets under both distances, and of each label (yes or no) by name."""
+    """Alpha of whole sets under both distances, and of each label (yes or no) by name."""
 
     jaccard: Value
     masi: Value
     labels: dict[Any, Value]
 
 
-def agreement(
+def compute_agreement(
     item: npt.ArrayLike, sets: Iterable[Collection[Any]], labels: Sequence[Any]
 ) -> SetAgreement:
-    """Ratings in long form: item (M,), the set of each (M). ValueError for an undeclared label."""
-    said = [frozenset(one) for one in sets]
-    for place, one in enumerate(said):
-        unknown = sorted(map(str, one - set(labels)))
+    """Return the agreement of ratings in long form: item (M,), the label set of each (M).
+
+    ValueError for an undeclared label.
+    """
+    rating_sets = [frozenset(label_set) for label_set in sets]
+    for position, label_set in enumerate(rating_sets):
+        unknown = sorted(map(str, label_set - set(labels)))
         if unknown:
-            raise ValueError(f"rating {place}: unknown label {unknown[0]!r}")
+            raise ValueError(f"rating {position}: unknown label {unknown[0]!r}")
     keys = np.asarray(item, np.int64)
-    of_labels = {}
+    label_alphas = {}
     for label in labels:
-        has = np.array([label in one for one in said], np.int64)
-        of_labels[label] = _alpha(keys, has, 1 - np.eye(2))
-    distinct = sorted(set(said), key=lambda one: sorted(map(str, one)))
-    if len(distinct) > MOST_SETS:
-        # nothing is computed; the number of items and ratings is that of any label
-        basis = _alpha(keys, np.zeros(len(said), np.int64), 1 - np.eye(2))
-        none: Value = {**basis, "observed": None, "expected": None, "reason": TOO_MANY}
-        return SetAgreement(none, none, of_labels)
-    distinct = distinct or [frozenset()]  # no rating at all: a table of no items
-    place_of = {one: place for place, one in enumerate(distinct)}
-    code = np.array([place_of[one] for one in said], np.int64)
+        has_label = np.array([label in label_set for label_set in rating_sets], np.int64)
+        label_alphas[label] = _compute_alpha(keys, has_label, 1 - np.eye(2))
+    distinct = sorted(set(rating_sets), key=lambda label_set: sorted(map(str, label_set)))
+    if len(distinct) > MAX_SETS:
+        # No alpha is computed; the numbers of items and ratings are those of any label.
+        basis = _compute_alpha(keys, np.zeros(len(rating_sets), np.int64), 1 - np.eye(2))
+        undefined: Value = {**basis, "observed": None, "expected": None, "reason": TOO_MANY}
+        return SetAgreement(undefined, undefined, label_alphas)
+    distinct = distinct or [frozenset()]  # without ratings the table has no items
+    code_of = {label_set: position for position, label_set in enumerate(distinct)}
+    code = np.array([code_of[label_set] for label_set in rating_sets], np.int64)
     return SetAgreement(
-        _alpha(keys, code, distances(distinct, jaccard)),
-        _alpha(keys, code, distances(distinct, masi)),
-        of_labels,
+        _compute_alpha(keys, code, compute_distances(distinct, jaccard_distance)),
+        _compute_alpha(keys, code, compute_distances(distinct, masi_distance)),
+        label_alphas,
     )
 
 
-def _alpha(item: npt.NDArray[np.int64], code: npt.NDArray[np.int64], d: Floats) -> Value:
-    counted = tally.patterns(item, code, len(d))
-    return krippendorff.alpha(counted.counts, counted.n_items, d).reading()
+def _compute_alpha(item: npt.NDArray[np.int64], code: npt.NDArray[np.int64], d: Floats) -> Value:
+    pattern_counts = tally.count_patterns(item, code, len(d))
+    return krippendorff.alpha_from_distances(
+        pattern_counts.counts, pattern_counts.n_items, d
+    ).to_value()

@@ -1,6 +1,7 @@
-"""The one list of coefficients: batch, report(), pages, API, command line and handbook ask it.
+"""The one list of coefficients, used by batch, report(), pages, API, command line and handbook.
 
-Adding a coefficient: its formula and its declaration in a file of coefficients/, and its name here.
+To add a coefficient, write its formula and declaration in a module of coefficients/ and list its
+name here.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,12 +22,12 @@ from .coefficients import (
     percent,
     two_raters,
 )
-from .coefficients.declaration import Coefficient, Formula, Values
+from .coefficients.declaration import CategoryValues, Coefficient, Formula
 from .coefficients.groups import peers
 from .coefficients.intraclass import icc
-from .glossary import OTHERS
-from .scales import SCALES, scale_type
-from .weights import WEIGHTINGS, applicable, weighted
+from .glossary import MEAN_TEXTS
+from .scales import SCALES, get_scale_type
+from .weights import WEIGHTINGS, get_weighted_name, list_applicable_weightings
 
 _ALL = (
     percent.PERCENT_AGREEMENT,
@@ -61,32 +62,34 @@ _ALL = (
 )
 COEFFICIENTS: dict[str, Coefficient] = {entry.name: entry for entry in _ALL}
 
-# By the name without weights: what each coefficient and each mean of them is called, and says.
-SAID: dict[str, tuple[str, str]] = {
-    **{entry.key: (entry.called, entry.says) for entry in _ALL},
-    **peers.SAID,
-    **OTHERS,
+# Name without weights -> label and description of each coefficient and each mean of coefficients.
+COEFFICIENT_TEXTS: dict[str, tuple[str, str]] = {
+    **{entry.key: (entry.label, entry.description) for entry in _ALL},
+    **peers.PEER_TEXTS,
+    **MEAN_TEXTS,
 }
 
-_ENTRIES = {name: entry for entry in _ALL for name in entry.names(WEIGHTINGS)}
-# Two raters' kappa is under weights what a headline calls it, too.
-_ENTRIES |= {weighted("cohen_kappa", name): cohen.COHEN_KAPPA for name in WEIGHTINGS}
-
-# A rater against the others, from peer tables; not in the report.
-PEERS = peers.FORMULAS
-# Two raters over time, from their tables: on every scale, and on ordered ones.
-PAIR_TREND = {"cohen_kappa": Formula(cohen.kappa, weights=True)}
-PAIR_TREND_ORDERED = {
-    "mean_difference": Formula(two_raters.mean_difference, values=Values.OR_RANKS)
+_COEFFICIENT_BY_NAME = {name: entry for entry in _ALL for name in entry.list_names(WEIGHTINGS)}
+# A headline names the weighted kappa of two raters cohen_kappa_..., report() weighted_kappa_...
+_COEFFICIENT_BY_NAME |= {
+    get_weighted_name("cohen_kappa", name): cohen.COHEN_KAPPA for name in WEIGHTINGS
 }
-# Light's kappa, of all pairs and of each rater's, where it is made of sums of stored kappas.
+
+# Coefficients of one rater against the others, from peer tables; not in the report.
+PEER_FORMULAS = peers.PEER_FORMULAS
+# Trends of two raters from their tables, on every scale and on ordered scales.
+PAIR_TREND_FORMULAS = {"cohen_kappa": Formula(cohen.kappa, takes_weights=True)}
+PAIR_TREND_ORDERED_FORMULAS = {
+    "mean_difference": Formula(two_raters.mean_difference, category_values=CategoryValues.OPTIONAL)
+}
+# Light's kappa of all pairs and of each rater's pairs, computed from sums of stored kappas.
 MEAN_PAIRWISE = "mean_pairwise_kappa"
-# The same mean with each pair counted by the items that both rated (coefficients.light).
+# The same mean with each pair weighted by the number of shared items (coefficients.light).
 MEAN_BY_ITEMS = "mean_pairwise_kappa_by_items"
 
-# Where the pages show them, in the order of the page: each of the first can be the headline and the
-# line of the trend, on a scale where it makes sense.
-HEADLINES = (
+# Coefficients that can be the headline and the trend, in page order, on scales where they are
+# meaningful.
+HEADLINE_NAMES = (
     "fleiss_kappa",
     "fleiss_kappa_linear",
     "fleiss_kappa_quadratic",
@@ -100,75 +103,83 @@ HEADLINES = (
 )
 
 
-def beside(scale: str) -> list[str]:
-    """The coefficients that stand beside the headline: alpha is that of the scale, too."""
-    own_alpha = f"krippendorff_alpha_{scale_type(scale).metric}"
+def list_secondary_names(scale: str) -> list[str]:
+    """Return the names of the coefficients shown with the headline, with the alpha of the scale."""
+    own_alpha = f"krippendorff_alpha_{get_scale_type(scale).metric}"
     names = ["fleiss_kappa", "krippendorff_alpha_nominal", own_alpha]
     return list(dict.fromkeys([*names, "gwet_ac1", "percent_agreement"]))
 
 
-def pattern_forms(
+def get_pattern_forms(
     *, scale: str, values: npt.ArrayLike | None = None, custom: bool = False
 ) -> dict[str, tuple[Coefficient, str]]:
-    """Name -> coefficient and weighting of all that can be computed of patterns on a scale with
-    these numbers; `custom`: there is a matrix of weights."""
-    kind = scale_type(scale)
-    weightings = applicable(ordered=kind.ordered, custom=custom)
-    found = {}
+    """Return name -> (coefficient, weighting) of all forms that patterns allow on a scale.
+
+    values: numbers of the categories (k,) or None; custom: whether there is a matrix of weights.
+    """
+    scale_properties = get_scale_type(scale)
+    weightings = list_applicable_weightings(ordered=scale_properties.ordered, custom=custom)
+    forms = {}
     for entry in COEFFICIENTS.values():
-        formula = entry.of_patterns
-        if formula is None or entry.told == "categories":
+        formula = entry.pattern_formula
+        if formula is None or entry.report_format == "categories":
             continue
-        if entry.computable(formula, kind, values):
-            for name, weighting in entry.forms(formula, weightings).items():
-                found[name] = entry, weighting
-    return found
+        if entry.is_computable_on(formula, scale_properties, values):
+            for name, weighting in entry.get_forms(formula, weightings).items():
+                forms[name] = entry, weighting
+    return forms
 
 
-def headlines(
+def list_headline_names(
     *, scale: str, values: npt.ArrayLike | None = None, custom: bool = False
 ) -> list[str]:
-    """The coefficients that can stand as the headline and the trend on such a scale."""
-    forms = pattern_forms(scale=scale, values=values, custom=custom)
-    found = []
-    for name in HEADLINES:
-        if name in forms and forms[name][0].makes_sense(SCALES[scale]):
-            found.append(name)
-    return found
+    """Return the coefficients that can be the headline and the trend on such a scale."""
+    forms = get_pattern_forms(scale=scale, values=values, custom=custom)
+    names = []
+    for name in HEADLINE_NAMES:
+        if name in forms and forms[name][0].is_meaningful_on(SCALES[scale]):
+            names.append(name)
+    return names
 
 
-def bootstrapped(scale: str) -> list[str]:
-    """The coefficients of patterns on such a scale that only the bootstrap gives an interval."""
-    forms = pattern_forms(scale=scale)
-    return [name for name, (entry, _weighting) in forms.items() if entry.bootstrapped]
+def list_bootstrap_names(scale: str) -> list[str]:
+    """Return the pattern coefficients on such a scale whose interval needs the bootstrap."""
+    forms = get_pattern_forms(scale=scale)
+    return [name for name, (entry, _weighting) in forms.items() if entry.needs_bootstrap]
 
 
-def peer_names(weightings: Collection[str]) -> list[str]:
-    """The coefficients of a rater against the others under these weightings."""
-    return [name for base, formula in PEERS.items() for name in formula.forms(base, weightings)]
+def list_peer_names(weightings: Collection[str]) -> list[str]:
+    """Return the coefficients of a rater against the others under these weightings."""
+    return [
+        name
+        for base, formula in PEER_FORMULAS.items()
+        for name in formula.get_forms(base, weightings)
+    ]
 
 
-def mean_names(weightings: Collection[str]) -> list[str]:
-    """The means of kappas over pairs under these weightings."""
-    return [weighted(MEAN_PAIRWISE, weighting) for weighting in weightings]
+def list_mean_names(weightings: Collection[str]) -> list[str]:
+    """Return the names of the mean pairwise kappa under these weightings."""
+    return [get_weighted_name(MEAN_PAIRWISE, weighting) for weighting in weightings]
 
 
-def listed(*, scale: str, custom: bool) -> Iterator[tuple[str, Coefficient]]:
-    """Name and coefficient of everything in a report that makes sense on such a scale; `custom`:
-    there is a matrix of weights."""
-    kind = scale_type(scale)
-    weightings = applicable(ordered=kind.ordered, custom=custom)
+def iter_coefficients(*, scale: str, custom: bool) -> Iterator[tuple[str, Coefficient]]:
+    """Yield name and coefficient of every entry of a report that is meaningful on such a scale.
+
+    custom: whether there is a matrix of weights.
+    """
+    scale_properties = get_scale_type(scale)
+    weightings = list_applicable_weightings(ordered=scale_properties.ordered, custom=custom)
     for entry in COEFFICIENTS.values():
-        if entry.makes_sense(kind):
-            for name in entry.names(weightings):
+        if entry.is_meaningful_on(scale_properties):
+            for name in entry.list_names(weightings):
                 yield name, entry
 
 
-def entry_of(name: str) -> Coefficient | None:
-    """The coefficient of that name, also under weights; None for what no entry makes."""
-    return _ENTRIES.get(name)
+def find_coefficient(name: str) -> Coefficient | None:
+    """Return the coefficient that has this name, also under weights; None if there is none."""
+    return _COEFFICIENT_BY_NAME.get(name)
 
 
-def report_names(name: str) -> list[str]:
-    """The keys of report() that an entry of COEFFICIENTS stands for, without a custom matrix."""
-    return COEFFICIENTS[name].names(applicable(ordered=True, custom=False))
+def list_report_names(name: str) -> list[str]:
+    """Return the keys of report() that a coefficient provides, without a custom matrix."""
+    return COEFFICIENTS[name].list_names(list_applicable_weightings(ordered=True, custom=False))

@@ -1,7 +1,8 @@
-"""report(): everything that can be said about one table of ratings, as a flat dictionary.
+"""report(): all statistics of one table of ratings, as a flat dictionary.
 
 Keys are `NAME`, `NAME.se`, `NAME.ci_low`, `NAME.ci_high` and so on; None for undefined, then with
-`NAME.reason` naming why. Two-rater keys are filled for two raters; `pairwise` holds every pair.
+the reason under `NAME.reason`. Two-rater keys are filled for two raters; `pairwise` holds every
+pair.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,22 +14,22 @@ import numpy.typing as npt
 from scipy import special
 
 from . import validation
-from .batch import of_patterns
+from .batch import compute_from_patterns
 from .coefficients import cohen, marginal_tests
 from .coefficients.conger import RatedItems
 from .coefficients.declaration import Coefficient, Formula
 from .coefficients.intraclass.icc import Icc, icc
-from .coefficients.marginal_tests import Test
+from .coefficients.marginal_tests import ChiSquareTest
 from .counts.grouping import Ints
-from .counts.sums import pattern_sums
-from .counts.tally import PairTables, pair_tables, patterns
-from .estimate import LEVEL, REASONS, Estimate, Floats, number
+from .counts.sums import build_pattern_sums
+from .counts.tally import PairTables, count_pair_tables, count_patterns
+from .estimate import CONFIDENCE_LEVEL, REASONS, Estimate, Floats, to_finite_float
 from .registry import COEFFICIENTS
-from .weights import NONE, check_weight_matrix, weightings
+from .weights import UNWEIGHTED, build_weightings, validate_weight_matrix
 
-_Z = float(special.ndtri((1 + LEVEL) / 2))
+_NORMAL_QUANTILE = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2))
 
-Found = dict[str, Any]
+ReportDict = dict[str, Any]
 
 
 def report(
@@ -36,23 +37,25 @@ def report(
     categories: int | Sequence[Any],
     values: Sequence[float] | npt.ArrayLike | None = None,
     weight_matrix: Sequence[Sequence[float]] | npt.ArrayLike | None = None,
-) -> Found:
-    """All coefficients of `codes`, an (items x raters) integer array with -1 for missing.
+) -> ReportDict:
+    """Return all coefficients of `codes`, an (items x raters) integer array with -1 for missing.
 
     categories: the number k of declared categories (or the sequence of them); codes are 0..k-1 in
     declared order. values: k numbers for interval and ratio statistics, 1..k when None.
-    weight_matrix: custom weights (k, k). ValueError names the place of what is wrong and what is
-    allowed.
+    weight_matrix: custom weights (k, k). ValueError names the position of the first invalid entry
+    and the allowed values.
     """
-    k = validation.checked_k(categories)
-    table = validation.checked_codes(codes, k)
+    k = validation.validate_category_count(categories)
+    table = validation.validate_codes(codes, k)
     item, rater = np.nonzero(table >= 0)
-    scale = _Scale.of(k, values, weight_matrix)
-    # two columns are two raters, even where one of them rated nothing
-    return _report((item, rater, table[item, rater]), scale, of_two=table.shape[1] == 2)
+    scale = _Scale.from_input(k, values, weight_matrix)
+    # Two columns are two raters, even where one of them has no ratings.
+    return _build_report(
+        (item, rater, table[item, rater]), scale, has_two_raters=table.shape[1] == 2
+    )
 
 
-def report_ratings(
+def build_report(
     item: npt.ArrayLike,
     rater: npt.ArrayLike,
     code: npt.ArrayLike,
@@ -60,232 +63,256 @@ def report_ratings(
     *,
     values: Sequence[float] | npt.ArrayLike | None = None,
     weight_matrix: Sequence[Sequence[float]] | npt.ArrayLike | None = None,
-) -> Found:
-    """report() of ratings in long form (M,), where most raters rated few items. Raters are numbered
-    from 0."""
-    scale = _Scale.of(validation.checked_k(k), values, weight_matrix)
-    return _report((item, rater, code), scale, of_two=False)
+) -> ReportDict:
+    """Return report() of ratings in long form (M,), for data where most raters rated few items.
+
+    Raters are numbered from 0.
+    """
+    scale = _Scale.from_input(validation.validate_category_count(k), values, weight_matrix)
+    return _build_report((item, rater, code), scale, has_two_raters=False)
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """Numbers of the categories (k,), and name -> matrix (k, k) of all weightings."""
+    """Values of the categories (k,), and name -> matrix (k, k) of all weightings."""
 
     values: Floats
     weights: dict[str, Floats]
 
     @classmethod
-    def of(
+    def from_input(
         cls,
         k: int,
         values: Sequence[float] | npt.ArrayLike | None,
         weight_matrix: Sequence[Sequence[float]] | npt.ArrayLike | None,
     ) -> "_Scale":
-        numbers = np.arange(1.0, k + 1) if values is None else validation.checked_values(values, k)
-        own = None if weight_matrix is None else check_weight_matrix(weight_matrix, k)
-        return cls(numbers, weightings(k, own))
+        """Validate values (k,) and weight matrix (k, k).
+
+        None: ranks 1..k, and no custom weights.
+        """
+        numbers = np.arange(1.0, k + 1) if values is None else validation.validate_values(values, k)
+        custom_matrix = None if weight_matrix is None else validate_weight_matrix(weight_matrix, k)
+        return cls(numbers, build_weightings(k, custom_matrix))
 
     @property
     def k(self) -> int:
         return len(self.values)
 
-    def forms(self, entry: Coefficient, formula: Formula) -> Iterator[tuple[str, Floats | None]]:
-        """Name and weights of each form; None for the plain one."""
-        for name, weighting in entry.forms(formula, self.weights).items():
-            yield name, None if weighting == NONE else self.weights[weighting]
+    def iter_forms(
+        self, entry: Coefficient, formula: Formula
+    ) -> Iterator[tuple[str, Floats | None]]:
+        """Yield name and weights (k, k) of each form; None for the unweighted one."""
+        for name, weighting in entry.get_forms(formula, self.weights).items():
+            yield name, None if weighting == UNWEIGHTED else self.weights[weighting]
 
 
-def _report(
-    ratings: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], scale: _Scale, *, of_two: bool
-) -> Found:
-    rated = RatedItems.of(*ratings, scale.k)
-    pairs = pair_tables(*ratings, scale.k)
+def _build_report(
+    ratings: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
+    scale: _Scale,
+    *,
+    has_two_raters: bool,
+) -> ReportDict:
+    rated_items = RatedItems.from_ratings(*ratings, scale.k)
+    pairs = count_pair_tables(*ratings, scale.k)
     pair = None
-    if of_two or len(rated.margins) == 2:
+    if has_two_raters or len(rated_items.margins) == 2:
         pair = pairs.tables[0] if len(pairs) else np.zeros((scale.k, scale.k), np.int64)
-    found: Found = {
-        "n_items": len(rated.counts),
-        "n_raters": len(rated.margins),
-        "n_ratings": rated.code.size,
-        "n_pairable_items": int((rated.counts.sum(axis=1) >= 2).sum()),
+    result: ReportDict = {
+        "n_items": len(rated_items.counts),
+        "n_raters": len(rated_items.margins),
+        "n_ratings": rated_items.code.size,
+        "n_pairable_items": int((rated_items.counts.sum(axis=1) >= 2).sum()),
     }
-    found |= _many_raters(rated, scale)
-    found |= _two_raters(pair, scale)
-    found |= _all_pairs(pairs, scale)
-    return found | _intraclass(rated, scale)
+    result |= _report_many_raters(rated_items, scale)
+    result |= _report_two_raters(pair, scale)
+    result |= _report_all_pairs(pairs, scale)
+    return result | _report_intraclass(rated_items, scale)
 
 
-# --- how a value is told
+# --- Format of values
 
 
-def _told(name: str, entry: Coefficient, estimate: Estimate) -> Found:
-    if entry.told == "categories":
-        return _by_category(name, estimate)
-    return _spread_out(name, estimate, interval=entry.told != "value")
+def _format_estimate(name: str, entry: Coefficient, estimate: Estimate) -> ReportDict:
+    if entry.report_format == "categories":
+        return _format_categories(name, estimate)
+    return _format_with_interval(name, estimate, interval=entry.report_format != "value")
 
 
-def _spread_out(name: str, estimate: Estimate, *, interval: bool = True) -> Found:
-    """NAME, NAME.se, NAME.ci_low, NAME.ci_high, and the reasons of what is undefined."""
-    found = _valued(name, estimate.value, REASONS[int(estimate.reason)])
+def _format_with_interval(name: str, estimate: Estimate, *, interval: bool = True) -> ReportDict:
+    """Return NAME, NAME.se, NAME.ci_low, NAME.ci_high, and the reasons of undefined values."""
+    result = _format_value(name, estimate.value, REASONS[int(estimate.reason)])
     if interval:
-        why = estimate.why_no_interval()
-        found |= _valued(f"{name}.se", estimate.se, why)
-        found |= _valued(f"{name}.ci_low", estimate.low, why)
-        found |= _valued(f"{name}.ci_high", estimate.high, why)
-    return found
+        se_reason = estimate.get_interval_reason()
+        result |= _format_value(f"{name}.se", estimate.se, se_reason)
+        result |= _format_value(f"{name}.ci_low", estimate.low, se_reason)
+        result |= _format_value(f"{name}.ci_high", estimate.high, se_reason)
+    return result
 
 
-def _valued(name: str, value: Any, reason: str | None) -> Found:
-    plain = None if value is None else number(value)
-    return {name: plain} if plain is not None else {name: None, f"{name}.reason": reason}
+def _format_value(name: str, value: Any, reason: str | None) -> ReportDict:
+    """Return NAME, with NAME.reason where the value is undefined."""
+    finite = None if value is None else to_finite_float(value)
+    return {name: finite} if finite is not None else {name: None, f"{name}.reason": reason}
 
 
-def _by_category(name: str, estimate: Estimate) -> Found:
-    values = [number(value) for value in estimate.value]
-    found: Found = {name: values}
+def _format_categories(name: str, estimate: Estimate) -> ReportDict:
+    values = [to_finite_float(value) for value in estimate.value]
+    result: ReportDict = {name: values}
     if None in values:
-        found[f"{name}.reason"] = [REASONS[int(reason)] for reason in estimate.reason]
-    return found
+        result[f"{name}.reason"] = [REASONS[int(reason)] for reason in estimate.reason]
+    return result
 
 
-# --- any number of raters
+# --- Any number of raters
 
 
-def _many_raters(rated: RatedItems, scale: _Scale) -> Found:
-    counted = patterns(rated.item, rated.code, scale.k)
-    sums = pattern_sums(counted.counts, counted.n_items)
-    found: Found = {}
+def _report_many_raters(rated_items: RatedItems, scale: _Scale) -> ReportDict:
+    pattern_counts = count_patterns(rated_items.item, rated_items.code, scale.k)
+    sums = build_pattern_sums(pattern_counts.counts, pattern_counts.n_items)
+    result: ReportDict = {}
     for entry in COEFFICIENTS.values():
-        if formula := entry.of_patterns:
-            interval = entry.told == "interval"
-            for name, matrix in scale.forms(entry, formula):
-                estimate = of_patterns(formula, sums, matrix, scale.values, interval=interval)
-                found |= _told(name, entry, estimate)
-        if formula := entry.of_ratings:
-            for name, matrix in scale.forms(entry, formula):
-                options = formula.options(matrix, scale.values)
-                found |= _told(name, entry, formula.function(rated, **options))
-    return found
+        if formula := entry.pattern_formula:
+            interval = entry.report_format == "interval"
+            for name, matrix in scale.iter_forms(entry, formula):
+                estimate = compute_from_patterns(
+                    formula, sums, matrix, scale.values, interval=interval
+                )
+                result |= _format_estimate(name, entry, estimate)
+        if formula := entry.ratings_formula:
+            for name, matrix in scale.iter_forms(entry, formula):
+                options = formula.build_options(matrix, scale.values)
+                result |= _format_estimate(name, entry, formula.function(rated_items, **options))
+    return result
 
 
-def _intraclass(rated: RatedItems, scale: _Scale) -> Found:
-    """Of the items that all raters rated."""
-    codes = rated.complete()
-    found: Found = {"icc_n_items": len(codes)}
-    for name, one in icc(scale.values[codes]).items():
-        found |= _valued(name, one.value, one.reason)
+def _report_intraclass(rated_items: RatedItems, scale: _Scale) -> ReportDict:
+    """Return the intraclass correlations of the items that all raters rated."""
+    codes = rated_items.get_complete_codes()
+    result: ReportDict = {"icc_n_items": len(codes)}
+    for name, coefficient in icc(scale.values[codes]).items():
+        result |= _format_value(name, coefficient.value, coefficient.reason)
         for part in ("F", "df1", "df2", "p", "ci_low", "ci_high"):
-            found |= _valued(f"{name}.{part}", getattr(one, part), _why(one, part))
-    return found
+            result |= _format_value(
+                f"{name}.{part}", getattr(coefficient, part), _get_reason(coefficient, part)
+            )
+    return result
 
 
-def _why(one: Icc, part: str) -> str | None:
-    """Why a part is undefined: for a reason of its own, or for that of the value."""
-    own: str | None = getattr(one, f"{part}_reason", None)
-    return own or one.reason
+def _get_reason(coefficient: Icc, part: str) -> str | None:
+    """Return why a part is undefined: its own reason, or that of the value."""
+    part_reason: str | None = getattr(coefficient, f"{part}_reason", None)
+    return part_reason or coefficient.reason
 
 
-# --- two raters
+# --- Two raters
 
 
-def _two_raters(pair: Ints | None, scale: _Scale) -> Found:
-    found: Found = {} if pair is None else {"n_pairs": int(pair.sum())}
+def _report_two_raters(table: Ints | None, scale: _Scale) -> ReportDict:
+    result: ReportDict = {} if table is None else {"n_pairs": int(table.sum())}
     for entry in COEFFICIENTS.values():
-        formula = entry.of_table
+        formula = entry.table_formula
         if formula is None:
             continue
-        if entry.of_patterns is None:
-            for name, matrix in scale.forms(entry, formula):
-                if pair is None:
-                    found |= _valued(name, None, "needs_two_raters")
+        if entry.pattern_formula is None:
+            for name, matrix in scale.iter_forms(entry, formula):
+                if table is None:
+                    result |= _format_value(name, None, "needs_two_raters")
                 else:
-                    options = formula.options(matrix, scale.values)
-                    found |= _of_two(name, entry, pair, options)
-        elif pair is not None:  # told of any number of raters; of two it has another error, too
-            estimate = formula.function(pair)
-            found |= _valued(f"{entry.name}.se_table", estimate.se, estimate.why_no_interval())
-    return found
+                    options = formula.build_options(matrix, scale.values)
+                    result |= _report_pair(name, entry, table, options)
+        elif (
+            table is not None
+        ):  # reported for any number of raters; two have a second standard error
+            estimate = formula.function(table)
+            result |= _format_value(
+                f"{entry.name}.se_table", estimate.se, estimate.why_no_interval()
+            )
+    return result
 
 
-def _of_two(name: str, entry: Coefficient, pair: Ints, options: dict[str, Any]) -> Found:
-    if entry.told == "2x2 test" and len(pair) != 2:
-        return _valued(name, None, "needs_2x2")
-    if entry.of_table is None:
+def _report_pair(name: str, entry: Coefficient, table: Ints, options: dict[str, Any]) -> ReportDict:
+    if entry.report_format == "2x2 test" and len(table) != 2:
+        return _format_value(name, None, "needs_2x2")
+    if entry.table_formula is None:
         return {}
-    result = entry.of_table.function(pair, **options)
-    if entry.told == "2x2 test":
-        return _mcnemar(result, pair)
-    if entry.told == "test":
-        return _tested(name.removesuffix(".chi2"), result)
-    found = _told(name, entry, result)
-    if entry.told == "kappa":
-        found |= _normal_interval(name, result, pair, options.get("weights"))
-    return found
+    result = entry.table_formula.function(table, **options)
+    if entry.report_format == "2x2 test":
+        return _report_mcnemar(result, table)
+    if entry.report_format == "test":
+        return _format_test(name.removesuffix(".chi2"), result)
+    formatted = _format_estimate(name, entry, result)
+    if entry.report_format == "kappa":
+        formatted |= _format_normal_interval(name, result, table, options.get("weights"))
+    return formatted
 
 
-def _normal_interval(
-    name: str, estimate: Estimate, pair: Ints, weights: npt.ArrayLike | None
-) -> Found:
-    """Kappa's interval with the normal quantile (SAS, vcd), beside that with t (irrCAC), and its
-    standard error under chance."""
-    why = estimate.why_no_interval()
-    se0 = cohen.standard_error_under_chance(pair, weights) if why is None else None
-    margin = _Z * estimate.se
+def _format_normal_interval(
+    name: str, estimate: Estimate, table: Ints, weights: npt.ArrayLike | None
+) -> ReportDict:
+    """Return kappa's normal-quantile interval (SAS, vcd) and its standard error under chance.
+
+    The interval with t (irrCAC) is reported beside it.
+    """
+    se_reason = estimate.get_interval_reason()
+    se0 = cohen.standard_error_under_chance(table, weights) if se_reason is None else None
+    margin = _NORMAL_QUANTILE * estimate.se
     return {
-        **_valued(f"{name}.ci_low_z", estimate.value - margin, why),
-        **_valued(f"{name}.ci_high_z", np.minimum(estimate.value + margin, 1), why),
-        **_valued(f"{name}.se0", se0, why),
+        **_format_value(f"{name}.ci_low_z", estimate.value - margin, se_reason),
+        **_format_value(f"{name}.ci_high_z", np.minimum(estimate.value + margin, 1), se_reason),
+        **_format_value(f"{name}.se0", se0, se_reason),
     }
 
 
-def _tested(name: str, test: Test) -> Found:
+def _format_test(name: str, test: ChiSquareTest) -> ReportDict:
     reason = REASONS[int(test.reason)]
-    found = _valued(f"{name}.chi2", test.chi2, reason)
-    found |= _valued(f"{name}.p", test.p, reason)
+    result = _format_value(f"{name}.chi2", test.chi2, reason)
+    result |= _format_value(f"{name}.p", test.p, reason)
     if reason is None:
-        return found | {f"{name}.df": int(test.df)}
-    return found | _valued(f"{name}.df", None, reason)
+        return result | {f"{name}.df": int(test.df)}
+    return result | _format_value(f"{name}.df", None, reason)
 
 
-def _mcnemar(plain: Test, pair: Ints) -> Found:
-    corrected = marginal_tests.mcnemar(pair, corrected=True)
-    reason = REASONS[int(plain.reason)]
+def _report_mcnemar(uncorrected: ChiSquareTest, table: Ints) -> ReportDict:
+    corrected = marginal_tests.mcnemar(table, corrected=True)
+    reason = REASONS[int(uncorrected.reason)]
     return {
-        **_valued("mcnemar.chi2", plain.chi2, reason),
-        **_valued("mcnemar.p", plain.p, reason),
-        **_valued("mcnemar.chi2_cc", corrected.chi2, reason),
-        **_valued("mcnemar.p_cc", corrected.p, reason),
-        **_valued("mcnemar.p_exact", marginal_tests.mcnemar_exact(pair), reason),
+        **_format_value("mcnemar.chi2", uncorrected.chi2, reason),
+        **_format_value("mcnemar.p", uncorrected.p, reason),
+        **_format_value("mcnemar.chi2_cc", corrected.chi2, reason),
+        **_format_value("mcnemar.p_cc", corrected.p, reason),
+        **_format_value("mcnemar.p_exact", marginal_tests.mcnemar_exact(table), reason),
     }
 
 
-# --- all pairs of raters
+# --- All pairs of raters
 
 
-def _all_pairs(pairs: PairTables, scale: _Scale) -> Found:
-    """`pairwise`: "1-2" -> the pair's coefficients (raters count from 1); and what is made of the
-    tables of all pairs."""
+def _report_all_pairs(pairs: PairTables, scale: _Scale) -> ReportDict:
+    """Return the coefficients of each pair of raters, and those of the tables of all pairs.
+
+    `pairwise`: "1-2" -> the pair's coefficients; raters count from 1.
+    """
     columns: dict[str, Estimate] = {}
-    found: Found = {}
+    result: ReportDict = {}
     for entry in COEFFICIENTS.values():
-        if entry.of_each_pair and (formula := entry.of_table):
-            for name, matrix in scale.forms(entry, formula):
-                options = formula.options(matrix, scale.values)
+        if entry.reported_per_pair and (formula := entry.table_formula):
+            for name, matrix in scale.iter_forms(entry, formula):
+                options = formula.build_options(matrix, scale.values)
                 columns[name] = formula.function(pairs.tables, **options)
-        if formula := entry.of_pairs:
-            for name, matrix in scale.forms(entry, formula):
-                options = formula.options(matrix, scale.values)
-                found |= _told(name, entry, formula.function(pairs.tables, **options))
-    return found | {"pairwise": _pairwise(pairs, columns)}
+        if formula := entry.pair_tables_formula:
+            for name, matrix in scale.iter_forms(entry, formula):
+                options = formula.build_options(matrix, scale.values)
+                result |= _format_estimate(name, entry, formula.function(pairs.tables, **options))
+    return result | {"pairwise": _report_each_pair(pairs, columns)}
 
 
-def _pairwise(pairs: PairTables, columns: dict[str, Estimate]) -> dict[str, Found]:
-    found = {}
-    ends = zip(pairs.rater_a.tolist(), pairs.rater_b.tolist(), strict=True)
-    for place, (a, b) in enumerate(ends):
-        told: Found = {"n_pairs": int(pairs.tables[place].sum())}
+def _report_each_pair(pairs: PairTables, columns: dict[str, Estimate]) -> dict[str, ReportDict]:
+    reports = {}
+    raters = zip(pairs.rater_a.tolist(), pairs.rater_b.tolist(), strict=True)
+    for index, (a, b) in enumerate(raters):
+        pair_report: ReportDict = {"n_pairs": int(pairs.tables[index].sum())}
         for name, estimate in columns.items():
-            reason = REASONS[int(estimate.reason[place])]
-            told |= _valued(name, estimate.value[place], reason)
-        found[f"{a + 1}-{b + 1}"] = told
-    return found
+            reason = REASONS[int(estimate.reason[index])]
+            pair_report |= _format_value(name, estimate.value[index], reason)
+        reports[f"{a + 1}-{b + 1}"] = pair_report
+    return reports

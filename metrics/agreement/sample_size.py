@@ -1,4 +1,4 @@
-"""How many more items or ratings: until an interval of kappa is narrow, until labels are certain.
+"""Sample sizes: items or ratings needed for a narrow interval of kappa, or for certain labels.
 
     after    the smallest N >= 2 with t(N - 1) se sqrt(n / N) <= h, from the error se on n items
     before   N = ceil(z^2 v / h^2); two raters, two categories:
@@ -6,8 +6,8 @@
              (Bloch & Kraemer 1989, Biometrics 45, 269-287); more categories: the delta method on
              the assumed table
 
-Fewer ratings an item: leaving one rating of an item out at random turns its pattern n into n - e_c
-with probability n_c / m; repeated, that is the hypergeometric law, exactly.
+Fewer ratings an item: removing one rating of an item at random turns its pattern n into n - e_c
+with probability n_c / m; repeated, that is the hypergeometric distribution, exactly.
 """
 
 import math
@@ -18,43 +18,53 @@ import numpy.typing as npt
 from scipy import special
 
 from .coefficients import cohen, fleiss
-from .estimate import LEVEL, Floats, quantile_t
+from .estimate import CONFIDENCE_LEVEL, Floats, t_quantile
 
 TOO_FEW = "too_few_items"
 
 
 @dataclass(frozen=True)
 class ItemsNeeded:
-    """Items in all and items more; None with a reason where nothing is known of the error."""
+    """Items needed in all, and items needed in addition.
+    None with a reason where no error is known.
+    """
 
     items: int | None
-    more: int | None
+    additional: int | None
     reason: str | None = None
 
 
-def items_needed(se: float | None, n: int, half_width: float) -> ItemsNeeded:
-    """From the error of a coefficient on n items: until its 95 % interval is -/+ half_width."""
-    _refuse_width(half_width)
+def compute_items_needed(se: float | None, n: int, half_width: float) -> ItemsNeeded:
+    """Return the number of items at which the 95 % interval is -/+ half_width.
+
+    se: standard error of a coefficient on n items, or None.
+    """
+    _validate_width(half_width)
     if se is None or n < 1:
         return ItemsNeeded(None, None, TOO_FEW)
 
-    def narrow(items: int) -> bool:
-        margin = float(quantile_t(items - 1)) * se * math.sqrt(n / items)
+    def is_narrow(items: int) -> bool:
+        margin = float(t_quantile(items - 1)) * se * math.sqrt(n / items)
         return margin <= half_width
 
-    high = 2
-    while not narrow(high):
-        high *= 2
-    low = high // 2  # not narrow, or 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if narrow(middle) else (middle, high)
-    return ItemsNeeded(high, max(0, high - n))
+    upper = 2
+    while not is_narrow(upper):
+        upper *= 2
+    lower = upper // 2  # not narrow enough, or 1
+    while upper - lower > 1:
+        middle = (lower + upper) // 2
+        lower, upper = (lower, middle) if is_narrow(middle) else (middle, upper)
+    return ItemsNeeded(upper, max(0, upper - n))
 
 
-def items_needed_before(kappa: float, prevalence: float | npt.ArrayLike, half_width: float) -> int:
-    """Two raters, before any data. prevalence: of one of two categories, or of all (k,)."""
-    _refuse_width(half_width)
+def compute_items_needed_before(
+    kappa: float, prevalence: float | npt.ArrayLike, half_width: float
+) -> int:
+    """Return the number of items for kappa of two raters, before any data.
+
+    prevalence: of one of two categories, or of all (k,). ValueError for impossible assumptions.
+    """
+    _validate_width(half_width)
     if not -1 <= kappa <= 1:
         raise ValueError(f"kappa must lie in -1..1, not {kappa:g}")
     shares = np.asarray(prevalence, float)
@@ -63,54 +73,60 @@ def items_needed_before(kappa: float, prevalence: float | npt.ArrayLike, half_wi
     if shares.size < 2 or (shares <= 0).any() or abs(shares.sum() - 1) > 1e-9:
         raise ValueError("prevalences must be above 0, of two categories or more, and add up to 1")
     if shares.size == 2:
-        spread = 2 * float(shares[0] * shares[1])
-        v = (1 - kappa) * ((1 - kappa) * (1 - 2 * kappa) + kappa * (2 - kappa) / spread)
+        category_variance = 2 * float(shares[0] * shares[1])
+        v = (1 - kappa) * ((1 - kappa) * (1 - 2 * kappa) + kappa * (2 - kappa) / category_variance)
     else:
-        v = variance_of_table(kappa * np.diag(shares) + (1 - kappa) * np.outer(shares, shares))
-    z = float(special.ndtri((1 + LEVEL) / 2))
+        v = compute_table_variance(kappa * np.diag(shares) + (1 - kappa) * np.outer(shares, shares))
+    z = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2))
     return max(2, math.ceil(z**2 * v / half_width**2 - 1e-9))
 
 
-def variance_of_table(shares: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
-    """n se^2 of kappa on an assumed table of two raters (k, k) of shares that add up to 1."""
+def compute_table_variance(shares: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
+    """Return n se^2 of kappa on an assumed table of two raters (k, k) of shares that sum to 1."""
     p = np.asarray(shares, float)
     if (p < 0).any() or abs(p.sum() - 1) > 1e-9:
         raise ValueError("the assumed shares must not be negative and must add up to 1")
-    many = 1000  # any number of items: se^2 falls as 1 / n
-    return float(cohen.kappa(p * many, weights).se) ** 2 * many
+    n_items = 1000  # an arbitrary number of items: se^2 falls as 1 / n
+    return float(cohen.kappa(p * n_items, weights).se) ** 2 * n_items
 
 
-def _refuse_width(half_width: float) -> None:
+def _validate_width(half_width: float) -> None:
     if not half_width > 0:
         raise ValueError(f"the half-width must be above 0, not {half_width:g}")
 
 
-def thinned(counts: npt.ArrayLike, n_items: npt.ArrayLike, m: int) -> tuple[Floats, Floats]:
-    """Patterns (P, k) and numbers of items (P,) -> those to expect when no item has more than m
-    ratings, drawn at random among its own: patterns (Q, k), expected numbers (Q,)."""
+def thin_patterns(counts: npt.ArrayLike, n_items: npt.ArrayLike, m: int) -> tuple[Floats, Floats]:
+    """Return the expected patterns (Q, k) and numbers of items (Q,) with at most m ratings an item.
+
+    counts (P, k), n_items (P,): the patterns and their numbers of items. The ratings kept are drawn
+    at random among those of the item.
+    """
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
     while True:
         sizes = patterns.sum(axis=1)
-        above = sizes > m
-        if not above.any():
+        has_excess = sizes > m
+        if not has_excess.any():
             return patterns, items
-        # only the largest, so that patterns of one size are merged before they are split
+        # Only the largest are split, so that patterns of the same size are merged first.
         largest = sizes == sizes.max()
-        parts, numbers = [patterns[~largest]], [items[~largest]]
+        pattern_parts, numbers = [patterns[~largest]], [items[~largest]]
         for c in range(patterns.shape[1]):
-            some = largest & (patterns[:, c] > 0)
-            fewer = patterns[some]
+            reducible = largest & (patterns[:, c] > 0)
+            fewer = patterns[reducible]
             fewer[:, c] -= 1
-            parts.append(fewer)
-            numbers.append(items[some] * patterns[some, c] / sizes[some])
-        patterns, where = np.unique(np.concatenate(parts), axis=0, return_inverse=True)
+            pattern_parts.append(fewer)
+            numbers.append(items[reducible] * patterns[reducible, c] / sizes[reducible])
+        patterns, where = np.unique(np.concatenate(pattern_parts), axis=0, return_inverse=True)
         items = np.bincount(where.ravel(), np.concatenate(numbers), len(patterns))
 
 
 @dataclass(frozen=True)
-class Plan:
-    """With m ratings an item: the half-width on as many items as now, and what the wanted one
-    takes. None where there is no error to go by."""
+class OverlapPlan:
+    """A plan with m ratings an item.
+
+    half_width_now: half-width of the interval on the present number of items; items, ratings:
+    needed for the requested half-width. None where no error is known.
+    """
 
     m: int
     half_width_now: float | None
@@ -118,53 +134,57 @@ class Plan:
     ratings: int | None
 
 
-def plans(
+def compute_plans(
     counts: npt.ArrayLike,
     n_items: npt.ArrayLike,
     half_width: float,
     weights: npt.ArrayLike | None = None,
-) -> list[Plan]:
-    """Fleiss' kappa with 2, 3, .. up to the largest number of ratings an item; patterns (P, k),
-    numbers of items (P,)."""
-    _refuse_width(half_width)
+) -> list[OverlapPlan]:
+    """Return the plans for Fleiss' kappa with 2, 3, .. up to the largest number of ratings an item.
+
+    counts (P, k): patterns; n_items (P,): numbers of items.
+    """
+    _validate_width(half_width)
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
     rated = patterns.sum(axis=1) > 0
     patterns, items = patterns[rated], items[rated]
     n = round(float(items.sum()))
-    most = int(patterns.sum(axis=1).max()) if len(patterns) else 0
-    found = []
-    for m in range(2, most + 1):
-        fewer, numbers = thinned(patterns, items, m)
+    max_ratings = int(patterns.sum(axis=1).max()) if len(patterns) else 0
+    plans = []
+    for m in range(2, max_ratings + 1):
+        fewer, numbers = thin_patterns(patterns, items, m)
         se = float(fleiss.fleiss_kappa(fewer, numbers, weights=weights).se)
         if not math.isfinite(se) or n < 2:
-            found.append(Plan(m, None, None, None))
+            plans.append(OverlapPlan(m, None, None, None))
             continue
-        needed = items_needed(se, n, half_width).items
+        needed = compute_items_needed(se, n, half_width).items
         ratings = None if needed is None else needed * m
-        found.append(Plan(m, float(quantile_t(n - 1)) * se, needed, ratings))
-    return found
+        plans.append(OverlapPlan(m, float(t_quantile(n - 1)) * se, needed, ratings))
+    return plans
 
 
-def cheapest(found: list[Plan]) -> Plan | None:
-    """The plan with the fewest ratings, the one with fewer ratings an item when equal."""
-    possible = [plan for plan in found if plan.ratings is not None]
-    return min(possible, key=lambda plan: (plan.ratings, plan.m)) if possible else None
+def find_cheapest_plan(plans: list[OverlapPlan]) -> OverlapPlan | None:
+    """Return the plan with the fewest ratings, of equal ones that with fewer ratings an item.
+    Or None.
+    """
+    feasible = [plan for plan in plans if plan.ratings is not None]
+    return min(feasible, key=lambda plan: (plan.ratings, plan.m)) if feasible else None
 
 
-def ratings_to_go(
+def estimate_ratings_remaining(
     posterior: npt.ArrayLike, value: npt.ArrayLike, target: float = 0.95
 ) -> npt.NDArray[np.int64]:
-    """Ratings to expect until each label is certain to `target`, 0 where it is.
+    """Return the expected number of ratings (N,) until each label is certain to `target`.
 
-    posterior (N, k); value (N,): the information in nats of the next rating (consensus.information
-    with the team's pooled confusion). max(1, ceil((entropy - entropy at the target) / value)),
-    where at the target the other categories share the rest evenly; -1 where no rating tells
-    anything.
+    posterior (N, k); value (N,): the information in nats of the next rating (consensus.labels, with
+    the team's pooled confusion). The result is max(1, ceil((entropy - entropy at the target) /
+    value)), where at the target the other categories share the rest evenly; 0 where the label is
+    certain, -1 where no rating is informative.
     """
     t, gain = np.asarray(posterior, float), np.asarray(value, float)
-    rest = (1 - target) / (t.shape[1] - 1)
-    at_target = -target * math.log(target) - (1 - target) * math.log(rest)
-    missing = special.entr(t).sum(axis=1) - at_target
-    steps = np.where(gain > 1e-12, np.ceil(missing / np.maximum(gain, 1e-12)), -1.0)
+    other_probability = (1 - target) / (t.shape[1] - 1)
+    at_target = -target * math.log(target) - (1 - target) * math.log(other_probability)
+    missing_information = special.entr(t).sum(axis=1) - at_target
+    steps = np.where(gain > 1e-12, np.ceil(missing_information / np.maximum(gain, 1e-12)), -1.0)
     steps = np.where(gain > 1e-12, np.maximum(steps, 1), steps)
     return np.where(t.max(axis=1) >= target, 0, steps).astype(np.int64)

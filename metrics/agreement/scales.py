@@ -1,6 +1,6 @@
-"""What is known of each type of scale: whether its categories have an order, and whether numbers.
+"""Properties of each scale type: whether its categories are ordered, and whether they are numbers.
 
-Everything that depends on the type of a scale asks these properties, never its name.
+Code that depends on the scale type asks these properties, never the type's name.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ScaleType:
-    """Properties of the categories, and the metric of Krippendorff's alpha made for them."""
+    """Properties of the categories, and the metric of Krippendorff's alpha that suits them."""
 
     metric: str
     ordered: bool = False  # "higher" and "lower" mean something
@@ -23,8 +23,8 @@ SCALES = {
 }
 
 
-def scale_type(name: str) -> ScaleType:
-    """The properties of the scale of that name; ValueError naming the known ones."""
+def get_scale_type(name: str) -> ScaleType:
+    """Return the properties of the scale with this name; ValueError lists the valid names."""
     if name not in SCALES:
         raise ValueError(f"unknown scale {name!r}; one of {', '.join(SCALES)}")
     return SCALES[name]

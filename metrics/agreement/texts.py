@@ -1,14 +1,14 @@
-"""What the handbook says beside the coefficients: a text a subject, in the order of the page."""
+"""Texts of the handbook about everything except the coefficients, one a subject, in page order."""
 
 from .headline import TABLE
 
-_LINES = "| why | scale | raters | complete | the coefficient |\n|---|---|---|---|---|\n"
-_LINES += "\n".join(
-    f"| `{told.why}` | {', '.join(told.scales)} | {told.raters} | {told.complete} | "
+_HEADLINE_TABLE = "| why | scale | raters | complete | the coefficient |\n|---|---|---|---|---|\n"
+_HEADLINE_TABLE += "\n".join(
+    f"| `{told.reason}` | {', '.join(told.scales)} | {told.raters} | {told.complete} | "
     f"{told.coefficient} |"
     for told in TABLE
 )
-_FIRST = """\
+_HEADLINE = """\
 ## Which coefficient is read first
 
 {table}
@@ -35,9 +35,9 @@ and P_e is u'W v of their means; with one rater in each group this is Cohen's ka
 and P_e are those of Vanbelle & Albert 2009, Psychometrika 74, 477-491.) W is that of the
 coefficient: 1 - distance of alpha's metric, squared differences of values for ICC. Standard error:
 delta method over items, t(n - 1).
-""".replace("{table}", _LINES)
+""".replace("{table}", _HEADLINE_TABLE)
 
-_MEAN = """\
+_MEAN_PAIRWISE = """\
 ## The mean over pairs, by shared items
 
 `mean_pairwise_kappa` is the plain mean of the pairs' kappas (Light's): a pair with one shared item
@@ -69,7 +69,7 @@ mean over all raters:
 | 30 | 200 | 30% | 97.4% | 0.16 |
 """
 
-_WORKED = """\
+_WORKED_EXAMPLES = """\
 ## Worked examples of texts on kappa
 
 `manage.py load_example --worked`, or the button *Worked examples*, makes a small project of each.
@@ -91,7 +91,7 @@ concordance; ICC(A,1) is nearly the same: 0.7666 and 0.7689 by rank, 0.7213 and 
 grades have the mean gold score of their cases, 5, 6, 10 and 25 |
 """
 
-_PEERS = """\
+_PEERS_AND_TRENDS = """\
 ## One rater against peers
 
 `vs_peers` is kappa of the table of the rater's own category against every other rating of the
@@ -131,7 +131,7 @@ shared items (10 or more in each period) moved by more than three standard error
 weighted kappa may hardly see.
 """
 
-_BEYOND = """\
+_GOLD_TO_LABEL_SETS = """\
 ## Gold and blind repeats
 
 `gold`: accuracy with Wilson's interval, Cohen's kappa of own x gold with chance beside it, and the
@@ -139,7 +139,8 @@ mean of own less gold. The exam is Wald's sequential test of being right 6 again
 with 1 error in 20 on both sides. Who is undecided after the last question passes when the sum is 0
 or more. That end costs something: of raters right 6 times in 10 an exam of at most 50 questions
 lets 6.6 % pass, one of 80 lets 5.0 %; of those right 8 times in 10 they fail 6.8 % and 4.4 %
-(`exam_passes`, exact; the page of the rules tells it of the rules chosen there). The evidence for a
+(`exam_pass_probability`, exact; the page of the rules shows it for the rules chosen there). The
+evidence for a
 pause is an e-process against being right with probability p0 or more: whoever is that good ever
 reaches 100 with probability 1/100 at most, however often one looks. Gold itself is suspected when
 raters who are right on all *other* gold make another answer more probable. `repeats`: Cohen's kappa
@@ -189,7 +190,8 @@ that all of them share.
 
 ## How many more
 
-`planning`: the smallest number of items at which the 95 % interval is as narrow as wanted, from the
+`sample_size`: the smallest number of items at which the 95 % interval is as narrow as wanted, from
+the
 error so far; before any data from an assumed kappa and table (Bloch & Kraemer 1989, else the delta
 method). Fewer ratings an item are judged by thinning the patterns exactly. A rating's worth is the
 information that it gives about the label, in nats.
@@ -227,7 +229,7 @@ which reached 92.7 %.
 
 ## Comparisons
 
-`comparing`: Fleiss' kappa of two sets of items, t with Welch's degrees of freedom; items in both
+`comparison`: Fleiss' kappa of two sets of items, t with Welch's degrees of freedom; items in both
 sets enter with their covariance; beside it a permutation of items. Whether a model may replace a
 human: the alternative annotator test (Calderon, Reichart & Dror 2025), from three integers a human.
 Model among humans: agreement of the model with humans less that of humans with each other, each
@@ -235,7 +237,8 @@ corrected for its own chance, the error by items.
 
 ## The mean of several raters, and sets of labels
 
-`means`: variance of items, raters and the rest from three mean squared differences; with complete
+`mean_reliability`: variance of items, raters and the rest from three mean squared differences;
+with complete
 ratings the reliabilities are ICC(A,m) and ICC(C,m). `label_sets`: alpha between sets under
 Jaccard's distance and MASI (Passonneau 2006), up to 64 sets in use, and alpha of each label.
 
@@ -250,7 +253,7 @@ Jaccard's distance and MASI (Passonneau 2006), up to 64 sets in use, and alpha o
 | `too_many_sets` | more than 64 different sets: the labels' own alphas are given |
 """
 
-_LABELS = """\
+_FINAL_LABELS = """\
 ## Final labels
 
 `quality/consensus/` gives each item its label: its decision, else its gold answer where that allows
@@ -309,7 +312,8 @@ Shifts below 0.015 in kappa or 0.02 ranks never count, and skewed scores count f
 
 The onset is the j with the largest E_j, the size the step's slope there: the mean since then less
 the mean before. Both are told with a set of 95 % that does not take the onset as known, nor forgets
-that the day was chosen because the evidence was large (`drift/extent.py`). An onset belongs to its
+that the day was chosen because the evidence was large (`drift/shift_estimates.py`). An onset
+belongs to its
 set when a step or ramp that begins there explains the days nearly as well as the best does:
 likelihoods at most 40 times apart, profiled over level and size (Siegmund 1988, International
 Statistical Review 56, 31-48), all with the variance of the leading onset. The size's interval is
@@ -378,7 +382,7 @@ What was measured stands in [alarms.md](../benchmarks/alarms.md); `manage.py sim
 streams of which it is known who drifted.
 """
 
-_TRIAGE = """\
+_RATERS_TO_CHECK = """\
 ## Whom to look at first
 
 `metrics.agreement.rater_quality.funnel`, and what the alarms above found, for the page *Raters*.
@@ -399,7 +403,7 @@ reason.
 still. There is no other rule.
 """
 
-_ALARMS = """\
+_OUTLIERS = """\
 ## Other alarms
 
 `metrics.agreement.outliers`, after drift, and on what is left when all that drifters said since
@@ -448,4 +452,14 @@ in the last 60 days, were begun two weeks ago and have fewer ratings than the pr
 it was resolved are another one.
 """
 
-SECTIONS = (_FIRST, _WORKED, _MEAN, _PEERS, _BEYOND, _LABELS, _DRIFT, _ALARMS, _TRIAGE)
+SECTIONS = (
+    _HEADLINE,
+    _WORKED_EXAMPLES,
+    _MEAN_PAIRWISE,
+    _PEERS_AND_TRENDS,
+    _GOLD_TO_LABEL_SETS,
+    _FINAL_LABELS,
+    _DRIFT,
+    _OUTLIERS,
+    _RATERS_TO_CHECK,
+)

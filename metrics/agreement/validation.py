@@ -1,4 +1,7 @@
-"""What report() is given, checked once at the door: ValueError names the place of what is wrong."""
+"""Validation of the input of report().
+
+A ValueError names the position of the first invalid entry.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,16 +12,19 @@ import numpy.typing as npt
 from .estimate import Floats
 
 
-def checked_k(categories: int | Sequence[Any]) -> int:
-    """The number of declared categories; a scale needs two."""
+def validate_category_count(categories: int | Sequence[Any]) -> int:
+    """Return the number of declared categories, at least two."""
     k = categories if isinstance(categories, (int, np.integer)) else len(categories)
     if k < 2:
         raise ValueError(f"a scale needs at least two categories, not {k}")
     return int(k)
 
 
-def checked_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
-    """Codes (items, raters) as integers 0..k-1, -1 for missing; the first wrong one is named."""
+def validate_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
+    """Return codes (items, raters) as integers 0..k-1, -1 for missing.
+
+    ValueError names the row and column of the first invalid code.
+    """
     allowed = f"0..{k - 1}, or -1 for a missing rating"
     try:
         table = np.asarray(codes)
@@ -35,11 +41,11 @@ def checked_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
             raise ValueError(f"codes must be integers: {allowed}") from None
     else:
         numbers = table
-    wrong = ~((numbers >= -1) & (numbers < k))
+    invalid = ~((numbers >= -1) & (numbers < k))
     if numbers.dtype.kind == "f":
-        wrong |= numbers != np.floor(numbers)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
+        invalid |= numbers != np.floor(numbers)
+    if invalid.any():
+        row, column = np.argwhere(invalid)[0]
         raise ValueError(
             f"row {row}, column {column}: code {table[row, column]} is not allowed; "
             f"one of {allowed}"
@@ -47,8 +53,8 @@ def checked_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def checked_values(values: Sequence[float] | npt.ArrayLike, k: int) -> Floats:
-    """Finite numbers of the categories (k,)."""
+def validate_values(values: Sequence[float] | npt.ArrayLike, k: int) -> Floats:
+    """Return the values of the categories as finite floats (k,)."""
     try:
         v = np.asarray(values, dtype=float)
     except (TypeError, ValueError):

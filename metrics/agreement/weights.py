@@ -15,59 +15,74 @@ import numpy.typing as npt
 
 from .estimate import Floats
 
-NONE = "none"
+UNWEIGHTED = "none"
 CUSTOM = "custom"
-NAMES = (NONE, "linear", "quadratic")  # those that follow from the number of categories
-WEIGHTINGS = (*NAMES, CUSTOM)  # all
+RANK_WEIGHTINGS = (
+    UNWEIGHTED,
+    "linear",
+    "quadratic",
+)  # determined by the number of categories alone
+WEIGHTINGS = (*RANK_WEIGHTINGS, CUSTOM)
 
 
-def none(k: int) -> Floats:
-    """Full credit for the same category, nothing otherwise."""
+def identity_weights(k: int) -> Floats:
+    """Return (k, k) weights with full credit for the same category and none otherwise."""
     return np.eye(k)
 
 
-def linear(k: int) -> Floats:
-    """Credit falls evenly with the distance in ranks."""
-    return 1 - _distance(k)
+def linear_weights(k: int) -> Floats:
+    """Return (k, k) weights that fall linearly with the distance in ranks."""
+    return 1 - _rank_distance(k)
 
 
-def quadratic(k: int) -> Floats:
-    """Credit falls with the squared distance in ranks: near misses cost little."""
-    return 1 - _distance(k) ** 2
+def quadratic_weights(k: int) -> Floats:
+    """Return (k, k) weights that fall with the squared distance in ranks."""
+    return 1 - _rank_distance(k) ** 2
 
 
-def matrix(name: str, k: int) -> Floats:
-    """The weights (k, k) of that name."""
-    made = {NONE: none, "linear": linear, "quadratic": quadratic}
-    if name not in made:
-        raise ValueError(f"unknown weights {name!r}; one of {', '.join(NAMES)}")
-    return made[name](k)
+def get_weight_matrix(name: str, k: int) -> Floats:
+    """Return the rank-based weights (k, k) with this name; ValueError lists the valid names."""
+    builders = {
+        UNWEIGHTED: identity_weights,
+        "linear": linear_weights,
+        "quadratic": quadratic_weights,
+    }
+    if name not in builders:
+        raise ValueError(f"unknown weights {name!r}; one of {', '.join(RANK_WEIGHTINGS)}")
+    return builders[name](k)
 
 
-def applicable(*, ordered: bool, custom: bool) -> list[str]:
-    """The weightings that can be used: those by rank where categories are ordered, custom where
-    there is a matrix."""
-    by_rank = NAMES if ordered else (NONE,)
-    return [*by_rank, CUSTOM] if custom else list(by_rank)
+def list_applicable_weightings(*, ordered: bool, custom: bool) -> list[str]:
+    """Return the names of the weightings that can be used.
+
+    Those by rank apply where categories are ordered, custom where there is a matrix.
+    """
+    names = RANK_WEIGHTINGS if ordered else (UNWEIGHTED,)
+    return [*names, CUSTOM] if custom else list(names)
 
 
-def weightings(
-    k: int, own: npt.ArrayLike | None = None, *, ordered: bool = True
+def build_weightings(
+    k: int, custom_matrix: npt.ArrayLike | None = None, *, ordered: bool = True
 ) -> dict[str, Floats]:
-    """Name -> matrix (k, k) of the applicable weightings; ``own`` is the custom matrix."""
-    found = {}
-    for name in applicable(ordered=ordered, custom=own is not None):
-        found[name] = np.asarray(own, float) if name == CUSTOM else matrix(name, k)
-    return found
+    """Return name -> matrix (k, k) of the applicable weightings; `custom_matrix` (k, k) or None."""
+    matrices = {}
+    for name in list_applicable_weightings(ordered=ordered, custom=custom_matrix is not None):
+        matrices[name] = (
+            np.asarray(custom_matrix, float) if name == CUSTOM else get_weight_matrix(name, k)
+        )
+    return matrices
 
 
-def weighted(base: str, weighting: str) -> str:
-    """The name of a coefficient under a weighting: ("fleiss_kappa", "none") is the plain one."""
-    return base if weighting == NONE else f"{base}_{weighting}"
+def get_weighted_name(base: str, weighting: str) -> str:
+    """Return the name of a coefficient under a weighting; "none" gives the base name unchanged."""
+    return base if weighting == UNWEIGHTED else f"{base}_{weighting}"
 
 
-def scored(scores: npt.ArrayLike) -> Floats:
-    """Quadratic in numeric scores of the categories (k,): 1 - (s_j - s_l)^2 / (max s - min s)^2."""
+def score_weights(scores: npt.ArrayLike) -> Floats:
+    """Return weights (k, k) quadratic in scores (k,): 1 - (s_j - s_l)^2 / (max s - min s)^2.
+
+    ValueError for scores that are not finite or are all equal.
+    """
     values = np.asarray(scores, float)
     if values.ndim != 1 or not np.isfinite(values).all():
         raise ValueError("scores must be one finite number for each category")
@@ -77,19 +92,27 @@ def scored(scores: npt.ArrayLike) -> Floats:
     return 1 - ((values[:, None] - values[None, :]) / span) ** 2
 
 
-def weighting(weights: npt.ArrayLike | None, k: int) -> Floats:
-    """Weights as a float matrix; None means full credit for the same category only."""
+def as_weight_matrix(weights: npt.ArrayLike | None, k: int) -> Floats:
+    """Return weights as a float matrix (k, k).
+
+    None means full credit for the same category only.
+    """
     return np.eye(k) if weights is None else np.asarray(weights, float)
 
 
 def chance_factor(weights: npt.ArrayLike | None, k: int) -> float:
-    """T_w / (k (k - 1)): the chance agreement of AC1 and AC2 is this times sum p_j (1 - p_j)."""
-    return float(np.sum(weighting(weights, k))) / (k * (k - 1)) if k > 1 else 0.0
+    """Return T_w / (k (k - 1)).
+
+    The chance agreement of AC1 and AC2 is this factor times sum p_j (1 - p_j).
+    """
+    return float(np.sum(as_weight_matrix(weights, k))) / (k * (k - 1)) if k > 1 else 0.0
 
 
-def check_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:
-    """The matrix as floats; ValueError naming the first place that is wrong (rows and columns count
-    from 1)."""
+def validate_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:
+    """Return the matrix (k, k) as floats.
+
+    ValueError names the first invalid row and column, from 1.
+    """
     try:
         values = np.array(weights, dtype=float)
     except (TypeError, ValueError):
@@ -99,36 +122,39 @@ def check_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:
         raise ValueError(
             f"the weight matrix must be square, {k} x {k} for {k} categories, not {shape}"
         )
-    _refuse(~np.isfinite(values), values, "must be a finite number")
-    _refuse(np.eye(k, dtype=bool) & (values != 1), values, "is on the diagonal and must be 1")
-    _refuse((values < 0) | (values > 1), values, "must lie in 0..1")
-    row, column = _first(values != values.T)
+    _raise_at_first(~np.isfinite(values), values, "must be a finite number")
+    _raise_at_first(
+        np.eye(k, dtype=bool) & (values != 1), values, "is on the diagonal and must be 1"
+    )
+    _raise_at_first((values < 0) | (values > 1), values, "must lie in 0..1")
+    row, column = _find_first(values != values.T)
     if row:
-        one, other = values[row - 1, column - 1], values[column - 1, row - 1]
+        upper_value, lower_value = values[row - 1, column - 1], values[column - 1, row - 1]
         raise ValueError(
-            f"the weight matrix must be symmetric: row {row}, column {column} is {one:g}, "
-            f"but row {column}, column {row} is {other:g}"
+            f"the weight matrix must be symmetric: row {row}, column {column} is {upper_value:g}, "
+            f"but row {column}, column {row} is {lower_value:g}"
         )
     return values
 
 
-def _refuse(wrong: npt.NDArray[np.bool_], values: Floats, complaint: str) -> None:
-    row, column = _first(wrong)
+def _raise_at_first(invalid: npt.NDArray[np.bool_], values: Floats, requirement: str) -> None:
+    """Raise ValueError for the first True of `invalid` (k, k), if any."""
+    row, column = _find_first(invalid)
     if row:
-        found = values[row - 1, column - 1]
+        value = values[row - 1, column - 1]
         raise ValueError(
-            f"row {row}, column {column} of the weight matrix {complaint}, not {found:g}"
+            f"row {row}, column {column} of the weight matrix {requirement}, not {value:g}"
         )
 
 
-def _first(wrong: npt.NDArray[np.bool_]) -> tuple[int, int]:
-    """Row and column, from 1, of the first True; (0, 0) when there is none."""
-    places = np.argwhere(wrong)
-    return (int(places[0, 0]) + 1, int(places[0, 1]) + 1) if len(places) else (0, 0)
+def _find_first(mask: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """Return row and column, from 1, of the first True; (0, 0) when there is none."""
+    positions = np.argwhere(mask)
+    return (int(positions[0, 0]) + 1, int(positions[0, 1]) + 1) if len(positions) else (0, 0)
 
 
-def _distance(k: int) -> Floats:
-    """|j - l| / (k - 1), in 0..1."""
+def _rank_distance(k: int) -> Floats:
+    """Return |j - l| / (k - 1), in 0..1, as a matrix (k, k)."""
     rank = np.arange(k)
     distance: Floats = np.abs(rank[:, None] - rank[None, :]) / max(k - 1, 1)
     return distance

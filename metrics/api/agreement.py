@@ -1,4 +1,4 @@
-"""The API of agreement: stored readings, never computed over ratings here."""
+"""API of agreement, from stored results: nothing is computed over ratings here."""
 
 from __future__ import annotations
 
@@ -13,27 +13,33 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.pagination import Key, of_texts, page
-from core.api.parameters import choice
-from core.api.schema import PAGING, QUESTION, page_of, parameter, reads
+from core.api.pagination import CursorKey, paginate, render_json_page
+from core.api.parameters import get_choice
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    QUESTION_PARAMETER,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+)
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.headline import CHOSEN, Facts, headline
+from metrics.agreement.headline import LEAD_CHOICE, HeadlineFacts, choose_headline
 from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.agreement.weights import NONE, WEIGHTINGS, weighted
-from metrics.counting.store import json_text
-from metrics.filters import Filter
+from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS, get_weighted_name
+from metrics.counting.store import encode_json
+from metrics.filters import RatingFilter
 from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterReading, Reading
 from metrics.results import bootstrap
 from metrics.results.headline.headline_computation import MODELS, PEOPLE
 from metrics.results.pairs import pair_results
-from metrics.results.values import not_counted, undefined
+from metrics.results.values import build_uncounted_value, build_undefined_value
 from metrics.scale import QuestionScale
 from projects.models import Member, Project, Question, Rater
-from projects.selectors.item_counts import n_items
+from projects.selectors.item_counts import count_items
 
 from . import filtered
-from .serializers import AgreementOut, PairOut, RaterOut
+from .serializers import AgreementOut, PairAgreementOut, RaterAgreementOut
 
 VIEWER = Member.Role.VIEWER
 RATER_COLUMNS = {
@@ -43,212 +49,245 @@ RATER_COLUMNS = {
     "group": "rater__group",
     "ratings": "n_ratings",
 }
-BY_RANK = [weighted(MEAN_PAIRWISE, weights) for weights in ("linear", "quadratic")]
+RANK_WEIGHTED_MEANS = [
+    get_weighted_name(MEAN_PAIRWISE, weights) for weights in ("linear", "quadratic")
+]
 
 
-class Agreement(filtered.ResultsView):
-    @reads(
+class AgreementView(filtered.ResultsView):
+    @describe_get(
         "getAgreement",
         "All coefficients of a question, and what they rest on",
         AgreementOut,
-        [QUESTION, *filtered.FILTERS],
-        later=True,
+        [QUESTION_PARAMETER, *filtered.FILTER_PARAMETERS],
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """With a filter: of the chosen ratings alone, as if there were no others; 202 while a
-        worker is at it."""
-        project, question, _found, chosen = filtered.of_request(self, request, project_id)
-        if chosen:
-            return _of_some(project, question, chosen)
-        whole = Reading.objects.filter(question=question).first()
+        """With a filter: of the selected ratings only, as if there were no others.
+
+        202 while a worker computes the result.
+        """
+        project, question, _params, rating_filter = filtered.parse_results_request(
+            self, request, project_id
+        )
+        if rating_filter:
+            return _build_filtered_response(project, question, rating_filter)
+        result = Reading.objects.filter(question=question).first()
         state = CountState.objects.filter(question=question).first()
-        scale = QuestionScale.of(question)
+        scale = QuestionScale.for_question(question)
         return Response(
             {
                 "question": question.key,
-                "counted_at": state.counted_at if state and whole else None,
-                "uncounted": question_updates.waiting_ratings(question, state),
-                **_basis(whole, n_items(project)),
-                **_headline(whole, state, question, scale),
-                "coefficients": _coefficients(whole, state, scale),
+                "counted_at": state.counted_at if state and result else None,
+                "uncounted": question_updates.count_pending_ratings(question, state),
+                **_describe_basis(result, count_items(project)),
+                **_build_headline(result, state, question, scale),
+                "coefficients": _get_coefficients(result, state, scale),
             }
         )
 
 
-class Pairs(filtered.ResultsView):
-    @reads(
+class PairListView(filtered.ResultsView):
+    @describe_get(
         "listPairs",
         "Cohen's kappa of each pair of raters that shares an item",
-        page_of("Pair", PairOut),
+        build_page_serializer("Pair", PairAgreementOut),
         [
-            QUESTION,
-            parameter(
+            QUESTION_PARAMETER,
+            build_parameter(
                 "weights",
                 "none when left out; custom where the question has a matrix",
                 enum=list(WEIGHTINGS),
             ),
-            *filtered.FILTERS,
-            *PAGING,
+            *filtered.FILTER_PARAMETERS,
+            *PAGE_PARAMETERS,
         ],
-        later=True,
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         """With a filter: of the 40 raters with the most of these ratings."""
-        _project, question, found, chosen = filtered.of_request(
-            self, request, project_id, "weights", *pagination.PAGING
+        _project, question, params, rating_filter = filtered.parse_results_request(
+            self, request, project_id, "weights", *pagination.PAGE_PARAMETER_NAMES
         )
-        scale = QuestionScale.of(question)
-        weights = choice(found, "weights", scale.weighting_names(), default=NONE)
-        if chosen:
-            body, _at = filtered.project(question, chosen)
-            rows = filtered.pairs(question, body, scale, weights)
-            return Response(page(request, found, key=1, read=filtered.listed(rows)))
-        read = partial(_pairs, question, scale, weights=weights)
-        return Response(page(request, found, key=2, read=read))
+        scale = QuestionScale.for_question(question)
+        weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)
+        if rating_filter:
+            body, _at = filtered.get_dashboard_body(question, rating_filter)
+            rows = filtered.list_pairs(question, body, scale, weights)
+            return Response(
+                paginate(request, params, key_length=1, read=filtered.build_list_reader(rows))
+            )
+        reader = partial(_read_pairs, question, scale, weights=weights)
+        return Response(paginate(request, params, key_length=2, read=reader))
 
 
-class Raters(filtered.ResultsView):
-    @reads(
+class RaterListView(filtered.ResultsView):
+    @describe_get(
         "listRaterAgreement",
         "Each rater's agreement with the others",
-        page_of("Rater", RaterOut),
-        [QUESTION, *filtered.FILTERS, *PAGING],
-        later=True,
+        build_page_serializer("Rater", RaterAgreementOut),
+        [QUESTION_PARAMETER, *filtered.FILTER_PARAMETERS, *PAGE_PARAMETERS],
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> HttpResponse:
         """With a filter: the 500 raters with the most of these ratings."""
-        _project, question, found, chosen = filtered.of_request(
-            self, request, project_id, *pagination.PAGING
+        _project, question, params, rating_filter = filtered.parse_results_request(
+            self, request, project_id, *pagination.PAGE_PARAMETER_NAMES
         )
-        if chosen:
-            body, _at = filtered.project(question, chosen)
-            read_some = filtered.listed(filtered.raters(body))
-            return Response(page(request, found, key=1, read=read_some))
-        read = partial(_raters, question)
-        return of_texts(page(request, found, key=1, read=read))
+        if rating_filter:
+            body, _at = filtered.get_dashboard_body(question, rating_filter)
+            list_reader = filtered.build_list_reader(filtered.list_raters(body))
+            return Response(paginate(request, params, key_length=1, read=list_reader))
+        reader = partial(_read_raters, question)
+        return render_json_page(paginate(request, params, key_length=1, read=reader))
 
 
-def _of_some(project: Project, question: Question, chosen: Filter) -> Response:
-    """What `Agreement` answers of all ratings, of the chosen ones."""
-    body, computed_at = filtered.project(question, chosen)
-    reading, scale = filtered.reading(question, body), QuestionScale.of(question)
+def _build_filtered_response(
+    project: Project, question: Question, rating_filter: RatingFilter
+) -> Response:
+    """Return the response of `AgreementView` for the selected ratings."""
+    body, computed_at = filtered.get_dashboard_body(question, rating_filter)
+    result, scale = filtered.build_result(question, body), QuestionScale.for_question(question)
     return Response(
         {
             "question": question.key,
             "counted_at": computed_at,
-            "uncounted": filtered.uncounted(question),
-            **_basis(reading, body.get("n_items", n_items(project))),
-            **_headline(reading, None, question, scale),
+            "uncounted": filtered.count_pending(question),
+            **_describe_basis(result, body.get("n_items", count_items(project))),
+            **_build_headline(result, None, question, scale),
             "coefficients": body["coefficients"],
         }
     )
 
 
-# --- the whole question
+# --- the question
 
 
-def _basis(whole: Reading | None, total: int) -> dict[str, Any]:
-    """What the numbers rest on: ratings, and items of ``total``."""
-    details = whole.details if whole else {}
-    held = sum(category["ratings"] for category in details.get("categories", ()))
+def _describe_basis(result: Reading | None, total: int) -> dict[str, Any]:
+    """Return the numbers of ratings and items that the results are based on.
+
+    ``total``: number of items of the project.
+    """
+    details = result.details if result else {}
+    n_ratings = sum(category["ratings"] for category in details.get("categories", ()))
     items = {
         "total": total,
         "rated": details.get("rated", 0),
         "with_two_or_more": details.get("with_two_or_more", 0),
     }
-    return {"ratings": held, "items": items}
+    return {"ratings": n_ratings, "items": items}
 
 
-def _coefficients(
-    whole: Reading | None, state: CountState | None, scale: QuestionScale
+def _get_coefficients(
+    result: Reading | None, state: CountState | None, scale: QuestionScale
 ) -> dict[str, Any]:
-    """Name -> value of all coefficients that the scale gives sense to: where categories have no
-    order, a mean over pairs by ranks says nothing."""
-    if whole is None:
-        names = [*scale.pattern_names(), *scale.mean_names()]
-        found: dict[str, Any] = {name: not_counted() for name in names}
+    """Return name -> Value of all coefficients that suit the scale.
+
+    Where categories have no order, means over pairs with weights by rank are meaningless.
+    """
+    if result is None:
+        names = [*scale.list_pattern_coefficients(), *scale.list_mean_coefficients()]
+        values: dict[str, Any] = {name: build_uncounted_value() for name in names}
     else:
-        found = bootstrap.filled(whole.coefficients, state.bootstrap if state else {})
-    senseless = () if scale.type.ordered else BY_RANK
-    return {name: value for name, value in found.items() if name not in senseless}
+        values = bootstrap.add_intervals(result.coefficients, state.bootstrap if state else {})
+    excluded = () if scale.type.ordered else RANK_WEIGHTED_MEANS
+    return {name: value for name, value in values.items() if name not in excluded}
 
 
-def _headline(
-    whole: Reading | None, state: CountState | None, question: Question, scale: QuestionScale
+def _build_headline(
+    result: Reading | None, state: CountState | None, question: Question, scale: QuestionScale
 ) -> dict[str, Any]:
-    """What is read first and why, and the same coefficient of people, of models, and between."""
-    if whole is None or not whole.headline:
-        chosen = headline(Facts(scale.kind, 0, scale.weights), chosen=scale.chosen)
-        first: dict[str, Any] = {
-            "name": chosen.name,
-            "why": chosen.why,
+    """Return the headline, and the same coefficient of people, of models, and between."""
+    if result is None or not result.headline:
+        choice = choose_headline(
+            HeadlineFacts(scale.kind, 0, scale.weights), choice=scale.chosen_headline
+        )
+        stored_headline: dict[str, Any] = {
+            "name": choice.name,
+            "why": choice.reason,
             "of": PEOPLE,
-            "value": not_counted(),
+            "value": build_uncounted_value(),
         }
-        groups: dict[str, Any] = dict.fromkeys(("people", "models", "people_models"), not_counted())
+        groups: dict[str, Any] = dict.fromkeys(
+            ("people", "models", "people_models"), build_uncounted_value()
+        )
     else:
-        first = bootstrap.first_filled(whole.headline, state)
-        nobody = undefined("no_pairable_items")
-        own = first["value"]
+        stored_headline = bootstrap.add_headline_interval(result.headline, state)
+        undefined_value = build_undefined_value("no_pairable_items")
+        value = stored_headline["value"]
         groups = {
-            "people": first.get(PEOPLE, nobody if first["of"] == MODELS else own),
-            "models": first.get(MODELS, own if first["of"] == MODELS else nobody),
-            "people_models": first.get("between", nobody),
+            "people": stored_headline.get(
+                PEOPLE, undefined_value if stored_headline["of"] == MODELS else value
+            ),
+            "models": stored_headline.get(
+                MODELS, value if stored_headline["of"] == MODELS else undefined_value
+            ),
+            "people_models": stored_headline.get("between", undefined_value),
         }
-    named = {name: first[name] for name in ("name", "why", "of")}
-    named["drawn"], named["pooled"] = _drawn(first)
-    named["note"] = question.headline_note if first["why"] == CHOSEN else ""
-    return {"headline": {**first["value"], **named}, **groups}
+    fields = {name: stored_headline[name] for name in ("name", "why", "of")}
+    fields["drawn"], fields["pooled"] = _get_sample_info(stored_headline)
+    fields["note"] = question.headline_note if stored_headline["why"] == LEAD_CHOICE else ""
+    return {"headline": {**stored_headline["value"], **fields}, **groups}
 
 
-def _drawn(first: dict[str, Any]) -> tuple[dict[str, int] | None, dict[str, Any] | None]:
-    """Where the headline rests on some ratings alone, how many were left out, and the same of
-    all."""
-    if "drawn" not in first:
+def _get_sample_info(
+    stored_headline: dict[str, Any],
+) -> tuple[dict[str, int] | None, dict[str, Any] | None]:
+    """Return the sizes of the random sample, and the headline of all ratings, or None."""
+    if "drawn" not in stored_headline:
         return None, None
-    drawn, whole = first["drawn"], first["pooled"]
-    told = {"ratings": drawn["n_ratings"], "left_out": drawn["left_out"]}
-    return told, {**whole["value"], "name": whole["name"]}
+    sample, full_headline = stored_headline["drawn"], stored_headline["pooled"]
+    sizes = {"ratings": sample["n_ratings"], "left_out": sample["left_out"]}
+    return sizes, {**full_headline["value"], "name": full_headline["name"]}
 
 
 # --- pairs and raters
 
 
-def _pairs(
-    question: Question, scale: QuestionScale, after: Key | None, size: int, *, weights: str
-) -> list[tuple[Key, Any]]:
-    """Whole values of the pairs on one page, from their stored tables in one call."""
+def _read_pairs(
+    question: Question, scale: QuestionScale, after: CursorKey | None, size: int, *, weights: str
+) -> list[tuple[CursorKey, Any]]:
+    """Return the values of the pairs on one page, computed from their stored tables in one call."""
     rows = PairTally.objects.filter(question=question).order_by("rater_a_id", "rater_b_id")
     if after:
-        a, b = after
-        rows = rows.filter(rater_a__gte=a).exclude(rater_a=a, rater_b__lte=b)
+        rater_a, rater_b = after
+        rows = rows.filter(rater_a__gte=rater_a).exclude(rater_a=rater_a, rater_b__lte=rater_b)
     names = ("rater_a_id", "rater_b_id", "rater_a__key", "rater_b__key", "width", "table")
-    found = list(rows.values_list(*names)[:size])
-    tables = pair_results.declared([row[4:] for row in found], scale)
-    values = cohen.kappa(tables, scale.weightings()[weights]).readings()
-    shown: list[tuple[Key, Any]] = []
-    for row, value, table in zip(found, values, tables.tolist(), strict=True):
-        a, b, key_a, key_b, *_stored = row
-        shown.append(((a, b), {**value, "rater_a": key_a, "rater_b": key_b, "table": table}))
-    return shown
+    stored = list(rows.values_list(*names)[:size])
+    tables = pair_results.decode_tables([row[4:] for row in stored], scale)
+    values = cohen.kappa(tables, scale.build_weight_matrices()[weights]).to_values()
+    entries: list[tuple[CursorKey, Any]] = []
+    for row, value, table in zip(stored, values, tables.tolist(), strict=True):
+        rater_a, rater_b, key_a, key_b, *_stored = row
+        entries.append(
+            ((rater_a, rater_b), {**value, "rater_a": key_a, "rater_b": key_b, "table": table})
+        )
+    return entries
 
 
-def _raters(question: Question, after: Key | None, size: int) -> list[tuple[Key, str]]:
-    """The raters on one page as JSON: the stored text, which names vs_peers and more, behind the
-    RATER_COLUMNS."""
+def _read_raters(
+    question: Question, after: CursorKey | None, size: int
+) -> list[tuple[CursorKey, str]]:
+    """Return the raters on one page as JSON text.
+
+    The RATER_COLUMNS come first, then the stored text of the coefficients.
+    """
     rows = RaterReading.objects.filter(question=question)
     rows = rows.filter(rater__gt=after[0] if after else 0).order_by("rater_id")
     text = Cast("coefficients", TextField())
     columns = rows.values_list("rater_id", *RATER_COLUMNS.values(), text)
-    shown: list[tuple[Key, str]] = []
-    for rater_id, *own, values in columns[:size]:
-        head = json_text(dict(zip(RATER_COLUMNS, own, strict=True)))
-        shown.append(((rater_id,), f"{head[:-1]},{values[1:]}"))
-    return shown
+    entries: list[tuple[CursorKey, str]] = []
+    for rater_id, *columns_of_rater, values in columns[:size]:
+        head = encode_json(dict(zip(RATER_COLUMNS, columns_of_rater, strict=True)))
+        entries.append(((rater_id,), f"{head[:-1]},{values[1:]}"))
+    return entries
 
 
-def rater_of(project: Project, key: str) -> Rater:
-    """The rater of this key, or Http404; PostgreSQL refuses a NUL and is never asked for one."""
+def get_rater(project: Project, key: str) -> Rater:
+    """Return the rater with this key, or raise Http404.
+
+    PostgreSQL rejects NUL, so a key with NUL is not looked up.
+    """
     rater = None
     if "\x00" not in key:
         rater = Rater.objects.filter(project=project, key=key).first()

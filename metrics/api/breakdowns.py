@@ -1,4 +1,4 @@
-"""What lies behind agreement: single categories, disputed items, and what explains a change."""
+"""API details of agreement: single categories, disputed items, and explanations of a change."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest
-from core.api.parameters import choice, parameters
-from core.api.schema import QUESTION, parameter, reads
-from metrics.agreement.weights import NONE
+from core.api.parameters import get_choice, parse_query
+from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
+from metrics.agreement.weights import UNWEIGHTED
 from metrics.attribution import attribution_jobs
 from metrics.models import Attribution, Diagnosis, Reading, Span
 from metrics.results.disagreement import disputed_items
-from metrics.results.values import not_counted
+from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale
-from projects.api.base import question_of
+from projects.api.base import get_question
 from projects.models import Member, Question, Rater
 
 from . import filtered
 from .coefficients import CategoryAgreementOut
-from .serializers import ReadingOut
+from .serializers import ValueOut
 
 VIEWER = Member.Role.VIEWER
 SPANS = (Span.WEEK.value, Span.MONTH.value)
-NO_MOVE: dict[str, Any] = {
+EMPTY_CHANGE: dict[str, Any] = {
     "from": None,
     "to": None,
     "move": None,
@@ -36,7 +36,7 @@ NO_MOVE: dict[str, Any] = {
     "categories": [],
     "attributes": {},
 }
-PERIODS_NAMED = 12  # in a refusal
+MAX_LISTED_PERIODS = 12  # in an error message
 
 
 class CategoriesOut(serializers.Serializer):
@@ -53,7 +53,7 @@ class DisputedItemOut(serializers.Serializer):
     )
 
 
-class DisputedOut(serializers.Serializer):
+class DisputedItemsOut(serializers.Serializer):
     question = serializers.CharField()
     weights = serializers.CharField()
     looked_at = serializers.IntegerField(help_text="Items: the newest ones")
@@ -61,7 +61,7 @@ class DisputedOut(serializers.Serializer):
     items = DisputedItemOut(many=True)
 
 
-class PartOut(serializers.Serializer):
+class ContributionOut(serializers.Serializer):
     name = serializers.CharField(allow_null=True)
     contribution = serializers.FloatField(allow_null=True, help_text="Share of the move")
     before = serializers.FloatField(allow_null=True, help_text="The coefficient without it")
@@ -75,157 +75,175 @@ class ChangeOut(serializers.Serializer):
     weights = serializers.CharField()
     span = serializers.CharField()
     to = serializers.DateField(allow_null=True, help_text="First day of the later period")
-    before = ReadingOut()
-    after = ReadingOut()
+    before = ValueOut()
+    after = ValueOut()
     move = serializers.FloatField(allow_null=True)
     se = serializers.FloatField(allow_null=True)
-    raters = PartOut(many=True)
-    categories = PartOut(many=True)
-    attributes = serializers.DictField(child=PartOut(many=True), help_text="Name -> its values")
+    raters = ContributionOut(many=True)
+    categories = ContributionOut(many=True)
+    attributes = serializers.DictField(
+        child=ContributionOut(many=True), help_text="Name -> its values"
+    )
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """``from`` is no name in Python."""
-        start = serializers.DateField(allow_null=True, help_text="First day of the earlier period")
-        return {"from": start, **super().get_fields()}
+        """Add ``from``, which is a keyword in Python."""
+        from_field = serializers.DateField(
+            allow_null=True, help_text="First day of the earlier period"
+        )
+        return {"from": from_field, **super().get_fields()}
 
 
-class Categories(filtered.ResultsView):
-    @reads(
+class CategoryAgreementView(filtered.ResultsView):
+    @describe_get(
         "listCategoryAgreement",
         "Each category against the rest",
         CategoriesOut,
-        [QUESTION, *filtered.FILTERS],
-        later=True,
+        [QUESTION_PARAMETER, *filtered.FILTER_PARAMETERS],
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=VIEWER)
-        found, chosen = filtered.asked(request, ("question",))
-        question = question_of(project, found.get("question"))
+        project = self.get_project(request, project_id, role=VIEWER)
+        params, rating_filter = filtered.parse_request(request, ("question",))
+        question = get_question(project, params.get("question"))
         question.project = project
-        if chosen:
-            details = filtered.project(question, chosen)[0]["details"]
+        if rating_filter:
+            details = filtered.get_dashboard_body(question, rating_filter)[0]["details"]
         else:
-            whole = Reading.objects.filter(question=question, span=Span.ALL).first()
-            details = whole.details if whole else {}
+            result = Reading.objects.filter(question=question, span=Span.ALL).first()
+            details = result.details if result else {}
         return Response({"question": question.key, "categories": details.get("categories", [])})
 
 
-class Disputed(filtered.ResultsView):
-    @reads(
+class DisputedItemsView(filtered.ResultsView):
+    @describe_get(
         "listDisputedItems",
         "The ten items on which raters differ most",
-        DisputedOut,
-        [QUESTION, parameter("weights", "none when left out"), *filtered.FILTERS],
-        later=True,
+        DisputedItemsOut,
+        [
+            QUESTION_PARAMETER,
+            build_parameter("weights", "none when left out"),
+            *filtered.FILTER_PARAMETERS,
+        ],
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=VIEWER)
-        found, chosen = filtered.asked(request, ("question", "weights"))
-        question = question_of(project, found.get("question"))
+        project = self.get_project(request, project_id, role=VIEWER)
+        params, rating_filter = filtered.parse_request(request, ("question", "weights"))
+        question = get_question(project, params.get("question"))
         question.project = project
-        scale = QuestionScale.of(question)
-        weights = choice(found, "weights", scale.weighting_names(), default=NONE)
-        if chosen:
-            stored = filtered.project(question, chosen)[0]["disputes"]
+        scale = QuestionScale.for_question(question)
+        weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)
+        if rating_filter:
+            stored = filtered.get_dashboard_body(question, rating_filter)[0]["disputes"]
         else:
             row = Diagnosis.objects.filter(question=question).first()
             stored = row.disputes if row else {}
-        read = disputed_items.read(stored, scale, weights)
+        disputed = disputed_items.load_disputed_items(stored, scale, weights)
         return Response(
             {
                 "question": question.key,
                 "weights": weights,
-                "looked_at": read.n_items,
-                "whole": read.whole,
+                "looked_at": disputed.n_items,
+                "whole": disputed.is_complete,
                 "items": [
                     {
-                        "item": one.item.key,
-                        "counts": dict(one.counts),
-                        "ratings": one.n_ratings,
-                        "disagreement": one.disagreement,
+                        "item": item.item.key,
+                        "counts": dict(item.counts),
+                        "ratings": item.n_ratings,
+                        "disagreement": item.disagreement,
                     }
-                    for one in read.top
+                    for item in disputed.items
                 ],
             }
         )
 
 
-class Change(filtered.ResultsView):
-    @reads(
+class ChangeExplanationView(filtered.ResultsView):
+    @describe_get(
         "explainChange",
         "How much of a move between two weeks or months each rater, category and kind of item "
         "explains",
         ChangeOut,
         [
-            QUESTION,
-            parameter("span", "week when left out", enum=SPANS),
-            parameter("from", "First day of the earlier period; with `to`, or the last two"),
-            parameter("to", "First day of the later period"),
-            parameter("weights", "none when left out"),
+            QUESTION_PARAMETER,
+            build_parameter("span", "week when left out", enum=SPANS),
+            build_parameter("from", "First day of the earlier period; with `to`, or the last two"),
+            build_parameter("to", "First day of the later period"),
+            build_parameter("weights", "none when left out"),
         ],
-        later=True,
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """Made on request: 202 while a worker is at it."""
-        project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, ("question", "span", "from", "to", "weights"))
-        question = question_of(project, found.get("question"))
-        scale = QuestionScale.of(question)
-        weights = choice(found, "weights", scale.weighting_names(), default=NONE)
-        span = choice(found, "span", SPANS, default=Span.WEEK.value)
-        named = {"question": question.key, "weights": weights, "span": span}
-        periods = _periods(question, span, found)
+        """Computed on request: 202 while a worker computes it."""
+        project = self.get_project(request, project_id, role=VIEWER)
+        params = parse_query(request, ("question", "span", "from", "to", "weights"))
+        question = get_question(project, params.get("question"))
+        scale = QuestionScale.for_question(question)
+        weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)
+        span = get_choice(params, "span", SPANS, default=Span.WEEK.value)
+        common = {"question": question.key, "weights": weights, "span": span}
+        periods = _get_periods(question, span, params)
         if periods is None:
-            return Response(named | NO_MOVE | {"before": not_counted(), "after": not_counted()})
-        start, end = periods
-        row = attribution_jobs.ask(
-            question, span=span, start_from=start, start_to=end, weights=weights
+            return Response(
+                common
+                | EMPTY_CHANGE
+                | {"before": build_uncounted_value(), "after": build_uncounted_value()}
+            )
+        from_date, to_date = periods
+        row = attribution_jobs.get_or_request_attribution(
+            question, span=span, start_from=from_date, start_to=to_date, weights=weights
         )
         if row.result is None:
-            raise filtered.Waiting
-        return Response(named | {"from": start, "to": end} | _told(row))
+            raise filtered.ResultPending
+        return Response(common | {"from": from_date, "to": to_date} | _build_explanation(row))
 
 
-def _periods(
-    question: Question, span: str, found: dict[str, str]
+def _get_periods(
+    question: Question, span: str, params: dict[str, str]
 ) -> tuple[datetime.date, datetime.date] | None:
-    """The first days of both periods: those asked for, or the last two; None where there are no
-    two. Raises BadRequest, which names those that have ratings."""
+    """Return the first days of both periods: the requested ones, or the last two.
+
+    None where there are fewer than two. Raises BadRequest, which lists the periods with ratings.
+    """
     rows = Reading.objects.filter(question=question, span=span).order_by("-start")
-    known = {str(start): start for start in rows.values_list("start", flat=True)}
-    if "from" not in found and "to" not in found:
-        newest = list(known.values())[:2]
+    starts = {str(start): start for start in rows.values_list("start", flat=True)}
+    if "from" not in params and "to" not in params:
+        newest = list(starts.values())[:2]
         return (newest[1], newest[0]) if len(newest) == 2 else None
-    wrong = {}
+    errors = {}
     for name in ("from", "to"):
-        if found.get(name) not in known:
-            days = ", ".join(list(known)[:PERIODS_NAMED]) or "none yet"
-            wrong[name] = f"the first day of a {span} with ratings is needed; {days}"
-    if not wrong and known[found["from"]] >= known[found["to"]]:
-        wrong["to"] = "must be later than 'from'"
-    if wrong:
-        raise BadRequest("Which periods?", fields=wrong)
-    return known[found["from"]], known[found["to"]]
+        if params.get(name) not in starts:
+            days = ", ".join(list(starts)[:MAX_LISTED_PERIODS]) or "none yet"
+            errors[name] = f"the first day of a {span} with ratings is needed; {days}"
+    if not errors and starts[params["from"]] >= starts[params["to"]]:
+        errors["to"] = "must be later than 'from'"
+    if errors:
+        raise BadRequest("Which periods?", fields=errors)
+    return starts[params["from"]], starts[params["to"]]
 
 
-def _told(row: Attribution) -> dict[str, Any]:
+def _build_explanation(row: Attribution) -> dict[str, Any]:
     result = row.result or {}
     ids = [entry["name"] for entry in result["raters"]]
     keys = dict(Rater.objects.filter(pk__in=ids).values_list("pk", "key"))
     raters = [
-        _part(entry, keys[entry["name"]]) for entry in result["raters"] if entry["name"] in keys
+        _build_contribution(entry, keys[entry["name"]])
+        for entry in result["raters"]
+        if entry["name"] in keys
     ]
     return {
         **{name: result[name] for name in ("before", "after", "move", "se")},
         "raters": raters,
-        "categories": [_part(entry, entry["name"]) for entry in result["categories"]],
+        "categories": [_build_contribution(entry, entry["name"]) for entry in result["categories"]],
         "attributes": {
-            one["name"]: [_part(entry, entry["name"]) for entry in one["values"]]
-            for one in result["attributes"]
+            attribute["name"]: [
+                _build_contribution(entry, entry["name"]) for entry in attribute["values"]
+            ]
+            for attribute in result["attributes"]
         },
     }
 
 
-def _part(entry: dict[str, Any], name: str | None) -> dict[str, Any]:
+def _build_contribution(entry: dict[str, Any], name: str | None) -> dict[str, Any]:
     names = ("contribution", "before", "after", "n_ratings", "reason")
     return {"name": name, **{field: entry[field] for field in names}}

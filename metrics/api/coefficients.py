@@ -1,4 +1,4 @@
-"""Every coefficient of a question, and all that is known of two raters."""
+"""API of every coefficient of a question, and of all statistics of two raters."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest
-from core.api.parameters import parameters
-from core.api.schema import QUESTION, parameter, reads
+from core.api.parameters import parse_query
+from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.filtered import filtered_jobs
-from metrics.filters import EVERYTHING, ITEM, can_be_chosen
+from metrics.filters import ITEM_PREFIX, NO_FILTER, is_filterable_attribute
 from metrics.models import CountState, Slice
-from metrics.results.pairs.pair_details import PairDetails, stored
-from metrics.results.scores import VALUES
+from metrics.results.pairs.pair_details import PairDetails, load_pair_table
+from metrics.results.scores import CATEGORY_VALUES
 from metrics.scale import QuestionScale
-from projects.api.base import ApiView, question_of
+from projects.api.base import ApiView, get_question
 from projects.models import Member
 
-from .agreement import rater_of
-from .serializers import ReadingOut
+from .agreement import get_rater
+from .serializers import ValueOut
 
 VIEWER = Member.Role.VIEWER
 COUNTS = {
@@ -36,7 +36,7 @@ COUNTS = {
 class PolicyOut(serializers.Serializer):
     name = serializers.CharField(help_text="available, by_item, complete or paired")
     coefficient = serializers.CharField()
-    reading = ReadingOut()
+    reading = ValueOut()
     left_out_items = serializers.IntegerField()
     left_out_ratings = serializers.IntegerField()
     single_items = serializers.IntegerField(
@@ -47,7 +47,7 @@ class PolicyOut(serializers.Serializer):
 class CategoryAgreementOut(serializers.Serializer):
     label = serializers.CharField()  # type: ignore[assignment]
     ratings = serializers.IntegerField()
-    agreement = ReadingOut(help_text="Fleiss' kappa of the category against the rest")
+    agreement = ValueOut(help_text="Fleiss' kappa of the category against the rest")
 
 
 class ScoredOut(serializers.Serializer):
@@ -61,10 +61,10 @@ class ScoredOut(serializers.Serializer):
         child=serializers.ListField(child=serializers.FloatField()),
         help_text="Quadratic in the scores",
     )
-    coefficients = serializers.DictField(child=ReadingOut(), help_text="Name -> reading")
+    coefficients = serializers.DictField(child=ValueOut(), help_text="Name -> reading")
 
 
-class EveryOut(serializers.Serializer):
+class CoefficientsOut(serializers.Serializer):
     question = serializers.CharField()
     computed_at = serializers.DateTimeField(
         allow_null=True, help_text="null: a worker is at it; ask again"
@@ -76,7 +76,7 @@ class EveryOut(serializers.Serializer):
     with_two_or_more = serializers.IntegerField(help_text="items with two ratings or more")
     complete = serializers.IntegerField(help_text="items that all raters rated")
     coefficients = serializers.DictField(
-        child=ReadingOut(), help_text="Name -> reading; F, df1, df2 and p of an ICC, too"
+        child=ValueOut(), help_text="Name -> reading; F, df1, df2 and p of an ICC, too"
     )
     policies = PolicyOut(many=True, help_text="Rules about missing ratings, side by side")
     categories = CategoryAgreementOut(many=True)
@@ -93,10 +93,10 @@ class MarginalTestOut(serializers.Serializer):
 
 class PairCategoryOut(serializers.Serializer):
     label = serializers.CharField()  # type: ignore[assignment]
-    agreement = ReadingOut(help_text="Cohen's kappa of the category against the rest")
+    agreement = ValueOut(help_text="Cohen's kappa of the category against the rest")
 
 
-class TwoRatersOut(serializers.Serializer):
+class PairDetailsOut(serializers.Serializer):
     question = serializers.CharField()
     rater_a = serializers.CharField()
     rater_b = serializers.CharField()
@@ -104,73 +104,81 @@ class TwoRatersOut(serializers.Serializer):
         child=serializers.ListField(child=serializers.IntegerField()),
         help_text="Items by category of rater_a (rows) and of rater_b, in declared order",
     )
-    kappas = serializers.DictField(child=ReadingOut(), help_text="Weights -> Cohen's kappa")
-    coefficients = serializers.DictField(child=ReadingOut())
+    kappas = serializers.DictField(child=ValueOut(), help_text="Weights -> Cohen's kappa")
+    coefficients = serializers.DictField(child=ValueOut())
     tests = MarginalTestOut(many=True, help_text="Do both use the categories alike?")
     categories = PairCategoryOut(many=True)
 
 
-class Every(ApiView):
-    @reads(
+class CoefficientsView(ApiView):
+    @describe_get(
         "listCoefficients",
         "Every coefficient of a question that says something on its scale",
-        EveryOut,
-        [QUESTION, parameter("scores", "values, or item.NAME: a gold score of the items")],
+        CoefficientsOut,
+        [
+            QUESTION_PARAMETER,
+            build_parameter("scores", "values, or item.NAME: a gold score of the items"),
+        ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """Made on request: the first answer may have no numbers yet, `computed_at` null."""
-        project = self.project(request, project_id, role=VIEWER)
-        given = parameters(request, ("question", "scores"))
-        question = question_of(project, given.get("question"))
+        """Computed on request: `computed_at` is null while there are no numbers yet."""
+        project = self.get_project(request, project_id, role=VIEWER)
+        params = parse_query(request, ("question", "scores"))
+        question = get_question(project, params.get("question"))
         question.project = project
-        scores = given.get("scores", "")
-        if scores not in ("", VALUES) and not _an_attribute(scores):
+        scores = params.get("scores", "")
+        if scores not in ("", CATEGORY_VALUES) and not _is_item_attribute(scores):
             raise BadRequest(
-                "Unknown scores.", fields={"scores": f"{VALUES}, or {ITEM} and an attribute's name"}
+                "Unknown scores.",
+                fields={"scores": f"{CATEGORY_VALUES}, or {ITEM_PREFIX} and an attribute's name"},
             )
-        wanted = filtered_jobs.Wanted(Slice.Kind.EVERY, EVERYTHING, scores=scores)
-        row = filtered_jobs.ask(question, wanted, version=CountState.version_of(question.pk))
+        filtered_request = filtered_jobs.FilteredRequest(Slice.Kind.EVERY, NO_FILTER, scores=scores)
+        row = filtered_jobs.get_or_request_filtered_result(
+            question, filtered_request, version=CountState.get_version(question.pk)
+        )
         body = row.body or {}
         counts = {name: body.get(key, 0) for name, key in COUNTS.items()}
-        parts = {name: body.get(name, []) for name in ("policies", "categories")}
-        found = {
+        lists = {name: body.get(name, []) for name in ("policies", "categories")}
+        common = {
             "question": question.key,
             "computed_at": row.computed_at,
             "of": body.get("of", "people"),
             "coefficients": body.get("coefficients", {}),
         }
         scored = {"scored": body["scored"]} if "scored" in body else {}
-        return Response(found | counts | parts | scored)
+        return Response(common | counts | lists | scored)
 
 
-class TwoRaters(ApiView):
-    @reads(
+class PairDetailsView(ApiView):
+    @describe_get(
         "getPair",
         "All that is known of two raters",
-        TwoRatersOut,
+        PairDetailsOut,
         [
-            QUESTION,
-            parameter("rater_a", "Key of the one: the rows of the table", required=True),
-            parameter("rater_b", "Key of the other", required=True),
+            QUESTION_PARAMETER,
+            build_parameter("rater_a", "Key of the one: the rows of the table", required=True),
+            build_parameter("rater_b", "Key of the other", required=True),
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, ("question", "rater_a", "rater_b"))
-        question = question_of(project, found.get("question"))
-        a, b = (rater_of(project, found.get(name, "")) for name in ("rater_a", "rater_b"))
-        if a == b:
+        project = self.get_project(request, project_id, role=VIEWER)
+        params = parse_query(request, ("question", "rater_a", "rater_b"))
+        question = get_question(project, params.get("question"))
+        rater_a, rater_b = (
+            get_rater(project, params.get(name, "")) for name in ("rater_a", "rater_b")
+        )
+        if rater_a == rater_b:
             raise Http404(_("A pair is two different raters."))
-        scale = QuestionScale.of(question)
-        details = PairDetails.from_table(stored(question, a, b, scale), scale)
+        scale = QuestionScale.for_question(question)
+        details = PairDetails.from_table(load_pair_table(question, rater_a, rater_b, scale), scale)
         return Response(
             {
                 "question": question.key,
-                "rater_a": a.key,
-                "rater_b": b.key,
+                "rater_a": rater_a.key,
+                "rater_b": rater_b.key,
                 "table": details.table.tolist(),
                 "kappas": details.kappas,
-                "coefficients": details.others,
+                "coefficients": details.other_coefficients,
                 "tests": [vars(test) for test in details.tests],
                 "categories": [
                     {"label": label, "agreement": value} for label, value in details.categories
@@ -179,5 +187,7 @@ class TwoRaters(ApiView):
         )
 
 
-def _an_attribute(scores: str) -> bool:
-    return scores.startswith(ITEM) and can_be_chosen(scores.removeprefix(ITEM))
+def _is_item_attribute(scores: str) -> bool:
+    return scores.startswith(ITEM_PREFIX) and is_filterable_attribute(
+        scores.removeprefix(ITEM_PREFIX)
+    )

@@ -1,5 +1,7 @@
-"""Agreement of some ratings: the filters of the pages, in the shapes of the whole. A worker
-computes what is asked for; until then the answer is 202."""
+"""API of agreement with filters: the filters of the pages, in the format of unfiltered results.
+
+A worker computes a requested result; until then the response is 202.
+"""
 
 from __future__ import annotations
 
@@ -13,132 +15,154 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest
-from core.api.pagination import Key
-from core.api.parameters import parameters
-from core.api.schema import parameter
+from core.api.pagination import CursorKey
+from core.api.parameters import parse_query
+from core.api.schema import build_parameter
 from metrics.agreement.coefficients import cohen
 from metrics.filtered import filter_choices, filtered_jobs
-from metrics.filtered.compact_values import SHORT
-from metrics.filters import CURRENT, DRAWN, ITEM, Filter
+from metrics.filtered.compact_values import SHORT_FIELDS
+from metrics.filters import CURRENT_VERSION, ITEM_PREFIX, SAMPLE_CHOICES, RatingFilter
 from metrics.jobs import question_updates
 from metrics.models import CountState, Reading, Slice
 from metrics.scale import QuestionScale
-from projects.api.base import ApiView, question_of
+from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Question, Rater
 
-NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")
-FILTERS = [
-    parameter("from", "Ratings of this day or later, like 2026-03-02"),
-    parameter("to", "Ratings of this day or earlier"),
-    parameter("kind", "Ratings of these raters alone", enum=list(Rater.Kind.values)),
-    parameter("group", "Ratings of the raters of this group alone"),
-    parameter(
-        "content", f"Ratings of this version of their item's content: a number, or {CURRENT}"
+FILTER_NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")
+FILTER_PARAMETERS = [
+    build_parameter("from", "Ratings of this day or later, like 2026-03-02"),
+    build_parameter("to", "Ratings of this day or earlier"),
+    build_parameter("kind", "Ratings of these raters alone", enum=list(Rater.Kind.values)),
+    build_parameter("group", "Ratings of the raters of this group alone"),
+    build_parameter(
+        "content",
+        f"Ratings of this version of their item's content: a number, or {CURRENT_VERSION}",
     ),
-    parameter("without", "Ratings of all but these raters: their keys, with commas between them"),
-    parameter(
+    build_parameter(
+        "without", "Ratings of all but these raters: their keys, with commas between them"
+    ),
+    build_parameter(
         "drawn",
         "random: the ratings alone that nobody was asked for because of what others had said; all:"
         " the headline of all ratings, where it else rests on the former",
-        enum=[*DRAWN],
+        enum=[*SAMPLE_CHOICES],
     ),
-    parameter("item.NAME", "Ratings of items whose attribute NAME has this value; three at most"),
+    build_parameter(
+        "item.NAME", "Ratings of items whose attribute NAME has this value; three at most"
+    ),
 ]
-# Of a trend: slice_numbers.point, and SHORT for what is cumulative.
-POINT = (*SHORT, "n_items", "n_ratings", "se")
-EMPTY = dict.fromkeys(
+# A value of a trend (compact_values.to_point); SHORT_FIELDS for a cumulative one.
+POINT_FIELDS = (*SHORT_FIELDS, "n_items", "n_ratings", "se")
+EMPTY_VALUE = dict.fromkeys(
     ("value", "low", "high", "se", "observed", "expected", "n_items", "n_ratings", "reason")
 )
 Body = dict[str, Any]
 
 
-class Waiting(Exception):
-    """A worker is still at it."""
+class ResultPending(Exception):
+    """A worker has not computed the result yet."""
 
 
-def asked(request: Request, allowed: Iterable[str]) -> tuple[dict[str, str], Filter]:
-    """The parameters of a request, and its filter. Raises BadRequest."""
-    of_items = [name for name in request.query_params if name.startswith(ITEM)]
-    found = parameters(request, [*allowed, *NAMES, *of_items])
+def parse_request(request: Request, allowed: Iterable[str]) -> tuple[dict[str, str], RatingFilter]:
+    """Return the parameters of a request, and its filter. Raises BadRequest."""
+    item_parameters = [name for name in request.query_params if name.startswith(ITEM_PREFIX)]
+    params = parse_query(request, [*allowed, *FILTER_NAMES, *item_parameters])
     try:
-        chosen = Filter.of(request.query_params)
+        rating_filter = RatingFilter.from_query(request.query_params)
     except exceptions.BadRequest as error:
-        raise _refused(error) from None
-    return found, chosen
+        raise _build_filter_error(error) from None
+    return params, rating_filter
 
 
-def body_of(
-    question: Question, chosen: Filter, kind: str, *raters: Rater
+def get_filtered_body(
+    question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater
 ) -> tuple[Body, datetime.datetime | None]:
-    """What a worker computed of the chosen ratings, and when. Raises Waiting, and BadRequest for a
-    filter by what there is not."""
+    """Return the body that a worker computed for the filter, and its time.
+
+    Raises ResultPending, and BadRequest for a filter by values that do not exist.
+    """
     try:
-        filter_choices.check(question, chosen)
+        filter_choices.validate_filter(question, rating_filter)
     except exceptions.BadRequest as error:
-        raise _refused(error) from None
-    wanted = filtered_jobs.Wanted(kind, chosen, tuple(rater.pk for rater in raters))
-    row = filtered_jobs.ask(question, wanted, version=CountState.version_of(question.pk))
+        raise _build_filter_error(error) from None
+    request = filtered_jobs.FilteredRequest(
+        kind, rating_filter, tuple(rater.pk for rater in raters)
+    )
+    row = filtered_jobs.get_or_request_filtered_result(
+        question, request, version=CountState.get_version(question.pk)
+    )
     body = row.body
     if body is None:
-        raise Waiting
+        raise ResultPending
     return body, row.computed_at
 
 
-def _refused(error: exceptions.BadRequest) -> BadRequest:
+def _build_filter_error(error: exceptions.BadRequest) -> BadRequest:
     return BadRequest("This filter cannot be.", fields={"filter": str(error)})
 
 
-def waiting() -> Response:
+def build_pending_response() -> Response:
+    """Return the 202 response for a result that is not computed yet."""
     return Response({"computed_at": None}, status=202, headers={"Retry-After": "1"})
 
 
 class ResultsView(ApiView):
-    """A view whose answer may be still with a worker."""
+    """A view whose result may still be computed by a worker."""
 
     def handle_exception(self, exc: Exception) -> Response:
-        return waiting() if isinstance(exc, Waiting) else super().handle_exception(exc)
+        return (
+            build_pending_response()
+            if isinstance(exc, ResultPending)
+            else super().handle_exception(exc)
+        )
 
 
-# --- the whole question
+# --- the question
 
 
-def project(question: Question, chosen: Filter) -> tuple[Body, datetime.datetime | None]:
-    return body_of(question, chosen, Slice.Kind.DASHBOARD)
+def get_dashboard_body(
+    question: Question, rating_filter: RatingFilter
+) -> tuple[Body, datetime.datetime | None]:
+    """Return the body of the filtered dashboard, and its time."""
+    return get_filtered_body(question, rating_filter, Slice.Kind.DASHBOARD)
 
 
-def reading(question: Question, body: Body) -> Reading:
-    """The numbers of the chosen ratings like those of all, the headline with its interval."""
-    first = body["headline"]
-    value, name = first["value"], first["name"]
-    told = first.get("coefficients") if first["of"] == "people" else None
-    if value.get("low") is None and "drawn" not in first:
-        value = (told or body["coefficients"]).get(name, value)
+def build_result(question: Question, body: Body) -> Reading:
+    """Return the filtered numbers as a result, the headline with its interval."""
+    stored_headline = body["headline"]
+    value, name = stored_headline["value"], stored_headline["name"]
+    people_coefficients = (
+        stored_headline.get("coefficients") if stored_headline["of"] == "people" else None
+    )
+    if value.get("low") is None and "drawn" not in stored_headline:
+        value = (people_coefficients or body["coefficients"]).get(name, value)
     return Reading(
         question=question,
         coefficients=body["coefficients"],
-        headline=first | {"value": value},
+        headline=stored_headline | {"value": value},
         details=body["details"],
     )
 
 
-def uncounted(question: Question) -> int:
+def count_pending(question: Question) -> int:
+    """Return how many ratings are not in the question's results yet."""
     state = CountState.objects.filter(question=question).first()
-    return question_updates.waiting_ratings(question, state)
+    return question_updates.count_pending_ratings(question, state)
 
 
 # --- pairs and raters
 
 
-def pairs(question: Question, body: Body, scale: QuestionScale, weights: str) -> list[Body]:
-    """Of the raters with the most of these ratings: their readings and tables."""
+def list_pairs(question: Question, body: Body, scale: QuestionScale, weights: str) -> list[Body]:
+    """Return values and tables of the pairs among the raters with the most of these ratings."""
     rows = body["pairs"]
     if not rows:
         return []
     tables = np.zeros((len(rows), scale.k, scale.k), np.int64)
-    for place, row in enumerate(rows):
-        for i, j, n in row["cells"]:
-            tables[place, i, j] = n
-    values = cohen.kappa(tables, scale.weightings()[weights]).readings()
+    for index, row in enumerate(rows):
+        for i, j, count in row["cells"]:
+            tables[index, i, j] = count
+    values = cohen.kappa(tables, scale.build_weight_matrices()[weights]).to_values()
     ids = {row[side] for row in rows for side in "ab"}
     keys = dict(Rater.objects.filter(pk__in=ids).values_list("pk", "key"))
     return [
@@ -148,58 +172,71 @@ def pairs(question: Question, body: Body, scale: QuestionScale, weights: str) ->
     ]
 
 
-def raters(body: Body) -> list[Body]:
-    known = Rater.objects.in_bulk([row["id"] for row in body["raters"]])
-    found = []
+def list_raters(body: Body) -> list[Body]:
+    """Return the values of the raters with these ratings, by id."""
+    raters_by_id = Rater.objects.in_bulk([row["id"] for row in body["raters"]])
+    entries = []
     for row in sorted(body["raters"], key=lambda row: row["id"]):
-        if (rater := known.get(row["id"])) is not None:
-            who = {"rater": rater.key, "name": rater.name, "kind": rater.kind}
-            found.append({**who, "group": rater.group, "ratings": row["n"], **row["coefficients"]})
-    return found
+        if (rater := raters_by_id.get(row["id"])) is not None:
+            identity = {"rater": rater.key, "name": rater.name, "kind": rater.kind}
+            entries.append(
+                {**identity, "group": rater.group, "ratings": row["n"], **row["coefficients"]}
+            )
+    return entries
 
 
-def listed(rows: list[Body]) -> Callable[[Key | None, int], list[tuple[Key, Any]]]:
-    """Reads a list that stands already page by page."""
+def build_list_reader(
+    rows: list[Body],
+) -> Callable[[CursorKey | None, int], list[tuple[CursorKey, Any]]]:
+    """Return a reader of an existing list, page by page."""
 
-    def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
+    def read_page(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
         start = after[0] if after else 0
-        part = rows[start : start + size]
-        return [((place,), row) for place, row in enumerate(part, start=start + 1)]
+        page = rows[start : start + size]
+        return [((position,), row) for position, row in enumerate(page, start=start + 1)]
 
-    return read
-
-
-# --- over time
+    return read_page
 
 
-def points(
+# --- trend
+
+
+def build_trend_reader(
     body: Body, span: str, name: str, *, cumulative: bool
 ) -> Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]:
-    """Reads (start, reading[, cumulative]) of the newest periods; what a trend does not keep of a
-    reading is null."""
+    """Return a reader of (start, value[, cumulative value]) of the newest periods.
+
+    Fields that a trend does not store are null.
+    """
     trend = body["trend"].get(span, {})
 
-    def read(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = []
-        for text, parts in zip(trend.get("starts", []), trend.get(name, []), strict=False):
+    def read_periods(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        for text, values in zip(trend.get("starts", []), trend.get(name, []), strict=False):
             start = datetime.date.fromisoformat(text)
             if start <= after:
                 continue
-            own = EMPTY | dict(zip(POINT, parts[0], strict=True))
-            total = [EMPTY | dict(zip(SHORT, parts[1], strict=True))] if cumulative else []
-            found.append((start, own, *total))
-        return found[:size]
+            period_value = EMPTY_VALUE | dict(zip(POINT_FIELDS, values[0], strict=True))
+            cumulative_value = (
+                [EMPTY_VALUE | dict(zip(SHORT_FIELDS, values[1], strict=True))]
+                if cumulative
+                else []
+            )
+            rows.append((start, period_value, *cumulative_value))
+        return rows[:size]
 
-    return read
+    return read_periods
 
 
-def of_request(
+def parse_results_request(
     view: ApiView, request: Request, project_id: int, *allowed: str
-) -> tuple[Project, Question, dict[str, str], Filter]:
-    """The project by the one door, the question, the parameters and the filter of a request for
-    results."""
-    project = view.project(request, project_id, role=Member.Role.VIEWER)
-    found, chosen = asked(request, ("question", *allowed))
-    question = question_of(project, found.get("question"))
+) -> tuple[Project, Question, dict[str, str], RatingFilter]:
+    """Return project, question, parameters and filter of a request for results.
+
+    The project is fetched with the permission check.
+    """
+    project = view.get_project(request, project_id, role=Member.Role.VIEWER)
+    params, rating_filter = parse_request(request, ("question", *allowed))
+    question = get_question(project, params.get("question"))
     question.project = project
-    return project, question, found, chosen
+    return project, question, params, rating_filter

@@ -1,5 +1,7 @@
-"""The API of views under a name. Links to them are made in the browser, where their secret is shown
-once."""
+"""API of saved views.
+
+Links to them are created in the browser, where their secret is shown once.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +14,36 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import Key, page
-from core.api.parameters import parameters
-from core.api.schema import PAGING, page_of, reads, removes, writes
-from core.api.strict_fields import Choice, StrictSerializer, Text
-from metrics.filters import ITEM
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import parse_query
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    build_page_serializer,
+    describe_delete,
+    describe_get,
+    describe_write,
+)
+from core.api.strict_fields import StrictCharField, StrictChoiceField, StrictSerializer
+from metrics.filters import ITEM_PREFIX
 from metrics.models import NamedView
 from metrics.saved_views import services
-from projects.api.base import ApiView, question_of
+from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
 
 LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
 
 
-class NamedViewIn(StrictSerializer):
-    page = Choice(NamedView.Page.values)
-    name = Text(max_length=services.LONGEST_NAME)
-    query = Text(
+class SavedViewIn(StrictSerializer):
+    page = StrictChoiceField(NamedView.Page.values)
+    name = StrictCharField(max_length=services.MAX_NAME_LENGTH)
+    query = StrictCharField(
         required=False,
         allow_blank=True,
         help_text="What the page's address says behind the question mark, such as kind=human",
     )
 
 
-class NamedViewOut(serializers.Serializer):
+class SavedViewOut(serializers.Serializer):
     id = serializers.IntegerField()
     page = serializers.ChoiceField(NamedView.Page.values)
     name = serializers.CharField()
@@ -44,97 +52,99 @@ class NamedViewOut(serializers.Serializer):
     made_at = serializers.DateTimeField()
 
 
-class NamedViewGone(serializers.Serializer):
+class SavedViewDeletedOut(serializers.Serializer):
     deleted = serializers.BooleanField()
 
 
-class NamedViews(ApiView):
-    @reads(
+class SavedViewListView(ApiView):
+    @describe_get(
         "listNamedViews",
         "Views under a name, oldest first",
-        page_of("NamedView", NamedViewOut),
-        PAGING,
+        build_page_serializer("NamedView", SavedViewOut),
+        PAGE_PARAMETERS,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, pagination.PAGING)
-        mine = sorted(services.named(project), key=lambda view: view.pk)
+        project = self.get_project(request, project_id, role=VIEWER)
+        params = parse_query(request, pagination.PAGE_PARAMETER_NAMES)
+        views = sorted(services.list_saved_views(project), key=lambda view: view.pk)
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            later = [view for view in mine if after is None or view.pk > after[0]]
-            return [((view.pk,), _shown(view)) for view in later[:size]]
+        def read_page(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            following = [view for view in views if after is None or view.pk > after[0]]
+            return [((view.pk,), _serialize_view(view)) for view in following[:size]]
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, params, key_length=1, read=read_page))
 
-    @writes(
+    @describe_write(
         "nameView",
         "Keep a view under a name; leads alone may",
-        body=NamedViewIn,
-        answer=NamedViewOut,
+        body=SavedViewIn,
+        response=SavedViewOut,
         status=201,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        given = NamedViewIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        asked = given.validated_data
-        query = _query(project, asked["page"], asked.get("query", ""))
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query(request)
+        serializer = SavedViewIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
+        query = _normalize_query(project, data["page"], data.get("query", ""))
         try:
-            view = services.name_view(
+            view = services.create_saved_view(
                 project=project,
-                page=asked["page"],
-                name=asked["name"],
+                page=data["page"],
+                name=data["name"],
                 query=query,
                 by=request.user,
             )
-        except services.Refused as error:
+        except services.InvalidSavedView as error:
             raise BadRequest("The request has invalid fields.", fields=error.fields) from None
-        return Response(_shown(view), status=201)
+        return Response(_serialize_view(view), status=201)
 
 
-class OneNamedView(ApiView):
-    @reads("getNamedView", "One of them", NamedViewOut)
+class SavedViewDetailView(ApiView):
+    @describe_get("getNamedView", "One of them", SavedViewOut)
     def get(self, request: Request, project_id: int, view_id: int) -> Response:
-        project = self.project(request, project_id, role=VIEWER)
-        parameters(request)
-        return Response(_shown(_view(project, view_id)))
+        project = self.get_project(request, project_id, role=VIEWER)
+        parse_query(request)
+        return Response(_serialize_view(_get_view(project, view_id)))
 
-    @removes("deleteNamedView", "Delete a view and end its links", NamedViewGone)
+    @describe_delete("deleteNamedView", "Delete a view and end its links", SavedViewDeletedOut)
     def delete(self, request: Request, project_id: int, view_id: int) -> Response:
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        view = _view(project, view_id)
-        services.delete_view(view=view, by=request.user)
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query(request)
+        view = _get_view(project, view_id)
+        services.delete_saved_view(view=view, by=request.user)
         return Response({"deleted": True})
 
 
-def _view(project: Project, view_id: int) -> NamedView:
-    """One that the caller may open."""
-    for view in services.named(project):
+def _get_view(project: Project, view_id: int) -> NamedView:
+    """Return a view that the caller may open, or raise Http404."""
+    for view in services.list_saved_views(project):
         if view.pk == view_id:
             return view
     raise Http404("No such view.")
 
 
-def _query(project: Project, page: str, text: str) -> str:
-    """What is kept of it, in one order and with its question. Raises BadRequest for what a page of
-    this kind does not say."""
-    if len(text) > services.LONGEST_QUERY:
-        said = f"at most {services.LONGEST_QUERY} signs"
-        raise BadRequest("The request has invalid fields.", fields={"query": said})
-    given = QueryDict(text.removeprefix("?"))
-    allowed = services.SAYS[page]
-    of_items = page == NamedView.Page.DASHBOARD
-    for name in given:
-        if name not in allowed and not (of_items and name.startswith(ITEM)):
-            said = f"unknown '{name[:64]}'; of {', '.join(allowed)}"
-            raise BadRequest("The request has invalid fields.", fields={"query": said})
-    first = project.questions.order_by("position", "pk").first()
-    key = given.get("question") or (first.key if first else None)
-    return services.query_of(page, given, question=question_of(project, key).key)
+def _normalize_query(project: Project, page: str, text: str) -> str:
+    """Return the query in its stored form, with a fixed order and its question.
+
+    Raises BadRequest for parameters that a page of this kind does not have.
+    """
+    if len(text) > services.MAX_QUERY_LENGTH:
+        message = f"at most {services.MAX_QUERY_LENGTH} signs"
+        raise BadRequest("The request has invalid fields.", fields={"query": message})
+    parameters = QueryDict(text.removeprefix("?"))
+    allowed = services.QUERY_PARAMETERS[page]
+    has_item_filters = page == NamedView.Page.DASHBOARD
+    for name in parameters:
+        if name not in allowed and not (has_item_filters and name.startswith(ITEM_PREFIX)):
+            message = f"unknown '{name[:64]}'; of {', '.join(allowed)}"
+            raise BadRequest("The request has invalid fields.", fields={"query": message})
+    first_question = project.questions.order_by("position", "pk").first()
+    key = parameters.get("question") or (first_question.key if first_question else None)
+    return services.build_query(page, parameters, question=get_question(project, key).key)
 
 
-def _shown(view: NamedView) -> dict[str, Any]:
-    shown = {name: getattr(view, name) for name in ("id", "page", "name", "query", "made_at")}
-    return shown | {"by": view.by.get_username() if view.by else None}
+def _serialize_view(view: NamedView) -> dict[str, Any]:
+    fields = {name: getattr(view, name) for name in ("id", "page", "name", "query", "made_at")}
+    return fields | {"by": view.by.get_username() if view.by else None}

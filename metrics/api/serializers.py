@@ -1,26 +1,28 @@
-"""The shapes of values in the API, for the schema."""
+"""Serializers of agreement results, for responses and the OpenAPI schema."""
 
 from __future__ import annotations
 
 from rest_framework import serializers
 
-from metrics.agreement.registry import mean_names, peer_names
-from metrics.agreement.weights import NONE, WEIGHTINGS
+from metrics.agreement.registry import list_mean_names, list_peer_names
+from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 
-ALWAYS = ("vs_peers", *mean_names([NONE]))  # whatever the scale
-
-
-def _number(text: str) -> serializers.FloatField:
-    return serializers.FloatField(allow_null=True, help_text=text)
+REQUIRED_COEFFICIENTS = ("vs_peers", *list_mean_names([UNWEIGHTED]))  # on every scale
 
 
-class ReadingOut(serializers.Serializer):
-    value = _number("The coefficient; null where it is undefined, and then `reason` says why")
-    low = _number("Lower end of the 95 % interval; null where there is none")
-    high = _number("Upper end of the 95 % interval")
-    se = _number("Standard error")
-    observed = _number("Observed agreement")
-    expected = _number("Agreement expected by chance")
+def _build_number_field(help_text: str) -> serializers.FloatField:
+    return serializers.FloatField(allow_null=True, help_text=help_text)
+
+
+class ValueOut(serializers.Serializer):
+    value = _build_number_field(
+        "The coefficient; null where it is undefined, and then `reason` says why"
+    )
+    low = _build_number_field("Lower end of the 95 % interval; null where there is none")
+    high = _build_number_field("Upper end of the 95 % interval")
+    se = _build_number_field("Standard error")
+    observed = _build_number_field("Observed agreement")
+    expected = _build_number_field("Agreement expected by chance")
     n_items = serializers.IntegerField(allow_null=True, help_text="Items that the value rests on")
     n_ratings = serializers.IntegerField(
         allow_null=True, help_text="Ratings that the value rests on"
@@ -40,7 +42,7 @@ class ReadingOut(serializers.Serializer):
     )
 
 
-class ItemsOut(serializers.Serializer):
+class ItemCountsOut(serializers.Serializer):
     total = serializers.IntegerField(help_text="Items of the project")
     rated = serializers.IntegerField(help_text="with a counted rating")
     with_two_or_more = serializers.IntegerField(
@@ -48,28 +50,30 @@ class ItemsOut(serializers.Serializer):
     )
 
 
-class DrawnOut(serializers.Serializer):
+class RandomSampleOut(serializers.Serializer):
     ratings = serializers.IntegerField(help_text="drawn at random")
     left_out = serializers.IntegerField(
         help_text="asked for because others had left their items in doubt"
     )
 
 
-class PooledOut(ReadingOut):
+class AllRatingsHeadlineOut(ValueOut):
     name = serializers.CharField()
 
 
-class HeadlineOut(ReadingOut):
+class HeadlineOut(ValueOut):
     name = serializers.CharField(help_text="The coefficient that is read first")
     why = serializers.CharField(
         help_text="two_raters, nominal, ordinal, complete, incomplete, or chosen by the lead"
     )
     of = serializers.CharField(help_text="people, models or all: whose ratings it is of")
     note = serializers.CharField(allow_blank=True, help_text="Why the lead chose it")
-    drawn = DrawnOut(
+    drawn = RandomSampleOut(
         allow_null=True, help_text="null: it rests on all ratings; else on those drawn at random"
     )
-    pooled = PooledOut(allow_null=True, help_text="Of all ratings, where it does not rest on them")
+    pooled = AllRatingsHeadlineOut(
+        allow_null=True, help_text="Of all ratings, where it does not rest on them"
+    )
 
 
 class AgreementOut(serializers.Serializer):
@@ -79,17 +83,17 @@ class AgreementOut(serializers.Serializer):
     )
     ratings = serializers.IntegerField(help_text="Ratings that the numbers rest on")
     uncounted = serializers.IntegerField(help_text="Ratings that are not in the numbers yet")
-    items = ItemsOut()
+    items = ItemCountsOut()
     headline = HeadlineOut()
-    people = ReadingOut(help_text="The headline's coefficient of the people")
-    models = ReadingOut(help_text="of the models")
-    people_models = ReadingOut(help_text="between people and models")
+    people = ValueOut(help_text="The headline's coefficient of the people")
+    models = ValueOut(help_text="of the models")
+    people_models = ValueOut(help_text="between people and models")
     coefficients = serializers.DictField(
-        child=ReadingOut(), help_text="Name -> reading, of all raters together"
+        child=ValueOut(), help_text="Name -> reading, of all raters together"
     )
 
 
-class PairOut(ReadingOut):
+class PairAgreementOut(ValueOut):
     rater_a = serializers.CharField()
     rater_b = serializers.CharField()
     table = serializers.ListField(
@@ -98,7 +102,7 @@ class PairOut(ReadingOut):
     )
 
 
-class RaterOut(serializers.Serializer):
+class RaterAgreementOut(serializers.Serializer):
     rater = serializers.CharField()
     name = serializers.CharField(allow_blank=True)
     kind = serializers.ChoiceField(["human", "model"])
@@ -106,18 +110,18 @@ class RaterOut(serializers.Serializer):
     ratings = serializers.IntegerField()
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """The coefficients too; under the question's own matrix only where it has one."""
+        """Add the coefficients; those with custom weights only if the question has a matrix."""
         fields = super().get_fields()
-        for name in (*peer_names(WEIGHTINGS), *mean_names(WEIGHTINGS)):
-            fields[name] = ReadingOut(required=name in ALWAYS)
+        for name in (*list_peer_names(WEIGHTINGS), *list_mean_names(WEIGHTINGS)):
+            fields[name] = ValueOut(required=name in REQUIRED_COEFFICIENTS)
         return fields
 
 
-class RaterPeriodOut(ReadingOut):
+class RaterPeriodOut(ValueOut):
     start = serializers.DateField(help_text="First day of the period, in the project's time zone")
     end = serializers.DateField(help_text="First day after the period")
 
 
 class PeriodOut(RaterPeriodOut):
     coefficient = serializers.CharField(help_text="Which one it is")
-    cumulative = ReadingOut(help_text="The same coefficient on all items up to `end`")
+    cumulative = ValueOut(help_text="The same coefficient on all items up to `end`")

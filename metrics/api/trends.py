@@ -1,5 +1,7 @@
-"""The API of agreement over time, by days, weeks and months: stored readings, and of raters what
-their counts say."""
+"""API of agreement over time, by days, weeks and months.
+
+From stored results; for raters from their counts.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.pagination import Key, invalid_cursor, page
-from core.api.parameters import choice
-from core.api.schema import PAGING, QUESTION, page_of, parameter, reads
+from core.api.pagination import CursorKey, build_cursor_error, paginate
+from core.api.parameters import get_choice
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    QUESTION_PARAMETER,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+)
 from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.headline import ICCS
@@ -23,168 +31,182 @@ from metrics.models import Reading, Slice
 from metrics.results.headline import headline_trend
 from metrics.results.headline.headline_computation import PEOPLE
 from metrics.results.raters import rater_periods
-from metrics.results.values import not_counted
-from metrics.scale import QuestionScale, headlines
+from metrics.results.values import build_uncounted_value
+from metrics.scale import QuestionScale, list_headline_coefficients
 from projects.models import Question, Rater
 
 from . import filtered
-from .agreement import rater_of
+from .agreement import get_rater
 from .serializers import PeriodOut, RaterPeriodOut
 
-PERIOD = parameter("period", "Length of a period; week when left out", enum=periods.SPANS)
-TREND_PAGE = 1_000  # almost three years of days
+PERIOD_PARAMETER = build_parameter(
+    "period", "Length of a period; week when left out", enum=periods.SPANS
+)
+TREND_PAGE_SIZE = 1_000  # almost three years of days
 
-# Of the first so many periods after a date, ascending: (first day, what is shown of it ...).
-ReadPeriods = Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]
+# Reads the first ``size`` periods after a date, ascending: (first day, values ...).
+PeriodReader = Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]
 
 
-class Trend(filtered.ResultsView):
-    @reads(
+class TrendView(filtered.ResultsView):
+    @describe_get(
         "getTrend",
         "A coefficient by day, week or month, oldest first",
-        page_of("Period", PeriodOut),
+        build_page_serializer("Period", PeriodOut),
         [
-            QUESTION,
-            PERIOD,
-            parameter("coefficient", "The headline when left out"),
-            *filtered.FILTERS,
-            *PAGING,
+            QUESTION_PARAMETER,
+            PERIOD_PARAMETER,
+            build_parameter("coefficient", "The headline when left out"),
+            *filtered.FILTER_PARAMETERS,
+            *PAGE_PARAMETERS,
         ],
-        later=True,
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """The items whose latest rating lies in the period; periods without items are left out. Of
-        the headline: the people's where models are kept apart; Cohen's kappa by the days of the
-        first rater; and what stands for an intraclass correlation. With a filter: the newest 400
-        periods, of coefficients that pages show over time."""
-        _project, question, found, chosen = filtered.of_request(
-            self, request, project_id, "period", "coefficient", *pagination.PAGING
+        """A period has the items whose latest rating lies in it; empty ones are left out.
+
+        The headline: of people where models are separate; Cohen's kappa by the days of the first
+        rater; and the substitute of an intraclass correlation. With a filter: the newest 400
+        periods, of the coefficients that pages show over time.
+        """
+        _project, question, params, rating_filter = filtered.parse_results_request(
+            self, request, project_id, "period", "coefficient", *pagination.PAGE_PARAMETER_NAMES
         )
-        span = choice(found, "period", periods.SPANS, default="week")
-        scale = QuestionScale.of(question)
-        if chosen:
-            body, _at = filtered.project(question, chosen)
-            over = body["headline"]["over_time"]
-            name = choice(found, "coefficient", headlines(scale), default=over)
-            read = filtered.points(body, span, name, cumulative=True)
+        span = get_choice(params, "period", periods.SPANS, default="week")
+        scale = QuestionScale.for_question(question)
+        if rating_filter:
+            body, _at = filtered.get_dashboard_body(question, rating_filter)
+            trend_coefficient = body["headline"]["over_time"]
+            name = get_choice(
+                params, "coefficient", list_headline_coefficients(scale), default=trend_coefficient
+            )
+            reader = filtered.build_trend_reader(body, span, name, cumulative=True)
         else:
-            name, read = _course_of(question, scale, span, found)
+            name, reader = _choose_trend(question, scale, span, params)
 
-        def shown(start: datetime.date, reading: Any, cumulative: Any = None) -> dict[str, Any]:
-            row = _period(span, start, reading)
-            return row | {"coefficient": name, "cumulative": cumulative or not_counted()}
+        def build_row(start: datetime.date, value: Any, cumulative: Any = None) -> dict[str, Any]:
+            row = _build_period(span, start, value)
+            return row | {"coefficient": name, "cumulative": cumulative or build_uncounted_value()}
 
-        return Response(_periods_page(request, found, read, shown))
+        return Response(_build_page(request, params, reader, build_row))
 
 
-class RaterTrend(filtered.ResultsView):
-    @reads(
+class RaterTrendView(filtered.ResultsView):
+    @describe_get(
         "getRaterTrend",
         "A rater's agreement with the others by day, week or month, oldest first",
-        page_of("RaterPeriod", RaterPeriodOut),
+        build_page_serializer("RaterPeriod", RaterPeriodOut),
         [
-            QUESTION,
-            PERIOD,
-            parameter("coefficient", "vs_peers when left out"),
-            *filtered.FILTERS,
-            *PAGING,
+            QUESTION_PARAMETER,
+            PERIOD_PARAMETER,
+            build_parameter("coefficient", "vs_peers when left out"),
+            *filtered.FILTER_PARAMETERS,
+            *PAGE_PARAMETERS,
         ],
-        later=True,
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int, rater_key: str) -> Response:
-        """The ratings which the rater gave in the period, against all other ratings of the same
-        items."""
-        project, question, found, chosen = filtered.of_request(
-            self, request, project_id, "period", "coefficient", *pagination.PAGING
+        """The rater's ratings of the period, against all other ratings of the same items."""
+        project, question, params, rating_filter = filtered.parse_results_request(
+            self, request, project_id, "period", "coefficient", *pagination.PAGE_PARAMETER_NAMES
         )
-        span = choice(found, "period", periods.SPANS, default="week")
-        scale = QuestionScale.of(question)
-        name = choice(found, "coefficient", scale.peer_names(), default="vs_peers")
-        rater = rater_of(project, rater_key)
-        if chosen:
-            body, _at = filtered.body_of(question, chosen, Slice.Kind.RATER, rater)
-            read = filtered.points(body, span, name, cumulative=False)
+        span = get_choice(params, "period", periods.SPANS, default="week")
+        scale = QuestionScale.for_question(question)
+        name = get_choice(params, "coefficient", scale.list_peer_coefficients(), default="vs_peers")
+        rater = get_rater(project, rater_key)
+        if rating_filter:
+            body, _at = filtered.get_filtered_body(question, rating_filter, Slice.Kind.RATER, rater)
+            reader = filtered.build_trend_reader(body, span, name, cumulative=False)
         else:
-            read = _of_rater(question, rater, scale, span=span, name=name)
-        return Response(_periods_page(request, found, read, partial(_period, span)))
+            reader = _build_rater_reader(question, rater, scale, span=span, name=name)
+        return Response(_build_page(request, params, reader, partial(_build_period, span)))
 
 
-# --- what is read
+# --- readers
 
 
-def _period(span: str, start: datetime.date, reading: Value | None) -> dict[str, Any]:
-    return {**(reading or not_counted()), "start": start, "end": periods.end_date(start, span)}
+def _build_period(span: str, start: datetime.date, value: Value | None) -> dict[str, Any]:
+    return {
+        **(value or build_uncounted_value()),
+        "start": start,
+        "end": periods.get_end_date(start, span),
+    }
 
 
-def _periods_page(
-    request: Request, found: dict[str, str], read: ReadPeriods, shown: Callable[..., Any]
+def _build_page(
+    request: Request, params: dict[str, str], reader: PeriodReader, build_row: Callable[..., Any]
 ) -> dict[str, Any]:
-    def rows(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-        chosen = read(_date(after[0]) if after else datetime.date.min, size)
-        return [((start.toordinal(),), shown(start, *readings)) for start, *readings in chosen]
+    def read_rows(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+        periods_read = reader(_parse_ordinal(after[0]) if after else datetime.date.min, size)
+        return [
+            ((start.toordinal(),), build_row(start, *values)) for start, *values in periods_read
+        ]
 
-    return page(request, found, key=1, read=rows, default_size=TREND_PAGE)
+    return paginate(request, params, key_length=1, read=read_rows, default_size=TREND_PAGE_SIZE)
 
 
-def _stored(rows: QuerySet[Any], *columns: str) -> ReadPeriods:
-    """Reads (start, columns ...) of stored readings."""
+def _build_stored_reader(rows: QuerySet[Any], *columns: str) -> PeriodReader:
+    """Return a reader of (start, columns ...) of stored results."""
 
-    def read(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
+    def read_periods(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
         return rows.filter(start__gt=after).order_by("start").values_list("start", *columns)[:size]
 
-    return read
+    return read_periods
 
 
-def _course_of(
-    question: Question, scale: QuestionScale, span: str, found: dict[str, str]
-) -> tuple[str, ReadPeriods]:
-    """The coefficient that is asked for, and what reads it."""
-    names = scale.pattern_names()
+def _choose_trend(
+    question: Question, scale: QuestionScale, span: str, params: dict[str, str]
+) -> tuple[str, PeriodReader]:
+    """Return the requested coefficient and its reader."""
+    names = scale.list_pattern_coefficients()
     of_people = False
-    if found.get("coefficient") not in names:
-        first = headline_trend.first_of(question, scale)
-        names = list(dict.fromkeys([*names, first["shown"]]))
-        of_people = bool(first["of"] == PEOPLE and first["n_models"])
-        found.setdefault("coefficient", first["shown"])
-    name = choice(found, "coefficient", names, default="")
-    return name, _course(question, scale, span, name, of_people=of_people)
+    if params.get("coefficient") not in names:
+        stored_headline = headline_trend.get_headline(question, scale)
+        names = list(dict.fromkeys([*names, stored_headline["shown"]]))
+        of_people = bool(stored_headline["of"] == PEOPLE and stored_headline["n_models"])
+        params.setdefault("coefficient", stored_headline["shown"])
+    name = get_choice(params, "coefficient", names, default="")
+    return name, _build_question_reader(question, scale, span, name, of_people=of_people)
 
 
-def _course(
+def _build_question_reader(
     question: Question, scale: QuestionScale, span: str, name: str, *, of_people: bool
-) -> ReadPeriods:
-    """Reads (start, reading, cumulative) of a question, without the latter of two raters."""
+) -> PeriodReader:
+    """Return a reader of (start, value, cumulative value) of a question.
+
+    Trends of two raters have no cumulative value.
+    """
     if name in ICCS:
-        return lambda after, size: headline_trend.icc_course(
+        return lambda after, size: headline_trend.get_icc_trend(
             question, scale, span, name, after=after, size=size
         )
-    if headline_trend.is_of_two(name):
-        rater = headline_trend.first_of_two(question)
+    if headline_trend.is_two_rater_coefficient(name):
+        rater = headline_trend.get_trend_rater(question)
         if rater is None:
             return lambda _after, _size: ()
-        own = headline_trend.against_peers(name)
-        return _of_rater(question, rater, scale, span=span, name=own)
+        peer_coefficient = headline_trend.get_peer_coefficient(name)
+        return _build_rater_reader(question, rater, scale, span=span, name=peer_coefficient)
     rows = Reading.objects.filter(question=question, span=span)
     if of_people:
-        return _stored(rows, f"headline__people__{name}", f"people_cumulative__{name}")
-    return _stored(rows, f"coefficients__{name}", f"cumulative__{name}")
+        return _build_stored_reader(rows, f"headline__people__{name}", f"people_cumulative__{name}")
+    return _build_stored_reader(rows, f"coefficients__{name}", f"cumulative__{name}")
 
 
-def _of_rater(
+def _build_rater_reader(
     question: Question, rater: Rater, scale: QuestionScale, *, span: str, name: str
-) -> ReadPeriods:
-    """Reads (start, reading) of a rater against the others."""
+) -> PeriodReader:
+    """Return a reader of (start, value) of a rater against the others."""
 
-    def read(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
-        return rater_periods.following(
+    def read_periods(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
+        return rater_periods.list_periods_after(
             question, rater, span, [name], scale=scale, after=after, number=size
         )
 
-    return read
+    return read_periods
 
 
-def _date(ordinal: int) -> datetime.date:
+def _parse_ordinal(ordinal: int) -> datetime.date:
     try:
         return datetime.date.fromordinal(ordinal)
     except (ValueError, OverflowError):
-        raise invalid_cursor() from None
+        raise build_cursor_error() from None

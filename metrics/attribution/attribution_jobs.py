@@ -1,48 +1,52 @@
-"""Attributions: what explains a move between two periods, asked for by a page, computed by a worker
-and kept in a row (core.jobs.on_demand)."""
+"""Attributions: explanations of a change between two periods.
+
+Requested by a page, computed by a worker and stored in a row (core.jobs.on_demand).
+"""
 
 from __future__ import annotations
 
 import datetime
 from typing import Any
 
-from core.jobs.on_demand import AskedWork, forget_oldest
+from core.jobs.on_demand import OnDemandJob, delete_least_recent
 from metrics.models import Attribution, CountState
 from metrics.scale import QuestionScale
 from projects.models import Question
 
-from .attribution_result import attributed
+from .attribution_result import compute_attribution
 
-KEPT = 100  # attributions of a question
+MAX_STORED = 100  # for a question
 
 
-def ask(question: Question, **which: Any) -> Attribution:
-    """The stored attribution of a move, or a new one that waits; an old one is computed anew when
-    numbers moved.
+def get_or_request_attribution(question: Question, **parameters: Any) -> Attribution:
+    """Return the stored attribution of a change, or request a new one; a stale one is recomputed.
 
-    ``which``: span ("week" or "month"), start_from, start_to (first days of the periods), weights.
+    ``parameters``: span ("week" or "month"), start_from, start_to (first days of the periods),
+    weights.
     """
-    row, new = WORK.ask(question=question, **which)
-    if new:
-        forget_oldest(Attribution.objects.filter(question=question), kept=KEPT)
+    row, is_new = ATTRIBUTION_JOB.get_or_start(question=question, **parameters)
+    if is_new:
+        delete_least_recent(Attribution.objects.filter(question=question), keep=MAX_STORED)
     else:
-        WORK.ask_again(row, behind=lambda: row.version != CountState.version_of(question.pk))
+        ATTRIBUTION_JOB.request_refresh(
+            row, is_stale=lambda: row.version != CountState.get_version(question.pk)
+        )
     return row
 
 
-def _made(row: Attribution) -> dict[str, Any] | None:
-    scale = QuestionScale.of(row.question)
-    if row.weights not in scale.weighting_names():
-        return None  # the custom weights were taken away
-    # Read first: a count that goes on meanwhile makes the result old, not wrong.
-    version = CountState.version_of(row.question_id)
-    return {"result": attributed(row, scale), "version": version}
+def _compute_fields(row: Attribution) -> dict[str, Any] | None:
+    scale = QuestionScale.for_question(row.question)
+    if row.weights not in scale.list_weightings():
+        return None  # the custom weights were removed
+    # Read before computing: if counting goes on meanwhile, the result is marked stale.
+    version = CountState.get_version(row.question_id)
+    return {"result": compute_attribution(row, scale), "version": version}
 
 
-WORK = AskedWork(
+ATTRIBUTION_JOB = OnDemandJob(
     rows=Attribution.objects.select_related("question").defer("result"),
-    result="result",
-    task="metrics.tasks.attribute_move",
-    make=_made,
-    shortest_rest=datetime.timedelta(seconds=30),
+    result_field="result",
+    task_name="metrics.tasks.attribute_move",
+    compute_result=_compute_fields,
+    min_cooldown=datetime.timedelta(seconds=30),
 )

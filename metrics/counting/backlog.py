@@ -1,13 +1,13 @@
-"""A backlog is counted in shares: ranges of items that any number of workers on any number of
-machines read and tally side by side. Between them there are only rows.
+"""Counting a backlog: ranges of items that many workers on many machines count in parallel.
 
-A worker takes a share (a row with its lease), reads and tallies the range without any lock, and
-then, in one transaction, marks the ratings as counted and adds the tally to the counts. Adding is
-exact because nobody else counts in the range while the row stands with the worker's lease: the
-ordinary counting (``counting.count_some``) does nothing while a backlog is open, a recount removes
-all shares, and a share whose time is over gets another lease, after which the late worker finds
-that it holds nothing. What is read may change meanwhile: it is marked with *the code that was
-read*, as ever, and so stays uncounted.
+The workers communicate through database rows only. A worker claims a range (a row with its lease),
+reads and tallies the items of the range without any lock, and then, in one transaction, marks the
+ratings as counted and adds the tally to the counts. Adding is exact because no other worker counts
+in the range while the row exists with the worker's lease: ordinary counting
+(``question_counting.count_items``) does nothing while a backlog is open, a recount deletes all
+ranges, and an expired range gets another lease, after which the late worker finds that its lease is
+lost. Ratings may change meanwhile: *the code that was read* is stored as counted, as always, and so
+a changed rating stays uncounted.
 """
 
 from __future__ import annotations
@@ -20,186 +20,216 @@ import numpy as np
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from core.jobs.lease import free, give_back, held, keep_lease, new_lease
+from core.jobs.lease import (
+    build_unclaimed_filter,
+    generate_lease,
+    get_leased_rows,
+    release,
+    update_leased,
+)
 from metrics.models import CountState, Share
 from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.services import uncounted
 
 from . import question_counting, rating_rows
-from .question_counting import Change
-from .rater_kinds import Kinds
+from .question_counting import CountChange
+from .rater_kinds import RaterKinds
 
-# One share: so many uncounted ratings, of so many items at most. Large enough that adding its tally
-# to the counts is little beside the rest; small enough that raters who want the same rows (on
-# SQLite: to write at all) wait briefly.
-RATINGS = {"sqlite": 20_000, "postgresql": 50_000}
-ITEMS = 10_000
-# then the worker counts as gone; wrong, it costs the work, not exactness
-PATIENCE = datetime.timedelta(seconds=15)
-# Part of the time of writing that is left to SQLite's other writers. They have no queue: they ask
-# again every 0.1 s.
-BREATH_FACTOR = 0.3
+# Size of a range: uncounted ratings, and items at most. Large enough that adding its tally to the
+# counts is a small part of the work; small enough that raters who want the same rows (on SQLite:
+# any writer) wait only briefly.
+RATINGS_PER_RANGE = {"sqlite": 20_000, "postgresql": 50_000}
+MAX_ITEMS_PER_RANGE = 10_000
+# After this time a worker counts as dead. If it is alive, its work is lost, but counts stay exact.
+LEASE_DURATION = datetime.timedelta(seconds=15)
+# Pause after writing, as a factor of the write time, for SQLite's other writers. They have no
+# queue: they retry every 0.1 s.
+SQLITE_PAUSE_FACTOR = 0.3
 
-SHARING = 0x736861  # first key of the advisory locks of PostgreSQL; the second is the question's id
+ADVISORY_LOCK_KEY = (
+    0x736861  # first key of PostgreSQL's advisory locks; the second is the question's id
+)
 
 
 @transaction.atomic
-def open_for(question_id: int) -> None:
-    """From now on, and until ``take`` finds nothing left, the question is counted in shares.
+def open_backlog(question_id: int) -> None:
+    """Open a backlog: the question is counted in ranges until ``claim_range`` finds none left.
 
-    Items that get their first uncounted rating later do not belong to it, so that it comes to an
-    end.
+    Items that get their first uncounted rating later do not belong to it, so that it ends.
     """
-    state = question_counting.lock(question_id)
+    state = question_counting.lock_count_state(question_id)
     if state.backlog_from is not None:
         return
     state.backlog_from = state.backlog_done = 0
-    state.backlog_to, state.backlog_total = uncounted.extent(question_id)
+    state.backlog_to, state.backlog_total = uncounted.get_extent(question_id)
     state.read_at = timezone.now()
     state.save()
 
 
-def count_shares(question_id: int, *, seconds: float = 0.0) -> int | None:
-    """Count shares for about so many seconds, one at least; the number of their items. None when
-    there is none to take: all are counted, or in the hands of other workers."""
-    until = time.monotonic() + seconds
-    items = 0
-    share = take(question_id)
-    if share is None:
+def count_ranges(question_id: int, *, seconds: float = 0.0) -> int | None:
+    """Count ranges for about ``seconds``, at least one, and return the number of their items.
+
+    None when there is no range to claim: all are counted, or other workers have them.
+    """
+    deadline = time.monotonic() + seconds
+    n_items = 0
+    item_range = claim_range(question_id)
+    if item_range is None:
         return None
-    while share is not None:
-        following = None
+    while item_range is not None:
+        next_range = None
         try:
-            change = read(share)
+            change = read_range(item_range)
             started = time.monotonic()
-            if started < until:
-                done, following = finish_and_take(share, change)
+            if started < deadline:
+                is_saved, next_range = save_and_claim_next(item_range, change)
             else:
-                done = finish(share, change)
+                is_saved = save_range(item_range, change)
         except BaseException:
-            with suppress(DatabaseError), transaction.atomic():  # else its time runs out
-                give_back(share)
+            with suppress(DatabaseError), transaction.atomic():  # otherwise the lease expires
+                release(item_range)
             raise
-        if done:
-            items += change.items
+        if is_saved:
+            n_items += change.n_items
         if connection.vendor == "sqlite":
-            time.sleep(BREATH_FACTOR * (time.monotonic() - started))
-        share = following
-    return items
+            time.sleep(SQLITE_PAUSE_FACTOR * (time.monotonic() - started))
+        item_range = next_range
+    return n_items
 
 
 @transaction.atomic
-def take(question_id: int) -> Share | None:
-    """The next share, or one whose worker is gone. Closes the backlog when all are counted."""
-    state = question_counting.lock(question_id)
+def claim_range(question_id: int) -> Share | None:
+    """Claim the next range, or an expired one; None if there is none.
+
+    Closes the backlog when all ranges are counted.
+    """
+    state = question_counting.lock_count_state(question_id)
     if state.backlog_from is None:
         return None
-    taken = {"lease": new_lease(), "leased_until": timezone.now() + PATIENCE}
-    shares = Share.objects.filter(question_id=question_id)
-    # Who finishes one late holds it, and waits for the lock that we have: that one is passed over.
-    late = shares.filter(free()).select_for_update(skip_locked=True).first()
-    if late is not None:
-        keep_lease(late, held(late), **taken)
-        return late
-    items = _next_items(question_id, state.backlog_from, state.backlog_to)
+    lease_columns = {"lease": generate_lease(), "leased_until": timezone.now() + LEASE_DURATION}
+    ranges = Share.objects.filter(question_id=question_id)
+    # A worker that finishes an expired range has locked its row and waits for the lock that is held
+    # here, so locked rows are skipped.
+    expired = ranges.filter(build_unclaimed_filter()).select_for_update(skip_locked=True).first()
+    if expired is not None:
+        update_leased(expired, get_leased_rows(expired), **lease_columns)
+        return expired
+    items = _list_next_items(question_id, state.backlog_from, state.backlog_to)
     if items.size:
         first, last = int(items[0]), int(items[-1])
         state.backlog_from = last
         state.save(update_fields=["backlog_from"])
-        return shares.create(question_id=question_id, first=first, last=last, **taken)
-    if not shares.exists():
+        return ranges.create(question_id=question_id, first=first, last=last, **lease_columns)
+    if not ranges.exists():
         state.backlog_from = None
         state.save(update_fields=["backlog_from"])
     return None
 
 
-def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
-    """The items of the next share, ascending."""
-    each = uncounted.next_items(question_id, after=after, last=last, items=ITEMS)
-    items, ratings = np.array(each, np.int64).reshape(-1, 2).T
-    enough = np.searchsorted(ratings.cumsum(), RATINGS[connection.vendor])
-    return items[: enough + 1]
+def _list_next_items(question_id: int, after: int, last: int) -> np.ndarray:
+    """Return the items of the next range, ascending."""
+    pairs = uncounted.list_next_items(
+        question_id, after=after, last=last, limit=MAX_ITEMS_PER_RANGE
+    )
+    items, ratings = np.array(pairs, np.int64).reshape(-1, 2).T
+    n_before = np.searchsorted(ratings.cumsum(), RATINGS_PER_RANGE[connection.vendor])
+    return items[: n_before + 1]
 
 
-def read(share: Share) -> Change:
-    """The tally of the share's items as they are now, without any lock."""
-    found = uncounted.noted(share.question_id, first=share.first, last=share.last)
-    rows = rating_rows.of_items(share.question_id, found.items)
-    # After the rows: the categories know every code in them.
-    scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
-    state = CountState.objects.get(pk=share.question_id)
-    return Change.of(
-        share.question_id, rows, found.notes, width=scale.width, kinds=Kinds.of(state, rows)
+def read_range(item_range: Share) -> CountChange:
+    """Tally the range's items as they are now, without any lock."""
+    noted = uncounted.read_batch(
+        item_range.question_id, first=item_range.first, last=item_range.last
+    )
+    rows = rating_rows.read_ratings_of_items(item_range.question_id, noted.item_ids)
+    # Read after the rows, so that the scale has every code in them.
+    scale = QuestionScale.for_question(Question.objects.get(pk=item_range.question_id))
+    state = CountState.objects.get(pk=item_range.question_id)
+    return CountChange.from_rows(
+        item_range.question_id,
+        rows,
+        noted.note_ids,
+        width=scale.width,
+        kinds=RaterKinds.for_rows(state, rows),
     )
 
 
 @transaction.atomic
-def finish(share: Share, change: Change) -> bool:
-    """Mark what was read as counted and add it to the counts; False, having done nothing, without
-    the lease.
+def save_range(item_range: Share, change: CountChange) -> bool:
+    """Mark what was read as counted and add it to the counts; False without the lease.
 
-    The ratings are marked before the question's lock is taken: so workers mark side by side, and
-    take turns only with what is short.
+    Without the lease nothing is done. The ratings are marked before the question's lock is
+    acquired, so that workers mark in parallel and take turns only for the short part.
     """
-    hold_shares(share.question_id)
-    mine = held(share)
-    if not mine.select_for_update().exists():
+    lock_ranges_shared(item_range.question_id)
+    leased = get_leased_rows(item_range)
+    if not leased.select_for_update().exists():
         return False
-    question_counting.mark_counted(change)
-    state = question_counting.lock(share.question_id)
-    state.backlog_done += int(question_counting.moved(change.rows).sum())
-    scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
-    question_counting.add(state, change.fitting(scale.width, Kinds.of(state, change.rows)), scale)
-    mine.delete()
+    question_counting.mark_change_counted(change)
+    state = question_counting.lock_count_state(item_range.question_id)
+    state.backlog_done += int(question_counting.uncounted_mask(change.rows).sum())
+    scale = QuestionScale.for_question(Question.objects.get(pk=item_range.question_id))
+    question_counting.add_change(
+        state, change.adapt(scale.width, RaterKinds.for_rows(state, change.rows)), scale
+    )
+    leased.delete()
     return True
 
 
 @transaction.atomic
-def finish_and_take(share: Share, change: Change) -> tuple[bool, Share | None]:
-    """``finish``, and ``take`` the next one with the question's lock in hand, for which others
-    stand in line."""
-    return finish(share, change), take(share.question_id)
+def save_and_claim_next(item_range: Share, change: CountChange) -> tuple[bool, Share | None]:
+    """Save a range, then claim the next one while the question's lock is still held.
+
+    Other workers queue for that lock.
+    """
+    return save_range(item_range, change), claim_range(item_range.question_id)
 
 
-def progress(state: CountState) -> dict[str, int] | None:
-    """How far an open backlog is, in about so many ratings; None when there is none."""
+def get_progress(state: CountState) -> dict[str, int] | None:
+    """Return the approximate progress of an open backlog in ratings; None when there is none."""
     if state.backlog_from is None:
         return None
     return {"done": min(state.backlog_done, state.backlog_total), "total": state.backlog_total}
 
 
-def all_progress() -> dict[int, dict[str, int]]:
-    """Question id -> how far its backlog is, where one is open."""
-    found = {}
+def list_progress() -> dict[int, dict[str, int]]:
+    """Return question id -> progress of its backlog, for all open backlogs."""
+    by_question = {}
     for state in CountState.objects.filter(backlog_from__isnull=False).order_by("pk"):
-        of_state = progress(state)
-        if of_state is not None:
-            found[state.pk] = of_state
-    return found
+        progress = get_progress(state)
+        if progress is not None:
+            by_question[state.pk] = progress
+    return by_question
 
 
-def hold_shares(question_id: int) -> None:
-    """Until the transaction ends the question's shares stand. Workers that finish one have this
-    lock together."""
-    _lock("pg_advisory_xact_lock_shared", question_id)
+def lock_ranges_shared(question_id: int) -> None:
+    """Prevent the question's ranges from being deleted until the transaction ends.
+
+    A shared lock: workers that save a range hold it together.
+    """
+    _acquire_advisory_lock("pg_advisory_xact_lock_shared", question_id)
 
 
-def wait_for_shares(question_id: int) -> None:
-    """Until the transaction ends no worker finishes a share of the question. To be called before
-    the question's lock is taken by who wants ratings too: a worker that finishes a share holds
-    ratings while it waits for that lock."""
-    _lock("pg_advisory_xact_lock", question_id)
+def lock_ranges_exclusive(question_id: int) -> None:
+    """Prevent workers from saving a range of the question until the transaction ends.
+
+    To be called before the question's lock is acquired, in transactions that lock ratings too: a
+    worker that saves a range holds ratings while it waits for the question's lock.
+    """
+    _acquire_advisory_lock("pg_advisory_xact_lock", question_id)
 
 
-def drop(state: CountState) -> None:
-    """The backlog is over: what the workers have read for their shares is worth nothing. Under the
-    question's lock, in a transaction that has waited for the shares."""
+def discard_backlog(state: CountState) -> None:
+    """End the backlog and discard its ranges; what the workers have read for them is lost.
+
+    Call it under the question's lock, in a transaction that called `lock_ranges_exclusive`.
+    """
     Share.objects.filter(question_id=state.question_id).delete()
     state.backlog_from = None
 
 
-def _lock(function: str, question_id: int) -> None:
+def _acquire_advisory_lock(sql_function: str, question_id: int) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {function}(%s, %s)", [SHARING, question_id])
+            cursor.execute(f"SELECT {sql_function}(%s, %s)", [ADVISORY_LOCK_KEY, question_id])

@@ -1,10 +1,10 @@
-"""Small questions counted in one pass: a question's price is its statements and calls, not its
-ratings.
+"""Counting many small questions in one pass.
 
-The questions are of different projects, so an item tells its question, and a rater too. What is
-tallied is tallied once for all questions of a scale, then added to the counts of each. Exact as in
-`counting.count`, for the same reasons: under the lock of each question, and what is marked is the
-code that was read.
+The cost of a small question is its statements and calls, not its ratings. The questions belong to
+different projects, so an item identifies its question, and so does a rater. Everything is tallied
+once for all questions of a scale, then added to the counts of each. It is exact for the same
+reasons as `question_counting`: it runs under the lock of each question, and the code that was read
+is stored as counted.
 """
 
 from __future__ import annotations
@@ -21,72 +21,78 @@ from metrics.agreement.counts import tally
 from metrics.models import CountState
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.models import NOTHING
+from ratings.models import NO_CODE
 from ratings.services import uncounted
 
 from . import peer_rows, question_counting, rater_kinds, rating_rows, store
-from .rater_kinds import Kinds
+from .rater_kinds import RaterKinds
 
-RATINGS = 500  # a small question has no more, counted or not
-LOOK = 4_000  # of what waits, when small questions are looked for
-SHIFT = 1 << 40  # days of one question stand so far from those of the next: more than there are
+MAX_RATINGS = 500  # of a small question, counted or not
+MAX_NOTES = 4_000  # uncounted items that are read when small questions are selected
+DAYS_PER_QUESTION = 1 << 40  # offset between the days of two questions; larger than any day
 
 
 @dataclass
-class Counted:
-    """Questions of one scale but for its words, with what counting moved: the days of each
-    question, and the raters."""
+class BatchCounts:
+    """Questions whose scales differ in labels only, and what counting changed.
+
+    ``days``: the changed days of each question; ``raters``: the changed raters.
+    """
 
     scale: QuestionScale
     labels: dict[int, list[str]]
     states: dict[int, CountState]
-    whose: store.Whose
+    scope: store.CountScope
     days: dict[int, list[int]] = field(default_factory=dict)
     raters: set[int] = field(default_factory=set)
 
     @property
-    def moved(self) -> list[int]:
-        """The questions whose project's readings are to be made."""
+    def changed_questions(self) -> list[int]:
+        """Ids of the questions whose project results must be computed."""
         return list(self.days)
 
 
-def waiting_small(skip: Collection[int]) -> list[int]:
-    """Questions, one of a project, of which little seems to wait: ids, those that were rated last
-    first."""
-    seen = uncounted.numbers(LOOK)
-    few = [pk for pk, number in seen.items() if number <= RATINGS and pk not in skip]
-    if len(few) < 2:
+def list_small_uncounted(skip: Collection[int]) -> list[int]:
+    """Return ids of questions with few uncounted ratings, one of a project, last rated first."""
+    numbers = uncounted.count_by_question(MAX_NOTES)
+    small = [pk for pk, number in numbers.items() if number <= MAX_RATINGS and pk not in skip]
+    if len(small) < 2:
         return []
-    of_project = dict(Question.objects.filter(pk__in=few).values_list("pk", "project_id"))
-    first: dict[int, int] = {}
-    for pk in few:
-        if pk in of_project:
-            first.setdefault(of_project[pk], pk)
-    return list(first.values())
+    project_ids = dict(Question.objects.filter(pk__in=small).values_list("pk", "project_id"))
+    by_project: dict[int, int] = {}
+    for pk in small:
+        if pk in project_ids:
+            by_project.setdefault(project_ids[pk], pk)
+    return list(by_project.values())
 
 
-def lock(question_ids: Sequence[int], at_once: int) -> dict[int, CountState]:
-    """The rows of up to ``at_once`` of the questions that are small, and in nobody else's hands, as
-    `count.lock` has them for one. What asks for more than counting and reading is left to that."""
-    _make_missing(question_ids)
-    _note_catalogue(question_ids)
-    plain = Q(
+def lock_small_states(question_ids: Sequence[int], limit: int) -> dict[int, CountState]:
+    """Lock and return the CountState of up to ``at_once`` small questions that no other worker has.
+
+    A question that needs more than counting and results is not included: `question_counting` does
+    it.
+    """
+    _create_missing_states(question_ids)
+    _update_catalogue_versions(question_ids)
+    is_simple = Q(
         scale_version=F("question__scale_version"),
-        ratings__lte=RATINGS,
+        ratings__lte=MAX_RATINGS,
         unread=0,
         backlog_from__isnull=True,
         cumulative_from__isnull=True,
         apart=False,
         model_raters=[],
     )
-    rows = CountState.objects.filter(plain, pk__in=question_ids).exclude(rater_kinds.behind())
+    rows = CountState.objects.filter(is_simple, pk__in=question_ids).exclude(
+        rater_kinds.build_kinds_stale_filter()
+    )
     rows = rows.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
-    return {row.pk: row for row in rows[:at_once]}
+    return {row.pk: row for row in rows[:limit]}
 
 
-def _make_missing(question_ids: Sequence[int]) -> None:
-    there = set(CountState.objects.filter(pk__in=question_ids).values_list("pk", flat=True))
-    missing = Question.objects.filter(pk__in=set(question_ids) - there).order_by("pk")
+def _create_missing_states(question_ids: Sequence[int]) -> None:
+    existing = set(CountState.objects.filter(pk__in=question_ids).values_list("pk", flat=True))
+    missing = Question.objects.filter(pk__in=set(question_ids) - existing).order_by("pk")
     CountState.objects.bulk_create(
         [
             CountState(question_id=pk, scale_version=version)
@@ -96,148 +102,182 @@ def _make_missing(question_ids: Sequence[int]) -> None:
     )
 
 
-def _note_catalogue(question_ids: Sequence[int]) -> None:
-    """Where the catalogue moved and neither holds nor held models, nothing is to be counted
-    anew."""
+def _update_catalogue_versions(question_ids: Sequence[int]) -> None:
+    """Note the new catalogue version where no models are or were rated: no recount is needed."""
     models = Rater.objects.filter(project=OuterRef("question__project"), kind=Rater.Kind.MODEL)
     behind = CountState.objects.filter(
-        rater_kinds.behind(), ~Exists(models), pk__in=question_ids, recount=False, model_raters=[]
+        rater_kinds.build_kinds_stale_filter(),
+        ~Exists(models),
+        pk__in=question_ids,
+        recount=False,
+        model_raters=[],
     )
-    # Two workers would wait for each other's rows; who comes second finds it done.
-    free = behind.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
-    bulk.several(
+    # Without skip_locked two workers would wait for each other's rows; the second finds it done.
+    unlocked = behind.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
+    bulk.execute_statements(
         ("UPDATE metrics_countstate SET catalogue = %s WHERE question_id = %s", (version, pk))
-        for pk, version in free.values_list("pk", "question__project__catalogue_version")
+        for pk, version in unlocked.values_list("pk", "question__project__catalogue_version")
     )
 
 
-def add(states: Mapping[int, CountState]) -> tuple[list[Counted], np.ndarray, list[int]]:
-    """Count what waits in the questions, under their locks. What moved, the ratings as they were
-    read (rating_rows.ROW), which are still to be marked, and what noted them.
+def add_uncounted(
+    states: Mapping[int, CountState],
+) -> tuple[list[BatchCounts], np.ndarray, list[int]]:
+    """Count the uncounted items of the questions, under their locks.
 
-    A question of which too much waits, or that a model has rated, is left out.
+    Returns the groups of what changed, the ratings as they were read (rating_rows.ROW), which are
+    still to be marked, and the ids of their notes. A question with too many uncounted items, or one
+    that a model has rated, is left out.
     """
-    found, notes = uncounted.noted_of(states, LOOK)
-    rows = rating_rows.of_keys([(pk, item) for pk, items in found.items() for item in items])
-    home = {item: pk for pk, items in found.items() for item in items}
-    of_row = np.array([home[item] for item in rows["item"].tolist()], np.int64)
-    left = _of_models(rows, of_row)
-    kept = ~np.isin(of_row, list(left))
-    rows, of_row = rows[kept], of_row[kept]
+    items_by_question, notes_by_question = uncounted.read_batches(states, MAX_NOTES)
+    rows = rating_rows.read_ratings_of_keys(
+        [(pk, item) for pk, items in items_by_question.items() for item in items]
+    )
+    question_of_item = {item: pk for pk, items in items_by_question.items() for item in items}
+    question_ids = np.array([question_of_item[item] for item in rows["item"].tolist()], np.int64)
+    skipped = _find_questions_with_models(rows, question_ids)
+    included = ~np.isin(question_ids, list(skipped))
+    rows, question_ids = rows[included], question_ids[included]
     groups = []
-    # Read with the locks in hand, and after the rows: the categories know every code in them.
-    for scale, labels in _by_scale(found.keys() - left):
-        mine = np.isin(of_row, list(labels))
-        of = {pk: states[pk] for pk in labels}
-        group = Counted(scale, labels, of, store.Whose(list(of), _homes(rows[mine], of_row[mine])))
-        _add_group(group, rows[mine], of_row[mine])
+    # Read while the locks are held, and after the rows, so that each scale has every code in them.
+    for scale, labels in _group_by_scale(items_by_question.keys() - skipped):
+        in_group = np.isin(question_ids, list(labels))
+        group_states = {pk: states[pk] for pk in labels}
+        group = BatchCounts(
+            scale,
+            labels,
+            group_states,
+            store.CountScope(
+                list(group_states), _map_raters_to_questions(rows[in_group], question_ids[in_group])
+            ),
+        )
+        _add_group(group, rows[in_group], question_ids[in_group])
         groups.append(group)
-    done = [note for pk, own in notes.items() if pk not in left for note in own]
-    return groups, rows[question_counting.moved(rows)], done
+    note_ids = [
+        note
+        for pk, note_list in notes_by_question.items()
+        if pk not in skipped
+        for note in note_list
+    ]
+    return groups, rows[question_counting.uncounted_mask(rows)], note_ids
 
 
-def _of_models(rows: np.ndarray, of_row: np.ndarray) -> set[int]:
-    """The questions that a model has rated."""
+def _find_questions_with_models(rows: np.ndarray, question_ids: np.ndarray) -> set[int]:
+    """Return the questions that a model has rated."""
     models = Rater.objects.filter(
         pk__in=np.unique(rows["rater"]).tolist(), kind=Rater.Kind.MODEL
     ).values_list("pk", flat=True)
-    return set(of_row[np.isin(rows["rater"], list(models))].tolist())
+    return set(question_ids[np.isin(rows["rater"], list(models))].tolist())
 
 
-def _by_scale(
+def _group_by_scale(
     question_ids: Iterable[int],
 ) -> Iterable[tuple[QuestionScale, dict[int, list[str]]]]:
-    """The questions, each with its labels, by all else that is declared of them."""
+    """Return groups of questions that are declared alike except for their labels.
+
+    Each group: its scale, and the labels by question id.
+    """
     questions = Question.objects.filter(pk__in=list(question_ids)).prefetch_related("categories")
     groups: dict[str, tuple[QuestionScale, dict[int, list[str]]]] = {}
     for question in questions.order_by("pk"):
-        scale = QuestionScale.of(question)
-        form = question.declared(question.categories.all()) | {"width": scale.width, "note": ""}
-        form["categories"] = [one | {"label": ""} for one in form["categories"]]
-        alike = groups.setdefault(store.json_text(form), (scale, {}))
-        alike[1][question.pk] = scale.labels
+        scale = QuestionScale.for_question(question)
+        declaration = question.get_declaration(question.categories.all()) | {
+            "width": scale.width,
+            "note": "",
+        }
+        declaration["categories"] = [
+            category | {"label": ""} for category in declaration["categories"]
+        ]
+        group = groups.setdefault(store.encode_json(declaration), (scale, {}))
+        group[1][question.pk] = scale.labels
     return groups.values()
 
 
-def _homes(rows: np.ndarray, of_row: np.ndarray) -> dict[int, int]:
-    """Rater -> question."""
-    return dict(zip(rows["rater"].tolist(), of_row.tolist(), strict=True))
+def _map_raters_to_questions(rows: np.ndarray, question_ids: np.ndarray) -> dict[int, int]:
+    """Return rater -> question."""
+    return dict(zip(rows["rater"].tolist(), question_ids.tolist(), strict=True))
 
 
-def _add_group(found: Counted, rows: np.ndarray, of_row: np.ndarray) -> None:
-    """Add what moved to the counts of questions of one scale, and to their states."""
-    scale, states, width = found.scale, found.states, found.scale.width
-    patterns = _patterns(rows, of_row, "code", width) - _patterns(rows, of_row, "counted", width)
-    now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
-    nobody = Kinds()
-    pairs = question_counting.pairs(now, "code", width) - question_counting.pairs(
-        before, "counted", width
+def _add_group(group: BatchCounts, rows: np.ndarray, question_ids: np.ndarray) -> None:
+    """Add what changed to the counts of questions of one scale, and to their states."""
+    scale, states, width = group.scale, group.states, group.scale.width
+    patterns = _tally_patterns(rows, question_ids, "code", width) - _tally_patterns(
+        rows, question_ids, "counted", width
     )
-    peers = question_counting.peers(now, "code", width, nobody) - question_counting.peers(
-        before, "counted", width, nobody
+    current, counted = rows[rows["code"] > NO_CODE], rows[rows["counted"] > NO_CODE]
+    no_kinds = RaterKinds()
+    pairs = question_counting.tally_pairs(current, "code", width) - question_counting.tally_pairs(
+        counted, "counted", width
     )
-    own = question_counting.own_counts(rows)
-    sums = {pk: store.no_sums() | state.pair_sums for pk, state in states.items()}
-    changes = dict(_split(patterns))
-    store.add_patterns_of(changes, width, stale=False)
-    store.add_pairs(found.whose, pairs, scale, sums)
-    come = peer_rows.add_peers(found.whose, peers, own, stale=False)
-    _note_moved(found, changes, pairs, np.concatenate([peers.rater, own[:, 0]]))
-    for rater, step in come.items():
-        states[found.whose.question(rater)].n_people += step
+    peers = question_counting.tally_peers(
+        current, "code", width, no_kinds
+    ) - question_counting.tally_peers(counted, "counted", width, no_kinds)
+    own_counts = question_counting.compute_own_counts(rows)
+    sums = {pk: store.create_pair_sums() | state.pair_sums for pk, state in states.items()}
+    changes = dict(_split_by_question(patterns))
+    store.add_patterns_of_questions(changes, width, stale=False)
+    store.add_pairs(group.scope, pairs, scale, sums)
+    rater_steps = peer_rows.add_peers(group.scope, peers, own_counts, stale=False)
+    _record_changes(group, changes, pairs, np.concatenate([peers.rater, own_counts[:, 0]]))
+    for rater_id, step in rater_steps.items():
+        states[group.scope.get_question_id(rater_id)].n_people += step
     for pk, state in states.items():
-        mine = of_row == pk
-        moved = question_counting.moved(rows[mine])
-        if moved.any():
+        in_question = question_ids == pk
+        uncounted = question_counting.uncounted_mask(rows[in_question])
+        if uncounted.any():
             state.pair_sums = sums[pk]
-            state.ratings += int((rows["code"][mine] > NOTHING).sum())
-            state.ratings -= int((rows["counted"][mine] > NOTHING).sum())
+            state.ratings += int((rows["code"][in_question] > NO_CODE).sum())
+            state.ratings -= int((rows["counted"][in_question] > NO_CODE).sum())
             state.version += 1
             state.counted_at = timezone.now()
 
 
-def _patterns(rows: np.ndarray, of_row: np.ndarray, code: str, width: int) -> tally.Patterns:
-    """count.patterns, with the days of each question apart."""
-    said = rows[code] > NOTHING
-    rows, of_row = rows[said], of_row[said]
-    day = rows["day" if code == "code" else "counted_day"]
-    return tally.patterns(rows["item"], rows[code], width, day=day + SHIFT * of_row)
+def _tally_patterns(
+    rows: np.ndarray, question_ids: np.ndarray, code_column: str, width: int
+) -> tally.PatternCounts:
+    """Tally patterns as `question_counting` does, with the days of each question shifted."""
+    has_code = rows[code_column] > NO_CODE
+    rows, question_ids = rows[has_code], question_ids[has_code]
+    day = rows["day" if code_column == "code" else "counted_day"]
+    return tally.count_patterns(
+        rows["item"], rows[code_column], width, day=day + DAYS_PER_QUESTION * question_ids
+    )
 
 
-def _split(patterns: tally.Patterns) -> Iterator[tuple[int, tally.Patterns]]:
-    """Question -> its patterns by its own days."""
+def _split_by_question(patterns: tally.PatternCounts) -> Iterator[tuple[int, tally.PatternCounts]]:
+    """Yield each question with its patterns and their unshifted days."""
     if patterns.day is None or not len(patterns.n_items):
         return
-    of_row, day = np.divmod(patterns.day, SHIFT)
-    for pk in np.unique(of_row).tolist():
-        mine = of_row == pk
+    question_ids, day = np.divmod(patterns.day, DAYS_PER_QUESTION)
+    for pk in np.unique(question_ids).tolist():
+        in_question = question_ids == pk
         yield (
             pk,
             replace(
                 patterns,
-                counts=patterns.counts[mine],
-                n_items=patterns.n_items[mine],
-                day=day[mine],
+                counts=patterns.counts[in_question],
+                n_items=patterns.n_items[in_question],
+                day=day[in_question],
             ),
         )
 
 
-def _note_moved(
-    found: Counted,
-    changes: Mapping[int, tally.Patterns],
+def _record_changes(
+    group: BatchCounts,
+    changes: Mapping[int, tally.PatternCounts],
     pairs: tally.PairTables,
     raters: np.ndarray,
 ) -> None:
     for pk, change in changes.items():
-        found.days[pk] = sorted(set([] if change.day is None else change.day.tolist()))
-    found.raters.update(raters.tolist())
-    # As count._mark_what_pairs_moved: who says what another one takes back moves pairs alone.
+        group.days[pk] = sorted(set([] if change.day is None else change.day.tolist()))
+    group.raters.update(raters.tolist())
+    # As in question_counting._mark_pair_changes_stale: some changes affect pairs only.
     for rater in np.unique([*pairs.rater_a.tolist(), *pairs.rater_b.tolist()]).tolist():
-        found.raters.add(int(rater))
-        found.days.setdefault(found.whose.question(int(rater)), [])
+        group.raters.add(int(rater))
+        group.days.setdefault(group.scope.get_question_id(int(rater)), [])
 
 
-def mark(rows: np.ndarray, notes: list[int]) -> None:
-    """Every rating remembers what was read of it (count.mark_counted)."""
-    rating_rows.mark_few(rows)
-    uncounted.forget(notes)
+def mark_counted(rows: np.ndarray, notes: list[int]) -> None:
+    """Store what was read of each rating as counted, and delete the notes."""
+    rating_rows.mark_few_counted(rows)
+    uncounted.delete_notes(notes)

@@ -1,9 +1,10 @@
-"""Uncounted ratings -> counts. Nothing here is approximate, and running it twice changes nothing.
+"""Counting of one question: uncounted ratings become counts.
 
-An item is counted by adding the tally of what its ratings say now and subtracting the tally of what
-the counts hold of them, in one transaction under the question's lock; each rating then remembers
-*the code that was read*, never the one that stands by then. A rating that changed meanwhile
-therefore stays uncounted, and the next round finds it.
+Nothing here is approximate, and running it twice changes nothing. An item is counted by adding the
+tally of its current ratings and subtracting the tally that the counts contain of them, in one
+transaction under the question's lock. Each rating then stores *the code that was read* as counted,
+not the code that is current by then. A rating that changed meanwhile therefore stays uncounted,
+and the next run finds it.
 """
 
 from __future__ import annotations
@@ -19,30 +20,32 @@ from metrics.agreement.counts.grouping import rank_rows
 from metrics.models import CountState
 from metrics.scale import QuestionScale
 from projects.models import Question
-from ratings.models import NOTHING
+from ratings.models import NO_CODE
 from ratings.services import uncounted
 
 from . import peer_rows, rating_rows, store
-from .rater_kinds import Kinds
+from .rater_kinds import RaterKinds
 
-# Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for
-# the file. A question with more uncounted ones has a backlog, and that is counted in shares
+# Items per transaction: few enough that raters never wait long for the rows or, on SQLite, for the
+# file. A question with more uncounted items has a backlog, which is counted in ranges
 # (metrics.counting.backlog).
 ITEMS_AT_ONCE = 2_000
-MADE_LATER = ("bootstrap", "bootstrap_people", "pairwise", "bootstrapped")
+DEFERRED_FIELDS = ("bootstrap", "bootstrap_people", "pairwise", "bootstrapped")
 
 
 @dataclass(frozen=True)
-class Progress:
-    items: int  # counted in this call
-    more: bool  # whether uncounted items were left
+class CountingProgress:
+    n_items: int  # counted in this call
+    has_more: bool  # whether uncounted items remain
 
 
-def lock(question_id: int) -> CountState:
-    """The question's count row, locked until the transaction ends. Whoever changes counts or
-    readings holds it. Raises Question.DoesNotExist."""
-    # What is made a moment later (readings.later) is neither read nor written with it.
-    rows = CountState.objects.defer(*MADE_LATER).select_for_update()
+def lock_count_state(question_id: int) -> CountState:
+    """Return the question's CountState, locked until the transaction ends.
+
+    Everything that changes counts or results holds this lock. Raises Question.DoesNotExist.
+    """
+    # Deferred results (results.deferred_results) are neither read nor written here.
+    rows = CountState.objects.defer(*DEFERRED_FIELDS).select_for_update()
     row = rows.filter(question_id=question_id).first()
     if row is None:
         version = Question.objects.values_list("scale_version", flat=True).get(pk=question_id)
@@ -54,167 +57,187 @@ def lock(question_id: int) -> CountState:
 
 
 @dataclass(frozen=True)
-class Change:
-    """What counting some items changes in the counts, and the ratings as they were read.
+class CountChange:
+    """The change that counting some items makes to the counts, and the ratings as they were read.
 
-    ``rows``: array of rating_rows.ROW. ``notes``: what had said of these items that they are to be
-    counted (ratings.services.uncounted). ``own`` (n, 3): rater, day, change in the number of ratings
-    which the rater gave on that day. ``kinds``: whose ratings are tallied as models'.
+    ``rows``: array of rating_rows.ROW. ``notes``: ids of the notes that marked these items as
+    uncounted (ratings.services.uncounted). ``own_counts`` (n, 3): rater, day, change in the number
+    of ratings which the rater gave on that day. ``kinds``: which raters are tallied as models.
     """
 
     question_id: int
     rows: np.ndarray
     notes: list[int]
-    patterns: tally.Patterns
+    patterns: tally.PatternCounts
     pairs: tally.PairTables
     peers: tally.PeerTables
-    own: np.ndarray
-    ratings: int
-    items: int
-    kinds: Kinds
+    own_counts: np.ndarray
+    n_ratings: int
+    n_items: int
+    kinds: RaterKinds
 
     @classmethod
-    def of(
-        cls, question_id: int, rows: np.ndarray, notes: list[int], *, width: int, kinds: Kinds
-    ) -> Change:
-        now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
+    def from_rows(
+        cls, question_id: int, rows: np.ndarray, notes: list[int], *, width: int, kinds: RaterKinds
+    ) -> CountChange:
+        """Tally the current codes of the rows minus the codes that the counts contain."""
+        current, counted = rows[rows["code"] > NO_CODE], rows[rows["counted"] > NO_CODE]
         return cls(
             question_id,
             rows,
             notes,
-            patterns(now, "code", width, kinds) - patterns(before, "counted", width, kinds),
-            pairs(now, "code", width) - pairs(before, "counted", width),
-            peers(now, "code", width, kinds) - peers(before, "counted", width, kinds),
-            own_counts(rows),
-            now.size - before.size,
+            tally_patterns(current, "code", width, kinds)
+            - tally_patterns(counted, "counted", width, kinds),
+            tally_pairs(current, "code", width) - tally_pairs(counted, "counted", width),
+            tally_peers(current, "code", width, kinds)
+            - tally_peers(counted, "counted", width, kinds),
+            compute_own_counts(rows),
+            current.size - counted.size,
             np.unique(rows["item"]).size,
             kinds,
         )
 
-    def fitting(self, width: int, kinds: Kinds) -> Change:
-        """The same change where the scale has got more categories, or the counts have met models
-        or people, since it was tallied."""
+    def adapt(self, width: int, kinds: RaterKinds) -> CountChange:
+        """Return the change for this width and these kinds, tallied again where they differ.
+
+        They differ when categories were added, or the first models or people were counted, since
+        the change was tallied.
+        """
         if width == self.pairs.tables.shape[-1] and kinds == self.kinds:
             return replace(self, kinds=kinds)
-        return Change.of(self.question_id, self.rows, self.notes, width=width, kinds=kinds)
+        return CountChange.from_rows(
+            self.question_id, self.rows, self.notes, width=width, kinds=kinds
+        )
 
 
 @transaction.atomic
-def count_some(question_id: int, *, items: int | None = None) -> Progress:
-    """Count up to ``items`` (ITEMS_AT_ONCE) items with an uncounted rating, those with the smallest
-    ids first.
+def count_items(question_id: int, *, limit: int | None = None) -> CountingProgress:
+    """Count up to ``limit`` (ITEMS_AT_ONCE) items with an uncounted rating, smallest ids first.
 
-    Nothing while the question has an open backlog: its items are in other hands.
+    Does nothing while the question has an open backlog: its items are counted in ranges.
     """
     try:
-        state = lock(question_id)
+        state = lock_count_state(question_id)
     except Question.DoesNotExist:
-        uncounted.forget_question(question_id)
-        return Progress(0, more=False)
+        uncounted.delete_question_notes(question_id)
+        return CountingProgress(0, has_more=False)
     if state.backlog_from is not None:
-        return Progress(0, more=True)
-    items = items or ITEMS_AT_ONCE
-    rows, notes = uncounted_items(question_id, items)
-    if not moved(rows).any():  # whatever the notes were of, it was counted by others, or taken back
-        uncounted.forget(notes)
-        return Progress(0, more=bool(rows.size))
-    # Read with the lock in hand, and after the rows: the categories know every code in them.
-    scale = QuestionScale.of(Question.objects.get(pk=question_id))
-    change = Change.of(question_id, rows, notes, width=scale.width, kinds=Kinds.of(state, rows))
-    add(state, change, scale)
-    mark_counted(change)
-    return Progress(change.items, more=change.items == items)
+        return CountingProgress(0, has_more=True)
+    limit = limit or ITEMS_AT_ONCE
+    rows, notes = read_uncounted_items(question_id, limit)
+    if not uncounted_mask(
+        rows
+    ).any():  # the noted ratings were counted by another worker, or undone
+        uncounted.delete_notes(notes)
+        return CountingProgress(0, has_more=bool(rows.size))
+    # Read while the lock is held, and after the rows, so that the scale has every code in them.
+    scale = QuestionScale.for_question(Question.objects.get(pk=question_id))
+    change = CountChange.from_rows(
+        question_id, rows, notes, width=scale.width, kinds=RaterKinds.for_rows(state, rows)
+    )
+    add_change(state, change, scale)
+    mark_change_counted(change)
+    return CountingProgress(change.n_items, has_more=change.n_items == limit)
 
 
-def add(state: CountState, change: Change, scale: QuestionScale) -> None:
-    """Add the change to the stored counts. Under the question's lock, in the transaction that marks
-    the ratings.
+def add_change(state: CountState, change: CountChange, scale: QuestionScale) -> None:
+    """Add the change to the stored counts.
 
-    The scale must have been read, and the change be fitting, with the lock in hand: of two counters
-    that waited for each other, the second sees that (or its newer version) for which the first made
-    the kappas.
+    Call it under the question's lock, in the transaction that marks the ratings. The scale must
+    have been read, and the change adapted to it, while the lock was held: of two workers that
+    waited for each other, the second then sees the scale for which the first computed the kappas,
+    or a newer one.
     """
-    change.kinds.write(state)
-    sums = store.no_sums() | state.pair_sums
+    change.kinds.write_to(state)
+    sums = store.create_pair_sums() | state.pair_sums
     store.add_patterns(state.question_id, change.patterns, scale.width)
-    whose = store.Whose.one(state.question_id)
-    store.add_pairs(whose, change.pairs, scale, {state.question_id: sums})
-    come = peer_rows.add_peers(whose, change.peers, change.own)
-    for rater, step in come.items():
-        if rater in change.kinds.models:
+    scope = store.CountScope.for_question(state.question_id)
+    store.add_pairs(scope, change.pairs, scale, {state.question_id: sums})
+    rater_steps = peer_rows.add_peers(scope, change.peers, change.own_counts)
+    for rater_id, step in rater_steps.items():
+        if rater_id in change.kinds.models:
             state.n_models += step
         else:
             state.n_people += step
-    _mark_what_pairs_moved(change)
-    state.unread += int(moved(change.rows).sum())
+    _mark_pair_changes_stale(change)
+    state.unread += int(uncounted_mask(change.rows).sum())
     state.version += 1
     state.pair_sums = sums
-    state.ratings += change.ratings
+    state.ratings += change.n_ratings
     state.counted_at = timezone.now()
     state.save()
 
 
-def _mark_what_pairs_moved(change: Change) -> None:
-    """A rater who says what another one takes back moves pairs, but neither a pattern nor what the
-    others met: what rests on pairs, the means over them, is to be made anew all the same."""
+def _mark_pair_changes_stale(change: CountChange) -> None:
+    """Mark results stale that depend on changed pairs only.
+
+    A rating by one rater that replaces an equal rating withdrawn by another changes pairs, but
+    neither a pattern nor the peer counts of others. The means over pairs must be recomputed all the
+    same.
+    """
     pairs = change.pairs
     raters = np.setdiff1d(
-        [*pairs.rater_a, *pairs.rater_b], [*change.peers.rater, *change.own[:, 0]]
+        [*pairs.rater_a, *pairs.rater_b], [*change.peers.rater, *change.own_counts[:, 0]]
     )
     if raters.size:
-        store.mark_raters(change.question_id, raters.tolist())
+        store.mark_raters_stale(change.question_id, raters.tolist())
     if pairs.rater_a.size and not len(change.patterns.counts):
-        store.mark_project(change.question_id)
+        store.mark_project_stale(change.question_id)
 
 
-def uncounted_items(question_id: int, items: int) -> tuple[np.ndarray, list[int]]:
-    """All ratings of the next ``items`` items that have an uncounted one, as rating_rows.ROW, and
-    what noted them."""
-    found = uncounted.noted(question_id, items=items)
-    return rating_rows.of_items(question_id, found.items), found.notes
+def read_uncounted_items(question_id: int, limit: int) -> tuple[np.ndarray, list[int]]:
+    """Return all ratings of the next ``limit`` uncounted items (rating_rows.ROW) and note ids."""
+    noted = uncounted.read_batch(question_id, limit=limit)
+    return rating_rows.read_ratings_of_items(question_id, noted.item_ids), noted.note_ids
 
 
-def patterns(rows: np.ndarray, code: str, width: int, kinds: Kinds) -> tally.Patterns:
-    ratings = rows["item"], rows["rater"], rows[code], rows[_day(code)]
-    return kinds.patterns(ratings, width)
+def tally_patterns(
+    rows: np.ndarray, code_column: str, width: int, kinds: RaterKinds
+) -> tally.PatternCounts:
+    """Tally the patterns of the rows by ``code_column`` ("code" or "counted")."""
+    ratings = rows["item"], rows["rater"], rows[code_column], rows[_get_day_column(code_column)]
+    return kinds.tally_patterns(ratings, width)
 
 
-def pairs(rows: np.ndarray, code: str, width: int) -> tally.PairTables:
-    return tally.pair_tables(rows["item"], rows["rater"], rows[code], width)
+def tally_pairs(rows: np.ndarray, code_column: str, width: int) -> tally.PairTables:
+    """Tally the pair tables of the rows by ``code_column``."""
+    return tally.count_pair_tables(rows["item"], rows["rater"], rows[code_column], width)
 
 
-def peers(rows: np.ndarray, code: str, width: int, kinds: Kinds) -> tally.PeerTables:
-    ratings = rows["item"], rows["rater"], rows[code], rows[_day(code)]
-    return kinds.peers(ratings, width)
+def tally_peers(
+    rows: np.ndarray, code_column: str, width: int, kinds: RaterKinds
+) -> tally.PeerTables:
+    """Tally the peer tables of the rows by ``code_column``."""
+    ratings = rows["item"], rows["rater"], rows[code_column], rows[_get_day_column(code_column)]
+    return kinds.tally_peers(ratings, width)
 
 
-def _day(code: str) -> str:
-    return "day" if code == "code" else "counted_day"
+def _get_day_column(code_column: str) -> str:
+    return "day" if code_column == "code" else "counted_day"
 
 
-def own_counts(rows: np.ndarray) -> np.ndarray:
-    """Change.own of the rows."""
-    now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
-    rater = np.concatenate([now["rater"], before["rater"]])
+def compute_own_counts(rows: np.ndarray) -> np.ndarray:
+    """Return CountChange.own_counts of the rows."""
+    current, counted = rows[rows["code"] > NO_CODE], rows[rows["counted"] > NO_CODE]
+    rater = np.concatenate([current["rater"], counted["rater"]])
     if not rater.size:
         return np.zeros((0, 3), np.int64)
-    day = np.concatenate([now["day"], before["counted_day"]])
+    day = np.concatenate([current["day"], counted["counted_day"]])
     first, group = rank_rows([rater, day])
     size = first.size
-    change = np.bincount(group[: now.size], minlength=size) - np.bincount(
-        group[now.size :], minlength=size
+    change = np.bincount(group[: current.size], minlength=size) - np.bincount(
+        group[current.size :], minlength=size
     )
-    kept = first[change != 0]
-    return np.stack([rater[kept], day[kept], change[change != 0]], axis=1)
+    changed = first[change != 0]
+    return np.stack([rater[changed], day[changed], change[change != 0]], axis=1)
 
 
-def moved(rows: np.ndarray) -> np.ndarray:
-    """Which of the rows were uncounted when they were read."""
+def uncounted_mask(rows: np.ndarray) -> np.ndarray:
+    """Return a mask of the rows that were uncounted when they were read."""
     return (rows["code"] != rows["counted"]) | (rows["day"] != rows["counted_day"])
 
 
-def mark_counted(change: Change) -> None:
-    """Every rating remembers what was read of it, and nothing waits any more that had been noted
-    before."""
-    rating_rows.mark(change.question_id, change.rows[moved(change.rows)])
-    uncounted.forget(change.notes)
+def mark_change_counted(change: CountChange) -> None:
+    """Store what was read of each rating as counted, and delete the notes."""
+    rating_rows.mark_rows_counted(change.question_id, change.rows[uncounted_mask(change.rows)])
+    uncounted.delete_notes(change.notes)

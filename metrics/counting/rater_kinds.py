@@ -1,13 +1,13 @@
-"""People and models apart: whose ratings the counts keep as models'.
+"""Separate counts of people and models.
 
 Where both people and models rate a question, its patterns hold the people's counts of categories
-and, behind them, the models'; and whoever rates is compared with the people alone. Where all raters
-are of one kind nothing of this is kept, and it costs nothing.
+and, after them, those of the models; and every rater is compared with the people only. Where all
+raters are of one kind, nothing is separated, and it costs nothing.
 
-A rating does not know as whose it was counted. So what the counts hold is written down in the
-question's CountState (`model_raters`, `apart`) and followed as long as they stand: a rater who
-turns from one kind into the other, or people who come where models alone had been counted, ask for
-a recount.
+A rating does not store as which kind it was counted. So the question's CountState records which
+raters were counted as models (`model_raters`, `apart`), and this is followed as long as the counts
+exist. When a rater changes kind, or people join where only models had been counted, a recount is
+needed.
 """
 
 from __future__ import annotations
@@ -18,125 +18,143 @@ import numpy as np
 from django.db.models import Exists, F, OuterRef, Q
 
 from metrics.agreement.counts import tally
-from metrics.models import EVER, CountState, PeerTally
+from metrics.models import ALL_DAYS, CountState, PeerTally
 from projects.models import Question, Rater
-from ratings.models import NOTHING, Rating
+from ratings.models import NO_CODE, Rating
 
-Ratings = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # item, rater, code, day (M,)
+# item, rater, code, day (M,)
+RatingColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Kinds:
-    """How ratings are to be tallied: whether models are kept apart, and which of the raters in hand
-    are models. `known` and `recount` are what the question's CountState is to say from now on."""
+class RaterKinds:
+    """The rater kinds by which ratings are tallied.
 
-    apart: bool = False
+    `separates_models`: whether models are separate from people; `models`: the raters at hand that
+    are models. `model_raters` and `recount` are the values that the question's CountState gets.
+    """
+
+    separates_models: bool = False
     models: frozenset[int] = frozenset()
-    known: tuple[int, ...] = field(default=(), compare=False)
+    model_raters: tuple[int, ...] = field(default=(), compare=False)
     recount: bool = field(default=False, compare=False)
 
     @classmethod
-    def of(cls, state: CountState, rows: np.ndarray) -> Kinds:
-        """For the ratings in `rows` (rating_rows.ROW), as the counts of `state` stand. Under the
-        question's lock, or to be compared with what is found under it."""
-        said = (rows["code"] > NOTHING) | (rows["counted"] > NOTHING)
-        raters = set(np.unique(rows["rater"][said]).tolist())
-        known = set(state.model_raters)
-        new = _models_among(raters) - known
-        turned = _counted_among(state.question_id, new) if new else set()
-        new -= turned
-        people = raters - known - new
-        recount = state.recount or bool(turned)
-        apart = state.apart
-        if not apart and (known or new) and (people or (not known and state.ratings)):
-            # Models that were counted together with whoever else rated cannot be told apart now.
-            recount = recount or bool(known)
-            apart = not known
-        known |= new
-        models = frozenset(known & raters) if apart else frozenset()
-        return cls(apart, models, tuple(sorted(known)), recount)
+    def for_rows(cls, state: CountState, rows: np.ndarray) -> RaterKinds:
+        """Return the kinds for the ratings in `rows`, given the counts of `state`.
+
+        `rows`: array of rating_rows.ROW. Call it under the question's lock, or compare the result
+        with one computed under it.
+        """
+        has_rating = (rows["code"] > NO_CODE) | (rows["counted"] > NO_CODE)
+        raters = set(np.unique(rows["rater"][has_rating]).tolist())
+        model_raters = set(state.model_raters)
+        new_models = _find_models(raters) - model_raters
+        changed_kind = _find_counted_raters(state.question_id, new_models) if new_models else set()
+        new_models -= changed_kind
+        people = raters - model_raters - new_models
+        recount = state.recount or bool(changed_kind)
+        separate = state.apart
+        if (
+            not separate
+            and (model_raters or new_models)
+            and (people or (not model_raters and state.ratings))
+        ):
+            # Models that were counted together with people cannot be separated now.
+            recount = recount or bool(model_raters)
+            separate = not model_raters
+        model_raters |= new_models
+        models = frozenset(model_raters & raters) if separate else frozenset()
+        return cls(separate, models, tuple(sorted(model_raters)), recount)
 
     @classmethod
-    def stored(cls, state: CountState) -> Kinds:
-        """As the counts of `state` stand, for all raters."""
+    def from_state(cls, state: CountState) -> RaterKinds:
+        """Return the kinds of all raters by which the counts of `state` were tallied."""
         models = frozenset(state.model_raters) if state.apart else frozenset()
         return cls(state.apart, models, tuple(state.model_raters), state.recount)
 
-    def write(self, state: CountState) -> None:
-        """Into the state, which the caller saves."""
-        state.apart = self.apart
-        state.model_raters = list(self.known)
+    def write_to(self, state: CountState) -> None:
+        """Set the kinds on the state, which the caller saves."""
+        state.apart = self.separates_models
+        state.model_raters = list(self.model_raters)
         state.recount = self.recount
 
-    def of_models(self, rater: np.ndarray) -> np.ndarray:
-        """Which of the ratings are models'."""
+    def model_mask(self, rater: np.ndarray) -> np.ndarray:
+        """Return a mask of the ratings that models gave."""
         return np.isin(rater, list(self.models))
 
     # --- tallies
 
-    def width(self, width: int) -> int:
-        """The number of columns of patterns on a scale of that width."""
-        return 2 * width if self.apart else width
+    def pattern_width(self, width: int) -> int:
+        """Return the number of columns of patterns on a scale of that width."""
+        return 2 * width if self.separates_models else width
 
-    def patterns(self, ratings: Ratings, width: int) -> tally.Patterns:
-        """tally.patterns, the models' counts behind the people's where they are kept apart."""
+    def tally_patterns(self, ratings: RatingColumns, width: int) -> tally.PatternCounts:
+        """Tally patterns; where models are separate, their counts follow those of people."""
         item, rater, code, day = ratings
-        if self.apart:
-            code = code + width * self.of_models(rater)
-        return tally.patterns(item, code, self.width(width), day=day)
+        if self.separates_models:
+            code = code + width * self.model_mask(rater)
+        return tally.count_patterns(item, code, self.pattern_width(width), day=day)
 
-    def peers(self, ratings: Ratings, width: int) -> tally.PeerTables:
-        """tally.peer_tables, against the people alone where models are kept apart."""
+    def tally_peers(self, ratings: RatingColumns, width: int) -> tally.PeerTables:
+        """Tally peer tables, against the people only where models are separate."""
         item, rater, code, day = ratings
-        others = ~self.of_models(rater) if self.apart else None
-        return tally.peer_tables(item, rater, code, width, day=day, others=others)
+        is_peer = ~self.model_mask(rater) if self.separates_models else None
+        return tally.count_peer_tables(item, rater, code, width, day=day, others=is_peer)
 
 
-def _models_among(raters: set[int]) -> set[int]:
-    found = Rater.objects.filter(pk__in=raters, kind=Rater.Kind.MODEL).order_by()
-    return set(found.values_list("pk", flat=True))
+def _find_models(raters: set[int]) -> set[int]:
+    models = Rater.objects.filter(pk__in=raters, kind=Rater.Kind.MODEL).order_by()
+    return set(models.values_list("pk", flat=True))
 
 
-def _counted_among(question_id: int, raters: set[int]) -> set[int]:
-    """Those of whom a rating is counted."""
+def _find_counted_raters(question_id: int, raters: set[int]) -> set[int]:
+    """Return those of the raters with a counted rating."""
     rows = PeerTally.objects.filter(
-        question_id=question_id, rater__in=raters, day=EVER, n_ratings__gt=0
+        question_id=question_id, rater__in=raters, day=ALL_DAYS, n_ratings__gt=0
     )
     return set(rows.values_list("rater_id", flat=True))
 
 
-# --- when the counts no longer fit the kinds
+# --- recounts after raters changed kind
 
 
-def behind() -> Q:
-    """Of CountState: the catalogue moved since its kinds were looked at, or a recount is due."""
+def build_kinds_stale_filter() -> Q:
+    """Return a filter of CountState rows whose kinds are stale.
+
+    The project's items or raters changed since the kinds were checked, or a recount is due.
+    """
     return ~Q(catalogue=F("question__project__catalogue_version")) | Q(recount=True)
 
 
 def needs_recount(question_id: int) -> bool:
-    """Whether raters whose ratings are counted are of another kind by now; looked at again only
-    when the catalogue has moved."""
-    state = CountState.objects.filter(behind(), pk=question_id).first()
+    """Return True if raters with counted ratings have changed kind.
+
+    Checked again only when the project's raters have changed.
+    """
+    state = CountState.objects.filter(build_kinds_stale_filter(), pk=question_id).first()
     if state is None:
         return False
     if state.recount:
         return True
     question = Question.objects.select_related("project").get(pk=question_id)
     models = Rater.objects.filter(project=question.project_id, kind=Rater.Kind.MODEL)
-    live = _counted_among(question_id, set(models.values_list("pk", flat=True)))
-    counted = _counted_among(question_id, set(state.model_raters))
-    # Models alone that turn into people are counted alike; then nothing is kept apart.
-    if live != counted and (state.apart or live):
+    current_models = _find_counted_raters(question_id, set(models.values_list("pk", flat=True)))
+    counted_models = _find_counted_raters(question_id, set(state.model_raters))
+    # If only models rated and all became people, the counts stay the same and are not separated.
+    if current_models != counted_models and (state.apart or current_models):
         return True
     CountState.objects.filter(pk=question_id).update(catalogue=question.project.catalogue_version)
     return False
 
 
-def begin(state: CountState, question: Question) -> None:
-    """What the counts are to hold from nothing on, by the kinds of those who rated. The caller
-    saves the state."""
-    said = Rating.objects.filter(question=question, rater=OuterRef("pk"), code__gt=NOTHING)
-    raters = Rater.objects.filter(Exists(said), project=question.project_id)
+def reset_kinds(state: CountState, question: Question) -> None:
+    """Set the state's kinds for a count from scratch, by the raters of the ratings.
+
+    The caller saves the state.
+    """
+    ratings = Rating.objects.filter(question=question, rater=OuterRef("pk"), code__gt=NO_CODE)
+    raters = Rater.objects.filter(Exists(ratings), project=question.project_id)
     models = raters.filter(kind=Rater.Kind.MODEL).order_by("pk").values_list("pk", flat=True)
     state.model_raters = list(models)
     state.apart = bool(state.model_raters) and raters.filter(kind=Rater.Kind.HUMAN).exists()

@@ -1,4 +1,4 @@
-"""Ratings from the database into an array, and back into the rows what was counted of them."""
+"""Ratings read from the database into an array, and marked as counted in the database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection
 
 from core.db import bulk
 
-ROWS_AT_ONCE = 20_000  # fetched, and made numbers of
+ROWS_AT_ONCE = 20_000  # fetched from the cursor
 
 ROW = np.dtype(
     [
@@ -24,42 +24,41 @@ ROW = np.dtype(
         ("counted_day", "i8"),
     ]
 )
-_READ = """
+_SELECT_SQL = """
     SELECT id, item_id, rater_id, code, counted, day, counted_day
     FROM ratings_rating WHERE question_id = %s AND
     """
 
-# Many are found by their place in the index of items, not one by one nor by a look at all.
-_HOLD_ALL = """
+# Many rows are locked through the index of items, neither one by one nor by a full scan.
+_LOCK_RANGE_SQL = """
     SELECT count(*) FROM (
         SELECT 1 FROM ratings_rating
         WHERE question_id = %s AND item_id BETWEEN %s AND %s
         ORDER BY item_id, rater_id FOR NO KEY UPDATE
     ) AS held
     """
-_HOLD_COPIED = """
+_LOCK_MARKED_SQL = """
     SELECT count(*) FROM (
         SELECT 1 FROM ratings_rating
         WHERE question_id = %s AND item_id BETWEEN %s AND %s AND id IN (SELECT id FROM marked)
         ORDER BY item_id, rater_id FOR NO KEY UPDATE
     ) AS held
     """
-_MARK_COPIED = """
+_MARK_SQL = """
     UPDATE ratings_rating r SET counted = m.counted, counted_day = m.counted_day FROM marked m
     WHERE r.id = m.id AND question_id = %s AND item_id BETWEEN %s AND %s
     """
 
-_MAKE_COPIED = """
+_CREATE_MARKED_SQL = """
     CREATE TEMP TABLE marked (id bigint, counted smallint, counted_day integer) ON COMMIT DROP
     """
 
-_HEAD, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"  # of a binary COPY
+_COPY_HEADER, _COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 
 
-# Of many rows that go to PostgreSQL, COPY's binary form: the number of fields, then the bytes and
-# the value of each. NumPy writes it as it is; number by number, through Python, a million took a
-# second.
-_MARKED = np.dtype(
+# A row in PostgreSQL's binary COPY format: the number of fields, then the size and the value of
+# each. NumPy writes it directly; a million rows written from Python numbers took a second.
+_COPY_ROW = np.dtype(
     [
         ("fields", ">i2"),
         ("l0", ">i4"),
@@ -72,82 +71,84 @@ _MARKED = np.dtype(
 )
 
 
-def of_items(question_id: int, items: Sequence[int]) -> np.ndarray:
-    """All ratings of the items, read by one statement. Array of ROW."""
+def read_ratings_of_items(question_id: int, items: Sequence[int]) -> np.ndarray:
+    """Return all ratings of the items as an array of ROW, read by one statement."""
     if not items:
         return np.zeros(0, ROW)
-    chosen, values = bulk.among("item_id", items)
+    condition, values = bulk.build_in_condition("item_id", items)
     with connection.cursor() as cursor:
-        cursor.execute(_READ + chosen, [question_id, *values])
-        parts = iter(lambda: cursor.fetchmany(ROWS_AT_ONCE), [])
-        return np.fromiter(itertools.chain.from_iterable(parts), dtype=ROW)
+        cursor.execute(_SELECT_SQL + condition, [question_id, *values])
+        batches = iter(lambda: cursor.fetchmany(ROWS_AT_ONCE), [])
+        return np.fromiter(itertools.chain.from_iterable(batches), dtype=ROW)
 
 
-def of_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
-    """All ratings of these (question, item), read by one statement. Array of ROW."""
+def read_ratings_of_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Return all ratings of these (question, item) as an array of ROW, read by one statement."""
     if not keys:
         return np.zeros(0, ROW)
     if connection.vendor == "postgresql":
-        source, part = f"{bulk.LIST} AS k (value)", "(k.value->>{})::bigint"
+        source, key_part = f"{bulk.JSON_ROWS_SQL} AS k (value)", "(k.value->>{})::bigint"
     else:
-        source, part = "json_each(%s) AS k", "json_extract(k.value, '$[{}]')"
-    # CROSS: SQLite reads the list first.
+        source, key_part = "json_each(%s) AS k", "json_extract(k.value, '$[{}]')"
+    # CROSS JOIN makes SQLite read the list of keys first.
     sql = f"""
         SELECT r.id, item_id, rater_id, code, counted, day, counted_day
         FROM {source} CROSS JOIN ratings_rating r
-        WHERE r.question_id = {part.format(0)} AND r.item_id = {part.format(1)}
+        WHERE r.question_id = {key_part.format(0)} AND r.item_id = {key_part.format(1)}
         """
     with connection.cursor() as cursor:
         cursor.execute(sql, [json.dumps(keys)])
         return np.array(cursor.fetchall(), ROW)
 
 
-def mark_few(rows: np.ndarray) -> None:
-    """`mark` for rows of several questions, each of a project of its own: one statement each, which
-    takes the lock, in the order in which writers of one project take theirs."""
+def mark_few_counted(rows: np.ndarray) -> None:
+    """Mark rows of several questions, each of a different project, as counted.
+
+    One statement each, which locks the row, in the order in which writers of one project lock
+    theirs.
+    """
     rows = rows[np.lexsort([rows["rater"], rows["item"]])]
-    each = zip(*(rows[name].tolist() for name in ("code", "day", "id")), strict=True)
+    records = zip(*(rows[name].tolist() for name in ("code", "day", "id")), strict=True)
     with connection.cursor() as cursor:
         cursor.executemany(
-            "UPDATE ratings_rating SET counted = %s, counted_day = %s WHERE id = %s", list(each)
+            "UPDATE ratings_rating SET counted = %s, counted_day = %s WHERE id = %s", list(records)
         )
 
 
-def mark(question_id: int, rows: np.ndarray) -> None:
-    """Let every rating remember what was read of it. ``rows``: array of ROW, of this question.
-    Inside a transaction.
+def mark_rows_counted(question_id: int, rows: np.ndarray) -> None:
+    """Store what was read of each rating as counted; ``rows``: array of ROW, of this question.
 
-    They are locked in the order in which writers of ratings lock them: else a rater and a counter
-    that want the same two rows could wait for each other in a circle, and the database would end
-    one of them, perhaps the rater.
+    Call it inside a transaction. The rows are locked in the order in which writers of ratings lock
+    them. Otherwise a rater and a counting worker that want the same two rows could deadlock, and
+    the database would abort one of them, perhaps the rater's request.
     """
     rows = rows[np.lexsort([rows["rater"], rows["item"]])]
-    if connection.vendor == "postgresql" and rows.size >= bulk.COPY_FROM:
+    if connection.vendor == "postgresql" and rows.size >= bulk.COPY_MIN_ROWS:
         _mark_by_copy(question_id, rows)
         return
-    each = zip(*(rows[name].tolist() for name in ("id", "code", "day")), strict=True)
-    bulk.update_by_id("ratings_rating", ["counted", "counted_day"], list(each))
+    records = zip(*(rows[name].tolist() for name in ("id", "code", "day")), strict=True)
+    bulk.update_by_id("ratings_rating", ["counted", "counted_day"], list(records))
 
 
 def _mark_by_copy(question_id: int, rows: np.ndarray) -> None:
-    marked = np.empty(rows.size, _MARKED)
-    marked["fields"] = 3
-    for place, name in enumerate(("id", "code", "day")):
-        marked[name] = rows[name]
-        marked[f"l{place}"] = _MARKED[name].itemsize
+    copy_rows = np.empty(rows.size, _COPY_ROW)
+    copy_rows["fields"] = 3
+    for index, name in enumerate(("id", "code", "day")):
+        copy_rows[name] = rows[name]
+        copy_rows[f"l{index}"] = _COPY_ROW[name].itemsize
     first, last = int(rows["item"][0]), int(rows["item"][-1])
-    span = [question_id, first, last]
-    # Where most items between are among them, all are held: in the order of the index, at a quarter
+    bounds = [question_id, first, last]
+    # If most items in the range are among the rows, lock the whole range in index order: a quarter
     # of the cost.
-    most = last - first < 2 * np.unique(rows["item"]).size
+    lock_all = last - first < 2 * np.unique(rows["item"]).size
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS pg_temp.marked")
-        cursor.execute(_MAKE_COPIED)
+        cursor.execute(_CREATE_MARKED_SQL)
         with cursor.copy("COPY marked FROM STDIN (FORMAT BINARY)") as copy:
-            copy.write(_HEAD + marked.tobytes() + _END)
-        # Where PostgreSQL believes that the index holds next to none, it would look at all of them
-        # for each rating.
+            copy.write(_COPY_HEADER + copy_rows.tobytes() + _COPY_END)
+        # When PostgreSQL's statistics underestimate the range, it would choose a nested loop, which
+        # scans the range once for each rating.
         cursor.execute("SET LOCAL enable_nestloop = off")
-        cursor.execute(_HOLD_ALL if most else _HOLD_COPIED, span)
-        cursor.execute(_MARK_COPIED, span)
+        cursor.execute(_LOCK_RANGE_SQL if lock_all else _LOCK_MARKED_SQL, bounds)
+        cursor.execute(_MARK_SQL, bounds)
         cursor.execute("SET LOCAL enable_nestloop TO DEFAULT")

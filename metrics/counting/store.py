@@ -1,5 +1,7 @@
-"""The stored counts: add a change to them, read them. Always under the question's lock
-(counting.lock)."""
+"""The stored counts: add changes to them, and read them.
+
+Always under the question's lock (question_counting.lock_count_state).
+"""
 
 from __future__ import annotations
 
@@ -15,276 +17,326 @@ from django.db import transaction
 from core.db import bulk
 from metrics.agreement.counts import tally
 from metrics.agreement.weights import WEIGHTINGS
-from metrics.models import EVER, PairTally, PatternTally, PeerTally
+from metrics.models import ALL_DAYS, PairTally, PatternTally, PeerTally
 from metrics.scale import QuestionScale
 
-INT = np.dtype("<i8")  # of patterns
+PATTERN_DTYPE = np.dtype("<i8")
 ROWS_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True)
-class Whose:
-    """Whose counts are in hand: one question's, or those of several questions of different
-    projects. There a rater, who belongs to one project, tells the question."""
+class CountScope:
+    """The questions whose counts are updated: one, or several of different projects.
+
+    A rater belongs to one project, so with several questions ``question_of_rater`` maps a rater to
+    the question.
+    """
 
     questions: Sequence[int]
-    of_rater: Mapping[int, int] | None = None
+    question_of_rater: Mapping[int, int] | None = None
 
     @classmethod
-    def one(cls, question_id: int) -> Whose:
+    def for_question(cls, question_id: int) -> CountScope:
+        """Return the scope of a single question."""
         return cls([question_id])
 
-    def question(self, rater: int) -> int:
-        return self.questions[0] if self.of_rater is None else self.of_rater[rater]
+    def get_question_id(self, rater_id: int) -> int:
+        """Return the id of the question that the rater's counts belong to."""
+        return (
+            self.questions[0]
+            if self.question_of_rater is None
+            else self.question_of_rater[rater_id]
+        )
 
 
-# One encoder for all readings: json.dumps makes a new one a call. A number that is none is refused,
-# not written.
-json_text = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+# One shared encoder, because json.dumps creates a new one for each call. It raises ValueError for
+# NaN.
+encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def compact_blobs(values: np.ndarray) -> list[bytes]:
-    """Each values[i] of (n, ...) in the narrowest integers (of 1, 2, 4 or 8 bytes) that hold its
-    cells."""
+    """Return each values[i] of (n, ...) as bytes, in the narrowest integers that hold its cells.
+
+    A cell has 1, 2, 4 or 8 bytes.
+    """
     flat = values.reshape(len(values), -1)
-    size = np.searchsorted([2**7, 2**15, 2**31], np.abs(flat).max(axis=1, initial=0), side="right")
-    found = [b""] * len(flat)
-    for one in np.unique(size).tolist():
-        where = np.flatnonzero(size == one)
-        length = flat.shape[1] << one
-        data = flat[where].astype(f"<i{1 << one}").tobytes()
-        for place, index in enumerate(where.tolist()):
-            found[index] = data[place * length : (place + 1) * length]
-    return found
+    size_exponents = np.searchsorted(
+        [2**7, 2**15, 2**31], np.abs(flat).max(axis=1, initial=0), side="right"
+    )
+    blobs = [b""] * len(flat)
+    for exponent in np.unique(size_exponents).tolist():
+        indices = np.flatnonzero(size_exponents == exponent)
+        length = flat.shape[1] << exponent
+        data = flat[indices].astype(f"<i{1 << exponent}").tobytes()
+        for position, index in enumerate(indices.tolist()):
+            blobs[index] = data[position * length : (position + 1) * length]
+    return blobs
 
 
-def array(data: bytes | memoryview, *shape: int) -> np.ndarray:
-    """The array (int64) of a blob; its length tells how many bytes a cell has."""
-    size = len(data) // math.prod(shape)
-    return np.frombuffer(data, dtype=f"<i{size}").reshape(shape).astype(np.int64)
+def decode_array(data: bytes | memoryview, *shape: int) -> np.ndarray:
+    """Return the array (int64) of a blob; its length implies the number of bytes a cell."""
+    cell_bytes = len(data) // math.prod(shape)
+    return np.frombuffer(data, dtype=f"<i{cell_bytes}").reshape(shape).astype(np.int64)
 
 
-def stacked(
+def decode_stack(
     blobs: Sequence[bytes | memoryview], widths: Sequence[int], width: int, *, axes: int
 ) -> np.ndarray:
-    """The arrays of many blobs (n, width, ...), each with ``axes`` axes of its own width, the rest
-    zeros. An empty blob is all zeros."""
-    found = np.zeros((len(blobs), *[width] * axes), np.int64)
-    alike: dict[tuple[int, int], list[int]] = {}
-    for index, (data, old) in enumerate(zip(blobs, widths, strict=True)):
-        alike.setdefault((old, len(data)), []).append(index)
-    for (old, length), where in alike.items():
+    """Return the arrays of many blobs as one array (n, width, ...), padded with zeros.
+
+    Each blob has ``axes`` axes of its own width. An empty blob is all zeros.
+    """
+    stack = np.zeros((len(blobs), *[width] * axes), np.int64)
+    same_shape: dict[tuple[int, int], list[int]] = {}
+    for index, (data, blob_width) in enumerate(zip(blobs, widths, strict=True)):
+        same_shape.setdefault((blob_width, len(data)), []).append(index)
+    for (blob_width, length), indices in same_shape.items():
         if length:
-            place: Any = (where, *[slice(old)] * axes)
-            found[place] = array(
-                b"".join([blobs[index] for index in where]), len(where), *[old] * axes
+            target: Any = (indices, *[slice(blob_width)] * axes)
+            stack[target] = decode_array(
+                b"".join([blobs[index] for index in indices]), len(indices), *[blob_width] * axes
             )
-    return found
+    return stack
 
 
-def chunks(size: int) -> Iterator[slice]:
+def iter_chunks(size: int) -> Iterator[slice]:
+    """Yield slices of at most ROWS_AT_ONCE rows that cover ``size`` rows."""
     for start in range(0, size, ROWS_AT_ONCE):
         yield slice(start, min(start + ROWS_AT_ONCE, size))
 
 
-# --- patterns: a row a day, and one for all days together
+# --- patterns: a row for each day, and one for all days
 
 
 def decode_patterns(
-    row: PatternTally, width: int, *, apart: bool | None = None
+    row: PatternTally, width: int, *, separate_models: bool | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """counts (P, width) and n_items (P,) of one row; where it holds models apart from people, or
-    ``apart`` asks for it, counts (P, 2 width): the people's, then the models'."""
-    halves = 1 + row.apart
-    stored = np.frombuffer(row.patterns, dtype=INT).reshape(-1, halves * row.width + 1)
-    counts = np.zeros((len(stored), 1 + (row.apart if apart is None else apart), width), np.int64)
-    counts[:, :halves, : row.width] = stored[:, :-1].reshape(-1, halves, row.width)
+    """Return counts (P, width) and n_items (P,) of one row.
+
+    Where the row separates models from people, or ``separate_models`` asks for it, counts are
+    (P, 2 width): those of people, then those of models.
+    """
+    n_groups = 1 + row.apart
+    stored = np.frombuffer(row.patterns, dtype=PATTERN_DTYPE).reshape(-1, n_groups * row.width + 1)
+    counts = np.zeros(
+        (len(stored), 1 + (row.apart if separate_models is None else separate_models), width),
+        np.int64,
+    )
+    counts[:, :n_groups, : row.width] = stored[:, :-1].reshape(-1, n_groups, row.width)
     return counts.reshape(len(stored), counts.shape[1] * width), stored[:, -1].copy()
 
 
-def add_patterns(question_id: int, change: tally.Patterns, width: int) -> None:
-    """Add to the rows of the days in ``change`` and to the row of all days together; mark them
-    stale. Its patterns have one or two columns for each of the ``width`` codes."""
-    add_patterns_of({question_id: change}, width)
+def add_patterns(question_id: int, change: tally.PatternCounts, width: int) -> None:
+    """Add the change to the rows of its days and to the row of all days, and mark them stale.
+
+    Its patterns have one or two columns for each of the ``width`` codes.
+    """
+    add_patterns_of_questions({question_id: change}, width)
 
 
-def add_patterns_of(
-    changes: Mapping[int, tally.Patterns], width: int, *, stale: bool = True
+def add_patterns_of_questions(
+    changes: Mapping[int, tally.PatternCounts], width: int, *, stale: bool = True
 ) -> None:
-    """The same for the changes of several questions, all of this width."""
-    wanted = [
+    """Add the changes of several questions, all of this width, as `add_patterns` does."""
+    keys = [
         (question_id, day)
         for question_id, change in changes.items()
         if change.day is not None and len(change.n_items)
-        for day in [EVER, *np.unique(change.day).tolist()]
+        for day in [ALL_DAYS, *np.unique(change.day).tolist()]
     ]
-    for part in chunks(len(wanted)):
-        stored = _stored_patterns(wanted[part])
+    for chunk in iter_chunks(len(keys)):
+        stored = _get_pattern_rows(keys[chunk])
         rows = []
-        for question_id, day in wanted[part]:
+        for question_id, day in keys[chunk]:
             change = changes[question_id]
-            apart = change.counts.shape[1] > width
-            mine = slice(None) if day == EVER else change.day == day
-            counts, n_items = change.counts[mine], change.n_items[mine]
+            separate_models = change.counts.shape[1] > width
+            selected = slice(None) if day == ALL_DAYS else change.day == day
+            counts, n_items = change.counts[selected], change.n_items[selected]
             if (question_id, day) in stored:
                 row = stored[question_id, day]
-                old_counts, old_items = decode_patterns(row, width, apart=apart)
-                counts = np.concatenate([old_counts, counts])
-                n_items = np.concatenate([old_items, n_items])
-            data = _merged(counts, n_items).astype(INT).tobytes()
-            rows.append((question_id, day, width, apart, data, stale))
+                stored_counts, stored_items = decode_patterns(
+                    row, width, separate_models=separate_models
+                )
+                counts = np.concatenate([stored_counts, counts])
+                n_items = np.concatenate([stored_items, n_items])
+            data = _merge_patterns(counts, n_items).astype(PATTERN_DTYPE).tobytes()
+            rows.append((question_id, day, width, separate_models, data, stale))
         columns = ("question_id", "day", "width", "apart", "patterns", "stale")
         bulk.upsert("metrics_patterntally", columns, rows, key=("question_id", "day"))
 
 
-def _stored_patterns(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PatternTally]:
-    """The rows of these (question, day), and perhaps others of the same questions."""
-    questions, days = (sorted(set(part)) for part in zip(*keys, strict=True))
+def _get_pattern_rows(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PatternTally]:
+    """Return the rows of these (question, day), and perhaps others of the same questions."""
+    questions, days = (sorted(set(values)) for values in zip(*keys, strict=True))
     rows = PatternTally.objects.filter(question__in=questions, day__in=days)
     return {(row.question_id, row.day): row for row in rows}
 
 
-def _merged(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:
-    """(P, width + 1): distinct patterns in lexical order with their summed numbers of items, those
-    of none left out."""
-    distinct, where = np.unique(counts, axis=0, return_inverse=True)
+def _merge_patterns(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:
+    """Return (P, width + 1): distinct patterns in lexical order with their summed numbers of items.
+
+    Patterns without items are left out.
+    """
+    distinct, inverse = np.unique(counts, axis=0, return_inverse=True)
     total = np.zeros(len(distinct), np.int64)
-    np.add.at(total, where.ravel(), n_items)
+    np.add.at(total, inverse.ravel(), n_items)
     return np.concatenate([distinct, total[:, None]], axis=1)[total != 0]
 
 
 # --- pairs of raters
 
-KAPPAS = WEIGHTINGS
-# What is stored of a pair's kappa under each of them: its value and its interval.
+KAPPA_WEIGHTINGS = WEIGHTINGS
+# Columns of a pair's kappa under each weighting: its value and its interval.
 KAPPA_PARTS = ("kappa", "low", "high")
-KAPPA_COLUMNS = tuple(f"{part}_{name}" for name in KAPPAS for part in KAPPA_PARTS)
-UNIT = 2.0**60  # kappas are summed as integers of 1 / UNIT
+KAPPA_COLUMNS = tuple(f"{part}_{name}" for name in KAPPA_WEIGHTINGS for part in KAPPA_PARTS)
+KAPPA_UNITS = 2.0**60  # kappas are summed as integers, in units of 2^-60
 
 # Weighting -> [sum in units, number of pairs that have a kappa]
 PairSums = dict[str, list[int]]
 
 
-def no_sums() -> PairSums:
-    return {name: [0, 0] for name in KAPPAS}
+def create_pair_sums() -> PairSums:
+    """Return pair sums of zero for every weighting."""
+    return {name: [0, 0] for name in KAPPA_WEIGHTINGS}
 
 
-def add_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int = 1) -> None:
+def add_kappas_to_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int = 1) -> None:
+    """Add the defined kappas to the sums, or subtract them with ``sign=-1``."""
     for name, values in kappas.items():
         defined = values[np.isfinite(values)]
-        sums[name][0] += sign * sum(np.rint(defined * UNIT).astype(np.int64).tolist())
+        sums[name][0] += sign * sum(np.rint(defined * KAPPA_UNITS).astype(np.int64).tolist())
         sums[name][1] += sign * len(defined)
 
 
 def add_pairs(
-    whose: Whose, change: tally.PairTables, scale: QuestionScale, sums: Mapping[int, PairSums]
+    scope: CountScope, change: tally.PairTables, scale: QuestionScale, sums: Mapping[int, PairSums]
 ) -> None:
-    """Add to the tables of the pairs in ``change``, renew their kappas, and keep ``sums`` (of each
-    question) in step."""
-    for part in chunks(len(change.tables)):
-        a = change.rater_a[part]
-        b = change.rater_b[part]
-        tables = change.tables[part].astype(np.int64)
-        place = {key: index for index, key in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
+    """Add the change to the tables of its pairs and recompute their kappas.
+
+    ``sums`` (of each question) are kept in step.
+    """
+    for chunk in iter_chunks(len(change.tables)):
+        raters_a = change.rater_a[chunk]
+        raters_b = change.rater_b[chunk]
+        tables = change.tables[chunk].astype(np.int64)
+        positions = {
+            key: index
+            for index, key in enumerate(zip(raters_a.tolist(), raters_b.tolist(), strict=True))
+        }
         stored = PairTally.objects.filter(
-            question__in=whose.questions,
-            rater_a__gte=int(a.min()),
-            rater_a__lte=int(a.max()),
-            rater_b__in=np.unique(b).tolist(),
+            question__in=scope.questions,
+            rater_a__gte=int(raters_a.min()),
+            rater_a__lte=int(raters_a.max()),
+            rater_b__in=np.unique(raters_b).tolist(),
         )
-        if len(place) < 50:
-            stored = stored.filter(rater_a__in=np.unique(a).tolist())
-        raters, before = [], []
-        # Their sums rest on the values alone, not on the ends of the intervals.
-        values = [f"kappa_{name}" for name in KAPPAS]
+        if len(positions) < 50:
+            stored = stored.filter(rater_a__in=np.unique(raters_a).tolist())
+        stored_raters, stored_kappas = [], []
+        # The sums need the values only, not the ends of the intervals.
+        values = [f"kappa_{name}" for name in KAPPA_WEIGHTINGS]
         columns = ("rater_a_id", "rater_b_id", "width", "table", *values)
-        for row_a, row_b, width, data, *kappas in stored.values_list(*columns):
-            index = place.get((row_a, row_b))
+        for row_a, row_b, width, blob, *kappas in stored.values_list(*columns):
+            index = positions.get((row_a, row_b))
             if index is not None:
-                tables[index, :width, :width] += array(data, width, width)
-                raters.append(row_a)
-                before.append(kappas)
-        old = np.array(before, float).reshape(-1, len(KAPPAS))
-        _add_sums_of(whose, raters, dict(zip(KAPPAS, old.T, strict=True)), sums, sign=-1)
-        _save_pairs(whose, list(place), tables, scale=scale, sums=sums)
+                tables[index, :width, :width] += decode_array(blob, width, width)
+                stored_raters.append(row_a)
+                stored_kappas.append(kappas)
+        previous = np.array(stored_kappas, float).reshape(-1, len(KAPPA_WEIGHTINGS))
+        _add_kappas_by_question(
+            scope,
+            stored_raters,
+            dict(zip(KAPPA_WEIGHTINGS, previous.T, strict=True)),
+            sums,
+            sign=-1,
+        )
+        _save_pairs(scope, list(positions), tables, scale=scale, sums=sums)
 
 
-def _add_sums_of(
-    whose: Whose,
+def _add_kappas_by_question(
+    scope: CountScope,
     raters: Sequence[int],
     kappas: dict[str, np.ndarray],
     sums: Mapping[int, PairSums],
     *,
     sign: int = 1,
 ) -> None:
-    """Kappas of pairs, each of the question of one of ``raters``."""
-    if whose.of_rater is None:
-        add_sums(sums[whose.questions[0]], kappas, sign)
+    """Add the kappas of pairs to the sums of their questions; ``raters``: a rater of each pair."""
+    if scope.question_of_rater is None:
+        add_kappas_to_sums(sums[scope.questions[0]], kappas, sign)
         return
-    of = np.array([whose.of_rater[rater] for rater in raters], np.int64)
-    for question_id in np.unique(of).tolist():
-        mine = of == question_id
-        add_sums(sums[question_id], {name: part[mine] for name, part in kappas.items()}, sign)
+    question_ids = np.array([scope.question_of_rater[rater] for rater in raters], np.int64)
+    for question_id in np.unique(question_ids).tolist():
+        of_question = question_ids == question_id
+        add_kappas_to_sums(
+            sums[question_id], {name: values[of_question] for name, values in kappas.items()}, sign
+        )
 
 
 def _save_pairs(
-    whose: Whose,
+    scope: CountScope,
     pairs: list[tuple[int, int]],
     tables: np.ndarray,
     *,
     scale: QuestionScale,
     sums: Mapping[int, PairSums],
 ) -> None:
+    """Write the tables of these pairs with their kappas, and delete pairs that share no items."""
     width = tables.shape[-1]
     n_items = tables.sum(axis=(1, 2)).tolist()
-    kappas = scale.pair_kappas(tables)
-    values = {name: parts[:, 0] for name, parts in kappas.items()}
-    _add_sums_of(whose, [a for a, _b in pairs], values, sums)
-    numbers = np.concatenate([kappas[name] for name in KAPPAS], axis=1)
-    columns = [nulls(column) for column in numbers.T]
-    each = zip(pairs, compact_blobs(tables), n_items, *columns, strict=True)
-    rows = [(whose.question(a), a, b, width, *rest) for (a, b), *rest in each]
+    kappas = scale.compute_pair_kappas(tables)
+    values = {name: estimates[:, 0] for name, estimates in kappas.items()}
+    _add_kappas_by_question(scope, [a for a, _b in pairs], values, sums)
+    kappa_columns = np.concatenate([kappas[name] for name in KAPPA_WEIGHTINGS], axis=1)
+    columns = [nan_to_none(column) for column in kappa_columns.T]
+    records = zip(pairs, compact_blobs(tables), n_items, *columns, strict=True)
+    rows = [(scope.get_question_id(a), a, b, width, *fields) for (a, b), *fields in records]
     key = ("question_id", "rater_a_id", "rater_b_id")
-    names = (*key, "width", "table", "n_items", *KAPPA_COLUMNS)
-    bulk.upsert("metrics_pairtally", names, rows, key=key)
+    column_names = (*key, "width", "table", "n_items", *KAPPA_COLUMNS)
+    bulk.upsert("metrics_pairtally", column_names, rows, key=key)
     if 0 in n_items:
-        PairTally.objects.filter(question__in=whose.questions, n_items=0).delete()
+        PairTally.objects.filter(question__in=scope.questions, n_items=0).delete()
 
 
-def nulls(values: np.ndarray) -> list[float | None]:
-    """Plain numbers, None for not-a-number."""
+def nan_to_none(values: np.ndarray) -> list[float | None]:
+    """Return plain numbers, with None for not-a-number."""
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 @transaction.atomic
-def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
-    """Compute all pairs' kappas anew from their stored tables: the order, values or weights of the
-    scale changed."""
-    sums = no_sums()
-    last = (0, 0)
+def recompute_pair_kappas(question_id: int, scale: QuestionScale) -> PairSums:
+    """Recompute all pairs' kappas from their stored tables and return their sums.
+
+    Needed when the order, values or weights of the scale changed.
+    """
+    sums = create_pair_sums()
+    last_pair = (0, 0)
     while True:
         rows = list(
-            PairTally.objects.filter(question_id=question_id, rater_a__gte=last[0])
-            .exclude(rater_a=last[0], rater_b__lte=last[1])
+            PairTally.objects.filter(question_id=question_id, rater_a__gte=last_pair[0])
+            .exclude(rater_a=last_pair[0], rater_b__lte=last_pair[1])
             .order_by("rater_a_id", "rater_b_id")
             .values_list("rater_a_id", "rater_b_id", "width", "table")[:ROWS_AT_ONCE]
         )
         if not rows:
             return sums
-        a, b, widths, blobs = zip(*rows, strict=True)
-        pairs = list(zip(a, b, strict=True))
-        tables = stacked(blobs, widths, scale.width, axes=2)
-        whose = Whose.one(question_id)
-        _save_pairs(whose, pairs, tables, scale=scale, sums={question_id: sums})
-        last = pairs[-1]
+        raters_a, raters_b, widths, blobs = zip(*rows, strict=True)
+        pairs = list(zip(raters_a, raters_b, strict=True))
+        tables = decode_stack(blobs, widths, scale.width, axes=2)
+        scope = CountScope.for_question(question_id)
+        _save_pairs(scope, pairs, tables, scale=scale, sums={question_id: sums})
+        last_pair = pairs[-1]
 
 
-# --- what is to be read anew although nothing was added to it
+# --- marking rows stale to which nothing was added
 
 
-def mark_project(question_id: int) -> None:
-    PatternTally.objects.filter(question_id=question_id, day=EVER).update(stale=True)
+def mark_project_stale(question_id: int) -> None:
+    """Mark the project's results of this question stale."""
+    PatternTally.objects.filter(question_id=question_id, day=ALL_DAYS).update(stale=True)
 
 
-def mark_raters(question_id: int, raters: Sequence[int]) -> None:
-    PeerTally.objects.filter(question_id=question_id, rater__in=raters, day=EVER).update(stale=True)
+def mark_raters_stale(question_id: int, raters: Sequence[int]) -> None:
+    """Mark the results of these raters stale."""
+    PeerTally.objects.filter(question_id=question_id, rater__in=raters, day=ALL_DAYS).update(
+        stale=True
+    )

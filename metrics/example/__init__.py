@@ -1,1 +1,1 @@
-"""The example projects: a classic study, and a larger simulated one."""
+"""The example projects: a classic study, a larger simulated project, and worked examples."""

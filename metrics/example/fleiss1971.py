@@ -1,16 +1,16 @@
 """The psychiatric diagnoses of Fleiss (1971): 30 patients, 6 diagnoses each, kappa 0.430.
 
 The table is a published fact: J. L. Fleiss, "Measuring nominal scale agreement among many raters",
-Psychological Bulletin 76 (1971), table 1. It says how many of six psychiatrists gave each
-diagnosis, not who: the psychiatrists were not the same for all patients. So that every page has
-something to show, the loader deals each patient's diagnoses out to six raters by chance (with a
-fixed seed). Fleiss' kappa does not depend on it; what the pages say about single raters and pairs
-does, and means nothing here.
+Psychological Bulletin 76 (1971), table 1. It gives how many of six psychiatrists chose each
+diagnosis, not which ones: the psychiatrists were not the same for all patients. So that every page
+has data, the loader assigns each patient's diagnoses to six raters at random (with a fixed seed).
+Fleiss' kappa does not depend on it. The results of single raters and pairs do, and are meaningless
+here.
 """
 
 LABELS = ("depression", "personality disorder", "schizophrenia", "neurosis", "other")
 
-# One row a patient: how many of the six diagnoses are which of LABELS.
+# One row a patient: how many of the six diagnoses are each of LABELS.
 COUNTS = (
     (0, 0, 0, 6, 0),
     (0, 3, 0, 0, 3),

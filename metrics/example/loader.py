@@ -1,4 +1,4 @@
-"""Putting the example projects into the database, by the same actions as everything else."""
+"""Loads the example projects into the database, by the ordinary services."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from projects.services.projects import change_project, create_project
 from projects.services.question_validation import NewCategory, NewQuestion
 from ratings.models import Revision
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 from . import fleiss1971, simulation
-from .worked_examples import WORKED, Worked
+from .worked_examples import WORKED_EXAMPLES, WorkedExample
 
-FLEISS = "Psychiatric diagnoses (Fleiss 1971)"
-TRANSLATIONS = "Translation errors (simulated)"
-PUBLISHED = datetime.datetime(1971, 11, 1, 12, tzinfo=datetime.UTC)
-# Half an agreement for neighbours below 'major', little above it.
+FLEISS_PROJECT = "Psychiatric diagnoses (Fleiss 1971)"
+TRANSLATIONS_PROJECT = "Translation errors (simulated)"
+FLEISS_PUBLISHED_AT = datetime.datetime(1971, 11, 1, 12, tzinfo=datetime.UTC)
+# Neighbouring severities count as about half an agreement.
 SEVERITY_MATRIX = [[1, 0.6, 0.2, 0], [0.6, 1, 0.4, 0.1], [0.2, 0.4, 1, 0.5], [0, 0.1, 0.5, 1]]
 GUIDELINES = """\
 # What to look for
@@ -45,60 +45,65 @@ Compare the translation with its source and choose the **worst** error in it.
 
 - Judge the translation, not the style of the source.
 """
-# What the team agreed on in the sixth week.
-GUIDELINES_REWRITTEN = (
+# The guidelines from the sixth week on.
+REVISED_GUIDELINES = (
     GUIDELINES
     + """\
 - In doubt between two answers, take the *milder* one and leave a comment.
 """
 )
-REWRITTEN_ON = 35
+GUIDELINES_CHANGE_DAY = 35
 
 
-def load(*, owner: Any, count: bool = True, worked: bool = False) -> list[Project]:
-    """Give ``owner`` the example projects that they do not have yet; ``worked``: the small ones, as
-    texts on kappa print them. Returns the ones that were made.
+def load_examples(*, owner: Any, count: bool = True, worked: bool = False) -> list[Project]:
+    """Create the example projects that ``owner`` does not have yet, and return them.
 
-    ``count`` brings the numbers up to date before returning; else the worker does it, as after any
-    rating.
+    ``worked``: the small ones, as printed in texts on kappa. ``count`` counts and refreshes them
+    before returning; otherwise the worker does it, as after any rating.
     """
-    made = []
-    wanted: dict[str, Callable[[Any], Project]]
+    created = []
+    loaders: dict[str, Callable[[Any], Project]]
     if worked:
-        wanted = {one.name: partial(_load_worked, one) for one in WORKED}
+        loaders = {example.name: partial(_load_worked, example) for example in WORKED_EXAMPLES}
     else:
-        wanted = {FLEISS: _load_fleiss, TRANSLATIONS: _load_translations}
-    for name, make in wanted.items():
-        project = _load_once(owner, name, make)
+        loaders = {FLEISS_PROJECT: _load_fleiss, TRANSLATIONS_PROJECT: _load_translations}
+    for name, load_project in loaders.items():
+        project = _load_if_missing(owner, name, load_project)
         if project is not None:
-            made.append(project)
+            created.append(project)
     if count:
-        for question in Question.objects.filter(project__in=made):
-            question_updates.bring_up_to_date(question.pk)
-            readings.finish(question.pk)
-    return made
+        for question in Question.objects.filter(project__in=created):
+            question_updates.update_question(question.pk)
+            readings.finish_cumulative_results(question.pk)
+    return created
 
 
 @transaction.atomic
-def _load_once(owner: Any, name: str, make: Callable[[Any], Project]) -> Project | None:
-    # Two presses of the button at the same moment take turns.
+def _load_if_missing(
+    owner: Any, name: str, load_project: Callable[[Any], Project]
+) -> Project | None:
+    # Two simultaneous requests take turns.
     get_user_model().objects.select_for_update().get(pk=owner.pk)
-    if own_example(owner, name) is not None:
+    if find_example(owner, name) is not None:
         return None
-    return make(owner)
+    return load_project(owner)
 
 
-def missing(led: Collection[str]) -> tuple[bool, bool]:
-    """Whether who leads projects of these names lacks the example, or a worked one."""
-    return TRANSLATIONS not in led, not {one.name for one in WORKED} <= {*led}
+def get_missing_examples(project_names: Collection[str]) -> tuple[bool, bool]:
+    """Return whether a lead of projects with these names lacks the example, and a worked one."""
+    return TRANSLATIONS_PROJECT not in project_names, not {
+        example.name for example in WORKED_EXAMPLES
+    } <= {*project_names}
 
 
-def own_example(owner: Any, name: str = TRANSLATIONS) -> Project | None:
-    """The example project of this name that ``owner`` leads."""
-    led = Project.objects.filter(name=name, members__user=owner, members__role=Member.Role.LEAD)
-    # The name alone is not enough: somebody may have given it to a project of their own.
+def find_example(owner: Any, name: str = TRANSLATIONS_PROJECT) -> Project | None:
+    """Return the example project of this name that ``owner`` leads, or None."""
+    projects = Project.objects.filter(
+        name=name, members__user=owner, members__role=Member.Role.LEAD
+    )
+    # The name is not sufficient: users may give it to other projects.
     return (
-        led.filter(questions__ratings__revisions__source=Revision.Source.EXAMPLE)
+        projects.filter(questions__ratings__revisions__source=Revision.Source.EXAMPLE)
         .order_by("pk")
         .first()
     )
@@ -109,13 +114,13 @@ def _load_fleiss(owner: Any) -> Project:
         key="diagnosis",
         text=_("Which diagnosis does the patient have?"),
         categories=[
-            NewCategory(label, hotkey=str(place))
-            for place, label in enumerate(fleiss1971.LABELS, start=1)
+            NewCategory(label, hotkey=str(hotkey_number))
+            for hotkey_number, label in enumerate(fleiss1971.LABELS, start=1)
         ],
     )
     project = create_project(
         by=owner,
-        name=FLEISS,
+        name=FLEISS_PROJECT,
         description=_(
             "30 patients, 6 diagnoses each; "
             "the example of the paper that introduced Fleiss' kappa (0.430)."
@@ -123,24 +128,24 @@ def _load_fleiss(owner: Any) -> Project:
         overlap=6,
         questions=[question],
     )
-    items = _make_items(
+    items = _create_items(
         project,
         [(f"patient-{number:02}", {"text": f"Patient {number}"}, {}) for number in range(1, 31)],
     )
-    raters = _make_raters(project, [f"rater-{number}" for number in range(1, 7)])
+    raters = _create_raters(project, [f"rater-{number}" for number in range(1, 7)])
     rng = np.random.default_rng(1971)
     ratings = []
     for item, counts in zip(items, fleiss1971.COUNTS, strict=True):
-        dealt = rng.permutation(np.repeat(np.arange(len(counts)), counts)).tolist()
+        codes = rng.permutation(np.repeat(np.arange(len(counts)), counts)).tolist()
         ratings += [
-            Judgement(item.pk, rater.pk, code, rated_at=PUBLISHED)
-            for rater, code in zip(raters, dealt, strict=True)
+            Judgement(item.pk, rater.pk, code, rated_at=FLEISS_PUBLISHED_AT)
+            for rater, code in zip(raters, codes, strict=True)
         ]
-    record({project.questions.get(): ratings}, by=owner, source=Revision.Source.EXAMPLE)
+    record_ratings({project.questions.get(): ratings}, by=owner, source=Revision.Source.EXAMPLE)
     return project
 
 
-def _load_worked(example: Worked, owner: Any) -> Project:
+def _load_worked(example: WorkedExample, owner: Any) -> Project:
     values: Sequence[float | None] = example.values or [None] * len(example.labels)
     categories = [
         NewCategory(label, value=value) for label, value in zip(example.labels, values, strict=True)
@@ -157,27 +162,30 @@ def _load_worked(example: Worked, owner: Any) -> Project:
     project = create_project(
         by=owner,
         name=example.name,
-        description=str(example.says),
+        description=str(example.description),
         overlap=n_raters,
         questions=[question],
     )
-    known = [{"severity": round(score, 3)} for score in example.gold] or [{}] * len(example.codes)
+    attributes_by_item = [{"severity": round(score, 3)} for score in example.gold_scores] or [
+        {}
+    ] * len(example.codes)
     bodies: list[tuple[str, dict, dict]] = [
-        (f"{n:02}", {"text": f"{n}"}, attributes) for n, attributes in enumerate(known, start=1)
+        (f"{number:02}", {"text": f"{number}"}, attributes)
+        for number, attributes in enumerate(attributes_by_item, start=1)
     ]
-    items = _make_items(project, bodies)
-    raters = _make_raters(project, [chr(ord("A") + place) for place in range(n_raters)])
+    items = _create_items(project, bodies)
+    raters = _create_raters(project, [chr(ord("A") + index) for index in range(n_raters)])
     ratings = [
         Judgement(item.pk, rater.pk, code)
         for item, codes in zip(items, example.codes, strict=True)
         for rater, code in zip(raters, codes, strict=True)
     ]
-    _say(project, owner, ratings)
+    _record_ratings(project, owner, ratings)
     return project
 
 
 def _load_translations(owner: Any) -> Project:
-    simulated = simulation.simulate()
+    simulated = simulation.simulate_project()
     question = NewQuestion(
         key="severity",
         text=_("How severe is the worst error in this translation?"),
@@ -186,12 +194,12 @@ def _load_translations(owner: Any) -> Project:
         weight_matrix=SEVERITY_MATRIX,
         categories=[
             NewCategory(label, value=float(code), hotkey=str(code + 1))
-            for code, label in enumerate(simulation.LABELS)
+            for code, label in enumerate(simulation.SEVERITY_LABELS)
         ],
     )
     project = create_project(
         by=owner,
-        name=TRANSLATIONS,
+        name=TRANSLATIONS_PROJECT,
         description=_(
             "Eight people and a model rate 1,500 translations over ten weeks. "
             "Made by a seeded generator."
@@ -199,32 +207,40 @@ def _load_translations(owner: Any) -> Project:
         guidelines=GUIDELINES,
         questions=[question],
     )
-    items = _make_items(
+    items = _create_items(
         project,
         [
             (
                 item.key,
                 {"source": item.source_text, "translation": item.translation},
-                _attributes(item),
+                _build_attributes(item),
             )
             for item in simulated.items
         ],
     )
-    raters = _make_raters(project, simulation.RATERS)
+    raters = _create_raters(project, simulation.RATERS)
     start = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    start -= datetime.timedelta(days=simulation.DAYS)
-    rewritten = REWRITTEN_ON * 24 * 60
-    early, late = (
-        [rating for rating in simulated.ratings if (rating.minute >= rewritten) is end]
-        for end in (False, True)
+    start -= datetime.timedelta(days=simulation.N_DAYS)
+    change_minute = GUIDELINES_CHANGE_DAY * 24 * 60
+    before_change, after_change = (
+        [rating for rating in simulated.ratings if (rating.minute >= change_minute) is is_after]
+        for is_after in (False, True)
     )
-    _date_guidelines(project, start)
-    _say(project, owner, [_new(rating, items, raters, start) for rating in early])
-    change_project(project=project, by=owner, guidelines=GUIDELINES_REWRITTEN)
-    _date_guidelines(project, start + datetime.timedelta(minutes=rewritten))
-    _say(project, owner, [_new(rating, items, raters, start) for rating in late])
-    # A correction keeps the time of its rating.
-    _say(project, owner, [_new(rating, items, raters, None) for rating in simulated.corrections])
+    _backdate_guidelines(project, start)
+    _record_ratings(
+        project, owner, [_build_judgement(rating, items, raters, start) for rating in before_change]
+    )
+    change_project(project=project, by=owner, guidelines=REVISED_GUIDELINES)
+    _backdate_guidelines(project, start + datetime.timedelta(minutes=change_minute))
+    _record_ratings(
+        project, owner, [_build_judgement(rating, items, raters, start) for rating in after_change]
+    )
+    # A correction keeps the time of the original rating.
+    _record_ratings(
+        project,
+        owner,
+        [_build_judgement(rating, items, raters, None) for rating in simulated.corrections],
+    )
     _set_gold(project, owner, items, simulated)
     return project
 
@@ -232,31 +248,33 @@ def _load_translations(owner: Any) -> Project:
 def _set_gold(
     project: Project, owner: Any, items: Sequence[Item], simulated: simulation.Simulation
 ) -> None:
-    """What is true of every so-manieth item that was rated."""
+    """Set the true severity of every GOLD_INTERVAL-th rated item as its gold answer."""
     explanation = _("What the generator made of it.")
     answers = [
-        gold.New(item.pk, [made.true], explanation)
-        for item, made in list(zip(items, simulated.items, strict=True))[: -simulation.UNRATED]
+        gold.NewGoldAnswer(item.pk, [simulated_item.true_severity], explanation)
+        for item, simulated_item in list(zip(items, simulated.items, strict=True))[
+            : -simulation.N_UNRATED
+        ]
     ]
-    gold.set_many(
-        question=project.questions.get(), answers=answers[:: simulation.GOLD_EVERY], by=owner
+    gold.set_gold_answers(
+        question=project.questions.get(), answers=answers[:: simulation.GOLD_INTERVAL], by=owner
     )
 
 
-def _say(project: Project, owner: Any, ratings: Sequence[Judgement]) -> None:
-    record({project.questions.get(): ratings}, by=owner, source=Revision.Source.EXAMPLE)
+def _record_ratings(project: Project, owner: Any, ratings: Sequence[Judgement]) -> None:
+    record_ratings({project.questions.get(): ratings}, by=owner, source=Revision.Source.EXAMPLE)
 
 
-def _date_guidelines(project: Project, moment: datetime.datetime) -> None:
-    """The newest version as if it had been written then."""
+def _backdate_guidelines(project: Project, moment: datetime.datetime) -> None:
+    """Set the creation time of the newest guidelines version."""
     project.guideline_versions.filter(number=project.guidelines_version).update(made_at=moment)
 
 
-def _attributes(item: simulation.SimulatedItem) -> dict[str, str]:
+def _build_attributes(item: simulation.SimulatedItem) -> dict[str, str]:
     return {"language": item.language, "source": item.source}
 
 
-def _new(
+def _build_judgement(
     rating: simulation.SimulatedRating,
     items: Sequence[Item],
     raters: Sequence[Rater],
@@ -272,28 +290,29 @@ def _new(
     )
 
 
-def _make_items(project: Project, items: Sequence[tuple[str, dict, dict]]) -> list[Item]:
-    made = Item.objects.bulk_create(
+def _create_items(project: Project, items: Sequence[tuple[str, dict, dict]]) -> list[Item]:
+    created = Item.objects.bulk_create(
         Item(project=project, key=key, body=body, attributes=attributes)
         for key, body, attributes in items
     )
-    Project.objects.filter(pk=project.pk).catalogue_changed()
-    return made
+    Project.objects.filter(pk=project.pk).increment_catalogue_version()
+    return created
 
 
-def _make_raters(project: Project, keys: Sequence[str]) -> list[Rater]:
-    """The raters in the order of ``keys``; no account is tied to any of them."""
+def _create_raters(project: Project, keys: Sequence[str]) -> list[Rater]:
+    """Create the raters in the order of ``keys``, without accounts."""
     kinds = {simulation.MODEL: Rater.Kind.MODEL}
     return [
         Rater.objects.create(
             project=project,
             key=key,
-            name=shown_name(key),
+            name=get_display_name(key),
             kind=kinds.get(key, Rater.Kind.HUMAN),
         )
         for key in keys
     ]
 
 
-def shown_name(key: str) -> str:
+def get_display_name(key: str) -> str:
+    """Return the name of an example rater."""
     return "QE model" if key == simulation.MODEL else key.replace("-", " ").capitalize()

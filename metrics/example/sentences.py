@@ -1,4 +1,4 @@
-"""Sentences with translations into three languages, and ways to spoil them: small, major, critical.
+"""Sentences with translations into three languages, and ways to insert errors of three severities.
 
 Written for this project. All nouns are feminine in the three languages, so that articles and
 endings agree.
@@ -42,18 +42,20 @@ FRAMES = (
 )
 
 
-def pair(rng: np.random.Generator, language: str, severity: int) -> tuple[str, str]:
-    """An English sentence and its translation with an error of the given severity (0: none, ... 3:
-    critical)."""
+def build_sentence_pair(rng: np.random.Generator, language: str, severity: int) -> tuple[str, str]:
+    """Return an English sentence and its translation with an error of the given severity.
+
+    Severity 0: none, 1: minor, 2: major, 3: critical.
+    """
     frame = FRAMES[rng.integers(len(FRAMES))]
     noun = int(rng.integers(len(NOUNS["en"])))
     number = int(rng.integers(2, 40))
     source = frame["en"].format(noun=NOUNS["en"][noun], number=number)
-    if severity == 2:  # another thing
+    if severity == 2:  # another noun
         noun = (noun + 1) % len(NOUNS["en"])
-    if severity == 3:  # another number
+    if severity == 3:  # a wrong number
         number *= 10
     word = NOUNS[language][noun]
-    if severity == 1:  # a slip of the pen
+    if severity == 1:  # a typing error
         word = word[:-2] + word[-1] + word[-2]
     return source, frame[language].format(noun=word, number=number)

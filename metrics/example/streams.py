@@ -1,19 +1,18 @@
-"""Simulated streams of ratings in which it is known who drifted, who cheated, and which gold is
-wrong.
+"""Simulated streams of ratings with known drift, cheating and wrong gold answers.
 
-The model behind them, in the order in which the numbers are drawn from one seeded generator:
+The model, in the order in which the numbers are drawn from one seeded generator:
 
-1. Documents. On each working day documents of alike items arrive. The items of a document share a
+1. Documents. On each working day documents of similar items arrive. The items of a document share a
    difficulty and the raters who get it; weeks are harder or easier for everybody.
-2. Answers. A true category by its prevalence. On ordered scales a rater says the nearest category
-   to truth + noise, on nominal ones the truth, or else another category by prevalence. Part of the
-   noise is shared by all answers of a rater in a document, and each rater has a level of his own.
-3. Drift, from a day on, at once or growing: `bias` moves answers by one rank, so often that their
+2. Answers. A true category by its prevalence. On ordered scales a rater gives the category nearest
+   to truth + noise; on nominal ones the truth, or else another category by prevalence. Part of the
+   noise is shared by all answers of a rater in a document, and each rater has a level.
+3. Drift, from a day on, sudden or growing: `bias` moves answers by one rank, so often that their
    mean moves by its size; `kappa` replaces answers by guesses, so often that the rater's agreement
    with others falls by its size.
 4. Cheats: always the same answer, or guesses, from a day on.
 5. Gold: the truth for some of the items, and for some of these another category.
-6. What is missing, and who is there at all.
+6. Missing ratings, and absent raters.
 """
 
 from __future__ import annotations
@@ -29,21 +28,23 @@ from metrics.agreement import weights
 from metrics.agreement.coefficients.fleiss import fleiss_kappa
 from metrics.agreement.counts import tally
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
-KINDS = ("bias", "kappa")
-CHEATS = ("constant", "guess")
-MONDAY = datetime.date(2024, 1, 1)
-WEEK = 5  # working days
-_SHARED = 0.05  # of the variance of a rater's noise is that of a document, times `uneven`
-_ALIKE = 0.3  # of the items have the truth of their document
+DRIFT_KINDS = ("bias", "kappa")
+CHEAT_KINDS = ("constant", "guess")
+FIRST_MONDAY = datetime.date(2024, 1, 1)
+WORKING_DAYS_PER_WEEK = 5
+_SHARED_VARIANCE = 0.05  # share of a document in the variance of a rater's noise, times `uneven`
+_SAME_TRUTH_SHARE = 0.3  # share of the items with the true category of their document
 
 
 @dataclass(frozen=True)
-class Drift:
-    """From working day `since` on, growing over `over` days (0: at once); size in ranks with its
-    sign (bias), or how far kappa falls (kappa)."""
+class SimulatedDrift:
+    """A drift from working day `since` on, growing over `over` days (0: sudden).
+
+    `size`: in ranks with its sign (bias), or the decrease of kappa (kappa).
+    """
 
     rater: int
     kind: str
@@ -53,21 +54,24 @@ class Drift:
 
 
 @dataclass(frozen=True)
-class Cheat:
+class SimulatedCheat:
+    """A rater who cheats from working day `since` on."""
+
     rater: int
     kind: str
     since: int = 0
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a stream is like.
+class StreamPlan:
+    """The parameters of a simulated stream.
 
     a_day: items that each rater gets a day; per_item: ratings of an item; prevalence: of the
     categories, in their order; noise: standard deviation of an answer in ranks, or on nominal
-    scales the share of wrong answers; document: alike items that come together; uneven: how much
-    difficulty differs between documents and weeks, 0 for not at all; missing: share of ratings that
-    never come; come_and_go: share of the days for which a rater may be away, at the start or end
+    scales the share of wrong answers; document: number of similar items that arrive together;
+    uneven: how much difficulty differs between documents and weeks, 0 for not at all; missing:
+    share of ratings that never arrive; come_and_go: share of the days for which a rater may be
+    absent, at the start or end
     """
 
     raters: int = 20
@@ -81,44 +85,48 @@ class Plan:
     uneven: float = 1.0
     missing: float = 0.02
     come_and_go: float = 0.0
-    drifts: tuple[Drift, ...] = ()
-    cheats: tuple[Cheat, ...] = ()
+    drifts: tuple[SimulatedDrift, ...] = ()
+    cheats: tuple[SimulatedCheat, ...] = ()
     gold: float = 0.0
     wrong_gold: float = 0.0
 
     @property
     def k(self) -> int:
+        """Number of categories."""
         return len(self.prevalence)
 
 
 @dataclass(frozen=True)
-class Stream:
-    """item, rater, code, working day and second of that day (M,) of the ratings; gold (N,) of the
-    items, -1 for none, and which of it is wrong (N,)."""
+class SimulatedStream:
+    """A simulated stream of ratings (M,), with the gold answers of its items (N,).
 
-    item: Ints
-    rater: Ints
-    code: Ints
-    day: Ints
-    second: Ints
-    gold: Ints
-    wrong: npt.NDArray[np.bool_]
+    item, rater, code, working day and second of that day (M,); gold (N,), -1 for none, and which
+    gold answers are wrong (N,).
+    """
+
+    item: IntArray
+    rater: IntArray
+    code: IntArray
+    day: IntArray
+    second: IntArray
+    gold: IntArray
+    wrong_gold: npt.NDArray[np.bool_]
 
     @property
-    def date(self) -> Ints:
+    def date(self) -> IntArray:
         """Days since 1970-01-01 of the ratings (M,)."""
-        return date_of(self.day)
+        return compute_dates(self.day)
 
 
-def date_of(day: npt.ArrayLike) -> Ints:
-    """Days since 1970-01-01 of working days, which count from a Monday on."""
-    first = (MONDAY - datetime.date(1970, 1, 1)).days
+def compute_dates(day: npt.ArrayLike) -> IntArray:
+    """Return days since 1970-01-01 of working days, which are counted from a Monday on."""
+    first_day = (FIRST_MONDAY - datetime.date(1970, 1, 1)).days
     day = np.asarray(day, np.int64)
-    return first + day // WEEK * 7 + day % WEEK
+    return first_day + day // WORKING_DAYS_PER_WEEK * 7 + day % WORKING_DAYS_PER_WEEK
 
 
-def checked(plan: Plan) -> Plan:
-    """The plan itself; ValueError names what cannot be."""
+def validate_plan(plan: StreamPlan) -> StreamPlan:
+    """Return the plan; raise ValueError if it is invalid."""
     if min(plan.days, plan.a_day, plan.document) < 1:
         raise ValueError("days, items a day and items of a document must be 1 or more")
     if not 2 <= plan.per_item <= plan.raters:
@@ -129,16 +137,16 @@ def checked(plan: Plan) -> Plan:
         if not 0 <= getattr(plan, name) <= 1:
             raise ValueError(f"{name.replace('_', ' ')} must be a share from 0 to 1")
     for drift in plan.drifts:
-        _check_place(plan, drift.rater, drift.since)
-        _check_drift(drift, ordered=plan.ordered)
+        _validate_rater_and_day(plan, drift.rater, drift.since)
+        _validate_drift(drift, ordered=plan.ordered)
     for cheat in plan.cheats:
-        _check_place(plan, cheat.rater, cheat.since)
-        if cheat.kind not in CHEATS:
-            raise ValueError(f"a cheat must be one of {', '.join(CHEATS)}, not {cheat.kind!r}")
+        _validate_rater_and_day(plan, cheat.rater, cheat.since)
+        if cheat.kind not in CHEAT_KINDS:
+            raise ValueError(f"a cheat must be one of {', '.join(CHEAT_KINDS)}, not {cheat.kind!r}")
     return plan
 
 
-def _check_place(plan: Plan, rater: int, since: int) -> None:
+def _validate_rater_and_day(plan: StreamPlan, rater: int, since: int) -> None:
     if not (0 <= rater < plan.raters and 0 <= since < plan.days):
         raise ValueError(
             f"rater {rater + 1} from day {since} on: there are raters 1 to {plan.raters} and "
@@ -146,136 +154,156 @@ def _check_place(plan: Plan, rater: int, since: int) -> None:
         )
 
 
-def _check_drift(drift: Drift, *, ordered: bool) -> None:
-    if drift.kind not in KINDS:
-        raise ValueError(f"drift must be one of {', '.join(KINDS)}, not {drift.kind!r}")
+def _validate_drift(drift: SimulatedDrift, *, ordered: bool) -> None:
+    if drift.kind not in DRIFT_KINDS:
+        raise ValueError(f"drift must be one of {', '.join(DRIFT_KINDS)}, not {drift.kind!r}")
     if drift.kind == "bias" and not ordered:
         raise ValueError("there is no bias on a nominal scale")
     if drift.kind == "kappa" and drift.size < 0:
-        raise ValueError("a fall of kappa is told as a positive number")
+        raise ValueError("a decrease of kappa must be a positive number")
     if drift.over < 0:
         raise ValueError("a drift grows over 0 days (at once) or more")
 
 
-def simulate(plan: Plan, seed: int) -> Stream:
-    """The same stream every time. ValueError where the plan cannot be."""
-    checked(plan)
+def simulate_stream(plan: StreamPlan, seed: int) -> SimulatedStream:
+    """Return the same stream for the same plan and seed. ValueError if the plan is invalid."""
+    validate_plan(plan)
     rng = np.random.default_rng(seed)
-    share = _share(plan)
-    documents = max(1, round(plan.raters * plan.a_day / plan.per_item / plan.document))
-    day_of_document = np.repeat(np.arange(plan.days), documents)
+    shares = _compute_shares(plan)
+    documents_per_day = max(1, round(plan.raters * plan.a_day / plan.per_item / plan.document))
+    day_of_document = np.repeat(np.arange(plan.days), documents_per_day)
     item_document = np.repeat(np.arange(day_of_document.size), plan.document)
-    hardness = _hardness(rng, plan, day_of_document)[item_document]
-    truth = rng.choice(plan.k, size=item_document.size, p=share)
-    alike = rng.random(truth.size) < _ALIKE
-    of_document = rng.choice(plan.k, size=day_of_document.size, p=share)
-    truth = np.where(alike, of_document[item_document], truth)
+    difficulty = _sample_difficulty(rng, plan, day_of_document)[item_document]
+    truth = rng.choice(plan.k, size=item_document.size, p=shares)
+    has_document_truth = rng.random(truth.size) < _SAME_TRUTH_SHARE
+    document_truth = rng.choice(plan.k, size=day_of_document.size, p=shares)
+    truth = np.where(has_document_truth, document_truth[item_document], truth)
 
     team = rng.permuted(np.tile(np.arange(plan.raters), (day_of_document.size, 1)), axis=1)
     rater = team[:, : plan.per_item][item_document].ravel()
     item = np.repeat(np.arange(item_document.size), plan.per_item)
     day = day_of_document[item_document[item]]
-    told = _Told(item, rater, day, item_document[item], truth[item], hardness[item])
-    code = _answers(rng, plan, told)
-    code = _drifted(rng, plan, told, code)
-    code = _cheated(rng, plan, told, code)
-    gold, wrong = _gold(rng, plan, truth)
-    here = _present(rng, plan, told)
+    assigned = _AssignedRatings(
+        item, rater, day, item_document[item], truth[item], difficulty[item]
+    )
+    code = _sample_answers(rng, plan, assigned)
+    code = _apply_drift(rng, plan, assigned, code)
+    code = _apply_cheats(rng, plan, assigned, code)
+    gold, wrong_gold = _sample_gold(rng, plan, truth)
+    is_present = _sample_present(rng, plan, assigned)
     second = rng.integers(8 * 3600, 18 * 3600, item.size)
-    return Stream(item[here], rater[here], code[here], day[here], second[here], gold, wrong)
+    return SimulatedStream(
+        item[is_present],
+        rater[is_present],
+        code[is_present],
+        day[is_present],
+        second[is_present],
+        gold,
+        wrong_gold,
+    )
 
 
 @dataclass(frozen=True)
-class _Told:
-    """Who is asked what, when, in which document, what is true of it and how hard it is; (M,)."""
+class _AssignedRatings:
+    """The assigned ratings (M,): item, rater, day, document, true category and difficulty."""
 
-    item: Ints
-    rater: Ints
-    day: Ints
-    document: Ints
-    truth: Ints
-    hard: Floats
+    item: IntArray
+    rater: IntArray
+    day: IntArray
+    document: IntArray
+    truth: IntArray
+    difficulty: FloatArray
 
 
-def _share(plan: Plan) -> Floats:
+def _compute_shares(plan: StreamPlan) -> FloatArray:
     return np.array(plan.prevalence) / sum(plan.prevalence)
 
 
-def _hardness(rng: np.random.Generator, plan: Plan, day: Ints) -> Floats:
-    """By how much the noise of each document is larger or smaller; its mean square is 1."""
-    weeks = rng.normal(0, 0.15 * plan.uneven, plan.days // WEEK + 1)
+def _sample_difficulty(rng: np.random.Generator, plan: StreamPlan, day: IntArray) -> FloatArray:
+    """Return the factor of the noise of each document; its mean square is 1."""
+    weeks = rng.normal(0, 0.15 * plan.uneven, plan.days // WORKING_DAYS_PER_WEEK + 1)
     documents = rng.normal(0, 0.3 * plan.uneven, day.size)
-    found = np.exp(weeks[day // WEEK] + documents)
-    return found / np.sqrt(np.mean(found**2))
+    factors = np.exp(weeks[day // WORKING_DAYS_PER_WEEK] + documents)
+    return factors / np.sqrt(np.mean(factors**2))
 
 
-def _answers(rng: np.random.Generator, plan: Plan, told: _Told) -> Ints:
-    truth, hard = told.truth, told.hard
-    together = told.rater * (told.document.max() + 1) + told.document
-    met, place = np.unique(together, return_inverse=True)
-    part = min(_SHARED * plan.uneven, 1.0)
-    shared = rng.normal(0, np.sqrt(part), met.size)[place]
-    noise = shared + rng.normal(0, np.sqrt(1 - part), truth.size)
+def _sample_answers(
+    rng: np.random.Generator, plan: StreamPlan, assigned: _AssignedRatings
+) -> IntArray:
+    truth, difficulty = assigned.truth, assigned.difficulty
+    rater_document = assigned.rater * (assigned.document.max() + 1) + assigned.document
+    distinct, inverse = np.unique(rater_document, return_inverse=True)
+    shared_share = min(_SHARED_VARIANCE * plan.uneven, 1.0)
+    shared = rng.normal(0, np.sqrt(shared_share), distinct.size)[inverse]
+    noise = shared + rng.normal(0, np.sqrt(1 - shared_share), truth.size)
     if plan.ordered:
-        level = rng.normal(0, 0.15, plan.raters)[told.rater]
-        said = np.rint(truth + level + plan.noise * hard * noise)
-        return np.clip(said, 0, plan.k - 1).astype(np.int64)
-    skill = np.exp(rng.normal(0, 0.15, plan.raters))[told.rater]
-    # The distribution function makes even numbers between 0 and 1 of normal ones.
-    wrong = special.ndtr(noise) < np.minimum(plan.noise * hard * skill, 0.95)
+        level = rng.normal(0, 0.15, plan.raters)[assigned.rater]
+        answers = np.rint(truth + level + plan.noise * difficulty * noise)
+        return np.clip(answers, 0, plan.k - 1).astype(np.int64)
+    skill = np.exp(rng.normal(0, 0.15, plan.raters))[assigned.rater]
+    # The distribution function turns normal numbers into uniform ones between 0 and 1.
+    is_wrong = special.ndtr(noise) < np.minimum(plan.noise * difficulty * skill, 0.95)
     # Another category than the truth, by prevalence.
-    other = _share(plan) * (np.arange(plan.k) != truth[:, None])
+    other = _compute_shares(plan) * (np.arange(plan.k) != truth[:, None])
     other = np.cumsum(other, axis=1) / other.sum(axis=1, keepdims=True)
-    instead = (rng.random(truth.size)[:, None] > other[:, :-1]).sum(axis=1)
-    return np.where(wrong, instead, truth)
+    replacements = (rng.random(truth.size)[:, None] > other[:, :-1]).sum(axis=1)
+    return np.where(is_wrong, replacements, truth)
 
 
-def _drifted(rng: np.random.Generator, plan: Plan, told: _Told, code: Ints) -> Ints:
-    code, clean = code.copy(), code
+def _apply_drift(
+    rng: np.random.Generator, plan: StreamPlan, assigned: _AssignedRatings, code: IntArray
+) -> IntArray:
+    code, original = code.copy(), code
     for drift in plan.drifts:
-        days = told.day - drift.since
-        grown = np.clip((days + 1) / max(drift.over, 1), 0, 1) * (days >= 0)
-        own = (told.rater == drift.rater) & (days >= 0)
+        days = assigned.day - drift.since
+        growth = np.clip((days + 1) / max(drift.over, 1), 0, 1) * (days >= 0)
+        is_affected = (assigned.rater == drift.rater) & (days >= 0)
         if drift.kind == "bias":
             step = int(np.sign(drift.size))
-            movable = (clean + step >= 0) & (clean + step < plan.k)
-            often = abs(drift.size) / movable.mean()
-            moved = own & movable & (rng.random(code.size) < often * grown)
-            code[moved] = clean[moved] + step
+            movable = (original + step >= 0) & (original + step < plan.k)
+            probability = abs(drift.size) / movable.mean()
+            is_moved = is_affected & movable & (rng.random(code.size) < probability * growth)
+            code[is_moved] = original[is_moved] + step
         else:
-            often = drift.size / kappa_of(plan, told.item, clean)
-            guessed = own & (rng.random(code.size) < often * grown)
-            code[guessed] = rng.choice(clean, guessed.sum())
-        if often > 1:
-            raise ValueError(f"a drift of {drift.size:g} ({drift.kind}) is more than can be")
+            probability = drift.size / compute_kappa(plan, assigned.item, original)
+            is_guess = is_affected & (rng.random(code.size) < probability * growth)
+            code[is_guess] = rng.choice(original, is_guess.sum())
+        if probability > 1:
+            raise ValueError(f"a drift of {drift.size:g} ({drift.kind}) is too large")
     return code
 
 
-def kappa_of(plan: Plan, item: Ints, code: Ints) -> float:
-    """How far two raters agree: Fleiss' kappa, with linear weights on an ordered scale."""
-    patterns = tally.patterns(item, code, plan.k)
-    w = weights.linear(plan.k) if plan.ordered else weights.none(plan.k)
+def compute_kappa(plan: StreamPlan, item: IntArray, code: IntArray) -> float:
+    """Return Fleiss' kappa of the ratings, with linear weights on an ordered scale."""
+    patterns = tally.count_patterns(item, code, plan.k)
+    w = weights.linear_weights(plan.k) if plan.ordered else weights.identity_weights(plan.k)
     return float(fleiss_kappa(patterns.counts, patterns.n_items, weights=w).value)
 
 
-def _cheated(rng: np.random.Generator, plan: Plan, told: _Told, code: Ints) -> Ints:
+def _apply_cheats(
+    rng: np.random.Generator, plan: StreamPlan, assigned: _AssignedRatings, code: IntArray
+) -> IntArray:
     constant = int(np.argmax(plan.prevalence))
     for cheat in plan.cheats:
-        own = (told.rater == cheat.rater) & (told.day >= cheat.since)
+        is_cheating = (assigned.rater == cheat.rater) & (assigned.day >= cheat.since)
         guesses = rng.integers(plan.k, size=code.size)
-        code = np.where(own, constant if cheat.kind == "constant" else guesses, code)
+        code = np.where(is_cheating, constant if cheat.kind == "constant" else guesses, code)
     return code
 
 
-def _gold(rng: np.random.Generator, plan: Plan, truth: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    chosen = rng.random(truth.size) < plan.gold
-    wrong = chosen & (rng.random(truth.size) < plan.wrong_gold)
+def _sample_gold(
+    rng: np.random.Generator, plan: StreamPlan, truth: IntArray
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    has_gold = rng.random(truth.size) < plan.gold
+    is_wrong = has_gold & (rng.random(truth.size) < plan.wrong_gold)
     other = (truth + rng.integers(1, plan.k, truth.size)) % plan.k
-    return np.where(chosen, np.where(wrong, other, truth), -1), wrong
+    return np.where(has_gold, np.where(is_wrong, other, truth), -1), is_wrong
 
 
-def _present(rng: np.random.Generator, plan: Plan, told: _Told) -> npt.NDArray[np.bool_]:
+def _sample_present(
+    rng: np.random.Generator, plan: StreamPlan, assigned: _AssignedRatings
+) -> npt.NDArray[np.bool_]:
     away = plan.come_and_go * plan.days * rng.random((2, plan.raters))
     first, last = away[0] / 2, plan.days - away[1] / 2
-    there = (told.day >= first[told.rater]) & (told.day < last[told.rater])
-    return there & (rng.random(told.item.size) >= plan.missing)
+    is_present = (assigned.day >= first[assigned.rater]) & (assigned.day < last[assigned.rater])
+    return is_present & (rng.random(assigned.item.size) >= plan.missing)

@@ -1,5 +1,7 @@
-"""Worked examples as texts on kappa print them, each a small project that opens with the right
-number; docs/statistics.md says where a printed value is wrong."""
+"""Worked examples from texts on kappa, each a small project with the correct value.
+
+docs/statistics.md explains where a printed value is wrong.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +11,25 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-NURSE = (100, 112, 118, 121, 127, 133, 140, 149, 158, 180)
-LEVEL = 5  # so much more the other nurse always reads
+NURSE_READINGS = (100, 112, 118, 121, 127, 133, 140, 149, 158, 180)
+NURSE_OFFSET = 5  # the second nurse always reads so much more
 GRADES = ("none", "mild", "moderate", "severe")
-GRADED = ((12, 5, 1, 0), (3, 14, 6, 1), (0, 4, 11, 5), (1, 0, 3, 14))
-SCORED = (5, 6, 10, 25)  # the mean gold score of what is put in each of the grades
-NEXT_HALF = ((1, 0.5, 0, 0), (0.5, 1, 0.5, 0), (0, 0.5, 1, 0.5), (0, 0, 0.5, 1))
+GRADE_TABLE = ((12, 5, 1, 0), (3, 14, 6, 1), (0, 4, 11, 5), (1, 0, 3, 14))
+MEAN_GRADE_SCORES = (5, 6, 10, 25)  # the mean gold score of the items that are put in each grade
+HALF_WEIGHTS = ((1, 0.5, 0, 0), (0.5, 1, 0.5, 0), (0, 0.5, 1, 0.5), (0, 0, 0.5, 1))
 
 
 @dataclass(frozen=True)
-class Worked:
-    """``codes``: a row an item, a column a rater, places among the labels; ``says``: what it shows,
-    and what a text prints of it; ``values``: of the categories; ``gold``: scores of the items."""
+class WorkedExample:
+    """A worked example.
+
+    ``codes``: a row for each item, a column for each rater, indices of labels; ``description``:
+    what it shows, and what the text prints; ``values``: of the categories; ``gold``: scores of the
+    items.
+    """
 
     name: str
-    says: str | Promise
+    description: str | Promise
     question: str | Promise
     labels: Sequence[str]
     codes: Sequence[Sequence[int]]
@@ -31,16 +37,19 @@ class Worked:
     weights: str = "none"
     matrix: Sequence[Sequence[float]] | None = None
     values: Sequence[float] | None = None
-    gold: Sequence[float] = ()
+    gold_scores: Sequence[float] = ()
 
 
-def _two(first: str, second: str) -> list[tuple[int, int]]:
-    """The answers of two raters, a figure an item, as places from 0."""
+def _parse_answers(first: str, second: str) -> list[tuple[int, int]]:
+    """Return the answers of two raters, a digit for each item, as indices from 0."""
     least = min(map(int, first + second))
-    return [(int(a) - least, int(b) - least) for a, b in zip(first, second, strict=True)]
+    return [
+        (int(digit_a) - least, int(digit_b) - least)
+        for digit_a, digit_b in zip(first, second, strict=True)
+    ]
 
 
-def _of_table(table: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+def _expand_table(table: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     return [
         (row, column)
         for row, cells in enumerate(table)
@@ -49,33 +58,52 @@ def _of_table(table: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     ]
 
 
-def _nurses() -> tuple[list[str], list[tuple[int, int]]]:
-    """Only the numbers that one of the two reads are categories."""
-    known = sorted({*NURSE, *(reading + LEVEL for reading in NURSE)})
-    place = {number: code for code, number in enumerate(known)}
-    return list(map(str, known)), [(place[low], place[low + LEVEL]) for low in NURSE]
-
-
-def _gold_scores(codes: Sequence[tuple[int, int]]) -> list[float]:
-    """A gold score for each item, such that the mean over what is put in a grade is SCORED: halfway
-    where the two raters differ, and what then is left where they agree."""
-    ratings, sums, agreed = [0] * len(SCORED), [0.0] * len(SCORED), [0] * len(SCORED)
-    for a, b in codes:
-        for grade in (a, b):
-            ratings[grade] += 1
-            sums[grade] += 0 if a == b else (SCORED[a] + SCORED[b]) / 2
-        agreed[a] += 2 * (a == b)
-    same = [
-        (score * number - told) / both
-        for score, number, told, both in zip(SCORED, ratings, sums, agreed, strict=True)
+def _build_nurse_ratings() -> tuple[list[str], list[tuple[int, int]]]:
+    """Return labels and codes; only the numbers that one of the two nurses reads are categories."""
+    numbers = sorted({*NURSE_READINGS, *(reading + NURSE_OFFSET for reading in NURSE_READINGS)})
+    codes = {number: code for code, number in enumerate(numbers)}
+    return list(map(str, numbers)), [
+        (codes[low], codes[low + NURSE_OFFSET]) for low in NURSE_READINGS
     ]
-    return [same[a] if a == b else (SCORED[a] + SCORED[b]) / 2 for a, b in codes]
 
 
-_READINGS, _READ = _nurses()
-_PAIRED = _of_table(GRADED)
-WORKED = (
-    Worked(
+def _build_gold_scores(codes: Sequence[tuple[int, int]]) -> list[float]:
+    """Return a gold score for each item, so that the mean over each grade is MEAN_GRADE_SCORES.
+
+    Halfway between where the two raters differ, and the remaining sum where they agree.
+    """
+    ratings, sums, agreed = (
+        [0] * len(MEAN_GRADE_SCORES),
+        [0.0] * len(MEAN_GRADE_SCORES),
+        [0] * len(MEAN_GRADE_SCORES),
+    )
+    for grade_a, grade_b in codes:
+        for grade in (grade_a, grade_b):
+            ratings[grade] += 1
+            sums[grade] += (
+                0
+                if grade_a == grade_b
+                else (MEAN_GRADE_SCORES[grade_a] + MEAN_GRADE_SCORES[grade_b]) / 2
+            )
+        agreed[grade_a] += 2 * (grade_a == grade_b)
+    agreed_scores = [
+        (score * number - assigned_sum) / n_agreed
+        for score, number, assigned_sum, n_agreed in zip(
+            MEAN_GRADE_SCORES, ratings, sums, agreed, strict=True
+        )
+    ]
+    return [
+        agreed_scores[grade_a]
+        if grade_a == grade_b
+        else (MEAN_GRADE_SCORES[grade_a] + MEAN_GRADE_SCORES[grade_b]) / 2
+        for grade_a, grade_b in codes
+    ]
+
+
+_NURSE_LABELS, _NURSE_CODES = _build_nurse_ratings()
+_GRADE_CODES = _expand_table(GRADE_TABLE)
+WORKED_EXAMPLES = (
+    WorkedExample(
         "Worked: two raters, five items",
         _(
             "Two raters put five items in two categories. Cohen’s kappa is 0.615, as printed; "
@@ -83,9 +111,9 @@ WORKED = (
         ),
         _("Which category?"),
         ("1", "2"),
-        _two("12212", "12112"),
+        _parse_answers("12212", "12112"),
     ),
-    Worked(
+    WorkedExample(
         "Worked: weighted kappa, five items",
         _(
             "Two raters, three grades, quadratic weights: 9/14 = 0.643. The table that is printed "
@@ -93,18 +121,18 @@ WORKED = (
         ),
         _("Which grade?"),
         ("1", "2", "3"),
-        _two("12312", "11322"),
+        _parse_answers("12312", "11322"),
         scale="ordinal",
         weights="quadratic",
     ),
-    Worked(
+    WorkedExample(
         "Worked: ten labels, from code",
         _("Two annotators label ten items with 0 or 1. The program prints kappa 0.400."),
         _("Which label?"),
         ("0", "1"),
-        _two("0000111111", "0100101110"),
+        _parse_answers("0000111111", "0100101110"),
     ),
-    Worked(
+    WorkedExample(
         "Worked: ten labels, a case study",
         _(
             "Kappa is 0.4. Printed is 0.2, from a table that was counted wrongly: of these answers "
@@ -112,9 +140,9 @@ WORKED = (
         ),
         _("Which label?"),
         ("1", "0"),
-        [(1 - a, 1 - b) for a, b in _two("0001111001", "0101101011")],
+        [(1 - a, 1 - b) for a, b in _parse_answers("0001111001", "0101101011")],
     ),
-    Worked(
+    WorkedExample(
         "Worked: four grades, own weights",
         _(
             "80 cases in four grades; a grade more or less counts half. Under these weights kappa "
@@ -122,12 +150,12 @@ WORKED = (
         ),
         _("How severe is it?"),
         GRADES,
-        _PAIRED,
+        _GRADE_CODES,
         scale="ordinal",
         weights="custom",
-        matrix=NEXT_HALF,
+        matrix=HALF_WEIGHTS,
     ),
-    Worked(
+    WorkedExample(
         "Worked: four grades, scored by gold",
         _(
             "The same 80 cases; each grade stands for the mean gold score (severity) of what is "
@@ -136,12 +164,12 @@ WORKED = (
         ),
         _("How severe is it?"),
         GRADES,
-        _PAIRED,
+        _GRADE_CODES,
         scale="interval",
-        values=SCORED,
-        gold=_gold_scores(_PAIRED),
+        values=MEAN_GRADE_SCORES,
+        gold_scores=_build_gold_scores(_GRADE_CODES),
     ),
-    Worked(
+    WorkedExample(
         "Worked: ten critics, one painting",
         _(
             "Seven of ten critics say Impressionist: 24 of 45 pairs agree. One painting cannot "
@@ -151,7 +179,7 @@ WORKED = (
         ("Baroque", "Impressionist", "Modern"),
         [(1,) * 7 + (2,) * 3],
     ),
-    Worked(
+    WorkedExample(
         "Worked: two nurses, 5 mmHg apart",
         _(
             "One nurse always reads 5 more. They never agree exactly, yet ICC(A,1) is 0.98: 5 is "
@@ -159,9 +187,9 @@ WORKED = (
             "index of agreement must be low here is not true."
         ),
         _("Which blood pressure?"),
-        _READINGS,
-        _READ,
+        _NURSE_LABELS,
+        _NURSE_CODES,
         scale="interval",
-        values=[float(reading) for reading in _READINGS],
+        values=[float(reading) for reading in _NURSE_LABELS],
     ),
 )

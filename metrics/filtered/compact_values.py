@@ -1,4 +1,4 @@
-"""What the parts of a slice share: how much is held at once, and readings as short lists."""
+"""Shared by the bodies of filtered results: limits of memory, and values as short lists."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ import numpy as np
 
 from metrics.agreement.estimate import Estimate
 
-CELLS = 8_000_000  # numbers of an array that is held at once
-POINTS = 400  # the newest so many periods
-SHORT = ("value", "low", "high", "reason")
+MAX_CELLS = 8_000_000  # numbers in an array in memory
+MAX_POINTS = 400  # in a trend: the newest periods
+SHORT_FIELDS = ("value", "low", "high", "reason")
 
 Body = dict[str, Any]
 
 
-def short(reading: Mapping[str, Any]) -> list[Any]:
-    return [reading[name] for name in SHORT]
+def to_short_list(value: Mapping[str, Any]) -> list[Any]:
+    """Return the SHORT_FIELDS of a Value."""
+    return [value[name] for name in SHORT_FIELDS]
 
 
-def point(reading: Mapping[str, Any]) -> list[Any]:
-    """A reading of a trend; pages.sources.sliced reads it."""
-    return [*short(reading), reading["n_items"], reading["n_ratings"], reading["se"]]
+def to_point(value: Mapping[str, Any]) -> list[Any]:
+    """Return a Value of a trend as a list; metrics.views reads it."""
+    return [*to_short_list(value), value["n_items"], value["n_ratings"], value["se"]]
 
 
-def points(estimates: dict[str, Estimate]) -> Body:
-    """Name -> [[point], ...] of estimates (T,)."""
-    found = {}
+def to_points(estimates: dict[str, Estimate]) -> Body:
+    """Return name -> [[point], ...] of estimates (T,)."""
+    points = {}
     for name, estimate in estimates.items():
-        found[name] = [[point(reading)] for reading in estimate.readings()]
-    return found
+        points[name] = [[to_point(value)] for value in estimate.to_values()]
+    return points
 
 
-def median_seconds(seconds: np.ndarray) -> float | None:
-    """Of the ratings whose seconds are known."""
-    known = seconds[np.isfinite(seconds)]
-    return float(np.median(known)) if known.size else None
+def compute_median_seconds(seconds: np.ndarray) -> float | None:
+    """Return the median of the ratings whose seconds are known, or None."""
+    finite = seconds[np.isfinite(seconds)]
+    return float(np.median(finite)) if finite.size else None

@@ -1,8 +1,7 @@
-"""The ratings of a slice -> what its page shows, as plain JSON. Every number is that of
-metrics.agreement on them.
+"""The body of a filtered dashboard, and the order of a question's items, as plain JSON.
 
-``ratings`` is an array of slice_bodies.ROW: item, rater, code (place in declared order), day,
-seconds.
+Every number is computed by metrics.agreement from ``ratings``: an array of bodies.ROW with item,
+rater, code (index in declared order), day, seconds.
 """
 
 from __future__ import annotations
@@ -16,178 +15,220 @@ from metrics.agreement.counts import tally
 from metrics.models import Reading
 from metrics.results import bootstrap, question_results
 from metrics.results.disagreement import disputed_items, findings
-from metrics.results.grouped_patterns import Patterns
+from metrics.results.grouped_patterns import GroupedPatterns
 from metrics.results.headline import random_sample
-from metrics.results.headline.headline_computation import of_ratings
-from metrics.results.values import resting_on
-from metrics.scale import QuestionScale, headlines
-from ratings.services.days import date_of
+from metrics.results.headline.headline_computation import build_from_ratings
+from metrics.results.values import copy_sample_sizes
+from metrics.scale import QuestionScale, list_headline_coefficients
+from ratings.services.days import date_from_day
 
 from . import pair_bodies, rater_bodies
-from .compact_values import CELLS, POINTS, Body, point, short
+from .compact_values import MAX_CELLS, MAX_POINTS, Body, to_point, to_short_list
 
-SHOWN_RATERS = 40  # of a heat map
-RATERS = 500  # rows of the raters' table: those with the most ratings
-FIRST = 5_000  # items that are told in their order
+MAX_HEATMAP_RATERS = 40
+MAX_TABLE_RATERS = 500  # those with the most ratings
+MAX_ORDERED_ITEMS = 5_000
 
 
-def dashboard(
-    ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int], left_out: np.ndarray
+def compute_dashboard(
+    ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int], is_excluded: np.ndarray
 ) -> Body:
-    """Everything of a filtered dashboard. Where both people and models rate, what is told is the
-    people's, unless the lead wants them pooled; ``models``: the raters who are; ``left_out``: the
-    ratings (M,) on which what is read first does not rest (readings.drawn)."""
-    of_models = np.isin(ratings["rater"], models)
-    apart = bool(of_models.any() and not of_models.all())
-    first, row = of_ratings(ratings, of_models, scale)
-    headline, coefficients = first.whole(row), row.pooled
-    told = ratings[~of_models] if apart and not scale.pooled else ratings
-    counted = tally.patterns(told["item"], told["code"], scale.k)
-    everybody = tally.patterns(ratings["item"], ratings["code"], scale.k)
-    everything, items = Patterns(everybody.counts, scale.k), everybody.n_items
-    resampled = bootstrap.bootstrap(everybody.counts, items, scale)
-    coefficients = bootstrap.filled(coefficients, resampled)
-    if apart:
-        resampled = bootstrap.bootstrap(counted.counts, counted.n_items, scale)
-        headline["coefficients"] = bootstrap.filled(headline["coefficients"], resampled)
-    headline = random_sample.instead(
-        headline, ratings, of_models=of_models, left_out=left_out, scale=scale
+    """Return the body of a filtered dashboard.
+
+    Where both people and models rate, the results of people are shown, unless the lead pooled them.
+    ``models``: ids of the raters that are models; ``is_excluded``: mask of the ratings (M,) that
+    the headline is not based on (results.headline.random_sample).
+    """
+    is_model = np.isin(ratings["rater"], models)
+    separate = bool(is_model.any() and not is_model.all())
+    builder, row = build_from_ratings(ratings, is_model, scale)
+    headline, coefficients = builder.build_headline(row), row.pooled
+    displayed = ratings[~is_model] if separate and not scale.pooled else ratings
+    patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
+    all_patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k)
+    grouped, n_items = GroupedPatterns(all_patterns.counts, scale.k), all_patterns.n_items
+    intervals = bootstrap.compute_intervals(all_patterns.counts, n_items, scale)
+    coefficients = bootstrap.add_intervals(coefficients, intervals)
+    if separate:
+        intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
+        headline["coefficients"] = bootstrap.add_intervals(headline["coefficients"], intervals)
+    headline = random_sample.apply_sample_headline(
+        headline, ratings, is_model=is_model, is_excluded=is_excluded, scale=scale
     )
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
-    pairwise, by_rater = pair_bodies.mean_pairwise(ratings, raters, scale)
-    shown = np.sort(busiest[:SHOWN_RATERS])
-    mine = ratings[np.isin(ratings["rater"], shown)]
-    tables = tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k)
-    mine = told[np.isin(told["rater"], shown)]
-    of_told = tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k)
-    by_items = pair_bodies.by_items(told, counted, scale)
+    pairwise_means, means_by_rater = pair_bodies.compute_mean_pairwise(ratings, raters, scale)
+    heatmap_raters = np.sort(busiest[:MAX_HEATMAP_RATERS])
+    heatmap_ratings = ratings[np.isin(ratings["rater"], heatmap_raters)]
+    tables = tally.count_pair_tables(
+        heatmap_ratings["item"], heatmap_ratings["rater"], heatmap_ratings["code"], scale.k
+    )
+    heatmap_ratings = displayed[np.isin(displayed["rater"], heatmap_raters)]
+    displayed_tables = tally.count_pair_tables(
+        heatmap_ratings["item"], heatmap_ratings["rater"], heatmap_ratings["code"], scale.k
+    )
+    means_by_items = pair_bodies.compute_means_by_items(displayed, patterns, scale)
     return {
         "n_ratings": len(ratings),
-        "coefficients": coefficients | resting_on(pairwise, coefficients["percent_agreement"]),
+        "coefficients": coefficients
+        | copy_sample_sizes(pairwise_means, coefficients["percent_agreement"]),
         "headline": headline,
-        "details": question_results.whole_details(everything, items, scale),
-        "trend": trend(_of_latest_day(told, ratings), scale),
+        "details": question_results.compute_details(grouped, n_items, scale),
+        "trend": compute_trend(_date_by_latest_rating(displayed, ratings), scale),
         "n_raters": len(raters),
-        "raters": rater_bodies.rater_rows(
-            ratings, busiest[:RATERS], by_rater, scale, others=~of_models if apart else None
+        "raters": rater_bodies.build_rater_rows(
+            ratings,
+            busiest[:MAX_TABLE_RATERS],
+            means_by_rater,
+            scale,
+            is_peer=~is_model if separate else None,
         ),
-        "shown": shown.tolist(),
-        "pairs": pair_bodies.pair_rows(tables, scale, cells=True),
-        "means": by_items,
-        "findings": findings.in_order(
+        "shown": heatmap_raters.tolist(),
+        "pairs": pair_bodies.build_pair_rows(tables, scale, cells=True),
+        "means": means_by_items,
+        "findings": findings.sort_findings(
             [
-                *findings.of(counted.counts, counted.n_items, of_told, scale),
-                *findings.of_reading(
-                    Reading(coefficients=coefficients, headline=headline), by_items
+                *findings.diagnose_patterns(
+                    patterns.counts, patterns.n_items, displayed_tables, scale
+                ),
+                *findings.compare_coefficients(
+                    Reading(coefficients=coefficients, headline=headline), means_by_items
                 ),
             ]
         ),
-        "confusions": findings.confusions(counted.counts, counted.n_items),
-        "disputes": most_disputed(ratings, scale),
+        "confusions": findings.find_confusions(patterns.counts, patterns.n_items),
+        "disputes": find_most_disputed(ratings, scale),
     }
 
 
-# --- over time
+# --- trend
 
 
-def _of_latest_day(told: np.ndarray, ratings: np.ndarray) -> np.ndarray:
-    """``told`` with the day of the item's latest rating among all ``ratings``, as items are dated
-    however many of their ratings are told."""
-    items, place = np.unique(ratings["item"], return_inverse=True)
+def _date_by_latest_rating(displayed: np.ndarray, ratings: np.ndarray) -> np.ndarray:
+    """Return the displayed ratings, each with the day of the item's latest rating.
+
+    The latest among all ``ratings``, as items are dated by all of their ratings.
+    """
+    items, item_index = np.unique(ratings["item"], return_inverse=True)
     latest = np.full(items.size, np.iinfo(np.int32).min)
-    np.maximum.at(latest, place, ratings["day"])
-    dated = told.copy()
-    dated["day"] = latest[np.searchsorted(items, told["item"])]
+    np.maximum.at(latest, item_index, ratings["day"])
+    dated = displayed.copy()
+    dated["day"] = latest[np.searchsorted(items, displayed["item"])]
     return dated
 
 
-def trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
-    """Span -> {"starts": [...], coefficient -> [[reading, cumulative], ...]} of the newest POINTS
-    periods."""
-    counted = tally.patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
-    if counted.day is None or not len(counted.n_items):
+def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
+    """Return the values of the newest periods, at most MAX_POINTS.
+
+    Span -> {"starts": [...], coefficient -> [[value, cumulative value], ...]}.
+    """
+    patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
+    if patterns.day is None or not len(patterns.n_items):
         return {}
-    distinct, pattern = np.unique(counted.counts, axis=0, return_inverse=True)
-    found = {}
+    distinct, pattern = np.unique(patterns.counts, axis=0, return_inverse=True)
+    trends = {}
     for span in periods.SPANS:
-        begins, place = np.unique(periods.starts(counted.day, span), return_inverse=True)
-        lines: Body = {name: [] for name in headlines(scale)}
-        for part in _trend_chunks(
-            place.ravel(), pattern.ravel(), counted.n_items, (len(begins), len(distinct))
+        start_days, period_index = np.unique(
+            periods.compute_start_days(patterns.day, span), return_inverse=True
+        )
+        points: Body = {name: [] for name in list_headline_coefficients(scale)}
+        for n_items in _iter_trend_chunks(
+            period_index.ravel(),
+            pattern.ravel(),
+            patterns.n_items,
+            (len(start_days), len(distinct)),
         ):
-            estimates = scale.patterns(distinct, part, names=headlines(scale))
+            estimates = scale.estimate_patterns(
+                distinct, n_items, names=list_headline_coefficients(scale)
+            )
             for name, estimate in estimates.items():
-                own, total = estimate[0].readings(), estimate[1].readings()
-                for one, other in zip(own, total, strict=True):
-                    lines[name].append([point(one), short(other)])
-        starts = [date_of(begin).isoformat() for begin in begins[-POINTS:].tolist()]
-        found[span] = {"starts": starts, **lines}
-    return found
+                period_values, cumulative_values = estimate[0].to_values(), estimate[1].to_values()
+                for period_value, cumulative_value in zip(
+                    period_values, cumulative_values, strict=True
+                ):
+                    points[name].append([to_point(period_value), to_short_list(cumulative_value)])
+        starts = [
+            date_from_day(start_day).isoformat() for start_day in start_days[-MAX_POINTS:].tolist()
+        ]
+        trends[span] = {"starts": starts, **points}
+    return trends
 
 
-def _trend_chunks(
-    place: np.ndarray, pattern: np.ndarray, n_items: np.ndarray, shape: tuple[int, int]
+def _iter_trend_chunks(
+    period_index: np.ndarray, pattern: np.ndarray, n_items: np.ndarray, shape: tuple[int, int]
 ) -> Iterator[np.ndarray]:
-    """Items by pattern (2, D, P) of the newest periods: of each one, and of all until its end."""
+    """Yield items by pattern (2, D, P) of the newest periods: of each period, and up to its end."""
     n_periods, n_patterns = shape
-    first = max(0, n_periods - POINTS)
-    total = np.bincount(pattern[place < first], n_items[place < first], n_patterns).astype(np.int64)
-    step = max(1, CELLS // (4 * n_patterns))
+    first = max(0, n_periods - MAX_POINTS)
+    total = np.bincount(
+        pattern[period_index < first], n_items[period_index < first], n_patterns
+    ).astype(np.int64)
+    step = max(1, MAX_CELLS // (4 * n_patterns))
     for start in range(first, n_periods, step):
         end = min(start + step, n_periods)
-        here = (place >= start) & (place < end)
-        cell = (place[here] - start) * n_patterns + pattern[here]
-        sums = np.bincount(cell, n_items[here], (end - start) * n_patterns)
-        own = sums.astype(np.int64).reshape(-1, n_patterns)
-        until = total + own.cumsum(axis=0)
-        total = until[-1]
-        yield np.stack([own, until])
+        in_chunk = (period_index >= start) & (period_index < end)
+        cell = (period_index[in_chunk] - start) * n_patterns + pattern[in_chunk]
+        sums = np.bincount(cell, n_items[in_chunk], (end - start) * n_patterns)
+        by_period = sums.astype(np.int64).reshape(-1, n_patterns)
+        cumulative = total + by_period.cumsum(axis=0)
+        total = cumulative[-1]
+        yield np.stack([by_period, cumulative])
 
 
-# --- where
+# --- items
 
 
-def most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
-    """Weighting -> [[item, counts, distance], ...], over as many of the newest items as CELLS
-    allow."""
+def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
+    """Return weighting -> [[item, counts, distance], ...] of the newest items.
+
+    At most as many items as MAX_CELLS allows.
+    """
     items = np.unique(ratings["item"])
-    most = max(1, CELLS // scale.k)
-    newest = items[-most:]
-    found = disputed_items.most_disputed(newest, _counts(ratings, newest, scale.k), scale)
-    return found | {"whole": len(items) <= most}
+    max_items = max(1, MAX_CELLS // scale.k)
+    newest = items[-max_items:]
+    result = disputed_items.find_most_disputed(
+        newest, _count_ratings(ratings, newest, scale.k), scale
+    )
+    return result | {"whole": len(items) <= max_items}
 
 
-def order(ratings: np.ndarray, scale: QuestionScale) -> Body:
-    """The FIRST of all items, by each order that a list may have.
+def compute_item_order(ratings: np.ndarray, scale: QuestionScale) -> Body:
+    """Return the first MAX_ORDERED_ITEMS items, by each order of an item list.
 
     {"n_items": items with ratings, "ratings": ids, "disagreement": {weighting: ids}}
     """
     items = np.unique(ratings["item"])
-    weightings = scale.weightings()
+    weightings = scale.build_weight_matrices()
     total = np.zeros(len(items), np.int64)
-    apart = {name: np.zeros(len(items)) for name in weightings}
-    step = max(1, CELLS // scale.k)
+    distances = {name: np.zeros(len(items)) for name in weightings}
+    step = max(1, MAX_CELLS // scale.k)
     for start in range(0, len(items), step):
         part = slice(start, start + step)
-        counts = _counts(ratings, items[part], scale.k)
+        counts = _count_ratings(ratings, items[part], scale.k)
         total[part] = counts.sum(axis=1)
         for name, matrix in weightings.items():
-            apart[name][part] = disputed_items.disagreement(counts, matrix)
+            distances[name][part] = disputed_items.compute_disagreement(counts, matrix)
     return {
         "n_items": len(items),
-        "ratings": items[disputed_items.first(items, total, total)[:FIRST]].tolist(),
+        "ratings": items[
+            disputed_items.rank_items(items, total, total)[:MAX_ORDERED_ITEMS]
+        ].tolist(),
         "disagreement": {
-            name: items[disputed_items.first(items, total, distance)[:FIRST]].tolist()
-            for name, distance in apart.items()
+            name: items[
+                disputed_items.rank_items(items, total, distance)[:MAX_ORDERED_ITEMS]
+            ].tolist()
+            for name, distance in distances.items()
         },
     }
 
 
-def _counts(ratings: np.ndarray, items: np.ndarray, k: int) -> np.ndarray:
-    """(n, k) ratings of each of these items, which follow each other among all (sorted ids)."""
+def _count_ratings(ratings: np.ndarray, items: np.ndarray, k: int) -> np.ndarray:
+    """Return (n, k) ratings of each of these items.
+
+    The ids are sorted and consecutive among those of all rated items.
+    """
     if not len(items):
         return np.zeros((0, k), np.int64)
-    mine = ratings[(ratings["item"] >= items[0]) & (ratings["item"] <= items[-1])]
-    cell = np.searchsorted(items, mine["item"]) * k + mine["code"]
+    item_ratings = ratings[(ratings["item"] >= items[0]) & (ratings["item"] <= items[-1])]
+    cell = np.searchsorted(items, item_ratings["item"]) * k + item_ratings["code"]
     return np.bincount(cell, minlength=len(items) * k).reshape(-1, k)

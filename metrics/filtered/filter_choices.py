@@ -1,50 +1,60 @@
-"""What there is to filter by. A worker gathers it; pages and the API read it."""
+"""The available filter values. A worker collects them; pages and the API read them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from metrics.filters import CURRENT, EVERYTHING, NAMED, Filter, refused
+from metrics.filters import (
+    CURRENT_VERSION,
+    MAX_LISTED_VALUES,
+    NO_FILTER,
+    RatingFilter,
+    build_invalid_value_error,
+)
 from metrics.models import Slice
 from projects.models import Question, Rater
 
 from . import filtered_jobs
 
 
-def choices(question: Question) -> dict[str, Any] | None:
-    """What there is to filter by; None while that is not known."""
-    row = _stored(question)
-    return None if row.body is None else _in_order(row.body)
+def get_filter_choices(question: Question) -> dict[str, Any] | None:
+    """Return the available filter values; None until they are computed."""
+    row = _get_stored_choices(question)
+    return None if row.body is None else _sort_choices(row.body)
 
 
-def check(question: Question, chosen: Filter) -> None:
-    """Raises BadRequest for a filter by what there is not, as far as that is known."""
-    _check_raters(question, chosen)
-    if not (chosen.group or chosen.attributes or chosen.content not in ("", CURRENT)):
+def validate_filter(question: Question, rating_filter: RatingFilter) -> None:
+    """Raise BadRequest for a filter by values that do not exist, as far as these are computed."""
+    _validate_raters(question, rating_filter)
+    if not (
+        rating_filter.group
+        or rating_filter.attributes
+        or rating_filter.content_version not in ("", CURRENT_VERSION)
+    ):
         return
-    row = _stored(question)
+    row = _get_stored_choices(question)
     if row.body is not None and row.catalogue == question.project.catalogue_version:
-        chosen.check(_in_order(row.body))
+        rating_filter.validate(_sort_choices(row.body))
 
 
-def _check_raters(question: Question, chosen: Filter) -> None:
-    if not chosen.without:
+def _validate_raters(question: Question, rating_filter: RatingFilter) -> None:
+    if not rating_filter.excluded_raters:
         return
-    known = Rater.objects.filter(project=question.project_id)
-    found = known.filter(key__in=chosen.without).values_list("key", flat=True)
-    if unknown := sorted({*chosen.without} - {*found}):
-        allowed = known.order_by("key").values_list("key", flat=True)
-        raise refused("without", unknown[0], allowed[: NAMED + 1])
+    raters = Rater.objects.filter(project=question.project_id)
+    existing = raters.filter(key__in=rating_filter.excluded_raters).values_list("key", flat=True)
+    if unknown := sorted({*rating_filter.excluded_raters} - {*existing}):
+        allowed = raters.order_by("key").values_list("key", flat=True)
+        raise build_invalid_value_error("without", unknown[0], allowed[: MAX_LISTED_VALUES + 1])
 
 
-def _stored(question: Question) -> Slice:
-    return filtered_jobs.ask(
-        question, filtered_jobs.Wanted(Slice.Kind.CHOICES, EVERYTHING), version=0
+def _get_stored_choices(question: Question) -> Slice:
+    return filtered_jobs.get_or_request_filtered_result(
+        question, filtered_jobs.FilteredRequest(Slice.Kind.CHOICES, NO_FILTER), version=0
     )
 
 
-def _in_order(body: dict[str, Any]) -> dict[str, Any]:
-    """Choices by name and value: PostgreSQL keeps no order in JSON."""
+def _sort_choices(body: dict[str, Any]) -> dict[str, Any]:
+    """Sort the choices by name and value: PostgreSQL keeps no order in JSON."""
     attributes = {}
     for name, values in sorted(body["attributes"].items()):
         attributes[name] = dict(sorted(values.items()))

@@ -1,5 +1,7 @@
-"""Slices: what a page shows of some ratings alone, asked for by the page, computed by a worker from
-the ratings and kept in a row (core.jobs.on_demand)."""
+"""Filtered results: requested by a page, and computed by a worker from the ratings.
+
+They are stored in rows (core.jobs.on_demand).
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from typing import Any
 from django.db import OperationalError
 from django.utils import timezone
 
-from core.jobs.on_demand import AskedWork, forget_oldest
-from metrics.counting.store import json_text
-from metrics.filters import Filter
+from core.jobs.on_demand import OnDemandJob, delete_least_recent
+from metrics.counting.store import encode_json
+from metrics.filters import RatingFilter
 from metrics.models import CountState, Slice
 from projects.models import Question
 
@@ -22,89 +24,94 @@ from . import bodies
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 4  # of the bodies: a page never reads one that an older release wrote
-KEPT = 40  # slices of a question
+BODY_FORMAT = 4  # so that no page reads a body that an older release wrote
+MAX_STORED = 40  # for a question
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a slice is of: its kind, the filter, one or two raters, and scores."""
+class FilteredRequest:
+    """A request for a filtered result: its kind, the filter, one or two raters, and scores."""
 
     kind: str
-    filter: Filter
+    filter: RatingFilter
     raters: tuple[int, ...] = ()
-    scores: str = ""  # what gives the categories numbers (metrics.results.scores)
+    scores: str = ""  # source of the categories' scores (metrics.results.scores)
 
     @property
     def spec(self) -> dict[str, Any]:
-        found = self.filter.spec | ({"raters": list(self.raters)} if self.raters else {})
-        return found | ({"scores": self.scores} if self.scores else {})
+        """The filter, raters and scores as plain JSON."""
+        spec = self.filter.spec | ({"raters": list(self.raters)} if self.raters else {})
+        return spec | ({"scores": self.scores} if self.scores else {})
 
     @property
     def key(self) -> str:
+        """Hash that identifies the stored result."""
         return hashlib.sha256(
-            json_text([FORMAT, self.kind, sorted(self.spec.items())]).encode()
+            encode_json([BODY_FORMAT, self.kind, sorted(self.spec.items())]).encode()
         ).hexdigest()
 
 
-def ask(question: Question, wanted: Wanted, *, version: int) -> Slice:
-    """The stored slice, or a new one that waits; an old one is computed anew. ``version``:
-    CountState.version of now.
+def get_or_request_filtered_result(
+    question: Question, request: FilteredRequest, *, version: int
+) -> Slice:
+    """Return the stored result, or request it; a stale one is computed again.
 
-    Its body, which may be large, is read from the database when somebody looks at it; that of
-    choices at once. A page must not fail because a full or busy database takes no question: then
-    nothing is asked, until the page asks again.
+    ``version``: the current CountState.version. The body, which may be large, is loaded when it is
+    accessed; that of filter choices immediately. A page must not fail because a full or busy
+    database accepts no request: then nothing is requested until the page asks again.
     """
-    rows = Slice.objects.filter(question=question, key=wanted.key)
-    if wanted.kind != Slice.Kind.CHOICES:
+    rows = Slice.objects.filter(question=question, key=request.key)
+    if request.kind != Slice.Kind.CHOICES:
         rows = rows.defer("body")
     row = rows.first()
     try:
         if row is None:
-            return _ask_first(question, wanted)
+            return _request_new(question, request)
         current = (version, question.project.catalogue_version)
-        WORK.ask_again(row, behind=lambda: (row.version, row.catalogue) != current)
+        FILTERED_RESULT_JOB.request_refresh(
+            row, is_stale=lambda: (row.version, row.catalogue) != current
+        )
     except OperationalError as error:
         logger.warning(
-            "slice %s of question %s was not asked for (%s)", wanted.kind, question.pk, error
+            "filtered result %s of question %s not requested (%s)", request.kind, question.pk, error
         )
     return row or Slice(
         question=question,
-        key=wanted.key,
-        kind=wanted.kind,
-        spec=wanted.spec,
+        key=request.key,
+        kind=request.kind,
+        spec=request.spec,
         asked_at=timezone.now(),
     )
 
 
-def _ask_first(question: Question, wanted: Wanted) -> Slice:
-    row, new = WORK.ask(
+def _request_new(question: Question, request: FilteredRequest) -> Slice:
+    row, is_new = FILTERED_RESULT_JOB.get_or_start(
         question=question,
-        key=wanted.key,
-        defaults={"kind": wanted.kind, "spec": wanted.spec},
+        key=request.key,
+        defaults={"kind": request.kind, "spec": request.spec},
     )
-    if new:
-        # What one can filter by stays: every filtered page asks for it.
-        others = Slice.objects.filter(question=question).exclude(kind=Slice.Kind.CHOICES)
-        forget_oldest(others, kept=KEPT)
+    if is_new:
+        # The filter choices are kept: every filtered page needs them.
+        deletable = Slice.objects.filter(question=question).exclude(kind=Slice.Kind.CHOICES)
+        delete_least_recent(deletable, keep=MAX_STORED)
     return row
 
 
-def _made(row: Slice) -> dict[str, Any]:
-    # Read first: a count that goes on meanwhile makes the body old, not wrong.
-    version = 0 if row.kind == Slice.Kind.CHOICES else CountState.version_of(row.question_id)
+def _compute_fields(row: Slice) -> dict[str, Any]:
+    # Read before computing: if counting goes on meanwhile, the body is marked stale.
+    version = 0 if row.kind == Slice.Kind.CHOICES else CountState.get_version(row.question_id)
     return {
-        "body": bodies.made(row),
+        "body": bodies.compute_body(row),
         "version": version,
         "catalogue": row.question.project.catalogue_version,
     }
 
 
-WORK = AskedWork(
+FILTERED_RESULT_JOB = OnDemandJob(
     rows=Slice.objects.select_related("question__project").defer("body"),
-    result="body",
-    task="metrics.tasks.compute_slice",
-    make=_made,
-    shortest_rest=datetime.timedelta(seconds=2),
-    forgotten_after=datetime.timedelta(hours=1),
+    result_field="body",
+    task_name="metrics.tasks.compute_slice",
+    compute_result=_compute_fields,
+    min_cooldown=datetime.timedelta(seconds=2),
+    expires_after=datetime.timedelta(hours=1),
 )

@@ -1,4 +1,4 @@
-"""Raters of a slice against their peers: all of them for the dashboard, or one over time."""
+"""Raters of filtered ratings against their peers: all raters, or one over time."""
 
 from __future__ import annotations
 
@@ -8,50 +8,52 @@ import numpy as np
 
 from metrics import periods
 from metrics.agreement.counts import tally
-from metrics.agreement.counts.additive import MOMENTS_UP_TO
+from metrics.agreement.counts.additive import MAX_MOMENT_CATEGORIES
 from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.estimate import Estimate, number
+from metrics.agreement.estimate import Estimate, to_finite_float
 from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.agreement.weights import weighted
-from metrics.results.values import resting_on
+from metrics.agreement.weights import get_weighted_name
+from metrics.results.values import copy_sample_sizes
 from metrics.scale import QuestionScale
-from ratings.services.days import date_of
+from ratings.services.days import date_from_day
 
-from .compact_values import CELLS, POINTS, Body, median_seconds, points
-from .pair_bodies import mean, pair_rows
+from .compact_values import MAX_CELLS, MAX_POINTS, Body, compute_median_seconds, to_points
+from .pair_bodies import build_mean, build_pair_rows
 
-SPARK_RATERS = 100
+MAX_SPARK_RATERS = 100
 SPARK_WEEKS = 26
-PAIRS = 100  # of one rater
-LUMP = np.iinfo(np.int64).min  # the day of ratings that are peers alone
+MAX_PAIRS = 100  # of one rater
+PEERS_ONLY = np.iinfo(np.int64).min  # the day of ratings that serve as peers only
 
 
-def rater_rows(
+def build_rater_rows(
     ratings: np.ndarray,
     raters: np.ndarray,
-    pairwise: dict[int, Body],
+    pairwise_means: dict[int, Body],
     scale: QuestionScale,
     *,
-    others: np.ndarray | None = None,
+    is_peer: np.ndarray | None = None,
 ) -> list[Body]:
-    """One dict a rater: id, number of ratings, readings, median seconds, sparklines. ``others``:
-    which ratings are compared with; all when left out."""
-    ids, tables, moments, n_items = _peers(ratings, raters, scale, others)
-    estimates = scale.peers(tables, moments, n_items)
-    sparks = _sparks(ratings, raters[:SPARK_RATERS], scale, others)
+    """Return a dict for each rater: id, number of ratings, values, median seconds, sparklines.
+
+    ``is_peer``: mask of the ratings to compare with; None for all.
+    """
+    ids, tables, moments, n_items = _tally_peers(ratings, raters, scale, is_peer)
+    estimates = scale.estimate_peers(tables, moments, n_items)
+    sparks = _compute_sparklines(ratings, raters[:MAX_SPARK_RATERS], scale, is_peer)
     order = np.argsort(ratings["rater"], kind="stable")
     starts, ends = np.searchsorted(ratings["rater"][order], [ids, ids + 1])
-    places = np.searchsorted(ids, raters).tolist()
+    indices = np.searchsorted(ids, raters).tolist()
     rows = []
-    for rater, place in zip(raters.tolist(), places, strict=True):
-        own = ratings[order[starts[place] : ends[place]]]
-        coefficients = {name: estimate.reading((place,)) for name, estimate in estimates.items()}
-        coefficients |= resting_on(pairwise[rater], coefficients["vs_peers"])
+    for rater, index in zip(raters.tolist(), indices, strict=True):
+        own_ratings = ratings[order[starts[index] : ends[index]]]
+        coefficients = {name: estimate.to_value((index,)) for name, estimate in estimates.items()}
+        coefficients |= copy_sample_sizes(pairwise_means[rater], coefficients["vs_peers"])
         rows.append(
             {
                 "id": rater,
-                "n": len(own),
-                "seconds": median_seconds(own["seconds"]),
+                "n": len(own_ratings),
+                "seconds": compute_median_seconds(own_ratings["seconds"]),
                 "coefficients": coefficients,
                 "spark": sparks.get(rater, {}),
             }
@@ -59,140 +61,154 @@ def rater_rows(
     return rows
 
 
-def _peers(
+def _tally_peers(
     ratings: np.ndarray,
     raters: np.ndarray,
     scale: QuestionScale,
-    others: np.ndarray | None,
+    is_peer: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-    """ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,); zeros
-    without shared items."""
+    """Return the peer counts of these raters; zeros without shared items.
+
+    ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,).
+    """
     k = scale.k
     ids = np.sort(raters)
     columns = ratings["item"], ratings["rater"], ratings["code"]
-    found = tally.peer_tables(*columns, k, others=others)
-    wanted = np.isin(found.rater, ids)
-    place = np.searchsorted(ids, found.rater[wanted])
+    peer_tables = tally.count_peer_tables(*columns, k, others=is_peer)
+    selected = np.isin(peer_tables.rater, ids)
+    indices = np.searchsorted(ids, peer_tables.rater[selected])
     tables = np.zeros((len(ids), k, k), np.int64)
-    tables[place] = found.tables[wanted]
+    tables[indices] = peer_tables.tables[selected]
     n_items = np.zeros(len(ids), np.int64)
-    n_items[place] = found.n_items[wanted]
+    n_items[indices] = peer_tables.n_items[selected]
     moments = None
-    if k <= MOMENTS_UP_TO:
+    if k <= MAX_MOMENT_CATEGORIES:
         moments = np.zeros((len(ids), k, k, k), np.int64)
-        if found.moments is not None:
-            moments[place] = found.moments[wanted]
+        if peer_tables.moments is not None:
+            moments[indices] = peer_tables.moments[selected]
     return ids, tables, moments, n_items
 
 
-def _sparks(
-    ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale, others: np.ndarray | None
+def _compute_sparklines(
+    ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale, is_peer: np.ndarray | None
 ) -> dict[int, Body]:
-    """Rater -> coefficient -> values of the newest weeks. All other ratings are lumped together:
-    peers alone."""
+    """Return rater -> coefficient -> values of the newest weeks.
+
+    All other ratings serve as peers only.
+    """
     if not len(ratings):
         return {}
-    weeks = periods.starts(ratings["day"], "week")
+    weeks = periods.compute_start_days(ratings["day"], "week")
     newest = weeks.max()
-    told = np.isin(ratings["rater"], raters) & (weeks > newest - 7 * SPARK_WEEKS)
-    day = np.where(told, weeks, LUMP)
-    of_weeks, _starts, estimates = _over_time(ratings, day, scale, others)
+    displayed = np.isin(ratings["rater"], raters) & (weeks > newest - 7 * SPARK_WEEKS)
+    day = np.where(displayed, weeks, PEERS_ONLY)
+    rater_ids, _starts, estimates = _estimate_by_day(ratings, day, scale, is_peer)
     sparks: dict[int, Body] = {}
-    for weights in scale.weighting_names():
-        name = weighted("vs_peers", weights)
+    for weights in scale.list_weightings():
+        name = get_weighted_name("vs_peers", weights)
         if not estimates:
             continue
-        firm = np.asarray(estimates[name].n_items) >= periods.FIRM
-        values = np.where(firm, estimates[name].value, np.nan).tolist()
-        for rater, value in zip(of_weeks.tolist(), values, strict=True):
-            line = sparks.setdefault(rater, {}).setdefault(name, [])
-            line.append(number(value))
+        has_enough_items = np.asarray(estimates[name].n_items) >= periods.MIN_ITEMS
+        values = np.where(has_enough_items, estimates[name].value, np.nan).tolist()
+        for rater, value in zip(rater_ids.tolist(), values, strict=True):
+            points = sparks.setdefault(rater, {}).setdefault(name, [])
+            points.append(to_finite_float(value))
     return sparks
 
 
-def _over_time(
-    ratings: np.ndarray, day: np.ndarray, scale: QuestionScale, others: np.ndarray | None
+def _estimate_by_day(
+    ratings: np.ndarray, day: np.ndarray, scale: QuestionScale, is_peer: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Estimate]]:
-    """Raters (T,), days (T,) and estimates (T,) against the others, of the ratings whose ``day`` is
-    no LUMP."""
+    """Return raters (T,), days (T,) and estimates (T,) against the others.
+
+    Of the ratings whose ``day`` is not PEERS_ONLY.
+    """
     columns = ratings["item"], ratings["rater"], ratings["code"]
-    found = tally.peer_tables(*columns, scale.k, day=day, others=others)
-    if found.day is None:
+    peer_tables = tally.count_peer_tables(*columns, scale.k, day=day, others=is_peer)
+    if peer_tables.day is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), {}
-    kept = found.day > LUMP
-    moments = None if found.moments is None else found.moments[kept]
-    estimates = scale.peers(found.tables[kept], moments, found.n_items[kept])
-    return found.rater[kept], found.day[kept], estimates
+    included = peer_tables.day > PEERS_ONLY
+    moments = None if peer_tables.moments is None else peer_tables.moments[included]
+    estimates = scale.estimate_peers(
+        peer_tables.tables[included], moments, peer_tables.n_items[included]
+    )
+    return peer_tables.rater[included], peer_tables.day[included], estimates
 
 
 # --- one rater
 
 
-def rater(
+def compute_rater_body(
     ratings: np.ndarray, rater_id: int, scale: QuestionScale, *, models: Sequence[int] = ()
 ) -> Body:
-    """One rater against the others on the own items: readings, table, trend, pairs. The others are
-    the people where both people and ``models`` rate."""
-    of_models = np.isin(ratings["rater"], models)
-    apart = bool(of_models.any() and not of_models.all())
-    own = ratings[ratings["rater"] == rater_id]
-    mine = np.isin(ratings["item"], own["item"])
-    ratings = ratings[mine]
-    others = ~of_models[mine] if apart else None
-    wanted = np.array([rater_id])
-    _ids, tables, moments, n_items = _peers(ratings, wanted, scale, others)
-    estimates = scale.peers(tables, moments, n_items)
-    coefficients = {name: estimate.reading((0,)) for name, estimate in estimates.items()}
-    pairs = _pairs_with(ratings, rater_id, scale)
-    for name in scale.weighting_names():
+    """Return one rater's values, table, trend and pairs against the others on the own items.
+
+    The others are people where both people and ``models`` rate.
+    """
+    is_model = np.isin(ratings["rater"], models)
+    separate = bool(is_model.any() and not is_model.all())
+    own_ratings = ratings[ratings["rater"] == rater_id]
+    on_own_items = np.isin(ratings["item"], own_ratings["item"])
+    ratings = ratings[on_own_items]
+    is_peer = ~is_model[on_own_items] if separate else None
+    rater_ids = np.array([rater_id])
+    _ids, tables, moments, n_items = _tally_peers(ratings, rater_ids, scale, is_peer)
+    estimates = scale.estimate_peers(tables, moments, n_items)
+    coefficients = {name: estimate.to_value((0,)) for name, estimate in estimates.items()}
+    pairs = _build_pairs_of_rater(ratings, rater_id, scale)
+    for name in scale.list_weightings():
         kappas = [row[name][0] for row in pairs if row[name][0] is not None]
-        coefficients[weighted(MEAN_PAIRWISE, name)] = mean(sum(kappas), len(kappas))
+        coefficients[get_weighted_name(MEAN_PAIRWISE, name)] = build_mean(sum(kappas), len(kappas))
     return {
-        "n_ratings": len(own),
-        "seconds": median_seconds(own["seconds"]),
+        "n_ratings": len(own_ratings),
+        "seconds": compute_median_seconds(own_ratings["seconds"]),
         "coefficients": coefficients,
         "table": tables[0].tolist(),
         "trend": {
-            span: _rater_trend(ratings, rater_id, span, scale, others=others)
+            span: _compute_rater_trend(ratings, rater_id, span, scale, is_peer=is_peer)
             for span in periods.SPANS
         },
-        "pairs": sorted(pairs, key=lambda row: -row["n"])[:PAIRS],
+        "pairs": sorted(pairs, key=lambda row: -row["n"])[:MAX_PAIRS],
     }
 
 
-def _rater_trend(
+def _compute_rater_trend(
     ratings: np.ndarray,
     rater_id: int,
     span: str,
     scale: QuestionScale,
     *,
-    others: np.ndarray | None,
+    is_peer: np.ndarray | None,
 ) -> Body:
-    mine = ratings["rater"] == rater_id
-    # The others' own readings are of no interest: one lump.
-    day = np.where(mine, periods.starts(ratings["day"], span), LUMP)
-    newest = np.unique(day[mine])[-POINTS:]
+    is_own = ratings["rater"] == rater_id
+    # The values of the others are not needed: their ratings serve as peers only.
+    day = np.where(is_own, periods.compute_start_days(ratings["day"], span), PEERS_ONLY)
+    newest = np.unique(day[is_own])[-MAX_POINTS:]
     if not len(newest):
         return {}
-    day = np.where(mine & (day >= newest[0]), day, LUMP)
-    _raters, begins, estimates = _over_time(ratings, day, scale, others)
-    starts = [date_of(begin).isoformat() for begin in begins.tolist()]
-    return {"starts": starts, **points(estimates)}
+    day = np.where(is_own & (day >= newest[0]), day, PEERS_ONLY)
+    _raters, start_days, estimates = _estimate_by_day(ratings, day, scale, is_peer)
+    starts = [date_from_day(start_day).isoformat() for start_day in start_days.tolist()]
+    return {"starts": starts, **to_points(estimates)}
 
 
-def _pairs_with(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> list[Body]:
-    """Rows of pair_rows of the rater with each other one, the rater as ``a``; portions of raters
-    bound the memory."""
+def _build_pairs_of_rater(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> list[Body]:
+    """Return the pair rows of the rater with each other rater, the rater as ``a``.
+
+    In blocks of raters, to bound the memory.
+    """
     others = np.setdiff1d(ratings["rater"], [rater_id])
-    mine = ratings[ratings["rater"] == rater_id]
-    mine = mine[np.argsort(mine["item"])]
-    found = []
-    size = max(1, CELLS // (scale.k**2 + 1))
+    own_ratings = ratings[ratings["rater"] == rater_id]
+    own_ratings = own_ratings[np.argsort(own_ratings["item"])]
+    rows = []
+    size = max(1, MAX_CELLS // (scale.k**2 + 1))
     for start in range(0, len(others), size):
-        part = others[start : start + size]
-        theirs = ratings[np.isin(ratings["rater"], part)]
-        own = mine["code"][np.searchsorted(mine["item"], theirs["item"])]
-        cell = (np.searchsorted(part, theirs["rater"]) * scale.k + own) * scale.k + theirs["code"]
-        tables = np.bincount(cell, minlength=len(part) * scale.k**2).reshape(-1, scale.k, scale.k)
-        found += pair_rows(PairTables(np.full(len(part), rater_id), part, tables), scale)
-    return found
+        block = others[start : start + size]
+        block_ratings = ratings[np.isin(ratings["rater"], block)]
+        own_codes = own_ratings["code"][np.searchsorted(own_ratings["item"], block_ratings["item"])]
+        cell = (
+            np.searchsorted(block, block_ratings["rater"]) * scale.k + own_codes
+        ) * scale.k + block_ratings["code"]
+        tables = np.bincount(cell, minlength=len(block) * scale.k**2).reshape(-1, scale.k, scale.k)
+        rows += build_pair_rows(PairTables(np.full(len(block), rater_id), block, tables), scale)
+    return rows

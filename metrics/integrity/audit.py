@@ -1,9 +1,8 @@
-"""Are the stored counts and readings what the ratings say? Everything is made again in memory and
-compared.
+"""The audit: compares the stored counts and results with a recount from the ratings in memory.
 
-Counts are compared integer for integer with a tally of what the ratings' ``counted`` says they
-hold; ratings that are not counted yet are therefore no difference. Readings are compared with the
-library's values on those counts.
+Counts are compared integer for integer with a tally of the codes that the ratings' ``counted``
+stores; uncounted ratings are therefore no difference. Results are compared with the library's
+values on those counts.
 """
 
 from __future__ import annotations
@@ -16,81 +15,91 @@ import numpy as np
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
-from metrics.counting.rater_kinds import Kinds
-from metrics.models import EVER, CountState, Diagnosis, PairTally, PatternTally, PeerTally
-from metrics.results.all_time import Ever
+from metrics.counting.rater_kinds import RaterKinds
+from metrics.models import ALL_DAYS, CountState, Diagnosis, PairTally, PatternTally, PeerTally
+from metrics.results.all_time import AllTimePatterns
 from metrics.results.disagreement import disputed_items, findings
 from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
-from .expected_results import readings_of_periods, readings_of_raters
-from .recount import PeerRows, Recount, snapshot
+from .expected_results import get_period_results, get_rater_results
+from .recount import PeerRows, Recount, read_snapshot
 
-# of readings: the same formula over arrays of another shape may round its sums differently
+# Of results: the same formula on arrays of another shape may round its sums differently.
 TOLERANCE = 1e-9
-# a variance of 0 may come out as 1e-18, and its root as 1e-9
+# A variance of 0 may be computed as 1e-18, and its root as 1e-9.
 TOLERANCE_OF_ROOTS = 1e-6
 ROOTS = ("se", "low", "high")
 
-Counts = dict[tuple[int, ...], int]
-Rows = dict[tuple[int, int], list[Any]]
+CountsByKey = dict[tuple[int, ...], int]
+RowsByKey = dict[tuple[int, int], list[Any]]
 
 
 @dataclass
-class Findings:
-    ratings: int = 0
-    uncounted: int = 0
-    settled: bool = True  # False: readings wait for a worker, so that they were not compared
+class AuditFindings:
+    """Differences that an audit of a question found, and how many ratings it compared."""
+
+    n_ratings: int = 0
+    n_uncounted: int = 0
+    results_compared: bool = True  # False: results are stale, so they were not compared
     differences: list[str] = field(default_factory=list)
 
-    def compare(self, what: str, stored: dict[Any, Any], expected: dict[Any, Any]) -> None:
+    def compare(self, description: str, stored: dict[Any, Any], expected: dict[Any, Any]) -> None:
+        """Append a difference for every key whose values are not equal."""
         for key in sorted(stored.keys() | expected.keys(), key=str):
-            have, want = stored.get(key), expected.get(key)
-            if not _equal(have, want):
+            actual, wanted_value = stored.get(key), expected.get(key)
+            if not _is_equal(actual, wanted_value):
                 self.differences.append(
-                    f"{what} {key}: stored {_shown(have)}, recounted {_shown(want)}"
+                    f"{description} {key}: stored {_format_value(actual)}, recounted {_format_value(wanted_value)}"
                 )
 
 
-def audit(question_id: int, *, rater: int | None = None) -> Findings:
-    """Compare everything stored of a question, or only what is stored of one rater; nothing is
-    changed."""
-    with snapshot():
+def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFindings:
+    """Compare everything stored of a question, or only of one rater; nothing is changed."""
+    with read_snapshot():
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
-        scale = QuestionScale.of(question)
-        found = Findings(uncounted=services_uncounted.ratings([question_id]).count())
-        recount = Recount.of(question_id, scale.width, Kinds.stored(state), rater)
-        found.ratings = recount.n_ratings
-        if rater is None:
-            uncounted = Rating.objects.filter(question=question).uncounted().count()
-            found.compare(
+        scale = QuestionScale.for_question(question)
+        findings = AuditFindings(n_uncounted=services_uncounted.get_ratings([question_id]).count())
+        recount = Recount.for_question(
+            question_id, scale.width, RaterKinds.from_state(state), rater_id
+        )
+        findings.n_ratings = recount.n_ratings
+        if rater_id is None:
+            n_uncounted = Rating.objects.filter(question=question).uncounted().count()
+            findings.compare(
                 "number of uncounted ratings that a worker finds",
-                {"": found.uncounted},
-                {"": uncounted},
+                {"": findings.n_uncounted},
+                {"": n_uncounted},
             )
-            found.compare("number of counted ratings", {"": state.ratings}, {"": recount.n_ratings})
-            found.compare("people and models who rated", _stored_raters(state), recount.raters())
-            _compare_patterns(found, question_id, recount, scale)
-        current = state.scale_version == question.scale_version
-        _compare_pairs(found, state, recount, scale if current else None)
-        _compare_peers(found, question_id, recount, scale)
-        found.settled = current and state.cumulative_from is None and not _is_stale(question_id)
-        if found.settled and rater is None:
-            expected, stored = readings_of_periods(state, recount, scale)
-            found.compare("reading of the period", stored, expected)
+            findings.compare(
+                "number of counted ratings", {"": state.ratings}, {"": recount.n_ratings}
+            )
+            findings.compare(
+                "people and models who rated", _get_stored_raters(state), recount.count_raters()
+            )
+            _compare_patterns(findings, question_id, recount, scale)
+        is_current = state.scale_version == question.scale_version
+        _compare_pairs(findings, state, recount, scale if is_current else None)
+        _compare_peers(findings, question_id, recount, scale)
+        findings.results_compared = (
+            is_current and state.cumulative_from is None and not _is_stale(question_id)
+        )
+        if findings.results_compared and rater_id is None:
+            expected, stored = get_period_results(state, recount, scale)
+            findings.compare("reading of the period", stored, expected)
             if state.bootstrapped == state.version and not state.unread:
-                _compare_diagnosis(found, recount, question_id, scale)
-        if found.settled:
-            expected, stored = readings_of_raters(question_id, recount, scale)
-            found.compare("reading of the rater", stored, expected)
-        return found
+                _compare_diagnosis(findings, recount, question_id, scale)
+        if findings.results_compared:
+            expected, stored = get_rater_results(question_id, recount, scale)
+            findings.compare("reading of the rater", stored, expected)
+        return findings
 
 
 def _is_stale(question_id: int) -> bool:
-    """Whether some counts moved since the readings were made of them."""
+    """Return True if counts changed since the results were computed from them."""
     for model in (PatternTally, PeerTally):
         if model.objects.filter(question_id=question_id, stale=True).exists():
             return True
@@ -100,147 +109,177 @@ def _is_stale(question_id: int) -> bool:
 # --- counts
 
 
-def _stored_raters(state: CountState) -> dict[str, int]:
+def _get_stored_raters(state: CountState) -> dict[str, int]:
     return {"people": state.n_people, "models": state.n_models}
 
 
 def _compare_patterns(
-    found: Findings, question_id: int, recount: Recount, scale: QuestionScale
+    findings: AuditFindings, question_id: int, recount: Recount, scale: QuestionScale
 ) -> None:
-    stored: Counts = {}
+    stored: CountsByKey = {}
     for row in PatternTally.objects.filter(question_id=question_id):
-        counts, n_items = store.decode_patterns(row, scale.width, apart=recount.kinds.apart)
-        for pattern, n in zip(counts.tolist(), n_items.tolist(), strict=True):
-            stored[row.day, *pattern] = n
-    expected: Counts = {}
+        counts, n_items = store.decode_patterns(
+            row, scale.width, separate_models=recount.kinds.separates_models
+        )
+        for pattern, count in zip(counts.tolist(), n_items.tolist(), strict=True):
+            stored[row.day, *pattern] = count
+    expected: CountsByKey = {}
     by_day = recount.patterns
     days = [] if by_day.day is None else by_day.day.tolist()
-    for day, pattern, n in zip(days, by_day.counts.tolist(), by_day.n_items.tolist(), strict=True):
-        expected[day, *pattern] = n
-    ever = by_day.without_day()
-    for pattern, n in zip(ever.counts.tolist(), ever.n_items.tolist(), strict=True):
-        expected[EVER, *pattern] = n
-    found.compare("items by day and pattern", stored, expected)
+    for day, pattern, count in zip(
+        days, by_day.counts.tolist(), by_day.n_items.tolist(), strict=True
+    ):
+        expected[day, *pattern] = count
+    all_time = by_day.sum_over_days()
+    for pattern, count in zip(all_time.counts.tolist(), all_time.n_items.tolist(), strict=True):
+        expected[ALL_DAYS, *pattern] = count
+    findings.compare("items by day and pattern", stored, expected)
 
 
 def _compare_pairs(
-    found: Findings, state: CountState, recount: Recount, scale: QuestionScale | None
+    findings: AuditFindings, state: CountState, recount: Recount, scale: QuestionScale | None
 ) -> None:
-    """``scale`` is None while the kappas are those of an older scale: they are not compared."""
-    stored = _stored_pairs(state.question_id, recount)
+    """Compare pair tables and kappas.
+
+    ``scale`` is None while the kappas are those of an older scale: they are not compared.
+    """
+    stored = _get_stored_pairs(state.question_id, recount)
     if scale is None:
         for row in stored.values():
             row[2:] = [None] * len(store.KAPPA_COLUMNS)
-    what = "table and kappas of the pair of raters"
-    found.compare(what, stored, _expected_pairs(recount.pairs, scale))
+    description = "table and kappas of the pair of raters"
+    findings.compare(description, stored, _compute_expected_pairs(recount.pairs, scale))
     if scale is not None and recount.rater is None:
-        # Of the stored kappas: a kappa made in another batch may differ in its last bit.
+        # From the stored kappas: a kappa computed in another batch may differ in its last bit.
         kappas = [row[2 :: len(store.KAPPA_PARTS)] for row in stored.values()]
-        columns = np.array(kappas, float).reshape(-1, len(store.KAPPAS)).T
-        sums = store.no_sums()
-        store.add_sums(sums, dict(zip(store.KAPPAS, columns, strict=True)))
-        found.compare("sum of the stored kappas", store.no_sums() | state.pair_sums, sums)
+        columns = np.array(kappas, float).reshape(-1, len(store.KAPPA_WEIGHTINGS)).T
+        sums = store.create_pair_sums()
+        store.add_kappas_to_sums(sums, dict(zip(store.KAPPA_WEIGHTINGS, columns, strict=True)))
+        findings.compare(
+            "sum of the stored kappas", store.create_pair_sums() | state.pair_sums, sums
+        )
 
 
-def _expected_pairs(pairs: PairTables, scale: QuestionScale | None) -> Rows:
-    """(rater_a, rater_b) -> n_items, cells of the table, kappas (None without a scale)."""
-    expected: Rows = {}
-    for part in store.chunks(len(pairs.tables)):
-        tables = pairs.tables[part]
-        unknown = np.full((len(tables), len(store.KAPPA_PARTS)), np.nan)
-        kappas = scale.pair_kappas(tables) if scale else dict.fromkeys(store.KAPPAS, unknown)
-        numbers = np.concatenate([kappas[name] for name in store.KAPPAS], axis=1)
-        columns = [store.nulls(column) for column in numbers.T]
-        keys = zip(pairs.rater_a[part].tolist(), pairs.rater_b[part].tolist(), strict=True)
+def _compute_expected_pairs(pairs: PairTables, scale: QuestionScale | None) -> RowsByKey:
+    """Return (rater_a, rater_b) -> n_items, cells of the table, kappas (None without a scale)."""
+    expected: RowsByKey = {}
+    for chunk in store.iter_chunks(len(pairs.tables)):
+        tables = pairs.tables[chunk]
+        undefined = np.full((len(tables), len(store.KAPPA_PARTS)), np.nan)
+        kappas = (
+            scale.compute_pair_kappas(tables)
+            if scale
+            else dict.fromkeys(store.KAPPA_WEIGHTINGS, undefined)
+        )
+        kappa_columns = np.concatenate([kappas[name] for name in store.KAPPA_WEIGHTINGS], axis=1)
+        columns = [store.nan_to_none(column) for column in kappa_columns.T]
+        keys = zip(pairs.rater_a[chunk].tolist(), pairs.rater_b[chunk].tolist(), strict=True)
         for key, table, *values in zip(keys, tables, *columns, strict=True):
-            expected[key] = [int(table.sum()), _cells(table), *values]
+            expected[key] = [int(table.sum()), _get_nonzero_cells(table), *values]
     return expected
 
 
-def _stored_pairs(question_id: int, recount: Recount) -> Rows:
-    """The same as _expected_pairs, as it is stored."""
+def _get_stored_pairs(question_id: int, recount: Recount) -> RowsByKey:
+    """Return the stored pairs in the same form as `_compute_expected_pairs`."""
     pairs = PairTally.objects.filter(question_id=question_id)
-    rows = recount.stored(pairs, "rater_a", "rater_b").iterator(chunk_size=store.ROWS_AT_ONCE)
-    stored: Rows = {}
+    rows = recount.filter_stored(pairs, "rater_a", "rater_b").iterator(
+        chunk_size=store.ROWS_AT_ONCE
+    )
+    stored: RowsByKey = {}
     for row in rows:
-        table = store.array(row.table, row.width, row.width)
+        table = store.decode_array(row.table, row.width, row.width)
         kappas = [getattr(row, name) for name in store.KAPPA_COLUMNS]
-        stored[row.rater_a_id, row.rater_b_id] = [row.n_items, _cells(table), *kappas]
+        stored[row.rater_a_id, row.rater_b_id] = [row.n_items, _get_nonzero_cells(table), *kappas]
     return stored
 
 
 def _compare_peers(
-    found: Findings, question_id: int, recount: Recount, scale: QuestionScale
+    findings: AuditFindings, question_id: int, recount: Recount, scale: QuestionScale
 ) -> None:
-    rows = PeerRows.of(recount, scale.width)
-    expected: Rows = {}
+    rows = PeerRows.from_recount(recount, scale.width)
+    expected: RowsByKey = {}
     for index, key in enumerate(rows.keys):
-        moments = None if rows.moments is None else _cells(rows.moments[index])
-        table = _cells(rows.tables[index])
-        expected[key] = [rows.n_items[index], recount.own.get(key, 0), table, moments]
-    stored: Rows = {}
-    of_raters = recount.stored(PeerTally.objects.filter(question_id=question_id), "rater")
+        moments = None if rows.moments is None else _get_nonzero_cells(rows.moments[index])
+        table = _get_nonzero_cells(rows.tables[index])
+        expected[key] = [rows.n_items[index], recount.own_counts.get(key, 0), table, moments]
+    stored: RowsByKey = {}
+    of_raters = recount.filter_stored(PeerTally.objects.filter(question_id=question_id), "rater")
     for row in of_raters.iterator(chunk_size=store.ROWS_AT_ONCE):
         moments = None
         if rows.moments is not None:
-            moments = _cells(store.array(row.moments, row.width, row.width, row.width))
-        table = _cells(store.array(row.table, row.width, row.width))
-        one = [row.n_items, row.n_ratings, table, moments]
-        if any(one):
-            stored[row.rater_id, row.day] = one
-    found.compare("rater and day against the others", stored, expected)
+            moments = _get_nonzero_cells(
+                store.decode_array(row.moments, row.width, row.width, row.width)
+            )
+        table = _get_nonzero_cells(store.decode_array(row.table, row.width, row.width))
+        stored_row = [row.n_items, row.n_ratings, table, moments]
+        if any(stored_row):
+            stored[row.rater_id, row.day] = stored_row
+    findings.compare("rater and day against the others", stored, expected)
 
 
 def _compare_diagnosis(
-    found: Findings, recount: Recount, question_id: int, scale: QuestionScale
+    audit_findings: AuditFindings, recount: Recount, question_id: int, scale: QuestionScale
 ) -> None:
-    """What is said of disagreement: made again from the stored counts and the ratings, as both are
-    compared themselves."""
+    """Compare the stored diagnosis with one computed from the stored counts and the ratings.
+
+    Both are compared themselves.
+    """
     if not recount.n_ratings:
         return
     row = Diagnosis.objects.filter(pk=question_id).first() or Diagnosis()
-    stored = {one["name"]: one["figures"] for one in row.findings}
-    ever = Ever.of(question_id, scale)
-    made = findings.of_question(ever, _means(question_id))
-    found.compare("finding", stored, {one["name"]: one["figures"] for one in made})
-    confused = {(a, b): share for a, b, share in findings.confusions(ever.told, ever.n_items)}
-    kept = {(a, b): share for a, b, share in row.confusions}
-    found.compare("confusion of two categories", kept, confused)
-    expected = disputed_items.newest_disputed(question_id, scale)
-    found.compare("most disputed items", row.disputes, expected)
+    stored = {finding["name"]: finding["figures"] for finding in row.findings}
+    all_time = AllTimePatterns.load(question_id, scale)
+    expected_findings = findings.find_question_findings(all_time, _get_stored_means(question_id))
+    audit_findings.compare(
+        "finding", stored, {finding["name"]: finding["figures"] for finding in expected_findings}
+    )
+    expected_confusions = {
+        (category_a, category_b): share
+        for category_a, category_b, share in findings.find_confusions(
+            all_time.displayed_counts, all_time.n_items
+        )
+    }
+    stored_confusions = {
+        (category_a, category_b): share for category_a, category_b, share in row.confusions
+    }
+    audit_findings.compare("confusion of two categories", stored_confusions, expected_confusions)
+    expected = disputed_items.find_newest_disputed(question_id, scale)
+    audit_findings.compare("most disputed items", row.disputes, expected)
 
 
-def _means(question_id: int) -> dict[str, Any]:
-    """The mean pairwise kappas by items, as they are stored beside the diagnosis."""
+def _get_stored_means(question_id: int) -> dict[str, Any]:
+    """Return the stored mean pairwise kappas by shared items."""
     means = CountState.objects.filter(pk=question_id).values_list("pairwise", flat=True).first()
     return means or {}
 
 
-# --- comparing
+# --- comparison
 
 
-def _cells(counts: np.ndarray) -> dict[tuple[int, ...], int]:
-    """Place by code -> count, where there is one: the same however many categories there were when
-    it was stored."""
-    places = map(tuple, np.argwhere(counts).tolist())
-    return dict(zip(places, counts[counts != 0].tolist(), strict=True))
+def _get_nonzero_cells(counts: np.ndarray) -> dict[tuple[int, ...], int]:
+    """Return indices by code -> count, where it is not 0.
+
+    The result does not depend on the number of categories at the time of storing.
+    """
+    indices = map(tuple, np.argwhere(counts).tolist())
+    return dict(zip(indices, counts[counts != 0].tolist(), strict=True))
 
 
-def _equal(one: Any, other: Any, tolerance: float = TOLERANCE) -> bool:
-    if isinstance(one, dict) and isinstance(other, dict):
-        if one.keys() != other.keys():
+def _is_equal(first: Any, second: Any, tolerance: float = TOLERANCE) -> bool:
+    if isinstance(first, dict) and isinstance(second, dict):
+        if first.keys() != second.keys():
             return False
         return all(
-            _equal(value, other[key], TOLERANCE_OF_ROOTS if key in ROOTS else TOLERANCE)
-            for key, value in one.items()
+            _is_equal(value, second[key], TOLERANCE_OF_ROOTS if key in ROOTS else TOLERANCE)
+            for key, value in first.items()
         )
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_equal, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=tolerance)
-    return bool(one == other)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_is_equal, first, second))
+    if isinstance(first, float) and isinstance(second, float):
+        return math.isclose(first, second, rel_tol=TOLERANCE, abs_tol=tolerance)
+    return bool(first == second)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = "nothing" if value is None else str(value)
     return text if len(text) <= 200 else text[:197] + "..."

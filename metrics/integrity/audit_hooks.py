@@ -1,4 +1,4 @@
-"""What rooms above store of a question's ratings, for ``manage.py audit`` to compare and repair."""
+"""Audits of data that higher packages derive from ratings, registered for ``manage.py audit``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Stored:
-    """``differences`` makes it anew and says where it differs; ``repair`` stores it anew."""
+class RegisteredAudit:
+    """An audit of stored data.
 
-    differences: Callable[[int], list[str]]
+    ``differences`` recomputes it and lists where it differs; ``repair`` stores it again.
+    """
+
+    find_differences: Callable[[int], list[str]]
     repair: Callable[[int], object]
 
 
-ALL: list[Stored] = []
+REGISTERED_AUDITS: list[RegisteredAudit] = []

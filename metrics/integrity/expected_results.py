@@ -1,4 +1,4 @@
-"""The readings that an audit expects, made anew from a recount, beside those that are stored."""
+"""The results that an audit expects, computed from a recount, and the stored ones."""
 
 from __future__ import annotations
 
@@ -8,101 +8,111 @@ import numpy as np
 
 from metrics import periods
 from metrics.counting import store
-from metrics.models import ALL_START, EVER, CountState, RaterReading, Reading
+from metrics.models import ALL_DAYS, ALL_START, CountState, RaterReading, Reading
 from metrics.results import question_results
-from metrics.results.grouped_patterns import Patterns, by_row
-from metrics.results.headline.headline_computation import Counted, First
+from metrics.results.grouped_patterns import GroupedPatterns, iter_values_by_name
+from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
 from metrics.results.raters import rater_results
 from metrics.scale import QuestionScale
-from ratings.services.days import date_of
+from ratings.services.days import date_from_day
 
 from .recount import PeerRows, Recount
 
-Readings = dict[Any, Any]
+ResultsByKey = dict[Any, Any]
 
 
-# --- of periods
+# --- results of periods
 
 
-def readings_of_periods(
+def get_period_results(
     state: CountState, recount: Recount, scale: QuestionScale
-) -> tuple[Readings, Readings]:
-    """Expected and stored: (span, first day) -> [reading of the period, reading of all until its
-    end, what is read first, the people's reading of all until its end]."""
-    expected = _expected_of_periods(state, recount, scale)
+) -> tuple[ResultsByKey, ResultsByKey]:
+    """Return the expected and the stored results, by (span, first day).
+
+    Each: [values of the period, cumulative values, headline, cumulative values of people].
+    """
+    expected = _compute_period_results(state, recount, scale)
     stored = {}
     for row in Reading.objects.filter(question_id=state.question_id):
-        parts = [row.coefficients, row.cumulative, row.headline, row.people_cumulative]
-        stored[row.span, row.start.isoformat()] = parts
+        values = [row.coefficients, row.cumulative, row.headline, row.people_cumulative]
+        stored[row.span, row.start.isoformat()] = values
     if not recount.n_ratings:
-        # what is left when everything was withdrawn: all undefined
+        # When all ratings are withdrawn, a result of undefined values remains.
         stored.pop(("all", ALL_START.isoformat()), None)
     return expected, stored
 
 
-def _expected_of_periods(state: CountState, recount: Recount, scale: QuestionScale) -> Readings:
-    days, counts, by_day = recount.patterns.by_day()
+def _compute_period_results(
+    state: CountState, recount: Recount, scale: QuestionScale
+) -> ResultsByKey:
+    days, counts, by_day = recount.patterns.split_by_day()
     if not len(days):
         return {}
-    patterns = Patterns.of(counts, scale)
-    ever = by_day.sum(axis=0)
-    first = First(Counted.of(state, scale), patterns, ever, scale)
+    patterns = GroupedPatterns.from_code_counts(counts, scale)
+    all_time = by_day.sum(axis=0)
+    builder = HeadlineBuilder(CountedRaters.from_state(state, scale), patterns, all_time, scale)
     keys = [("all", ALL_START.isoformat())]
-    n_items = [ever, ever]  # of each key two: of the period, and of all until its end
+    n_items = [all_time, all_time]  # two for each key: of the period, and up to its end
     for span in periods.SPANS:
-        begins, index = np.unique(periods.starts(days, span), return_inverse=True)
-        of_period = np.zeros((len(begins), len(counts)), np.int64)
+        start_days, index = np.unique(periods.compute_start_days(days, span), return_inverse=True)
+        of_period = np.zeros((len(start_days), len(counts)), np.int64)
         np.add.at(of_period, index, by_day)
         until_end = of_period.cumsum(axis=0)
-        for place, begin in enumerate(begins.tolist()):
-            keys.append((span, date_of(begin).isoformat()))
-            n_items += [of_period[place], until_end[place]]
-    made = list(patterns.readings(np.stack(n_items), scale, first.over_time))
+        for position, start_day in enumerate(start_days.tolist()):
+            keys.append((span, date_from_day(start_day).isoformat()))
+            n_items += [of_period[position], until_end[position]]
+    values = list(patterns.iter_values(np.stack(n_items), scale, builder.trend_coefficient))
     expected = {}
-    for place, key in enumerate(keys):
-        own, until = made[2 * place], made[2 * place + 1]
-        headline = first.period(own)
-        sums = first.shown(until)
-        expected[key] = [own.pooled, until.pooled, headline, sums]
-    # Of the stored kappas and their sums, which are compared themselves.
-    whole = made[0]
-    means = question_results.mean_pairwise(
-        state.question_id, state.pair_sums, whole.pooled["percent_agreement"]
+    for position, key in enumerate(keys):
+        period_values, cumulative_values = values[2 * position], values[2 * position + 1]
+        headline = builder.build_period_headline(period_values)
+        people_values = builder.select_trend_values(cumulative_values)
+        expected[key] = [period_values.pooled, cumulative_values.pooled, headline, people_values]
+    # From the stored kappas and their sums, which are compared themselves.
+    all_time_values = values[0]
+    means = question_results.build_mean_pairwise(
+        state.question_id, state.pair_sums, all_time_values.pooled["percent_agreement"]
     )
-    headline = first.whole(whole)
-    pooled = whole.pooled | means
+    headline = builder.build_headline(all_time_values)
+    pooled = all_time_values.pooled | means
     expected[keys[0]] = [pooled, pooled, headline, {}]
     return expected
 
 
-# --- of raters
+# --- results of raters
 
 
-def readings_of_raters(
+def get_rater_results(
     question_id: int, recount: Recount, scale: QuestionScale
-) -> tuple[Readings, Readings]:
-    """Expected and stored: rater -> [number of own ratings, readings]. Of days, weeks and months
-    none are stored: what they are read off are counts, which are compared themselves."""
-    expected = _peer_readings(PeerRows.of(recount, scale.width), recount, scale)
-    means = rater_results.mean_pairwise_by_rater([question_id], sorted(expected))
-    for rater, (_n_ratings, readings) in expected.items():
-        readings.update(rater_results.means_beside(readings, means[rater]))
+) -> tuple[ResultsByKey, ResultsByKey]:
+    """Return the expected and the stored results: rater -> [number of own ratings, values].
+
+    Days, weeks and months have no stored results: they are computed from counts, which are compared
+    themselves.
+    """
+    expected = _compute_rater_results(PeerRows.from_recount(recount, scale.width), recount, scale)
+    means = rater_results.get_mean_pairwise_by_rater([question_id], sorted(expected))
+    for rater, (_n_ratings, values) in expected.items():
+        values.update(rater_results.add_sample_sizes(values, means[rater]))
     stored = {}
-    of_raters = recount.stored(RaterReading.objects.filter(question_id=question_id), "rater")
+    of_raters = recount.filter_stored(RaterReading.objects.filter(question_id=question_id), "rater")
     for row in of_raters.iterator(chunk_size=store.ROWS_AT_ONCE):
         stored[row.rater_id] = [row.n_ratings, row.coefficients]
     return expected, stored
 
 
-def _peer_readings(rows: PeerRows, recount: Recount, scale: QuestionScale) -> Readings:
-    places = [place for place, (_rater, day) in enumerate(rows.keys) if day == EVER]
-    if not places:
+def _compute_rater_results(rows: PeerRows, recount: Recount, scale: QuestionScale) -> ResultsByKey:
+    indices = [index for index, (_rater, day) in enumerate(rows.keys) if day == ALL_DAYS]
+    if not indices:
         return {}
-    tables = scale.ordered(rows.tables[places], axes=2)
+    tables = scale.reorder(rows.tables[indices], axes=2)
     moments = None
     if rows.moments is not None:
-        moments = scale.ordered(rows.moments[places], axes=3)
-    n_items = np.array(rows.n_items, np.int64)[places]
-    each = by_row(scale.peers(tables, moments, n_items))
-    keys = [rows.keys[place] for place in places]
-    return {key[0]: [recount.own[key], readings] for key, readings in zip(keys, each, strict=True)}
+        moments = scale.reorder(rows.moments[indices], axes=3)
+    n_items = np.array(rows.n_items, np.int64)[indices]
+    values_by_rater = iter_values_by_name(scale.estimate_peers(tables, moments, n_items))
+    keys = [rows.keys[index] for index in indices]
+    return {
+        key[0]: [recount.own_counts[key], values]
+        for key, values in zip(keys, values_by_rater, strict=True)
+    }

@@ -1,5 +1,4 @@
-"""All counts of a question made from nothing, in memory: what ``audit`` compares the stored ones
-with."""
+"""All counts of a question computed from scratch in memory, to compare the stored counts with."""
 
 from __future__ import annotations
 
@@ -14,9 +13,9 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts import tally
-from metrics.counting.rater_kinds import Kinds
-from metrics.models import EVER
-from ratings.models import NOTHING, Rating
+from metrics.counting.rater_kinds import RaterKinds
+from metrics.models import ALL_DAYS
+from ratings.models import NO_CODE, Rating
 
 RATINGS_AT_ONCE = 200_000
 
@@ -24,9 +23,11 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("counted", "i8"), ("counted_da
 
 
 @contextmanager
-def snapshot() -> Iterator[None]:
-    """One state of the database for many reads, without keeping writers waiting. Inside a
-    transaction: that one's."""
+def read_snapshot() -> Iterator[None]:
+    """Read one consistent state of the database in many queries, without blocking writers.
+
+    Inside a transaction: the state of that one.
+    """
     if connection.in_atomic_block:
         yield
     elif connection.vendor == "postgresql":
@@ -34,7 +35,7 @@ def snapshot() -> Iterator[None]:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
     else:
-        # Django's own transactions take SQLite's write lock at once; this one only reads.
+        # Django's transactions take SQLite's write lock immediately; this one only reads.
         with connection.cursor() as cursor:
             cursor.execute("BEGIN")
             try:
@@ -45,111 +46,120 @@ def snapshot() -> Iterator[None]:
 
 @dataclass
 class Recount:
-    """All counts of a question, made from its ratings, a part of its items at a time."""
+    """All counts of a question, computed from its ratings in batches of items."""
 
     n_ratings: int
-    patterns: tally.Patterns
+    patterns: tally.PatternCounts
     pairs: tally.PairTables
     peers: tally.PeerTables
-    own: dict[tuple[int, int], int]
-    kinds: Kinds
-    rater: int | None = None  # whose counts alone these are, but for the patterns
+    own_counts: dict[tuple[int, int], int]
+    kinds: RaterKinds
+    rater: int | None = None  # counts other than patterns are of this rater only
 
     @classmethod
-    def of(cls, question_id: int, width: int, kinds: Kinds, rater: int | None = None) -> Recount:
-        """Of all ratings, or of the items of one rater."""
-        found = cls(
+    def for_question(
+        cls, question_id: int, width: int, kinds: RaterKinds, rater_id: int | None = None
+    ) -> Recount:
+        """Count all ratings, or those of the items of one rater."""
+        recount = cls(
             0,
-            tally.Patterns.empty(kinds.width(width), by_day=True),
+            tally.PatternCounts.empty(kinds.pattern_width(width), by_day=True),
             tally.PairTables.empty(width),
             tally.PeerTables.empty(width, by_day=True),
             {},
             kinds,
-            rater,
+            rater_id,
         )
-        for rows in _whole_items(question_id, rater):
-            found._add(rows, width)
-        return found if rater is None else found._only(rater)
+        for rows in _iter_complete_items(question_id, rater_id):
+            recount._add(rows, width)
+        return recount if rater_id is None else recount._restrict_to(rater_id)
 
-    def _only(self, rater: int) -> Recount:
+    def _restrict_to(self, rater_id: int) -> Recount:
         pairs, peers = self.pairs, self.peers
-        with_them = (pairs.rater_a == rater) | (pairs.rater_b == rater)
-        theirs = peers.rater == rater
+        is_pair = (pairs.rater_a == rater_id) | (pairs.rater_b == rater_id)
+        is_rater = peers.rater == rater_id
         day, moments = (
-            None if part is None else part[theirs] for part in (peers.day, peers.moments)
+            None if array is None else array[is_rater] for array in (peers.day, peers.moments)
         )
         return replace(
             self,
             pairs=tally.PairTables(
-                pairs.rater_a[with_them], pairs.rater_b[with_them], pairs.tables[with_them]
+                pairs.rater_a[is_pair], pairs.rater_b[is_pair], pairs.tables[is_pair]
             ),
             peers=tally.PeerTables(
-                peers.rater[theirs], day, peers.tables[theirs], moments, peers.n_items[theirs]
+                peers.rater[is_rater], day, peers.tables[is_rater], moments, peers.n_items[is_rater]
             ),
-            own={key: number for key, number in self.own.items() if key[0] == rater},
+            own_counts={
+                key: number for key, number in self.own_counts.items() if key[0] == rater_id
+            },
         )
 
-    def raters(self) -> dict[str, int]:
-        """How many people and models have a counted rating."""
-        all_days = [rater for (rater, day), number in self.own.items() if day == EVER and number]
-        models = len(self.kinds.models.intersection(all_days))
-        return {"people": len(all_days) - models, "models": models}
+    def count_raters(self) -> dict[str, int]:
+        """Return how many people and models have a counted rating."""
+        rated = [
+            rater for (rater, day), number in self.own_counts.items() if day == ALL_DAYS and number
+        ]
+        n_models = len(self.kinds.models.intersection(rated))
+        return {"people": len(rated) - n_models, "models": n_models}
 
-    def stored(self, rows: QuerySet, *raters: str) -> QuerySet:
-        """The stored rows that these counts are to be compared with; ``raters`` names their columns
-        of raters."""
+    def filter_stored(self, rows: QuerySet, *rater_columns: str) -> QuerySet:
+        """Return the stored rows to compare these counts with; ``raters``: their rater columns."""
         if self.rater is None:
             return rows
         return rows.filter(
-            functools.reduce(operator.or_, (Q(**{name: self.rater}) for name in raters))
+            functools.reduce(operator.or_, (Q(**{name: self.rater}) for name in rater_columns))
         )
 
     def _add(self, rows: np.ndarray, width: int) -> None:
         item, rater, code, day = (rows[name] for name in ROW.names or ())
         self.n_ratings += len(rows)
-        self.patterns += self.kinds.patterns((item, rater, code, day), width)
-        self.pairs += tally.pair_tables(item, rater, code, width)
-        self.peers += self.kinds.peers((item, rater, code, day), width)
+        self.patterns += self.kinds.tally_patterns((item, rater, code, day), width)
+        self.pairs += tally.count_pair_tables(item, rater, code, width)
+        self.peers += self.kinds.tally_peers((item, rater, code, day), width)
         keys, numbers = np.unique(np.stack([rater, day]), axis=1, return_counts=True)
-        for one, on, number in zip(*keys.tolist(), numbers.tolist(), strict=True):
-            for key in ((one, on), (one, EVER)):
-                self.own[key] = self.own.get(key, 0) + number
+        for rater_id, rating_day, number in zip(*keys.tolist(), numbers.tolist(), strict=True):
+            for key in ((rater_id, rating_day), (rater_id, ALL_DAYS)):
+                self.own_counts[key] = self.own_counts.get(key, 0) + number
 
 
-def _whole_items(question_id: int, rater: int | None) -> Iterator[np.ndarray]:
-    """The counted ratings, those of the rater's items alone where one is named, in parts that hold
-    all ratings of their items. Arrays of ROW."""
-    after = -1
-    counted = Rating.objects.filter(question_id=question_id, counted__gt=NOTHING)
-    if rater is not None:
-        counted = counted.filter(item__in=counted.filter(rater=rater).values("item"))
+def _iter_complete_items(question_id: int, rater_id: int | None) -> Iterator[np.ndarray]:
+    """Yield the counted ratings in batches that contain all ratings of their items.
+
+    Of the items of one rater where ``rater_id`` is given. Arrays of ROW.
+    """
+    last_item = -1
+    counted = Rating.objects.filter(question_id=question_id, counted__gt=NO_CODE)
+    if rater_id is not None:
+        counted = counted.filter(item__in=counted.filter(rater=rater_id).values("item"))
     while True:
-        rows = counted.filter(item__gt=after).order_by("item_id", "rater_id")
+        rows = counted.filter(item__gt=last_item).order_by("item_id", "rater_id")
         columns = rows.values_list("item_id", "rater_id", "counted", "counted_day")[
             :RATINGS_AT_ONCE
         ]
-        part = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
-        if len(part) == RATINGS_AT_ONCE:
-            last = part["item"][-1]
-            if part["item"][0] == last:
-                part = np.fromiter(
-                    counted.filter(item=int(last)).values_list(
+        batch = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
+        if len(batch) == RATINGS_AT_ONCE:
+            cut_item = batch["item"][-1]
+            if batch["item"][0] == cut_item:
+                batch = np.fromiter(
+                    counted.filter(item=int(cut_item)).values_list(
                         "item_id", "rater_id", "counted", "counted_day"
                     ),
                     dtype=ROW,
                 )
             else:
-                part = part[part["item"] < last]
-        if not len(part):
+                batch = batch[batch["item"] < cut_item]
+        if not len(batch):
             return
-        yield part
-        after = int(part["item"].max())
+        yield batch
+        last_item = int(batch["item"].max())
 
 
 @dataclass
 class PeerRows:
-    """Peer counts by (rater, day), EVER included, also of raters who rated alone. Lists and arrays
-    of one length G."""
+    """Peer counts by (rater, day), including ALL_DAYS, also of raters without shared items.
+
+    Lists and arrays of the same length G.
+    """
 
     keys: list[tuple[int, int]]
     tables: np.ndarray
@@ -157,21 +167,22 @@ class PeerRows:
     n_items: list[int]
 
     @classmethod
-    def of(cls, recount: Recount, width: int) -> PeerRows:
+    def from_recount(cls, recount: Recount, width: int) -> PeerRows:
+        """Sum the peer tables of a recount by rater and day, and over all days."""
         peers = recount.peers
-        keys = sorted(recount.own)
-        place = {key: index for index, key in enumerate(keys)}
+        keys = sorted(recount.own_counts)
+        indices = {key: index for index, key in enumerate(keys)}
         days = peers.day if peers.day is not None else np.zeros(0, np.int64)
-        links = list(zip(peers.rater.tolist(), days.tolist(), strict=True))
+        table_keys = list(zip(peers.rater.tolist(), days.tolist(), strict=True))
         moments = None if peers.moments is None else np.zeros((len(keys), *[width] * 3), np.int64)
         rows = cls(keys, np.zeros((len(keys), width, width), np.int64), moments, [0] * len(keys))
-        for index, (rater, day) in enumerate(links):
-            for key in ((rater, day), (rater, EVER)):
-                rows._add(place[key], peers, index)
+        for index, (rater, day) in enumerate(table_keys):
+            for key in ((rater, day), (rater, ALL_DAYS)):
+                rows._add(indices[key], peers, index)
         return rows
 
-    def _add(self, to: int, peers: tally.PeerTables, index: int) -> None:
-        self.tables[to] += peers.tables[index]
-        self.n_items[to] += int(peers.n_items[index])
+    def _add(self, target: int, peers: tally.PeerTables, index: int) -> None:
+        self.tables[target] += peers.tables[index]
+        self.n_items[target] += int(peers.n_items[index])
         if self.moments is not None and peers.moments is not None:
-            self.moments[to] += peers.moments[index]
+            self.moments[target] += peers.moments[index]

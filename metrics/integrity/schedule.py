@@ -1,9 +1,10 @@
-"""The workers audit by themselves: every few minutes the questions whose last audit is the longest
-ago, one large or several small ones.
+"""Automatic audits by the workers.
 
-The work is bounded: of a question with more than RATINGS ratings only the pairs, peers and readings
-of one rater are made again, another one each time; ``manage.py audit`` does all. An audit reads one
-state of the database and locks nothing, so counting goes on meanwhile.
+Every few minutes they audit the questions whose last audit is oldest: one large question or several
+small ones. The work is bounded: of a question with more than MAX_RATINGS ratings, only the pairs,
+peers and results of one rater are recomputed, of another rater each time; ``manage.py audit``
+checks everything. An audit reads one consistent state of the database and locks nothing, so
+counting continues meanwhile.
 """
 
 from __future__ import annotations
@@ -15,107 +16,110 @@ from typing import Any
 from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from metrics.models import EVER, AuditResult, CountState, PeerTally
+from metrics.models import ALL_DAYS, AuditResult, CountState, PeerTally
 
-from .audit import audit
+from .audit import audit_question
 
 logger = logging.getLogger(__name__)
 
-EVERY = datetime.timedelta(minutes=5)  # one round of audits
-# a question that stood still since is not audited again before that
-AGAIN = datetime.timedelta(hours=1)
-RATINGS = 200_000  # of a round: about two seconds
-# What a question costs beside its ratings, in ratings: 50 small ones a round, 14,400 a day.
-PRICE = 4_000
-# their items have several times as many; nobody in a large question: the one with the fewest
-RATINGS_OF_RATER = 10_000
-SHOWN = 20
+AUDIT_INTERVAL = datetime.timedelta(minutes=5)  # between two rounds of audits
+# A question without changes since its audit is not audited again before this.
+REAUDIT_INTERVAL = datetime.timedelta(hours=1)
+MAX_RATINGS = 200_000  # in a round: about two seconds
+# Fixed cost of a question, in ratings: 50 small questions a round, 14,400 a day.
+QUESTION_COST = 4_000
+# Of a sampled rater, whose items have several times as many ratings. If all raters have more, the
+# one with the fewest is taken.
+MAX_RATINGS_OF_RATER = 10_000
+MAX_STORED_DIFFERENCES = 20
 
 
-def audit_some() -> list[int]:
-    """Audit the questions that wait longest, when it is time for it: as many as together have
-    RATINGS, at least one. Their ids."""
+def run_due_audits() -> list[int]:
+    """Audit the questions whose audit is oldest, if a round is due, and return their ids.
+
+    As many questions as have MAX_RATINGS together, at least one.
+    """
     audited: list[int] = []
-    if AuditResult.objects.filter(audited_at__gt=timezone.now() - EVERY).exists():
+    if AuditResult.objects.filter(audited_at__gt=timezone.now() - AUDIT_INTERVAL).exists():
         return audited
-    left = RATINGS
-    for question_id, ratings in _waiting()[: max(1, RATINGS // PRICE)]:
-        left -= PRICE + ratings
-        if audited and left < 0:
+    budget = MAX_RATINGS
+    for question_id, ratings in _list_due_questions()[: max(1, MAX_RATINGS // QUESTION_COST)]:
+        budget -= QUESTION_COST + ratings
+        if audited and budget < 0:
             break
-        if _audit(question_id):
+        if _audit_and_record(question_id):
             audited.append(question_id)
     return audited
 
 
-def _audit(question_id: int) -> bool:
-    """Audit a question and write down what was found; False where that failed."""
+def _audit_and_record(question_id: int) -> bool:
+    """Audit a question and store the result; False if that failed."""
     try:
-        found = audit(question_id, rater=_sampled_rater(question_id))
+        findings = audit_question(question_id, rater_id=_sample_rater(question_id))
     except Exception:
-        logger.exception("the audit of question %s failed; the next sweep tries again", question_id)
+        logger.exception("the audit of question %s failed; the next sweep will retry", question_id)
         return False
-    if found.differences:
+    if findings.differences:
         logger.error(
             "question %s differs from a recount in %s places, first: %s",
             question_id,
-            len(found.differences),
-            found.differences[0],
+            len(findings.differences),
+            findings.differences[0],
         )
     AuditResult.objects.update_or_create(
         question_id=question_id,
         defaults={
             "audited_at": timezone.now(),
-            "ratings": found.ratings,
-            "differences": len(found.differences),
-            "shown": found.differences[:SHOWN],
+            "ratings": findings.n_ratings,
+            "differences": len(findings.differences),
+            "shown": findings.differences[:MAX_STORED_DIFFERENCES],
         },
     )
     return True
 
 
-def _waiting() -> QuerySet[CountState, tuple[int, int]]:
-    """Questions and how many ratings they have, those first whose audit is the longest ago. Only
-    what stands in the database decides, so that any number of workers may ask."""
+def _list_due_questions() -> QuerySet[CountState, tuple[int, int]]:
+    """Return questions and their numbers of ratings, oldest audit first.
+
+    The order depends on stored data only, so that any number of workers may run it.
+    """
     now = timezone.now()
-    last = AuditResult.objects.filter(pk=OuterRef("pk")).values("audited_at")
-    waiting = (
+    last_audit = AuditResult.objects.filter(pk=OuterRef("pk")).values("audited_at")
+    due_states = (
         CountState.objects.filter(counted_at__isnull=False)
-        .annotate(audited_at=Subquery(last))
+        .annotate(audited_at=Subquery(last_audit))
         .filter(
             Q(audited_at__isnull=True)
             | Q(audited_at__lte=F("counted_at"))
-            | Q(audited_at__lte=now - AGAIN)
+            | Q(audited_at__lte=now - REAUDIT_INTERVAL)
         )
     )
-    oldest = waiting.order_by(F("audited_at").asc(nulls_first=True), "pk")
+    oldest = due_states.order_by(F("audited_at").asc(nulls_first=True), "pk")
     return oldest.values_list("pk", "ratings")
 
 
-def _sampled_rater(question_id: int) -> int | None:
-    """One of those with not too many ratings, by chance; None where the question is small enough
-    for a whole audit."""
-    if not CountState.objects.filter(pk=question_id, ratings__gt=RATINGS).exists():
+def _sample_rater(question_id: int) -> int | None:
+    """Return a random rater with not too many ratings; None to audit the whole question."""
+    if not CountState.objects.filter(pk=question_id, ratings__gt=MAX_RATINGS).exists():
         return None
-    raters = PeerTally.objects.filter(question_id=question_id, day=EVER)
-    some = raters.filter(n_ratings__range=(1, RATINGS_OF_RATER)).order_by("?")
+    raters = PeerTally.objects.filter(question_id=question_id, day=ALL_DAYS)
+    candidates = raters.filter(n_ratings__range=(1, MAX_RATINGS_OF_RATER)).order_by("?")
     fewest = raters.filter(n_ratings__gt=0).order_by("n_ratings")
     return (
-        some.values_list("rater_id", flat=True).first()
+        candidates.values_list("rater_id", flat=True).first()
         or fewest.values_list("rater_id", flat=True).first()
     )
 
 
-def last() -> dict[str, Any] | None:
-    """What the audits found: when the last one was, of how many questions, and how many of these
-    differ."""
-    found = AuditResult.objects.aggregate(
+def get_audit_summary() -> dict[str, Any] | None:
+    """Return the age of the last audit, and how many questions were audited and differ."""
+    totals = AuditResult.objects.aggregate(
         at=Max("audited_at"), questions=Count("pk"), differ=Count("pk", filter=Q(differences__gt=0))
     )
-    if found["at"] is None:
+    if totals["at"] is None:
         return None
     return {
-        "seconds_ago": round(max(0.0, (timezone.now() - found["at"]).total_seconds()), 3),
-        "questions": found["questions"],
-        "questions_that_differ": found["differ"],
+        "seconds_ago": round(max(0.0, (timezone.now() - totals["at"]).total_seconds()), 3),
+        "questions": totals["questions"],
+        "questions_that_differ": totals["differ"],
     }

@@ -1,7 +1,7 @@
-"""Many small questions at once: some of those that wait, counted and read in one transaction.
+"""Updates of many small questions: counted and refreshed in one transaction.
 
-What is not as plain as most (a backlog, models, another scale, a failure) is left to
-`metrics.jobs.question_updates`, which takes one question after the other.
+Questions that need more (a backlog, models, a changed scale, a failure) are left to
+`metrics.jobs.question_updates`, which processes one question after the other.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from metrics.results import batch_results as readings
 
 logger = logging.getLogger(__name__)
 
-# Of one transaction: SQLite's other writers wait for it.
-AT_ONCE = {"postgresql": 50, "sqlite": 20}
-_SAVED = (
+# In one transaction. On SQLite, other writers wait for it.
+QUESTIONS_AT_ONCE = {"postgresql": 50, "sqlite": 20}
+_SAVED_COLUMNS = (
     "version",
     "counted_at",
     "ratings",
@@ -32,48 +32,50 @@ _SAVED = (
 )
 
 
-def work(*, besides: set[int]) -> int:
-    """Bring some small questions up to date that wait, if two or more do; how many that were.
-    ``besides``: those that imports are filling. A failure changes nothing."""
+def update_small_questions(*, excluded: set[int]) -> int:
+    """Count and refresh some small pending questions, if there are two or more; return how many.
+
+    ``excluded``: the questions that imports are filling. A failure changes nothing.
+    """
     try:
-        candidates = counting.waiting_small(besides)
-        found = _work(candidates) if len(candidates) > 1 else []
+        candidates = counting.list_small_uncounted(excluded)
+        updated = _update_candidates(candidates) if len(candidates) > 1 else []
     except Exception:
-        logger.exception("counting small questions together failed; each is counted by itself")
+        logger.exception("counting small questions in a batch failed; each is counted separately")
         return 0
-    for question_id in found:
+    for question_id in updated:
         result_listeners.announce(question_id)
-    return len(found)
+    return len(updated)
 
 
 @transaction.atomic
-def _work(candidates: list[int]) -> list[int]:
-    states = counting.lock(candidates, AT_ONCE[connection.vendor])
+def _update_candidates(candidates: list[int]) -> list[int]:
+    states = counting.lock_small_states(candidates, QUESTIONS_AT_ONCE[connection.vendor])
     versions = {pk: state.version for pk, state in states.items()}
-    groups, rows, notes = counting.add(states)
-    for counted in groups:
-        readings.make(counted)
-    found = [pk for pk, state in states.items() if state.version > versions[pk]]
-    _save([states[pk] for pk in found])
-    counting.mark(rows, notes)
-    return found
+    groups, rows, notes = counting.add_uncounted(states)
+    for batch in groups:
+        readings.compute_batch_results(batch)
+    changed = [pk for pk, state in states.items() if state.version > versions[pk]]
+    _save_states([states[pk] for pk in changed])
+    counting.mark_counted(rows, notes)
+    return changed
 
 
-def _save(states: list[CountState]) -> None:
-    """The columns that counting and reading change, on one journey."""
-    changed = ", ".join(f"{name} = %s" for name in _SAVED)
-    moment = connection.ops.adapt_datetimefield_value
-    bulk.several(
+def _save_states(states: list[CountState]) -> None:
+    """Write the columns that counting and refreshing change, in one round trip."""
+    assignments = ", ".join(f"{name} = %s" for name in _SAVED_COLUMNS)
+    adapt_datetime = connection.ops.adapt_datetimefield_value
+    bulk.execute_statements(
         (
-            f"UPDATE metrics_countstate SET {changed} WHERE question_id = %s",
+            f"UPDATE metrics_countstate SET {assignments} WHERE question_id = %s",
             (
                 state.version,
-                moment(state.counted_at),
+                adapt_datetime(state.counted_at),
                 state.ratings,
                 state.n_people,
-                store.json_text(state.pair_sums),
+                store.encode_json(state.pair_sums),
                 state.cumulative_from,
-                moment(state.read_at),
+                adapt_datetime(state.read_at),
                 state.pk,
             ),
         )

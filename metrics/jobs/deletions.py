@@ -1,5 +1,7 @@
-"""What is to be deleted for good, a step at a time: as `ratings.items.purge` has it, with the
-counting between its steps."""
+"""Permanent deletions, processed step by step.
+
+The steps are those of `ratings.items.purge`, with counting in between.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +10,28 @@ import time
 from projects.models import Deletion
 from ratings.items import purge
 
-from .question_updates import work_on
+from .question_updates import work_on_question
 
-TURN_SECONDS = 2.0  # for one deletion while others wait
-
-
-def sweep() -> int:
-    """Go on with all deletions that are under way; how many were finished."""
-    return sum(work_on_one(deletion) for deletion in purge.under_way())
+TURN_SECONDS = 2.0  # for one deletion while others are pending
 
 
-def work_on_one(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bool:
-    """Take the next steps for about so many seconds; whether it is done. Whoever takes it up again
-    finds in the rows what is left."""
-    until = time.monotonic() + seconds
-    while purge.withdraw_some(deletion):
-        if time.monotonic() > until:
+def process_deletions() -> int:
+    """Continue all deletions in progress and return how many were finished."""
+    return sum(process_deletion(deletion) for deletion in purge.list_open_deletions())
+
+
+def process_deletion(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bool:
+    """Process the next steps for about ``seconds``; True when the deletion is finished.
+
+    A later call finds the remaining steps in the rows.
+    """
+    deadline = time.monotonic() + seconds
+    while purge.withdraw_next_ratings(deletion):
+        if time.monotonic() > deadline:
             return False
-    for question_id in purge.questions_to_count(deletion):
-        work_on(question_id, seconds=seconds)
-    while purge.remove_some(deletion):
-        if time.monotonic() > until:
+    for question_id in purge.list_questions_to_count(deletion):
+        work_on_question(question_id, seconds=seconds)
+    while purge.remove_next_rows(deletion):
+        if time.monotonic() > deadline:
             return False
-    return not purge.questions_to_count(deletion) and purge.finish(deletion)
+    return not purge.list_questions_to_count(deletion) and purge.finish_deletion(deletion)

@@ -1,5 +1,7 @@
-"""Signs of life of the workers, in the database: they tell that counting goes on even where no
-broker answers."""
+"""Heartbeats of the workers, in the database.
+
+They show that counting continues even without a broker.
+"""
 
 from __future__ import annotations
 
@@ -13,40 +15,43 @@ from django.utils import timezone
 
 from metrics.models import Worker
 
-# Seconds without a sweep, or with an uncounted rating, after which something is wrong. A sweep
-# comes every few seconds.
+# Seconds without a sweep, or with an uncounted rating, after which the status is an error. Workers
+# sweep every few seconds.
 LATE_SECONDS = 60.0
-FORGOTTEN = datetime.timedelta(hours=1)  # a worker that was stopped or killed is no longer listed
+REMOVED_AFTER = datetime.timedelta(hours=1)  # of a worker that was stopped or killed
 
 
 @dataclass
-class _This:
-    """This process: what it is called, and whether it has swept under that name."""
+class _ThisProcess:
+    """This process: its name, and whether it has swept under that name."""
 
     name: str
-    known: bool = False
+    has_swept: bool = False
 
 
-_this = _This(socket.gethostname())
+_this_process = _ThisProcess(socket.gethostname())
 
 
-def be_called(name: str) -> None:
-    """The name that this worker was given (``--hostname``)."""
-    _this.name, _this.known = name, False
+def set_worker_name(name: str) -> None:
+    """Set the name of this worker (``--hostname``)."""
+    _this_process.name, _this_process.has_swept = name, False
 
 
-def beat() -> None:
-    """This process has swept just now. Who had its name before and ended is listed no longer."""
+def record_sweep() -> None:
+    """Record that this process has just swept.
+
+    Ended processes that had its name are removed.
+    """
     now = timezone.now()
-    name = f"{_this.name[:180]}:{os.getpid()}"
+    name = f"{_this_process.name[:180]}:{os.getpid()}"
     Worker.objects.update_or_create(name=name, defaults={"swept_at": now})
-    gone = Q(swept_at__lt=now - FORGOTTEN)
-    if not _this.known:
-        gone |= Q(name__startswith=f"{_this.name[:180]}:")
-    Worker.objects.filter(gone).exclude(name=name).delete()
-    _this.known = True
+    ended = Q(swept_at__lt=now - REMOVED_AFTER)
+    if not _this_process.has_swept:
+        ended |= Q(name__startswith=f"{_this_process.name[:180]}:")
+    Worker.objects.filter(ended).exclude(name=name).delete()
+    _this_process.has_swept = True
 
 
-def last_sweep() -> datetime.datetime | None:
-    """When any worker finished its last sweep."""
+def get_last_sweep() -> datetime.datetime | None:
+    """Return when any worker finished its last sweep, or None."""
     return Worker.objects.order_by("-swept_at").values_list("swept_at", flat=True).first()

@@ -1,33 +1,32 @@
-"""How often one question is counted while ratings stream in.
+"""Limits how often one question is counted while ratings arrive.
 
-Counting takes locks that those who rate need too (on SQLite: the one lock of all writers). So a
-question that was counted just now rests for nine times as long as that took, at most
-LONGEST_REST_SECONDS: counting then takes a tenth of the time, whatever the machine, and the ratings
-that arrive meanwhile are counted together. The first rating after a quiet moment is counted at
-once.
+Counting takes locks that raters need too (on SQLite: the single lock of all writers). So after a
+question was counted, it pauses for nine times as long as that took, at most LONGEST_PAUSE_SECONDS.
+Counting then takes a tenth of the time on any machine, and the ratings that arrive meanwhile are
+counted together. The first rating after a quiet period is counted at once.
 """
 
 from __future__ import annotations
 
 import time
 
-REST_FACTOR = 9
-LONGEST_REST_SECONDS = 1.0
+PAUSE_FACTOR = 9
+LONGEST_PAUSE_SECONDS = 1.0
 
-# Question -> (when its last counting ended, how long it took), by this process's monotonic clock.
-# Each worker paces itself; that is enough, for one hint a question is under way.
-_last: dict[int, tuple[float, float]] = {}
-
-
-def wait(question_id: int) -> None:
-    """Sleep until it is the question's turn again."""
-    ended, spent = _last.get(question_id, (0.0, 0.0))
-    rest = min(LONGEST_REST_SECONDS, REST_FACTOR * spent) - (time.monotonic() - ended)
-    if rest > 0:
-        time.sleep(rest)
+# Question -> (end of its last counting, seconds that it took), by this process's monotonic clock.
+# Each worker paces itself. That is enough, because only one hint a question is pending.
+_last_runs: dict[int, tuple[float, float]] = {}
 
 
-def counted(question_id: int, started: float) -> None:
-    """Remember a counting that began at ``started`` (time.monotonic) and ends now."""
+def wait_for_turn(question_id: int) -> None:
+    """Sleep until the question's pause is over."""
+    ended, duration = _last_runs.get(question_id, (0.0, 0.0))
+    pause = min(LONGEST_PAUSE_SECONDS, PAUSE_FACTOR * duration) - (time.monotonic() - ended)
+    if pause > 0:
+        time.sleep(pause)
+
+
+def record_run(question_id: int, started: float) -> None:
+    """Record a counting run that began at ``started`` (time.monotonic) and ends now."""
     ended = time.monotonic()
-    _last[question_id] = (ended, ended - started)
+    _last_runs[question_id] = (ended, ended - started)

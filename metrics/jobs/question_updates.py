@@ -1,4 +1,4 @@
-"""Bringing the numbers up to date: from a task, from the sweep, or from a command."""
+"""Counting and refreshing of questions: from a task, from the sweep, or from a command."""
 
 from __future__ import annotations
 
@@ -28,194 +28,208 @@ from metrics.results import deferred_results, refresh
 from projects import locks
 from projects.models import Question
 from ratings.imports import leases
-from ratings.models import NOTHING, Rating
+from ratings.models import NO_CODE, Rating
 from ratings.services import uncounted
 
 from . import batch_jobs, hints
 
 logger = logging.getLogger(__name__)
 
-TURN_SECONDS = 2.0  # for one question while others may be waiting
-LOOK_SECONDS = 0.1  # between two looks at what other workers have in hand
-READ_EVERY = datetime.timedelta(seconds=60)  # while a backlog is counted
+TURN_SECONDS = 2.0  # for one question while others may be pending
+POLL_SECONDS = 0.1  # between two checks whether other workers have finished
+REFRESH_INTERVAL = datetime.timedelta(seconds=60)  # while a backlog is counted
 
 
-class Left(enum.Enum):
-    """What a worker leaves of a question."""
+class RemainingWork(enum.Enum):
+    """The work that remains on a question when a worker leaves it."""
 
     NOTHING = "nothing"
-    MORE = "more"  # its time was over
-    # the last shares of a backlog are in the hands of other workers, who do the rest
-    OTHERS = "others"
+    MORE = "more"  # the time was up
+    # Other workers count the last ranges of a backlog, and will do the rest.
+    OTHER_WORKERS = "others"
 
 
-def bring_up_to_date(question_id: int) -> int:
-    """Count everything uncounted of a question, then refresh its readings; waits for workers who
-    count a share of it.
+def update_question(question_id: int) -> int:
+    """Count everything uncounted of a question, then refresh its results.
 
-    Returns the number of items counted here.
+    Waits for workers that count a range of it. Returns the number of items counted here.
     """
-    items = 0
+    n_items = 0
     while True:
-        more, left = work_on(question_id)
-        items += more
-        if left is Left.NOTHING:
-            deferred_results.renew(question_id)
-            return items
-        time.sleep(LOOK_SECONDS)
+        n_counted, remaining = work_on_question(question_id)
+        n_items += n_counted
+        if remaining is RemainingWork.NOTHING:
+            deferred_results.recompute_deferred_results(question_id)
+            return n_items
+        time.sleep(POLL_SECONDS)
 
 
-def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
-    """Do a question's work for about so many seconds; the number of items counted, and what is
-    left."""
-    until = time.monotonic() + seconds
-    items, shared = 0, False
+def work_on_question(question_id: int, *, seconds: float = math.inf) -> tuple[int, RemainingWork]:
+    """Work on a question for about ``seconds``; return items counted and remaining work."""
+    deadline = time.monotonic() + seconds
+    n_items, in_parallel = 0, False
     if rater_kinds.needs_recount(question_id):
-        recount(Question.objects.get(pk=question_id))
+        reset_counts(Question.objects.get(pk=question_id))
     while True:
-        progress = question_counting.count_some(question_id)
-        items += progress.items
-        if not progress.more:
+        progress = question_counting.count_items(question_id)
+        n_items += progress.n_items
+        if not progress.has_more:
             break
-        shared = True
-        backlog.open_for(question_id)
-        hints.send(question_id)  # whoever is free helps, and calls the next one
+        in_parallel = True
+        backlog.open_backlog(question_id)
+        hints.send_hint(question_id)  # a free worker helps, and hints the next one
         while True:
-            counted = backlog.count_shares(question_id, seconds=min(TURN_SECONDS, seconds))
+            counted = backlog.count_ranges(question_id, seconds=min(TURN_SECONDS, seconds))
             if counted is None:
                 break
-            items += counted
-            _read_now_and_then(question_id)
-            if time.monotonic() > until:
-                return items, Left.MORE
+            n_items += counted
+            _refresh_if_due(question_id)
+            if time.monotonic() > deadline:
+                return n_items, RemainingWork.MORE
         if CountState.objects.filter(pk=question_id, backlog_from__isnull=False).exists():
-            return items, Left.OTHERS
-    if shared:
-        hints.send(question_id)  # for the readings too
-    refresh.refresh(question_id)
-    return items, Left.NOTHING
+            return n_items, RemainingWork.OTHER_WORKERS
+    if in_parallel:
+        hints.send_hint(question_id)  # other workers help to refresh the results, too
+    refresh.refresh_results(question_id)
+    return n_items, RemainingWork.NOTHING
 
 
-def _read_now_and_then(question_id: int) -> None:
-    """A backlog of many minutes shows where it stands."""
-    if CountState.objects.filter(pk=question_id, read_at__lt=timezone.now() - READ_EVERY).exists():
-        refresh.refresh(question_id)
+def _refresh_if_due(question_id: int) -> None:
+    """Refresh the results from time to time, so that a long backlog shows progress."""
+    if CountState.objects.filter(
+        pk=question_id, read_at__lt=timezone.now() - REFRESH_INTERVAL
+    ).exists():
+        refresh.refresh_results(question_id)
 
 
-def is_waiting(question_id: int) -> bool:
-    """Whether the question has uncounted ratings, or readings to be made: two short queries."""
-    if uncounted.some(question_id):
+def has_pending_work(question_id: int) -> bool:
+    """Return True if the question has uncounted ratings or stale results; two short queries."""
+    if uncounted.has_uncounted(question_id):
         return True
-    return CountState.objects.filter(_behind(), pk=question_id).exists()
+    return CountState.objects.filter(_build_stale_filter(), pk=question_id).exists()
 
 
-def _behind() -> Q:
-    """Of CountState: readings are to be made, whatever is counted."""
+def _build_stale_filter() -> Q:
+    """Return a filter of CountState rows whose results must be refreshed, whatever is counted."""
     return (
         ~Q(scale_version=F("question__scale_version"))
         | Q(cumulative_from__isnull=False)
         | Q(unread__gt=0)
         | Q(backlog_from__isnull=False)
-        | rater_kinds.behind()
+        | rater_kinds.build_kinds_stale_filter()
     )
 
 
-def waiting_questions() -> list[int]:
-    """Ids of the questions with uncounted ratings, stale counts, readings of an older scale, or
-    some put off.
+def list_pending_questions() -> list[int]:
+    """Return ids of questions with uncounted ratings, stale counts, or stale or deferred results.
 
-    A question that an import is filling just now waits until it is over.
+    Questions that an import is filling are left out until it is over.
     """
-    found = uncounted.questions()
+    question_ids = uncounted.list_question_ids()
     for model in (PatternTally, PeerTally):
         stale = model.objects.filter(stale=True).order_by()
-        found = found.union(stale.values_list("question_id", flat=True).distinct())
-    found = found.union(CountState.objects.filter(_behind()).values_list("pk", flat=True))
-    return sorted(found - leases.questions_being_filled())
+        question_ids = question_ids.union(stale.values_list("question_id", flat=True).distinct())
+    question_ids = question_ids.union(
+        CountState.objects.filter(_build_stale_filter()).values_list("pk", flat=True)
+    )
+    return sorted(question_ids - leases.get_question_ids_being_written())
 
 
-def waiting_ratings(question: Question, state: CountState | None) -> int:
-    """Ratings that changed and are not in the question's readings: uncounted, or counted and not
-    read since.
+def count_pending_ratings(question: Question, state: CountState | None) -> int:
+    """Return how many ratings changed and are not in the question's results.
 
-    0 only when every reading of the question is final; 1 where none waits, but readings are still
-    to be made.
+    They are uncounted, or counted after the last refresh. 0 only when every result of the question
+    is final; 1 where no rating is pending, but results must still be computed.
     """
-    return waiting_together([question], {} if state is None else {question.pk: state})
+    return count_pending_ratings_of_questions(
+        [question], {} if state is None else {question.pk: state}
+    )
 
 
-def waiting_together(questions: Sequence[Question], states: Mapping[int, CountState]) -> int:
-    """The same of several questions, whose states are at hand; one query."""
-    waits, behind, looked_at = 0, False, []
+def count_pending_ratings_of_questions(
+    questions: Sequence[Question], states: Mapping[int, CountState]
+) -> int:
+    """Return the same for several questions with their states; one query."""
+    n_pending, is_stale, without_backlog = 0, False, []
     for question in questions:
         state = states.get(question.pk)
-        if state is not None and (progress := backlog.progress(state)) is not None:
-            # To count a million for each look at a page takes too long.
-            waits += max(1, progress["total"] - progress["done"])
+        if state is not None and (progress := backlog.get_progress(state)) is not None:
+            # Counting a million rows at each page view takes too long.
+            n_pending += max(1, progress["total"] - progress["done"])
         else:
-            looked_at.append(question.pk)
+            without_backlog.append(question.pk)
         if state is not None:
-            waits += state.unread
-            behind |= state.cumulative_from is not None
-            behind |= state.scale_version != question.scale_version
-    if looked_at:
-        waits += uncounted.ratings(looked_at).count()
-    return waits or int(behind)
+            n_pending += state.unread
+            is_stale |= state.cumulative_from is not None
+            is_stale |= state.scale_version != question.scale_version
+    if without_backlog:
+        n_pending += uncounted.get_ratings(without_backlog).count()
+    return n_pending or int(is_stale)
 
 
-def sweep() -> int:
-    """Bring every waiting question up to date, then make what follows the readings; how many
-    questions waited."""
-    found = count_waiting()
-    deferred_results.sweep(seconds=TURN_SECONDS)
-    return found
+def sweep_questions() -> int:
+    """Count and refresh every pending question, then compute deferred results.
+
+    Returns how many questions were pending.
+    """
+    n_questions = update_pending_questions()
+    deferred_results.refresh_deferred_results(seconds=TURN_SECONDS)
+    return n_questions
 
 
-def count_waiting() -> int:
-    """Count and read every waiting question, small ones together; neither a failure nor a backlog
-    of one keeps the others waiting."""
-    found = turn = waiting_questions()
-    if any(list(takewhile(bool, (_work_together() for _each in found[1:])))):
-        turn = waiting_questions()
-    while turn:
-        # Who has not finished gets another turn, after all others.
-        turn = [question_id for question_id in turn if _sweep_one(question_id) is Left.MORE]
-    return len(found)
+def update_pending_questions() -> int:
+    """Count and refresh every pending question, small ones together; return how many there were.
+
+    Neither a failure nor a backlog of one question delays the others.
+    """
+    pending = question_ids = list_pending_questions()
+    if any(list(takewhile(bool, (_update_batch() for _question in pending[1:])))):
+        question_ids = list_pending_questions()
+    while question_ids:
+        # A question that is not finished gets another turn after all others.
+        question_ids = [
+            question_id
+            for question_id in question_ids
+            if _update_with_time_limit(question_id) is RemainingWork.MORE
+        ]
+    return len(pending)
 
 
-def _work_together() -> int:
-    # Asked each time: an import may have begun since.
-    return batch_jobs.work(besides=leases.questions_being_filled())
+def _update_batch() -> int:
+    # Read each time, because an import may have begun since.
+    return batch_jobs.update_small_questions(excluded=leases.get_question_ids_being_written())
 
 
-def _sweep_one(question_id: int) -> Left:
+def _update_with_time_limit(question_id: int) -> RemainingWork:
     try:
-        _items, left = work_on(question_id, seconds=TURN_SECONDS)
-        if left is Left.NOTHING:
-            refresh.finish(question_id)
+        _n_items, remaining = work_on_question(question_id, seconds=TURN_SECONDS)
+        if remaining is RemainingWork.NOTHING:
+            refresh.finish_cumulative_results(question_id)
     except Exception:
-        logger.exception("counting question %s failed; the next sweep tries again", question_id)
-        return Left.OTHERS
-    return left
+        logger.exception("counting question %s failed; the next sweep will retry", question_id)
+        return RemainingWork.OTHER_WORKERS
+    return remaining
 
 
 @transaction.atomic
-def recount(question: Question) -> None:
-    """Forget all counts and readings of a question; its ratings are uncounted then and the ordinary
-    way counts them."""
-    # Writers of ratings wait: else one that holds a row of this question and wants another could
-    # wait in a circle.
-    locks.change_categories(question.pk)
-    backlog.wait_for_shares(question.pk)
-    state = question_counting.lock(question.pk)
-    backlog.drop(state)
-    Rating.objects.filter(question=question).exclude(counted=NOTHING, code__gte=0).update(
-        counted=NOTHING
+def reset_counts(question: Question) -> None:
+    """Delete all counts and results of a question.
+
+    Its ratings are uncounted then, and are counted in the ordinary way.
+    """
+    # Writers of ratings wait. Otherwise one that holds a row of this question and wants another
+    # could deadlock.
+    locks.lock_categories(question.pk)
+    backlog.lock_ranges_exclusive(question.pk)
+    state = question_counting.lock_count_state(question.pk)
+    backlog.discard_backlog(state)
+    Rating.objects.filter(question=question).exclude(counted=NO_CODE, code__gte=0).update(
+        counted=NO_CODE
     )
-    uncounted.note_all(question.pk)
+    uncounted.rebuild_notes(question.pk)
     for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading, Diagnosis):
         model.objects.filter(question=question).delete()
-    rater_kinds.begin(state, question)
+    rater_kinds.reset_kinds(state, question)
     state.ratings = 0
     state.pair_sums = {}
     state.cumulative_from = None

@@ -1,4 +1,4 @@
-"""What is read first of a file of ratings, as on the pages and in the API."""
+"""The headline of a file of ratings, as on the pages and in the API."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from metrics.agreement.weights import CUSTOM
 from metrics.management.rating_file import RatingFile
-from metrics.results.headline.headline_computation import MODELS, PEOPLE, of_ratings
-from metrics.results.values import undefined
+from metrics.results.headline.headline_computation import MODELS, PEOPLE, build_from_ratings
+from metrics.results.values import build_undefined_value
 from metrics.scale import QuestionScale
 
-# Why, in words (metrics.agreement.headline).
-WHYS = {
+# Reasons for the choice of the headline (metrics.agreement.headline), as text.
+REASON_TEXTS = {
     "two_raters": "two raters",
     "nominal": "categories without an order",
     "ordinal": "categories in an order",
@@ -24,46 +24,54 @@ WHYS = {
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
 
 
-def scale_of(ratings: RatingFile, *, scale: str, weights: str, matrix: Any) -> QuestionScale:
-    """The scale as a question would have it. ValueError for custom weights without a matrix."""
+def build_scale(ratings: RatingFile, *, scale: str, weights: str, matrix: Any) -> QuestionScale:
+    """Return the scale as a question would have it.
+
+    Raises ValueError for custom weights without a matrix.
+    """
     if weights == CUSTOM and matrix is None:
         raise ValueError("--weights custom needs --matrix")
-    k = len(ratings.categories)
+    n_categories = len(ratings.categories)
     return QuestionScale(
         kind=scale,
-        codes=np.arange(k),
-        width=k,
+        codes=np.arange(n_categories),
+        width=n_categories,
         labels=ratings.categories,
         values=np.array(ratings.values, float),
         matrix=None if matrix is None else np.array(matrix, float),
-        # A matrix that is given is declared.
+        # A matrix in the options counts as declared.
         weights=CUSTOM if matrix is not None else weights,
     )
 
 
-def first_number(
+def compute_file_headline(
     ratings: RatingFile, *, scale: str, weights: str, matrix: Any, models: Sequence[str]
 ) -> dict[str, Any]:
-    """`headline` (name, why, of, READING), and READINGs of the same coefficient: `people`, `models`
-    and `people_models`. ValueError for a model that rated nothing, or custom weights without a
-    matrix."""
+    """Return `headline` and the same coefficient of `people`, `models` and `people_models`.
+
+    Raises ValueError for a model that rated nothing, or custom weights without a matrix.
+    """
     for model in models:
         if model not in ratings.raters:
-            known = ", ".join(ratings.raters[:10])
-            raise ValueError(f"--models: no rater {model!r} in the file; there is {known}")
-    numbers = scale_of(ratings, scale=scale, weights=weights, matrix=matrix)
+            available = ", ".join(ratings.raters[:10])
+            raise ValueError(f"--models: no rater {model!r} in the file; there is {available}")
+    question_scale = build_scale(ratings, scale=scale, weights=weights, matrix=matrix)
     rows = np.empty(len(ratings.item), ROW)
     rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
-    places = [ratings.raters.index(model) for model in models]
-    first, row = of_ratings(rows, np.isin(rows["rater"], places), numbers)
-    found = first.whole(row)
-    nobody = undefined("no_pairable_items")
-    named = {name: found[name] for name in ("name", "why", "of")}
+    model_indices = [ratings.raters.index(model) for model in models]
+    builder, row = build_from_ratings(rows, np.isin(rows["rater"], model_indices), question_scale)
+    headline = builder.build_headline(row)
+    undefined_value = build_undefined_value("no_pairable_items")
+    choice = {name: headline[name] for name in ("name", "why", "of")}
     return {
-        "headline": {**found["value"], **named},
-        "n_people": found["n_people"],
-        "n_models": found["n_models"],
-        "people": found.get(PEOPLE, found["value"] if found["of"] == PEOPLE else nobody),
-        "models": found.get(MODELS, found["value"] if found["of"] == MODELS else nobody),
-        "people_models": found.get("between", nobody),
+        "headline": {**headline["value"], **choice},
+        "n_people": headline["n_people"],
+        "n_models": headline["n_models"],
+        "people": headline.get(
+            PEOPLE, headline["value"] if headline["of"] == PEOPLE else undefined_value
+        ),
+        "models": headline.get(
+            MODELS, headline["value"] if headline["of"] == MODELS else undefined_value
+        ),
+        "people_models": headline.get("between", undefined_value),
     }

@@ -1,4 +1,4 @@
-"""The questions that a command is told to work on."""
+"""The --question argument of management commands."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from projects.models import Question
 
 
 def add_question_argument(parser: CommandParser) -> None:
+    """Add the --question argument to the parser."""
     parser.add_argument(
         "--question", metavar="PROJECT/KEY", help="one question, like 7/severity; all when left out"
     )
 
 
-def chosen_questions(name: str | None) -> list[Question]:
-    """The named question, or all. CommandError for a name that is none."""
+def get_questions(name: str | None) -> list[Question]:
+    """Return the named question, or all. Raises CommandError for an unknown name."""
     questions = Question.objects.order_by("pk")
     if name is None:
         return list(questions)
     project, _, key = name.partition("/")
-    found = (
+    matches = (
         list(questions.filter(project=int(project), key=key))
         if project.isascii() and project.isdigit()
         else []
     )
-    if not found:
+    if not matches:
         raise CommandError(f"There is no question '{name}'; write PROJECT/KEY, like 7/severity.")
-    return found
+    return matches

@@ -1,4 +1,4 @@
-"""The stored counts of a question, and how far counting is."""
+"""The stored counts of a question, and the progress of counting."""
 
 from __future__ import annotations
 
@@ -8,79 +8,84 @@ from django.db.models import F, Q
 from core.jobs.lease import Leased
 from projects.models import Question, Rater
 
-EVER = -(2**31)  # the day of the rows that hold all days together
+ALL_DAYS = -(2**31)  # the day of the rows that sum over all days
 
 
 class CountState(models.Model):
-    """One row a question: its lock, and how far counting is. Locked (FOR UPDATE) by whoever
-    counts."""
+    """The counting state of a question: one row, which is also the lock of its counts.
+
+    Every process that counts locks it (FOR UPDATE).
+    """
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="count_state"
     )
-    # Rises with every counting that moved something; pages compare it to know whether to refresh.
+    # Rises whenever counting changes something; pages compare it to know whether to refresh.
     version = models.PositiveBigIntegerField(default=0)
     counted_at = models.DateTimeField(null=True, blank=True)
     ratings = models.PositiveBigIntegerField(default=0)
-    # Changes that are counted but not yet in the readings. Pages add them to the uncounted ratings:
-    # what they say is not in the numbers is exactly what is not.
+    # Changes that are counted but not yet in the results. Pages add them to the uncounted ratings,
+    # so that the number of ratings shown as not yet included is exact.
     unread = models.PositiveBigIntegerField(default=0)
-    # Whom the counts hold as models, and whether these are kept apart from people
-    # (metrics.counting.rater_kinds); the Project.catalogue_version for which that was looked at, and
-    # whether all is to be counted anew.
+    # Ids of the raters counted as models, and whether models are counted separately from people
+    # (metrics.counting.rater_kinds); the Project.catalogue_version for which this was checked, and
+    # whether the question must be recounted.
     model_raters = models.JSONField(default=list, blank=True)
     apart = models.BooleanField(default=False)
     catalogue = models.PositiveBigIntegerField(default=0)
     recount = models.BooleanField(default=False)
-    # Raters of whom a rating is counted; models are people here where they are not kept apart.
+    # Numbers of raters with a counted rating. Models count as people while they are not separated.
     n_people = models.PositiveIntegerField(default=0)
     n_models = models.PositiveIntegerField(default=0)
-    # Weighting -> [sum of the pairs' kappas in units of 2^-60, number of pairs that have one]:
-    # integers, so that adding and taking away leaves exactly what a sum from nothing gives,
-    # whatever the number of pairs.
+    # Weighting -> [sum of the pairs' kappas in units of 2^-60, number of pairs that have one].
+    # Integers, so that adding and subtracting gives exactly the sum computed from scratch, for any
+    # number of pairs.
     pair_sums = models.JSONField(default=dict)
-    # Cumulative readings of the periods from this day on are still to be made (readings.finish).
+    # Cumulative results of the periods from this day on are still to be computed
+    # (results.result_refresh.finish_cumulative_results).
     cumulative_from = models.IntegerField(null=True, blank=True)
-    # A backlog is being counted in shares (metrics.counting.backlog): the items after backlog_from,
-    # up to backlog_to, are not given out yet. Null: there is none.
+    # A backlog is counted in ranges of items (metrics.counting.backlog): the items after
+    # backlog_from, up to backlog_to, are not assigned to a worker yet. Null: there is no backlog.
     backlog_from = models.BigIntegerField(null=True, blank=True)
     backlog_to = models.BigIntegerField(default=0)
-    # Ratings that were uncounted when it began, and how many of them are counted: for people who
-    # wait, not a bound.
+    # Ratings that were uncounted when the backlog was opened, and how many of them are counted.
+    # Shown as progress; not a bound.
     backlog_total = models.PositiveBigIntegerField(default=0)
     backlog_done = models.PositiveBigIntegerField(default=0)
-    # When the readings were last brought up to the counts, or a backlog began.
+    # When the results were last refreshed from the counts, or a backlog was opened.
     read_at = models.DateTimeField(null=True, blank=True)
-    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error, and the version
-    # they belong to.
+    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error; `bootstrapped`
+    # is the version that they are based on.
     bootstrap = models.JSONField(default=dict, blank=True)
-    bootstrap_people = models.JSONField(default=dict, blank=True)  # of the people alone
-    # The mean pairwise kappas that count a pair by its items (readings.means).
+    bootstrap_people = models.JSONField(default=dict, blank=True)  # of the people only
+    # The mean pairwise kappas, weighted by shared items (results.pairs.mean_kappas).
     pairwise = models.JSONField(default=dict, blank=True)
     bootstrapped = models.PositiveBigIntegerField(default=0)
-    # What is read first where items were chosen for what others had said of them (readings.drawn);
-    # empty where none was. Where making it takes long it rests, and may be behind meanwhile.
+    # The headline based on the random sample only, where some items were selected because of
+    # earlier ratings (results.headline.random_sample); empty where none was. When it is slow to
+    # compute, it is not computed again before drawn_rests_until and may be stale meanwhile.
     drawn = models.JSONField(default=dict, blank=True)
     drawn_rests_until = models.DateTimeField(null=True, blank=True)
     drawn_behind = models.BooleanField(default=False, db_default=False)
-    # The Question.scale_version for which the readings were made; when it lags, all of them are
-    # made anew.
+    # The Question.scale_version that the results are based on; when it lags, all are recomputed.
     scale_version = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"question {self.question_id}: version {self.version}"
 
     @classmethod
-    def version_of(cls, question_id: int) -> int:
-        """The version of a question's counts; 0 while nothing has been counted."""
+    def get_version(cls, question_id: int) -> int:
+        """Return the version of a question's counts; 0 while nothing has been counted."""
         versions = cls.objects.filter(pk=question_id).values_list("version", flat=True)
         return versions.first() or 0
 
 
 class Share(Leased):
-    """A range of a question's items that one worker is counting. While the row stands with the
-    worker's lease, nobody else has counted any item of the range since the lease was taken
-    (metrics.counting.backlog)."""
+    """A range of a question's items that one worker is counting.
+
+    While the row exists with the worker's lease, no other worker has counted any item of the range
+    since the lease was claimed (metrics.counting.backlog).
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
     first = models.BigIntegerField()
@@ -94,15 +99,17 @@ class Share(Leased):
 
 
 class PatternTally(models.Model):
-    """How many items have which vector of category counts: on one day (that of the item's latest
-    rating), or ever."""
+    """Number of items with each vector of category counts, for one day or all days.
+
+    The day is that of the item's latest rating; the row of ALL_DAYS sums over all days.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     day = models.IntegerField()
     width = models.PositiveSmallIntegerField()
-    # Whether the counts of each category are twice there: the people's, then the models'.
+    # Whether each row of patterns has separate counts: those of people, then those of models.
     apart = models.BooleanField(default=False)
-    # (n_patterns, width + 1), or (n_patterns, 2 width + 1) where they are apart: the counts of each
+    # (n_patterns, width + 1), or (n_patterns, 2 width + 1) with separate counts: the counts of each
     # category, then the number of items.
     patterns = models.BinaryField()
     stale = models.BooleanField(default=True)
@@ -120,8 +127,10 @@ class PatternTally(models.Model):
 
 
 class PairTally(models.Model):
-    """The width x width table of two raters' ratings of the same items (rows: rater_a), and its
-    kappas with their 95 % intervals."""
+    """The width x width table of two raters' ratings of the same items, and its kappas.
+
+    Rows of the table: rater_a. Each kappa has its 95 % interval.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater_a = models.ForeignKey(Rater, models.CASCADE, related_name="+", db_index=False)
@@ -129,8 +138,8 @@ class PairTally(models.Model):
     width = models.PositiveSmallIntegerField()
     table = models.BinaryField()
     n_items = models.PositiveIntegerField()
-    # Cohen's kappa under each weighting and the ends of its interval; null where undefined. Always
-    # of this very table.
+    # Cohen's kappa of this table under each weighting and the ends of its interval; null where
+    # undefined.
     kappa_none = models.FloatField(null=True)
     low_none = models.FloatField(null=True)
     high_none = models.FloatField(null=True)
@@ -156,7 +165,8 @@ class PairTally(models.Model):
         ]
         indexes = [
             models.Index(fields=["question", "rater_b"], name="pair_tally_by_b"),
-            # The list of pairs and a rater's: those with the most items in common (pairs.listed).
+            # The list of pairs, and a rater's pairs: most shared items first
+            # (results.pairs.pair_results.list_pair_ids).
             models.Index(
                 fields=["question", "-n_items", "rater_a", "rater_b"], name="pair_tally_by_items"
             ),
@@ -164,21 +174,23 @@ class PairTally(models.Model):
 
 
 class PeerTally(models.Model):
-    """One rater's ratings of one day (their own ``rated_at``), or ever, against all other ratings
-    of the same items."""
+    """A rater's ratings of one day, or of all days, against all other ratings of the same items.
+
+    The day is that of the rater's own ``rated_at``.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="+", db_index=False)
     day = models.IntegerField()
     width = models.PositiveSmallIntegerField()
-    # (width, width) own x others, then (width, width, width) second moments for the interval
-    # (agreement.tally).
+    # (width, width) own category x the others', then (width, width, width) second moments for the
+    # interval (agreement.counts.tally).
     table = models.BinaryField()
     moments = models.BinaryField()
     n_items = models.PositiveIntegerField()
     # All own ratings of that day, also on items nobody else rated.
     n_ratings = models.PositiveIntegerField()
-    # Of the row of all days together: the rater's reading is behind. Of single days none is stored.
+    # In the row of ALL_DAYS: the rater's result is stale. Single days have no stored result.
     stale = models.BooleanField(default=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""What a page asked a worker for."""
+"""Results that a page requests and a worker computes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from .results import Span
 
 
 class Attribution(Asked):
-    """What explains the move of Fleiss' kappa between two periods
-    (metrics.attribution.attribution_jobs)."""
+    """Explanation of a change of Fleiss' kappa between two periods (metrics.attribution)."""
 
     question = models.ForeignKey(
         Question, models.CASCADE, related_name="attributions", db_index=False
@@ -24,8 +23,8 @@ class Attribution(Asked):
     start_from = models.DateField()
     start_to = models.DateField()
     weights = models.CharField(max_length=10)
-    # The CountState.version whose counts the result rests on, or an older one when counting went on
-    # meanwhile.
+    # The CountState.version that the result is based on, or an older one if counting went on while
+    # it was computed.
     version = models.PositiveBigIntegerField(default=0)
     result = models.JSONField(null=True, blank=True)
 
@@ -52,14 +51,14 @@ class Attribution(Asked):
 
 
 class Slice(Asked):
-    """What a page shows that the stored counts do not hold: of some ratings alone, or of two raters
-    day by day.
+    """A result of a selection of ratings, or of two raters by day.
 
-    Computed from the ratings, and kept while somebody asks for it (metrics.filtered.filtered_jobs).
+    The stored counts do not hold it.
+    Computed from the ratings, and kept while pages request it (metrics.filtered.filtered_jobs).
     """
 
     class Kind(models.TextChoices):
-        CHOICES = "choices", _("choices")  # what one can filter by
+        CHOICES = "choices", _("choices")  # the available filter values
         DASHBOARD = "dashboard", _("dashboard")
         RATER = "rater", _("rater")
         PAIR = "pair", _("pair")
@@ -68,10 +67,10 @@ class Slice(Asked):
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="slices", db_index=False)
     kind = models.CharField(max_length=9, choices=Kind.choices)
-    key = models.CharField(max_length=64)  # SHA-256 of format, kind and spec (slices.Wanted)
-    spec = models.JSONField()  # the filter (filters.Filter.spec) and the raters
-    # What the body rests on, or older when counting went on meanwhile: CountState.version,
-    # Project.catalogue_version.
+    key = models.CharField(max_length=64)  # SHA-256 of format, kind and spec (FilteredRequest.key)
+    spec = models.JSONField()  # the filter (filters.RatingFilter.spec) and the raters
+    # The CountState.version and Project.catalogue_version that the body is based on, or older ones
+    # if counting went on while it was computed.
     version = models.PositiveBigIntegerField(default=0)
     catalogue = models.PositiveBigIntegerField(default=0)
     body = models.JSONField(null=True, blank=True)
@@ -96,8 +95,11 @@ class Slice(Asked):
 
 
 class Report(Asked):
-    """What there was to say of a question at a moment. Made once from the history of its ratings
-    (metrics.reports.report_jobs), then never changed: it is there to be cited."""
+    """A report on a question as of a moment.
+
+    Computed once from the history of its ratings (metrics.reports.report_jobs), then never changed,
+    so that it can be cited.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="reports", db_index=False)
     as_of = models.DateTimeField()

@@ -1,4 +1,4 @@
-"""Coefficients read off the stored counts."""
+"""Results: the coefficients computed from the stored counts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Question, Rater
 
 
-def number_at(path: str) -> Cast:
-    """A number within a JSON column, as ``column__key__key``, to filter and sort by; NULL where it
-    is null.
+def build_number_expression(path: str) -> Cast:
+    """Return an expression for a number in a JSON column, to filter and sort by; NULL for null.
 
-    Of a null Django makes the text "null" on SQLite, which would become 0.
+    ``path``: ``column__key__key``. On SQLite, Django turns a JSON null into the text "null", which
+    would become 0.
     """
     return Cast(NullIf(KT(path), Value("null")), models.FloatField())
 
@@ -34,26 +34,28 @@ ALL_START = datetime.date(1970, 1, 1)
 
 
 class Reading(models.Model):
-    """The project's coefficients over one period. ``coefficients`` maps a name to a READING
-    (docs/api.md)."""
+    """The project's coefficients over one period.
+
+    ``coefficients`` maps a name to a Value (metrics.agreement.estimate; docs/api.md).
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="readings", db_index=False)
     span = models.CharField(max_length=5, choices=Span.choices)
     start = models.DateField(default=ALL_START)
     coefficients = models.JSONField(default=dict)
-    # The same names, on all items up to the period's end.
+    # The same coefficients, on all items up to the end of the period.
     cumulative = models.JSONField(default=dict)
-    # What is read first, of people and of models (metrics.results.headline.headline_computation); where models are kept
-    # apart, the people's coefficients on all items up to the period's end.
+    # The headline, of people and of models (metrics.results.headline); and where models are
+    # separate, the people's coefficients on all items up to the end of the period.
     headline = models.JSONField(default=dict)
     people_cumulative = models.JSONField(default=dict)
-    # Counts of items by number of ratings, per-category kappas and the like: whatever is not one
-    # coefficient.
+    # Everything that is not a single coefficient: items by number of ratings, kappas of categories.
     details = models.JSONField(default=dict)
     computed_at = models.DateTimeField()
 
-    # The mean pairwise kappas by shared items, which are made later (readings.means); read beside.
-    means: dict[str, Any] = {}
+    # The mean pairwise kappas by shared items (results.pairs.mean_kappas). They are computed later
+    # and stored in CountState; views set them here.
+    pairwise_means: dict[str, Any] = {}
 
     class Meta:
         ordering = ["start"]
@@ -63,24 +65,32 @@ class Reading(models.Model):
         ]
 
     @property
-    def told(self) -> dict[str, Any]:
-        """The coefficients that pages tell: `of_all`, or where items were chosen for what others
-        had said, the same of the other ratings alone."""
-        drawn: dict[str, Any] | None = self.headline.get("drawn")
-        return drawn["coefficients"] if drawn else self.of_all
+    def displayed_coefficients(self) -> dict[str, Any]:
+        """Coefficients to display: of the random sample, or else `all_coefficients`.
+
+        There is a random sample where some items were selected because of what others had rated.
+        """
+        sample: dict[str, Any] | None = self.headline.get("drawn")
+        return sample["coefficients"] if sample else self.all_coefficients
 
     @property
-    def of_all(self) -> dict[str, Any]:
-        """Of all ratings: the people's where models are kept apart, unless the lead wants them
-        pooled."""
-        apart = "coefficients" in self.headline and self.headline["of"] == "people"
-        found: dict[str, Any] = self.headline["coefficients"] if apart else self.coefficients
-        return found
+    def all_coefficients(self) -> dict[str, Any]:
+        """Coefficients of all ratings.
+
+        Where models are separate from people: those of the people, unless the lead pooled them.
+        """
+        separate = "coefficients" in self.headline and self.headline["of"] == "people"
+        coefficients: dict[str, Any] = (
+            self.headline["coefficients"] if separate else self.coefficients
+        )
+        return coefficients
 
 
 class RaterReading(models.Model):
-    """One rater's agreement with peers, all days together, in the same shape. Of days, weeks and
-    months nothing is stored (readings.rater_periods)."""
+    """A rater's agreement with peers, over all days, in the same format.
+
+    Nothing is stored for days, weeks and months (results.raters.rater_periods).
+    """
 
     question = models.ForeignKey(
         Question, models.CASCADE, related_name="rater_readings", db_index=False
@@ -89,7 +99,8 @@ class RaterReading(models.Model):
     n_ratings = models.PositiveIntegerField()
     coefficients = models.JSONField(default=dict)
     details = models.JSONField(default=dict)
-    # The median seconds of the newest timed ratings (readings.raters.TIMED); null: not known.
+    # Median seconds of the newest timed ratings (TIMED_RATINGS in results.raters.rater_results);
+    # null: unknown.
     seconds = models.FloatField(null=True, blank=True)
     computed_at = models.DateTimeField()
 
@@ -101,18 +112,17 @@ class RaterReading(models.Model):
 
 
 class Diagnosis(models.Model):
-    """What there is to say of a question's disagreement, made with its readings. One row a
-    question."""
+    """Findings on a question's disagreement, computed with its results. One row a question."""
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="diagnosis"
     )
-    # [{"name", "figures"}, ...] of the diagnoses that apply; pages put them into words.
+    # [{"name", "figures"}, ...] of the findings that apply; pages turn them into text.
     findings = models.JSONField(default=list)
-    # [[place of a category, of another one, their share of the disagreement], ...], declared order
+    # [[index of a category, of another one, their share of the disagreement], ...], declared order
     confusions = models.JSONField(default=list)
     # {"n_items", "whole", weighting -> [[item id, counts in declared order, distance], ...]}
-    # (readings.disputes).
+    # (results.disagreement.disputed_items).
     disputes = models.JSONField(default=dict)
     computed_at = models.DateTimeField()
 

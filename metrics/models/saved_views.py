@@ -1,4 +1,4 @@
-"""Views that leads gave a name, and links by which one of them is read without an account."""
+"""Saved views, and share links that open one of them without an account."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from projects.models import Project
 
 
 class NamedView(models.Model):
-    """A page of results narrowed and sorted as somebody wants to find it again: what its address
-    says behind the question mark."""
+    """A filtered and sorted results page that was saved under a name.
+
+    ``query`` is the query string of its URL.
+    """
 
     class Page(models.TextChoices):
         DASHBOARD = "dashboard", _("Overview")
@@ -44,7 +46,10 @@ class NamedView(models.Model):
 
 
 class ViewLink(models.Model):
-    """A link to a view that whoever holds it may read until it ends. Only its SHA-256 is stored."""
+    """A share link: anybody who has it may read the view until it expires.
+
+    Only the SHA-256 of its secret is stored.
+    """
 
     view = models.ForeignKey(NamedView, models.CASCADE, related_name="links")
     digest = models.CharField(max_length=64, unique=True)
@@ -54,7 +59,7 @@ class ViewLink(models.Model):
     made_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
-    opened_at = models.DateTimeField(null=True, blank=True)  # last, give or take an hour
+    opened_at = models.DateTimeField(null=True, blank=True)  # last time, to within an hour
 
     class Meta:
         ordering = ["-pk"]
@@ -68,5 +73,6 @@ class ViewLink(models.Model):
         return f"{self.view} until {self.expires_at:%Y-%m-%d}"
 
     @property
-    def open(self) -> bool:
+    def is_active(self) -> bool:
+        """True while the link is neither revoked nor expired."""
         return self.revoked_at is None and self.expires_at > timezone.now()

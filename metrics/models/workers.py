@@ -1,4 +1,4 @@
-"""What the workers say of themselves and of what they audited."""
+"""Status rows of the workers: their last sweep, and their last audits."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from projects.models import Question
 
 
 class Worker(models.Model):
-    """A process that sweeps, as it last said of itself. For people who look after the site; nothing
-    depends on it."""
+    """A worker process, with the time of its last sweep.
 
-    name = models.CharField(max_length=200, unique=True)  # as it was called:process id
+    Shown to administrators; nothing depends on it.
+    """
+
+    name = models.CharField(max_length=200, unique=True)  # hostname:process id
     swept_at = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -19,15 +21,17 @@ class Worker(models.Model):
 
 
 class AuditResult(models.Model):
-    """What the workers' last audit of a question found (metrics.integrity.schedule). For people who
-    look after the site."""
+    """The result of the last automatic audit of a question (metrics.integrity.schedule).
+
+    Shown to administrators.
+    """
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
     audited_at = models.DateTimeField()
-    # Ratings that were counted again: all of the question, or those of a sample.
+    # Ratings that were recounted: all of the question, or those of a sample.
     ratings = models.PositiveBigIntegerField()
     differences = models.PositiveIntegerField()
-    shown = models.JSONField(default=list, blank=True)  # the first of them
+    shown = models.JSONField(default=list, blank=True)  # the first differences
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.differences} differences"

@@ -1,8 +1,8 @@
-"""What a report tells: names and figures as plain JSON, put into words when somebody reads them.
+"""The contents of a report: names and figures as plain JSON, turned into text when it is read.
 
-Everything rests on the ratings as they stood at a moment, on the scale declared then, and on which
-raters were models, so the same moment gives the same facts for ever. What is of now is named with
-it: in whose words values are told, the bar.
+Everything is based on the ratings at a moment, on the scale declared then, and on which raters were
+models, so the same moment always gives the same facts. Current settings are stored with it: the
+scheme of verbal bands, and the target.
 """
 
 from __future__ import annotations
@@ -14,124 +14,137 @@ import numpy as np
 
 from metrics.agreement import registry
 from metrics.agreement.counts import tally
-from metrics.agreement.weights import weighted
+from metrics.agreement.weights import get_weighted_name
 from metrics.models import Reading
 from metrics.results import bootstrap
 from metrics.results.disagreement import findings
-from metrics.results.grouped_patterns import Patterns
+from metrics.results.grouped_patterns import GroupedPatterns
 from metrics.results.headline import random_sample
-from metrics.results.headline.headline_computation import of_ratings
-from metrics.results.question_results import whole_details
+from metrics.results.headline.headline_computation import build_from_ratings
+from metrics.results.question_results import compute_details
 from metrics.scale import QuestionScale
 from projects.models import Item, Question, ScaleVersion
 
-from .rating_history import Standing, standing_at
+from .rating_history import HistoricalRatings, get_ratings_at
 
-FORMAT = 2  # 1 knew nothing of `drawn` and `pooled`
-Facts = dict[str, Any]
+FORMAT = 2  # format 1 had no `drawn` and `pooled`
+ReportFacts = dict[str, Any]
 
 
-def facts_at(question: Question, moment: datetime.datetime) -> Facts:
-    """All that a report on a question tells of a moment that is past."""
-    standing = standing_at(question, moment)
-    version, declared = ScaleVersion.at(question, moment)
-    scale = QuestionScale.of_declared(declared)
+def compute_report_facts(question: Question, moment: datetime.datetime) -> ReportFacts:
+    """Return the facts of a report on a question as of a past moment."""
+    ratings = get_ratings_at(question, moment)
+    version, declared = ScaleVersion.get_at(question, moment)
+    scale = QuestionScale.from_declaration(declared)
     project = question.project
     return {
         "format": FORMAT,
         "project": {"id": project.pk, "name": project.name},
         "question": {"key": question.key, "text": question.text},
         "as_of": moment.isoformat(),
-        "hash": standing.digest(),
+        "hash": ratings.compute_digest(),
         "scale_version": version,
         "declared": declared,
-        "guidelines": _guidelines(question, moment),
+        "guidelines": _get_guidelines_version(question, moment),
         "band_scheme": project.band_scheme,
         "bar": project.bar,
-        **_basis(question, moment, standing),
-        **_numbers(standing, scale, project.pk),
+        **_describe_basis(question, moment, ratings),
+        **_compute_numbers(ratings, scale, project.pk),
     }
 
 
-def _guidelines(question: Question, moment: datetime.datetime) -> int:
-    """The version in force; 0 where none was written."""
+def _get_guidelines_version(question: Question, moment: datetime.datetime) -> int:
+    """Return the number of the guidelines version in force; 0 if there was none."""
     versions = question.project.guideline_versions.filter(made_at__lte=moment)
-    found: int = versions.order_by("-number").values_list("number", flat=True).first() or 0
-    return found
+    number: int = versions.order_by("-number").values_list("number", flat=True).first() or 0
+    return number
 
 
-def _basis(question: Question, moment: datetime.datetime, standing: Standing) -> Facts:
-    """Who rated how much, and when."""
-    known = Item.objects.filter(project=question.project_id, created_at__lte=moment).count()
-    raters = sorted(standing.raters.values(), key=lambda rater: rater.key)
-    models = [rater.key for rater in raters if rater.pk in standing.models]
-    rated = standing.rows["rated"]
+def _describe_basis(
+    question: Question, moment: datetime.datetime, ratings: HistoricalRatings
+) -> ReportFacts:
+    """Return how many ratings of how many raters the report is based on, and their time range."""
+    n_items = Item.objects.filter(project=question.project_id, created_at__lte=moment).count()
+    raters = sorted(ratings.raters.values(), key=lambda rater: rater.key)
+    models = [rater.key for rater in raters if rater.pk in ratings.models]
+    rated = ratings.rows["rated"]
     ends = [rated.min(), rated.max()] if rated.size else []
     return {
-        "n_ratings": len(standing.rows),
-        "n_items": max(known, len(standing.items)),
-        "n_rated": len(standing.items),
+        "n_ratings": len(ratings.rows),
+        "n_items": max(n_items, len(ratings.items)),
+        "n_rated": len(ratings.items),
         "n_people": len(raters) - len(models),
         "n_models": len(models),
         "models": models,
         "rated_from_to": [
-            datetime.datetime.fromtimestamp(at, tz=datetime.UTC).isoformat() for at in ends
+            datetime.datetime.fromtimestamp(timestamp, tz=datetime.UTC).isoformat()
+            for timestamp in ends
         ],
     }
 
 
-def _numbers(standing: Standing, scale: QuestionScale, project_id: int) -> Facts:
-    """What is read first, all coefficients of those whom it is of, and what is missing."""
-    rows = _coded(standing.rows, scale)
-    of_models = np.isin(rows["rater"], list(standing.models))
-    first, row = of_ratings(rows, of_models, scale)
-    headline = first.whole(row)
+def _compute_numbers(
+    ratings: HistoricalRatings, scale: QuestionScale, project_id: int
+) -> ReportFacts:
+    """Return the headline, all coefficients of its group of raters, details and findings."""
+    rows = _convert_codes(ratings.rows, scale)
+    is_model = np.isin(rows["rater"], list(ratings.models))
+    builder, row = build_from_ratings(rows, is_model, scale)
+    headline = builder.build_headline(row)
     headline.pop("coefficients", None)
     if row.people is None or scale.pooled:
-        told, coefficients = rows, row.pooled
+        group_ratings, coefficients = rows, row.pooled
     else:
-        told, coefficients = rows[~of_models], row.people
-    counted = tally.patterns(told["item"], told["code"], scale.k)
-    resampled = bootstrap.bootstrap(counted.counts, counted.n_items, scale)
-    coefficients = bootstrap.filled(coefficients, resampled) | headline["values"]
+        group_ratings, coefficients = rows[~is_model], row.people
+    patterns = tally.count_patterns(group_ratings["item"], group_ratings["code"], scale.k)
+    intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
+    coefficients = bootstrap.add_intervals(coefficients, intervals) | headline["values"]
     name, value = headline["name"], headline["value"]
     if value.get("low") is None:
-        headline["value"] = bootstrap.filled({name: value}, resampled)[name]
-    reading = Reading(coefficients=coefficients, headline=headline)
-    found = findings.of(counted.counts, counted.n_items, _no_pairs(scale), scale)
-    left_out = random_sample.for_doubt(project_id, rows)
-    headline = random_sample.instead(
-        headline, rows, of_models=of_models, left_out=left_out, scale=scale
+        headline["value"] = bootstrap.add_intervals({name: value}, intervals)[name]
+    result = Reading(coefficients=coefficients, headline=headline)
+    pattern_findings = findings.diagnose_patterns(
+        patterns.counts, patterns.n_items, _build_empty_pairs(scale), scale
+    )
+    is_excluded = random_sample.targeted_mask(project_id, rows)
+    headline = random_sample.apply_sample_headline(
+        headline, rows, is_model=is_model, is_excluded=is_excluded, scale=scale
     )
     if "drawn" in headline:
         coefficients = headline["drawn"].pop("coefficients") | headline["values"]
     return {
         "headline": headline,
         "coefficients": coefficients,
-        "beside": _beside(headline, coefficients, scale),
-        "details": whole_details(Patterns(counted.counts, scale.k), counted.n_items, scale),
-        "findings": findings.in_order([*found, *findings.of_reading(reading, {})]),
+        "beside": _list_other_coefficients(headline, coefficients, scale),
+        "details": compute_details(
+            GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale
+        ),
+        "findings": findings.sort_findings(
+            [*pattern_findings, *findings.compare_coefficients(result, {})]
+        ),
     }
 
 
-def _coded(rows: np.ndarray, scale: QuestionScale) -> np.ndarray:
-    """The ratings whose category is declared, their codes as places in declared order."""
-    coded = rows.copy()
-    coded["code"] = scale.places(rows["code"])
-    return coded[coded["code"] >= 0]
+def _convert_codes(rows: np.ndarray, scale: QuestionScale) -> np.ndarray:
+    """Return the ratings of declared categories, with codes as indices in declared order."""
+    converted = rows.copy()
+    converted["code"] = scale.code_indices(rows["code"])
+    return converted[converted["code"] >= 0]
 
 
-def _no_pairs(scale: QuestionScale) -> tally.PairTables:
-    nothing = np.zeros(0, np.int64)
-    return tally.PairTables(nothing, nothing, np.zeros((0, scale.k, scale.k), np.int64))
+def _build_empty_pairs(scale: QuestionScale) -> tally.PairTables:
+    empty = np.zeros(0, np.int64)
+    return tally.PairTables(empty, empty, np.zeros((0, scale.k, scale.k), np.int64))
 
 
-def _beside(headline: Facts, coefficients: Facts, scale: QuestionScale) -> list[str]:
-    """Names of what is told next to the headline."""
+def _list_other_coefficients(
+    headline: ReportFacts, coefficients: ReportFacts, scale: QuestionScale
+) -> list[str]:
+    """Return the names of the coefficients that are shown next to the headline."""
     names = [
-        weighted("fleiss_kappa", headline["weights"]),
+        get_weighted_name("fleiss_kappa", headline["weights"]),
         *headline["beside"],
-        *registry.beside(scale.kind),
+        *registry.list_secondary_names(scale.kind),
     ]
-    wanted = [name for name in dict.fromkeys(names) if name != headline["name"]]
-    return [name for name in wanted if name in coefficients]
+    others = [name for name in dict.fromkeys(names) if name != headline["name"]]
+    return [name for name in others if name in coefficients]

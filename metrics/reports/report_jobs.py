@@ -1,5 +1,8 @@
-"""Reports: what there was to say of a question at a moment. Asked for by a page, computed by a
-worker from the history of the ratings, and kept (core.jobs.on_demand)."""
+"""Reports on a question as of a moment.
+
+Requested by a page, computed by a worker from the history of the ratings, and stored
+(core.jobs.on_demand).
+"""
 
 from __future__ import annotations
 
@@ -9,35 +12,41 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from core.jobs.on_demand import AskedWork
+from core.jobs.on_demand import OnDemandJob
 from metrics.models import Report
 from projects.models import Question
 
-from .report_facts import facts_at
+from .report_facts import compute_report_facts
 
 
-class NotPast(ValueError):
-    """A moment of which nobody can know yet what was rated by then."""
+class ReportDateInFuture(ValueError):
+    """The report date is in the future, so its ratings are unknown."""
 
 
-def ask(question: Question, *, as_of: datetime.datetime | None, by: Any) -> Report:
-    """The report on a question as of a moment; of now, where none is given. It waits where there
-    was none. Raises NotPast."""
+def get_or_request_report(
+    question: Question, *, as_of: datetime.datetime | None, by: Any
+) -> Report:
+    """Return the report on a question as of a moment (default: now), or request it.
+
+    Raises ReportDateInFuture.
+    """
     now = timezone.now()
     if as_of is not None and as_of > now:
-        raise NotPast(_("This moment is yet to come."))
-    row, _new = WORK.ask(question=question, as_of=as_of or now, defaults={"by": by})
+        raise ReportDateInFuture(_("This moment is yet to come."))
+    row, _is_new = REPORT_JOB.get_or_start(
+        question=question, as_of=as_of or now, defaults={"by": by}
+    )
     return row
 
 
-def _made(row: Report) -> dict[str, Any]:
-    return {"facts": facts_at(row.question, row.as_of)}
+def _compute_fields(row: Report) -> dict[str, Any]:
+    return {"facts": compute_report_facts(row.question, row.as_of)}
 
 
-WORK = AskedWork(
+REPORT_JOB = OnDemandJob(
     rows=Report.objects.select_related("question__project").defer("facts"),
-    result="facts",
-    task="metrics.tasks.compute_report",
-    make=_made,
-    shortest_rest=datetime.timedelta(0),
+    result_field="facts",
+    task_name="metrics.tasks.compute_report",
+    compute_result=_compute_fields,
+    min_cooldown=datetime.timedelta(0),
 )

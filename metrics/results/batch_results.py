@@ -1,43 +1,59 @@
-"""The readings of several small questions of one scale, made by one call of each formula
-(metrics.counting.batch_counting)."""
+"""Results of several small questions of one scale, computed by one call of each formula.
+
+See metrics.counting.batch_counting.
+"""
 
 from __future__ import annotations
 
 from django.utils import timezone
 
-from metrics.counting.batch_counting import Counted
+from metrics.counting.batch_counting import BatchCounts
 from metrics.models import PatternTally
 
 from . import question_results
-from .headline.headline_computation import Counted as Facts
-from .headline.headline_computation import First
+from .headline.headline_computation import CountedRaters as Facts
+from .headline.headline_computation import HeadlineBuilder
 from .raters import rater_results
 
-TAIL = 62  # days of cumulative readings made at once, as in readings.project
+MAX_CUMULATIVE_DAYS = (
+    62  # days of cumulative results that are computed at once, as in results.result_refresh
+)
 
 
-def make(counted: Counted) -> None:
-    """Make what counting moved, under the questions' locks and in the same transaction; nothing of
-    it was marked as stale."""
-    scale = counted.scale
-    if counted.moved:
-        rows = PatternTally.objects.filter(question__in=counted.moved).order_by("question", "day")
-        loaded = question_results.Loaded.of(list(rows), scale)
-        facts = Facts.of_many([counted.states[pk] for pk in counted.moved], scale)
-        wanted = []
-        for pk, days in counted.days.items():
-            state = counted.states[pk]
-            ever, *read = loaded.question(pk)
-            put_off = bool(days) and int((read[0] > min(days)).sum()) - len(days) > TAIL
-            if put_off:
-                state.cumulative_from = min(days)
-            first = First(facts[pk], loaded.patterns, ever, scale)
-            found = question_results.Due.of(state, first, days, (read[0], read[1]), put_off=put_off)
-            wanted.append(found)
-        question_results.make(
-            wanted, loaded.patterns, scale, [counted.labels[pk] for pk in counted.days]
+def compute_batch_results(batch: BatchCounts) -> None:
+    """Compute the results that counting changed.
+
+    Call it under the questions' locks and in the transaction of counting, which marks nothing
+    stale.
+    """
+    scale = batch.scale
+    if batch.changed_questions:
+        rows = PatternTally.objects.filter(question__in=batch.changed_questions).order_by(
+            "question", "day"
         )
-    rater_results.make(counted.whose, counted.raters, scale)
-    for pk in {*counted.moved, *map(counted.whose.question, counted.raters)}:
-        counted.states[pk].read_at = timezone.now()
-        counted.states[pk].version += 1
+        loaded = question_results.StoredPatterns.from_rows(list(rows), scale)
+        raters_by_question = Facts.from_states(
+            [batch.states[pk] for pk in batch.changed_questions], scale
+        )
+        updates = []
+        for pk, days in batch.days.items():
+            state = batch.states[pk]
+            all_time, *items_by_day = loaded.select_question(pk)
+            deferred = (
+                bool(days)
+                and int((items_by_day[0] > min(days)).sum()) - len(days) > MAX_CUMULATIVE_DAYS
+            )
+            if deferred:
+                state.cumulative_from = min(days)
+            builder = HeadlineBuilder(raters_by_question[pk], loaded.patterns, all_time, scale)
+            update = question_results.QuestionUpdate.for_days(
+                state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred
+            )
+            updates.append(update)
+        question_results.write_results(
+            updates, loaded.patterns, scale, [batch.labels[pk] for pk in batch.days]
+        )
+    rater_results.compute_rater_results(batch.scope, batch.raters, scale)
+    for pk in {*batch.changed_questions, *map(batch.scope.get_question_id, batch.raters)}:
+        batch.states[pk].read_at = timezone.now()
+        batch.states[pk].version += 1

@@ -1,7 +1,6 @@
-"""Intervals for coefficients that have no standard error of their own: the bootstrap over items,
-from patterns.
+"""Bootstrap intervals, over items, for coefficients without a standard error.
 
-They cost more than a counting does, so they are made later (readings.later).
+They take longer than counting, so they are computed later (results.deferred_results).
 """
 
 from __future__ import annotations
@@ -15,65 +14,69 @@ from metrics.agreement import registry
 from metrics.models import CountState
 from metrics.scale import QuestionScale
 
-from .all_time import Ever
+from .all_time import AllTimePatterns
 
 REPLICATES = 2000
-# at most, over all replicates: a scale of very many patterns gets fewer replicates
-DRAWS = 2_000_000
+# Over all replicates: a question with very many patterns gets fewer replicates.
+MAX_PATTERN_DRAWS = 2_000_000
 
 Intervals = dict[str, dict[str, Any]]
 
 
-def bootstrap(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> Intervals:
-    """Patterns (P, k) and numbers of items (P,) -> name -> {"low", "high", "bootstrap": number of
-    replicates}.
+def compute_intervals(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> Intervals:
+    """Return name -> {"low", "high", "bootstrap": number of replicates} for patterns (P, k).
 
-    Percentile intervals, seeded: the same counts give the same interval. Nothing where none can be
-    had.
+    ``n_items`` (P,): numbers of items. Percentile intervals with a fixed seed: the same counts give
+    the same interval. Coefficients without an interval are left out.
     """
-    names = registry.bootstrapped(scale.kind)
+    names = registry.list_bootstrap_names(scale.kind)
     if not names or n_items[counts.sum(axis=1) >= 2].sum() < 2:
         return {}
 
-    def statistic(name: str) -> agreement_bootstrap.Statistic:
-        return lambda sample: scale.patterns(counts, sample, names=[name], interval=False)[name]
+    def build_statistic(name: str) -> agreement_bootstrap.Statistic:
+        return lambda sample: scale.estimate_patterns(counts, sample, names=[name], interval=False)[
+            name
+        ]
 
-    replicates = int(np.clip(DRAWS // len(counts), 200, REPLICATES))
-    found = agreement_bootstrap.bootstrap_patterns(
-        n_items, {name: statistic(name) for name in names}, replicates=replicates
+    replicates = int(np.clip(MAX_PATTERN_DRAWS // len(counts), 200, REPLICATES))
+    results = agreement_bootstrap.bootstrap_patterns(
+        n_items, {name: build_statistic(name) for name in names}, replicates=replicates
     )
     return {
-        name: {"low": one.low, "high": one.high, "bootstrap": one.replicates}
-        for name, one in found.items()
-        if one.low is not None
+        name: {"low": result.low, "high": result.high, "bootstrap": result.replicates}
+        for name, result in results.items()
+        if result.low is not None
     }
 
 
-def filled(coefficients: dict[str, Any], found: Intervals) -> dict[str, Any]:
-    """Readings by name, with these intervals where a value is known."""
-    known = {
-        name: one
-        for name, one in found.items()
+def add_intervals(coefficients: dict[str, Any], bootstrap_intervals: Intervals) -> dict[str, Any]:
+    """Return values by name, with these intervals added where the value is defined."""
+    applicable = {
+        name: interval
+        for name, interval in bootstrap_intervals.items()
         if coefficients.get(name, {}).get("value") is not None
     }
-    return coefficients | {name: coefficients[name] | one for name, one in known.items()}
+    return coefficients | {
+        name: coefficients[name] | interval for name, interval in applicable.items()
+    }
 
 
-def first_filled(first: dict[str, Any], state: CountState | None) -> dict[str, Any]:
-    """What is read first (Reading.headline) with its interval by the bootstrap, where it has no
-    other."""
-    made = "drawn" in first or first["value"].get("low") is not None
-    if state is None or made:
-        return first
-    of_people = first["of"] == "people" and "coefficients" in first
-    found = state.bootstrap_people if of_people else state.bootstrap
-    named = {first["name"]: first["value"]}
-    value = filled(named, found)[first["name"]]
-    return first | {"value": value} | ({"people": value} if of_people else {})
+def add_headline_interval(headline: dict[str, Any], state: CountState | None) -> dict[str, Any]:
+    """Return the headline with its bootstrap interval where it has no other."""
+    has_interval = "drawn" in headline or headline["value"].get("low") is not None
+    if state is None or has_interval:
+        return headline
+    of_people = headline["of"] == "people" and "coefficients" in headline
+    bootstrap_intervals = state.bootstrap_people if of_people else state.bootstrap
+    by_name = {headline["name"]: headline["value"]}
+    value = add_intervals(by_name, bootstrap_intervals)[headline["name"]]
+    return headline | {"value": value} | ({"people": value} if of_people else {})
 
 
-def of_question(ever: Ever) -> tuple[Intervals, Intervals]:
-    """`bootstrap` of all raters and of the people; nothing for the people where these are all."""
-    patterns, scale = ever.patterns, ever.scale
-    pooled = bootstrap(patterns.pooled, ever.n_items, scale)
-    return pooled, bootstrap(patterns.people, ever.n_items, scale) if patterns.apart else {}
+def compute_question_intervals(all_time: AllTimePatterns) -> tuple[Intervals, Intervals]:
+    """Compute the intervals of all raters and of people; none of people where no model rates."""
+    patterns, scale = all_time.patterns, all_time.scale
+    pooled = compute_intervals(patterns.pooled, all_time.n_items, scale)
+    return pooled, compute_intervals(
+        patterns.people, all_time.n_items, scale
+    ) if patterns.separates_models else {}

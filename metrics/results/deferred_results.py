@@ -1,8 +1,9 @@
-"""What is made a moment after the readings, by the sweep: intervals by the bootstrap, what there is
-to say of disagreement, and what is read first where items were chosen for what others had said.
+"""Results that the sweep computes after the others.
 
-All look at more than what a changed rating moved, so no rater waits for them. A page shows the
-older ones meanwhile. ``CountState.bootstrapped`` is the version for which they were made.
+Bootstrap intervals, mean pairwise kappas, findings on disagreement, and the headline of the random
+sample where items were selected because of earlier ratings. All need more data than a changed
+rating affects, so no rater waits for them. Pages show the previous values meanwhile.
+``CountState.bootstrapped`` is the version that they are based on.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from metrics.scale import QuestionScale
 from ratings.services import uncounted
 
 from . import bootstrap
-from .all_time import Ever
+from .all_time import AllTimePatterns
 from .disagreement import findings
 from .headline import random_sample, variants
 from .pairs import mean_kappas
@@ -30,55 +31,71 @@ from .pairs import mean_kappas
 logger = logging.getLogger(__name__)
 
 
-def sweep(*, seconds: float = math.inf) -> None:
-    """Renew what is older than the readings; a failure of one question does not keep the others
-    waiting. After ``seconds`` ratings that wait to be counted come first.
+def refresh_deferred_results(*, seconds: float = math.inf) -> None:
+    """Recompute deferred results that are stale, of all questions.
 
-    In any order, so that workers who sweep at the same time seldom make the same.
+    A failure of one question does not delay the others. After ``seconds``, uncounted ratings take
+    precedence. The order is random, so that parallel workers seldom compute the same.
     """
-    until = time.monotonic() + seconds
-    ids = list(CountState.objects.filter(_behind()).values_list("pk", flat=True))
+    deadline = time.monotonic() + seconds
+    ids = list(CountState.objects.filter(_build_stale_filter()).values_list("pk", flat=True))
     random.shuffle(ids)
     for question_id in ids:
-        if time.monotonic() > until and uncounted.questions():
+        if time.monotonic() > deadline and uncounted.list_question_ids():
             return
         try:
-            renew(question_id)
+            recompute_deferred_results(question_id)
         except Exception:
             logger.exception(
-                "what follows the readings of question %s failed; the next sweep tries again",
+                "deferred results of question %s failed; the next sweep will retry",
                 question_id,
             )
 
 
-def _behind() -> Q:
-    rested = Q(drawn_behind=True, drawn_rests_until__lte=timezone.now())
-    return ~Q(bootstrapped=F("version")) | rested
+def _build_stale_filter() -> Q:
+    sample_is_due = Q(drawn_behind=True, drawn_rests_until__lte=timezone.now())
+    return ~Q(bootstrapped=F("version")) | sample_is_due
 
 
-def renew(question_id: int) -> None:
-    """Make all anew where they are behind. Counting may go on meanwhile: then they are not stored,
-    but made again."""
-    behind = CountState.objects.filter(_behind())
-    state = behind.select_related("question").filter(pk=question_id).first()
+def recompute_deferred_results(question_id: int) -> None:
+    """Recompute the deferred results of a question if they are stale.
+
+    If ratings are counted meanwhile, the results are not stored, but computed again later.
+    """
+    stale = CountState.objects.filter(_build_stale_filter())
+    state = stale.select_related("question").filter(pk=question_id).first()
     if state is None:
         return
-    scale = QuestionScale.of(state.question)
+    scale = QuestionScale.for_question(state.question)
     version = state.version
-    ever = Ever.of(question_id, scale)
-    intervals, of_people = bootstrap.of_question(ever)
-    pairwise = mean_kappas.of_question(ever)
-    diagnosis = findings.diagnosis_of(ever, pairwise)
-    whole = Reading.objects.filter(question=question_id, span=Span.ALL).only("headline").first()
-    first = variants.of_all(whole.headline) if whole is not None else {}
-    of_drawn = random_sample.renewed(state, first, scale) if first else {}
-    same = CountState.objects.filter(pk=question_id, version=version)
+    all_time = AllTimePatterns.load(question_id, scale)
+    all_intervals, people_intervals = bootstrap.compute_question_intervals(all_time)
+    pairwise = mean_kappas.compute_question_means(all_time)
+    diagnosis = findings.build_diagnosis(all_time, pairwise)
+    all_time_result = (
+        Reading.objects.filter(question=question_id, span=Span.ALL).only("headline").first()
+    )
+    full_headline = (
+        variants.get_full_headline(all_time_result.headline) if all_time_result is not None else {}
+    )
+    sample_fields = (
+        random_sample.compute_sample_fields(state, full_headline, scale) if full_headline else {}
+    )
+    unchanged = CountState.objects.filter(pk=question_id, version=version)
     with transaction.atomic():
-        # The version rises, so that open pages show what is new.
-        made = {"bootstrap": intervals, "bootstrap_people": of_people, "pairwise": pairwise}
-        if same.update(**made, **of_drawn, bootstrapped=version + 1, version=version + 1):
-            if whole is not None and "drawn" in of_drawn:
-                whole.headline = variants.merged(first, of_drawn["drawn"])
-                whole.save(update_fields=["headline"])
-            diagnosis.save()  # of a key that is there, or not yet
+        # The version rises, so that open pages are refreshed.
+        deferred_fields = {
+            "bootstrap": all_intervals,
+            "bootstrap_people": people_intervals,
+            "pairwise": pairwise,
+        }
+        if unchanged.update(
+            **deferred_fields, **sample_fields, bootstrapped=version + 1, version=version + 1
+        ):
+            if all_time_result is not None and "drawn" in sample_fields:
+                all_time_result.headline = variants.merge_sample_headline(
+                    full_headline, sample_fields["drawn"]
+                )
+                all_time_result.save(update_fields=["headline"])
+            diagnosis.save()  # inserts or updates
             result_listeners.announce(question_id)

@@ -1,5 +1,7 @@
-"""The coefficients of patterns in which people and models stand apart: of all raters together, of
-the people, of the models, and between the two."""
+"""Coefficients of patterns with separate counts of people and models.
+
+They are computed of all raters together, of people, of models, and between people and models.
+"""
 
 from __future__ import annotations
 
@@ -10,106 +12,126 @@ from typing import Any
 import numpy as np
 
 from metrics.agreement import headline as table
-from metrics.agreement.coefficients.groups.two_groups import Chance, between
-from metrics.agreement.coefficients.krippendorff import distances
+from metrics.agreement.coefficients.groups.two_groups import ChanceModel, between_group_kappa
+from metrics.agreement.coefficients.krippendorff import compute_distances
 from metrics.agreement.estimate import Estimate
-from metrics.agreement.weights import scored
+from metrics.agreement.weights import score_weights
 from metrics.scale import QuestionScale
 
-Named = dict[str, Any]  # name of a coefficient -> READING
+ValuesByName = dict[str, Any]  # name of a coefficient -> Value
 
 
 @dataclass(frozen=True)
-class Row:
-    """The readings of one period by name: of all ratings, of the people's and of the models';
-    between people and models that of one coefficient. Where nothing is apart, `pooled` alone."""
+class GroupValues:
+    """The values of one period by name: of all ratings, of people and of models.
 
-    pooled: Named
-    people: Named | None = None
-    models: Named | None = None
+    `between`: the Value of one coefficient between people and models. Where models are not
+    separate, only `pooled` is set.
+    """
+
+    pooled: ValuesByName
+    people: ValuesByName | None = None
+    models: ValuesByName | None = None
     between: Any = None
 
 
 @dataclass(frozen=True)
-class Patterns:
-    """counts (P, k), or (P, 2 k) where people and models are apart; in declared order."""
+class GroupedPatterns:
+    """counts (P, k), or (P, 2 k) with separate counts of people and models; in declared order."""
 
     counts: np.ndarray
     k: int
 
     @classmethod
-    def of(cls, counts: np.ndarray, scale: QuestionScale) -> Patterns:
-        """Of counts by code (P, width) or (P, 2 width)."""
-        halves = counts.shape[1] // scale.width if scale.width else 1
-        by_code = counts.reshape(len(counts), halves, scale.width)
-        return cls(scale.ordered(by_code).reshape(len(counts), halves * scale.k), scale.k)
+    def from_code_counts(cls, counts: np.ndarray, scale: QuestionScale) -> GroupedPatterns:
+        """Convert counts by code, (P, width) or (P, 2 width)."""
+        n_groups = counts.shape[1] // scale.width if scale.width else 1
+        by_code = counts.reshape(len(counts), n_groups, scale.width)
+        return cls(scale.reorder(by_code).reshape(len(counts), n_groups * scale.k), scale.k)
 
     @property
-    def apart(self) -> bool:
+    def separates_models(self) -> bool:
+        """True if people and models have separate counts."""
         return self.counts.shape[1] > self.k
 
     @property
     def people(self) -> np.ndarray:
-        """The people's (P, k); everybody's where nothing is apart."""
+        """The counts of people (P, k); of all raters where models are not separate."""
         return self.counts[:, : self.k]
 
     @property
     def models(self) -> np.ndarray:
+        """The counts of models (P, k)."""
         return self.counts[:, self.k :]
 
     @property
     def pooled(self) -> np.ndarray:
-        return self.people + self.models if self.apart else self.counts
+        """The counts of all raters (P, k)."""
+        return self.people + self.models if self.separates_models else self.counts
 
-    def readings(self, n_items: np.ndarray, scale: QuestionScale, name: str) -> Iterator[Row]:
-        """One for each row of n_items (D, P), in order; ``name``: the coefficient between people
-        and models. All in one call: the formulas are vectorised, and a call costs as much as a
-        thousand rows."""
-        if not self.apart:
-            for pooled in by_row(scale.patterns(self.counts, n_items)):
-                yield Row(pooled)
+    def iter_values(
+        self, n_items: np.ndarray, scale: QuestionScale, name: str
+    ) -> Iterator[GroupValues]:
+        """Yield the values for each row of n_items (D, P), in order.
+
+        ``name``: the coefficient that is computed between people and models. All rows are computed
+        in one call: the formulas are vectorised, and a call costs as much as a thousand rows.
+        """
+        if not self.separates_models:
+            for pooled in iter_values_by_name(scale.estimate_patterns(self.counts, n_items)):
+                yield GroupValues(pooled)
             return
         groups = (self.pooled, self.people, self.models)
-        counts, where = np.unique(np.concatenate(groups), axis=0, return_inverse=True)
+        counts, inverse = np.unique(np.concatenate(groups), axis=0, return_inverse=True)
         n = len(n_items)
         items = np.zeros((len(groups), n, len(counts)), np.int64)
-        for group, places in enumerate(where.reshape(len(groups), -1)):
-            np.add.at(items[group].T, places, n_items.T)
-        rows = list(by_row(scale.patterns(counts, items.reshape(-1, len(counts)))))
-        across = self.between(n_items, scale, name).readings()
-        for place, reading in enumerate(across):
-            pooled, people, models = rows[place::n]
-            yield Row(pooled, people, models, reading)
+        for group, indices in enumerate(inverse.reshape(len(groups), -1)):
+            np.add.at(items[group].T, indices, n_items.T)
+        rows = list(
+            iter_values_by_name(scale.estimate_patterns(counts, items.reshape(-1, len(counts))))
+        )
+        between_values = self.estimate_between(n_items, scale, name).to_values()
+        for index, between in enumerate(between_values):
+            pooled, people, models = rows[index::n]
+            yield GroupValues(pooled, people, models, between)
 
-    def between(self, n_items: np.ndarray, scale: QuestionScale, name: str) -> Estimate:
-        """People with models, by the weights and the chance agreement of that coefficient."""
-        weights, chance = weights_of(name, scale, self.pooled, n_items)
-        return between(self.people, self.models, n_items, weights=weights, chance=chance)
+    def estimate_between(self, n_items: np.ndarray, scale: QuestionScale, name: str) -> Estimate:
+        """Estimate agreement of people with models, as that coefficient defines it.
+
+        Its weights and its model of chance agreement are used.
+        """
+        weights, chance = get_weights_and_chance(name, scale, self.pooled, n_items)
+        return between_group_kappa(
+            self.people, self.models, n_items, weights=weights, chance=chance
+        )
 
 
-def by_row(estimates: dict[str, Estimate]) -> Iterator[Named]:
-    """Of estimates (n,): n times name -> reading."""
-    for row in zip(*(estimate.readings() for estimate in estimates.values()), strict=True):
+def iter_values_by_name(estimates: dict[str, Estimate]) -> Iterator[ValuesByName]:
+    """Yield name -> Value for each entry of the estimates (n,)."""
+    for row in zip(*(estimate.to_values() for estimate in estimates.values()), strict=True):
         yield dict(zip(estimates, row, strict=True))
 
 
-def weights_of(
+def get_weights_and_chance(
     name: str, scale: QuestionScale, counts: np.ndarray, n_items: np.ndarray
-) -> tuple[np.ndarray | None, Chance]:
-    """What a coefficient gives for two categories (k, k), None for the same category alone, and
-    what it calls chance. Alpha's ordinal distances are those of all ratings (P, k)."""
+) -> tuple[np.ndarray | None, ChanceModel]:
+    """Return the weights (k, k) of a coefficient and its model of chance agreement.
+
+    The weights are None if only equal categories count. The ordinal distances of alpha are those of
+    all ratings (P, k).
+    """
     if name == "percent_agreement":
         return None, "none"
     if name.startswith("gwet"):
         return None, "gwet"
     if name in table.ICCS:
-        return scored(scale.values), "margins"  # type: ignore[arg-type]  # numeric scales have them
+        return score_weights(scale.values), "margins"  # type: ignore[arg-type]  # numeric scales have them
     if name.startswith("krippendorff_alpha_"):
         metric = name.removeprefix("krippendorff_alpha_")
         if metric != "ordinal":
-            return 1 - distances(metric, scale.k, scale.values), "margins"
+            return 1 - compute_distances(metric, scale.k, scale.values), "margins"
         used = np.atleast_2d(n_items).sum(axis=0) @ counts
         rank = np.cumsum(used) - used / 2
         distance = (rank[:, None] - rank[None, :]) ** 2
         return 1 - distance / (distance.max() or 1), "margins"
-    return scale.weightings()[table.weighting_of(name)], "margins"
+    return scale.build_weight_matrices()[table.get_weighting(name)], "margins"

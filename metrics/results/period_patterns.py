@@ -1,4 +1,4 @@
-"""The items of a span's periods, by pattern."""
+"""The items of the periods of one span, by pattern."""
 
 from __future__ import annotations
 
@@ -9,49 +9,61 @@ from typing import Any
 import numpy as np
 
 from metrics import periods
-from ratings.services.days import date_of
+from ratings.services.days import date_from_day
 
 
 @dataclass(frozen=True)
-class Periods:
+class PeriodPatterns:
     """The periods of one span: first days (D,) and numbers of items by pattern (D, P)."""
 
-    name: str
-    begins: np.ndarray
+    span: str
+    start_days: np.ndarray
     n_items: np.ndarray
 
     @classmethod
-    def of(cls, name: str, days: np.ndarray, by_day: np.ndarray) -> Periods:
-        begins, index = np.unique(periods.starts(days, name), return_inverse=True)
-        n_items = np.zeros((len(begins), by_day.shape[1]), np.int64)
+    def from_days(cls, span: str, days: np.ndarray, by_day: np.ndarray) -> PeriodPatterns:
+        """Sum the items by day and pattern over the days of each period."""
+        start_days, index = np.unique(periods.compute_start_days(days, span), return_inverse=True)
+        n_items = np.zeros((len(start_days), by_day.shape[1]), np.int64)
         np.add.at(n_items, index, by_day)
-        return cls(name, begins, n_items)
+        return cls(span, start_days, n_items)
 
-    def since(self, day: int) -> Periods:
-        """From the period of ``day`` on. What was read may begin in the middle of an earlier
-        one."""
-        return self.only(self.begins >= periods.starts(np.array([day]), self.name)[0])
+    def select_since(self, day: int) -> PeriodPatterns:
+        """Return the periods that begin with that of ``day`` or later.
 
-    def containing(self, days: Iterable[int]) -> Periods:
-        return self.only(
-            np.isin(self.begins, periods.starts(np.fromiter(days, np.int64), self.name))
+        The stored days may begin in the middle of an earlier period.
+        """
+        return self.select(
+            self.start_days >= periods.compute_start_days(np.array([day]), self.span)[0]
         )
 
-    def only(self, chosen: np.ndarray) -> Periods:
-        return Periods(self.name, self.begins[chosen], self.n_items[chosen])
+    def select_containing(self, days: Iterable[int]) -> PeriodPatterns:
+        """Return the periods that contain one of these days."""
+        return self.select(
+            np.isin(
+                self.start_days, periods.compute_start_days(np.fromiter(days, np.int64), self.span)
+            )
+        )
 
-    def cumulative(self, ever: np.ndarray) -> np.ndarray:
-        """Items by pattern up to each period's end (D, P), where these are the last periods of
-        all."""
-        return ever - self.n_items.sum(axis=0) + self.n_items.cumsum(axis=0)
+    def select(self, mask: np.ndarray) -> PeriodPatterns:
+        """Return the periods that the mask selects."""
+        return PeriodPatterns(self.span, self.start_days[mask], self.n_items[mask])
 
-    def starts(self) -> list[Any]:
-        return [date_of(begin) for begin in self.begins.tolist()]
+    def compute_cumulative(self, all_time: np.ndarray) -> np.ndarray:
+        """Return the items by pattern up to each period's end (D, P).
 
-    def empty(self) -> list[Any]:
-        """First days of the periods that have no item any more."""
+        These periods must be the last ones.
+        """
+        return all_time - self.n_items.sum(axis=0) + self.n_items.cumsum(axis=0)
+
+    def list_start_dates(self) -> list[Any]:
+        """Return the first dates of the periods."""
+        return [date_from_day(begin) for begin in self.start_days.tolist()]
+
+    def list_empty_start_dates(self) -> list[Any]:
+        """Return the first dates of the periods without items."""
         return [
             start
-            for start, items in zip(self.starts(), self.n_items.sum(axis=1), strict=True)
+            for start, items in zip(self.list_start_dates(), self.n_items.sum(axis=1), strict=True)
             if not items
         ]

@@ -1,5 +1,7 @@
-"""What of the readings of questions is to be made anew, and their writing: for one question, or for
-several small ones in one pass, whose formulas cost as much as those of one."""
+"""Recomputing and writing the stored results of questions.
+
+For one question, or for several small ones in one pass: the formulas then cost as much as for one.
+"""
 
 from __future__ import annotations
 
@@ -17,228 +19,296 @@ from core.db import bulk
 from metrics import periods
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.agreement.weights import CUSTOM, weighted
+from metrics.agreement.weights import CUSTOM, get_weighted_name
 from metrics.counting import store
-from metrics.models import ALL_START, EVER, CountState, PairTally, PatternTally, Reading, Span
+from metrics.models import ALL_DAYS, ALL_START, CountState, PairTally, PatternTally, Reading, Span
 from metrics.scale import QuestionScale
 
-from .grouped_patterns import Patterns, Row
-from .headline.headline_computation import First
-from .period_patterns import Periods
-from .values import mean_of_pairs, resting_on
+from .grouped_patterns import GroupedPatterns, GroupValues
+from .headline.headline_computation import HeadlineBuilder
+from .period_patterns import PeriodPatterns
+from .values import build_pair_mean_value, copy_sample_sizes
 
 
 @dataclass(frozen=True)
-class Due:
-    """Of one question: what is read first, items by pattern ever (P,), the periods that moved, and
-    those whose cumulative readings are to be made; none where these are put off."""
+class QuestionUpdate:
+    """The results of one question that must be recomputed.
+
+    ``headline``: its headline, with the items by pattern over all days (P,); ``changed``: the
+    periods that changed; ``cumulative``: the periods whose cumulative results must be recomputed,
+    empty where these are ``deferred``.
+    """
 
     state: CountState
-    first: First
-    moved: list[Periods]
-    since: list[Periods]
-    put_off: bool
+    headline: HeadlineBuilder
+    changed: list[PeriodPatterns]
+    cumulative: list[PeriodPatterns]
+    deferred: bool
 
     @classmethod
-    def of(
+    def for_days(
         cls,
         state: CountState,
-        first: First,
+        headline: HeadlineBuilder,
         days: Collection[int],
-        read: tuple[np.ndarray, np.ndarray],
+        items_by_day: tuple[np.ndarray, np.ndarray],
         *,
-        put_off: bool,
-    ) -> Due:
-        """``days`` moved; ``read``: days (D,) and their items by pattern (D, P), of whole periods,
-        and unless the cumulative ones are put off of all days from the first on."""
-        spans = [Periods.of(span, *read) for span in periods.SPANS] if days else []
-        since = [] if put_off else [span.since(min(days)) for span in spans]
-        return cls(state, first, [span.containing(days) for span in spans], since, put_off)
+        deferred: bool,
+    ) -> QuestionUpdate:
+        """Build the update for the changed ``days``.
 
-    def items(self) -> np.ndarray:
-        """Items by pattern (n, P) of the readings to be made."""
-        ever = self.first.n_items
+        ``items_by_day``: days (D,) and their items by pattern (D, P), of complete periods; and of
+        all days from the first changed one on, unless the cumulative results are deferred.
+        """
+        spans = (
+            [PeriodPatterns.from_days(span, *items_by_day) for span in periods.SPANS]
+            if days
+            else []
+        )
+        cumulative = [] if deferred else [span.select_since(min(days)) for span in spans]
+        return cls(
+            state, headline, [span.select_containing(days) for span in spans], cumulative, deferred
+        )
+
+    def stack_items(self) -> np.ndarray:
+        """Return the items by pattern (n, P) of the results to be computed."""
+        all_time = self.headline.n_items
         return np.concatenate(
             [
-                ever[None],
-                *(span.n_items for span in self.moved),
-                *(span.cumulative(ever) for span in self.since),
+                all_time[None],
+                *(span.n_items for span in self.changed),
+                *(span.compute_cumulative(all_time) for span in self.cumulative),
             ]
         )
 
-    def rows(self, readings: Iterator[Row], details: dict[str, Any]) -> Rows:
-        """What is to be written of the readings, which come in the order of ``items``."""
-        question_id, first = self.state.question_id, self.first
-        all_days = next(readings)
-        headline = first.whole(all_days)
-        found = all_days.pooled
-        found |= mean_pairwise(question_id, self.state.pair_sums, found["percent_agreement"])
-        own = {(span.name, start): next(readings) for span in self.moved for start in span.starts()}
-        total = {
-            (span.name, start): next(readings) for span in self.since for start in span.starts()
+    def build_rows(self, values: Iterator[GroupValues], details: dict[str, Any]) -> ResultRows:
+        """Return the rows to be written; ``values`` come in the order of ``stack_items``."""
+        question_id, builder = self.state.question_id, self.headline
+        all_days = next(values)
+        headline = builder.build_headline(all_days)
+        coefficients = all_days.pooled
+        coefficients |= build_mean_pairwise(
+            question_id, self.state.pair_sums, coefficients["percent_agreement"]
+        )
+        own_values = {
+            (span.span, start): next(values)
+            for span in self.changed
+            for start in span.list_start_dates()
         }
-        gone = {(span.name, start) for span in [*self.moved, *self.since] for start in span.empty()}
-        made = Rows([(question_id, Span.ALL, ALL_START, found, found, details, headline, {})])
-        made.gone = [(question_id, *key) for key in gone & own.keys()]
-        for key in gone:
-            own.pop(key, None)
-            total.pop(key, None)
-        for key, row in own.items():
-            until = total.pop(key, Row({}))
-            values: Any = (row.pooled, until.pooled, {}, first.period(row), first.shown(until))
-            (made.parts if self.put_off else made.whole).append((question_id, *key, *values))
-        # Of the periods after them nothing else moved.
-        for key, row in total.items():
-            made.tail.append((question_id, *key, {}, row.pooled, {}, {}, first.shown(row)))
-        return made
+        cumulative_values = {
+            (span.span, start): next(values)
+            for span in self.cumulative
+            for start in span.list_start_dates()
+        }
+        empty_periods = {
+            (span.span, start)
+            for span in [*self.changed, *self.cumulative]
+            for start in span.list_empty_start_dates()
+        }
+        result_rows = ResultRows(
+            [(question_id, Span.ALL, ALL_START, coefficients, coefficients, details, headline, {})]
+        )
+        result_rows.empty_periods = [
+            (question_id, *key) for key in empty_periods & own_values.keys()
+        ]
+        for key in empty_periods:
+            own_values.pop(key, None)
+            cumulative_values.pop(key, None)
+        for key, row in own_values.items():
+            cumulative = cumulative_values.pop(key, GroupValues({}))
+            columns: Any = (
+                row.pooled,
+                cumulative.pooled,
+                {},
+                builder.build_period_headline(row),
+                builder.select_trend_values(cumulative),
+            )
+            (result_rows.without_cumulative if self.deferred else result_rows.complete).append(
+                (question_id, *key, *columns)
+            )
+        # In the periods after the changed ones, only the cumulative values change.
+        for key, row in cumulative_values.items():
+            result_rows.cumulative_only.append(
+                (question_id, *key, {}, row.pooled, {}, {}, builder.select_trend_values(row))
+            )
+        return result_rows
 
 
-class Rows:
-    """Rows of readings to be written, by what is to be kept of those that are there."""
+class ResultRows:
+    """Rows of results to be written, by the columns that must be kept in existing rows."""
 
-    def __init__(self, whole: Iterable[tuple[Any, ...]] = ()) -> None:
-        self.whole = list(whole)
-        self.parts: list[tuple[Any, ...]] = []  # without the cumulative ones
-        self.tail: list[tuple[Any, ...]] = []  # the cumulative ones alone
-        self.gone: list[tuple[int, str, datetime.date]] = []  # periods without an item
+    def __init__(self, complete: Iterable[tuple[Any, ...]] = ()) -> None:
+        self.complete = list(complete)
+        self.without_cumulative: list[tuple[Any, ...]] = []  # without cumulative values
+        self.cumulative_only: list[tuple[Any, ...]] = []  # cumulative values only
+        self.empty_periods: list[tuple[int, str, datetime.date]] = []  # periods without an item
 
-    def __add__(self, other: Rows) -> Rows:
-        joined = Rows(self.whole + other.whole)
-        joined.parts, joined.tail = self.parts + other.parts, self.tail + other.tail
-        joined.gone = self.gone + other.gone
+    def __add__(self, other: ResultRows) -> ResultRows:
+        joined = ResultRows(self.complete + other.complete)
+        joined.without_cumulative, joined.cumulative_only = (
+            self.without_cumulative + other.without_cumulative,
+            self.cumulative_only + other.cumulative_only,
+        )
+        joined.empty_periods = self.empty_periods + other.empty_periods
         return joined
 
     def save(self) -> None:
-        for question_id, name, start in self.gone:
+        """Write the rows and delete those of empty periods."""
+        for question_id, name, start in self.empty_periods:
             Reading.objects.filter(question=question_id, span=name, start=start).delete()
-        _save(self.whole)
-        _save(self.parts, kept=("cumulative", "people_cumulative"))
-        _save(self.tail, kept=("coefficients", "details", "headline"))
+        _save_rows(self.complete)
+        _save_rows(self.without_cumulative, kept_columns=("cumulative", "people_cumulative"))
+        _save_rows(self.cumulative_only, kept_columns=("coefficients", "details", "headline"))
 
 
-def make(
-    due: Sequence[Due],
-    patterns: Patterns,
+def write_results(
+    updates: Sequence[QuestionUpdate],
+    patterns: GroupedPatterns,
     scale: QuestionScale,
     labels: Sequence[list[str]] | None = None,
 ) -> None:
-    """Make and write the readings of questions of this scale, whose ``labels`` may differ. Their
-    items are all by the same patterns. The formulas are called once."""
-    readings = patterns.readings(
-        np.concatenate([one.items() for one in due]), scale, due[0].first.over_time
+    """Compute and write the results of questions of this scale, whose ``labels`` may differ.
+
+    Their items all refer to the same patterns. The formulas are called once.
+    """
+    values = patterns.iter_values(
+        np.concatenate([update.stack_items() for update in updates]),
+        scale,
+        updates[0].headline.trend_coefficient,
     )
-    details = details_of(patterns, np.stack([one.first.n_items for one in due]), scale)
-    made = Rows()
-    for place, one in enumerate(due):
+    details = compute_details_by_row(
+        patterns, np.stack([update.headline.n_items for update in updates]), scale
+    )
+    result_rows = ResultRows()
+    for index, update in enumerate(updates):
         if labels is not None:
-            for category, label in zip(details[place]["categories"], labels[place], strict=True):
+            for category, label in zip(details[index]["categories"], labels[index], strict=True):
                 category["label"] = label
-        made += one.rows(readings, details[place])
-    made.save()
+        result_rows += update.build_rows(values, details[index])
+    result_rows.save()
 
 
 @dataclass(frozen=True)
-class Loaded:
+class StoredPatterns:
     """Stored patterns: counts (P), the question and day of each row, and their items (R, P)."""
 
-    patterns: Patterns
+    patterns: GroupedPatterns
     keys: np.ndarray  # (R, 2)
     n_items: np.ndarray
 
     @classmethod
-    def of(cls, rows: Sequence[PatternTally], scale: QuestionScale) -> Loaded:
-        apart = any(row.apart for row in rows)
-        decoded = [store.decode_patterns(row, scale.width, apart=apart) for row in rows]
-        counts, where = np.unique(
-            np.concatenate([part for part, _ in decoded]), axis=0, return_inverse=True
+    def from_rows(cls, rows: Sequence[PatternTally], scale: QuestionScale) -> StoredPatterns:
+        """Decode the rows and merge their patterns."""
+        separate = any(row.apart for row in rows)
+        decoded = [
+            store.decode_patterns(row, scale.width, separate_models=separate) for row in rows
+        ]
+        counts, inverse = np.unique(
+            np.concatenate([counts_part for counts_part, _ in decoded]), axis=0, return_inverse=True
         )
         n_items = np.zeros((len(rows), len(counts)), np.int64)
-        at = np.repeat(np.arange(len(rows)), [len(part) for part, _ in decoded])
-        n_items[at, where.ravel()] = np.concatenate([n for _, n in decoded])
+        row_index = np.repeat(
+            np.arange(len(rows)), [len(counts_part) for counts_part, _ in decoded]
+        )
+        n_items[row_index, inverse.ravel()] = np.concatenate(
+            [row_items for _, row_items in decoded]
+        )
         keys = np.array([(row.question_id, row.day) for row in rows], np.int64)
-        return cls(Patterns.of(counts, scale), keys, n_items)
+        return cls(GroupedPatterns.from_code_counts(counts, scale), keys, n_items)
 
-    def question(self, question_id: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Items ever (P,), days (D,) and their items (D, P)."""
-        mine = np.flatnonzero(self.keys[:, 0] == question_id)
-        days, n_items = self.keys[mine, 1], self.n_items[mine]
-        return n_items[days == EVER][0], days[days != EVER], n_items[days != EVER]
-
-
-def load(
-    question_id: int, scale: QuestionScale, wanted: Q
-) -> tuple[Patterns, np.ndarray, np.ndarray, np.ndarray]:
-    """Patterns (P), items ever (P,), the wanted days (D,) and their items (D, P)."""
-    rows = PatternTally.objects.filter(wanted | Q(day=EVER), question_id=question_id)
-    found = Loaded.of(list(rows.order_by("day")), scale)
-    return found.patterns, *found.question(question_id)
+    def select_question(self, question_id: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the items over all days (P,), the days (D,) and their items (D, P)."""
+        indices = np.flatnonzero(self.keys[:, 0] == question_id)
+        days, n_items = self.keys[indices, 1], self.n_items[indices]
+        return n_items[days == ALL_DAYS][0], days[days != ALL_DAYS], n_items[days != ALL_DAYS]
 
 
-def whole_details(patterns: Patterns, n_items: np.ndarray, scale: QuestionScale) -> dict[str, Any]:
-    """Items (P,) by number of ratings, ratings by category, and agreement on each category versus
-    the rest: of all raters."""
-    return details_of(patterns, n_items[None], scale)[0]
+def load_patterns(
+    question_id: int, scale: QuestionScale, day_filter: Q
+) -> tuple[GroupedPatterns, np.ndarray, np.ndarray, np.ndarray]:
+    """Load patterns (P), items over all days (P,), selected days (D,) and their items (D, P)."""
+    rows = PatternTally.objects.filter(day_filter | Q(day=ALL_DAYS), question_id=question_id)
+    stored = StoredPatterns.from_rows(list(rows.order_by("day")), scale)
+    return stored.patterns, *stored.select_question(question_id)
 
 
-def details_of(
-    patterns: Patterns, n_items: np.ndarray, scale: QuestionScale
+def compute_details(
+    patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
+) -> dict[str, Any]:
+    """Return details of all raters for items (P,).
+
+    Items by number of ratings, ratings by category, and agreement on each category versus the
+    others.
+    """
+    return compute_details_by_row(patterns, n_items[None], scale)[0]
+
+
+def compute_details_by_row(
+    patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
 ) -> list[dict[str, Any]]:
-    """The same of each row of items (D, P)."""
+    """Return the details of each row of items (D, P)."""
     counts = patterns.pooled
-    m = counts.sum(axis=1)
-    numbers, where = np.unique(m, return_inverse=True)
+    ratings_per_item = counts.sum(axis=1)
+    numbers, inverse = np.unique(ratings_per_item, return_inverse=True)
     per_category = fleiss.category_kappas(counts, n_items)
-    found = []
-    for place, (items, ratings) in enumerate(zip(n_items, n_items @ counts, strict=True)):
-        by_ratings = np.zeros(len(numbers), np.int64)
-        np.add.at(by_ratings, where, items)
-        each = zip(numbers.tolist(), by_ratings.tolist(), strict=True)
-        named = zip(scale.labels, ratings.tolist(), strict=True)
-        found.append(
+    details = []
+    for index, (items, ratings) in enumerate(zip(n_items, n_items @ counts, strict=True)):
+        items_by_ratings = np.zeros(len(numbers), np.int64)
+        np.add.at(items_by_ratings, inverse, items)
+        frequencies = zip(numbers.tolist(), items_by_ratings.tolist(), strict=True)
+        labelled = zip(scale.labels, ratings.tolist(), strict=True)
+        details.append(
             {
-                "by_ratings": {str(number): count for number, count in each if count},
-                "rated": int(items[m >= 1].sum()),
-                "with_two_or_more": int(items[m >= 2].sum()),
+                "by_ratings": {str(number): count for number, count in frequencies if count},
+                "rated": int(items[ratings_per_item >= 1].sum()),
+                "with_two_or_more": int(items[ratings_per_item >= 2].sum()),
                 "categories": [
                     {
                         "label": label,
                         "ratings": number,
-                        "agreement": per_category.reading((place, index)),
+                        "agreement": per_category.to_value((index, category)),
                     }
-                    for index, (label, number) in enumerate(named)
+                    for category, (label, number) in enumerate(labelled)
                 ],
             }
         )
-    return found
+    return details
 
 
-def mean_pairwise(
-    question_id: int, sums: dict[str, Any], like: dict[str, Any]
+def build_mean_pairwise(
+    question_id: int, sums: dict[str, Any], size_source: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """The mean of the defined Cohen's kappas over all pairs that share items, under each weighting
-    (Light 1971)."""
-    found = {}
-    for name, (total, pairs) in (store.no_sums() | sums).items():
+    """Return the mean pairwise Cohen's kappa under each weighting (Light 1971).
+
+    The mean is over the pairs with a defined kappa. The pairs are those that share items; ``like``:
+    the Value whose numbers of items and ratings are copied.
+    """
+    means = {}
+    for name, (total, pairs) in (store.create_pair_sums() | sums).items():
         if name == CUSTOM and not pairs:
             continue
         if pairs:
-            mean = mean_of_pairs(total / pairs / store.UNIT, pairs)
+            mean = build_pair_mean_value(total / pairs / store.KAPPA_UNITS, pairs)
         else:
-            mean = mean_of_pairs(None, 0, undefined=_why_no_mean(question_id))
-        found[weighted(MEAN_PAIRWISE, name)] = mean
-    return resting_on(found, like)
+            mean = build_pair_mean_value(
+                None, 0, undefined_reason=_get_undefined_reason(question_id)
+            )
+        means[get_weighted_name(MEAN_PAIRWISE, name)] = mean
+    return copy_sample_sizes(means, size_source)
 
 
-def _why_no_mean(question_id: int) -> str:
-    met = PairTally.objects.filter(question_id=question_id).exists()
-    return "single_category" if met else "no_pairable_items"
+def _get_undefined_reason(question_id: int) -> str:
+    has_pairs = PairTally.objects.filter(question_id=question_id).exists()
+    return "single_category" if has_pairs else "no_pairable_items"
 
 
-def _save(rows: list[tuple[Any, ...]], *, kept: Collection[str] = ()) -> None:
-    """Write (question, span, start, coefficients, cumulative, details, headline,
-    people_cumulative); of a known period all but the columns to be kept."""
-    moment = connection.ops.adapt_datetimefield_value(timezone.now())
-    day = connection.ops.adapt_datefield_value
+def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = ()) -> None:
+    """Write rows, and keep the columns ``kept`` of existing periods.
+
+    A row: question, span, start, coefficients, cumulative, details, headline, people_cumulative.
+    """
+    computed_at = connection.ops.adapt_datetimefield_value(timezone.now())
+    adapt_day = connection.ops.adapt_datefield_value
     columns = (
         "question_id",
         "span",
@@ -250,11 +320,23 @@ def _save(rows: list[tuple[Any, ...]], *, kept: Collection[str] = ()) -> None:
         "people_cumulative",
         "computed_at",
     )
-    data = [
-        (question_id, str(span), day(start), *(store.json_text(part) for part in parts), moment)
-        for question_id, span, start, *parts in rows
+    records = [
+        (
+            question_id,
+            str(span),
+            adapt_day(start),
+            *(store.encode_json(part) for part in values),
+            computed_at,
+        )
+        for question_id, span, start, *values in rows
     ]
-    update = {name: f'excluded."{name}"' for name in columns[3:] if name not in kept}
+    updated_columns = {
+        name: f'excluded."{name}"' for name in columns[3:] if name not in kept_columns
+    }
     bulk.upsert(
-        "metrics_reading", columns, data, key=("question_id", "span", "start"), update=update
+        "metrics_reading",
+        columns,
+        records,
+        key=("question_id", "span", "start"),
+        update=updated_columns,
     )

@@ -1,10 +1,11 @@
-"""Counts -> stored coefficients. Only what moved is read and computed again.
+"""Refreshing stored results from the counts; only what changed is read and computed again.
 
-Rows of counts that moved are marked ``stale`` in the transaction that moved them; ``refresh`` makes
-the readings that rest on them and clears the marks in one transaction under the same lock, so that
-whatever dies, the rows still say what is left to do. A change on an old day moves every later
-cumulative reading: where these are many, ``refresh`` notes the day in
-``CountState.cumulative_from`` and the sweep makes them with ``finish``, seconds later.
+Rows of counts that changed are marked ``stale`` in the transaction that changed them.
+``refresh_results`` computes the results that are based on them and clears the marks in one
+transaction under the same lock, so that after a crash the rows still say what is left to do. A
+change on an old day affects every later cumulative result. Where these are many, it stores the day
+in ``CountState.cumulative_from``, and the sweep computes them with ``finish_cumulative_results``,
+seconds later.
 """
 
 from __future__ import annotations
@@ -17,78 +18,79 @@ from django.utils import timezone
 from core.db import bulk
 from metrics import periods, result_listeners
 from metrics.counting import store
-from metrics.counting.question_counting import lock
-from metrics.models import EVER, CountState, Diagnosis, PatternTally, PeerTally, Reading
+from metrics.counting.question_counting import lock_count_state
+from metrics.models import ALL_DAYS, CountState, Diagnosis, PatternTally, PeerTally, Reading
 from metrics.scale import QuestionScale
 from projects.models import Question
 
 from . import question_results
-from .headline.headline_computation import Counted, First
-from .period_patterns import Periods
+from .headline.headline_computation import CountedRaters, HeadlineBuilder
+from .period_patterns import PeriodPatterns
 from .raters import rater_results
 
-TAIL = 62  # days of cumulative readings made at once; a longer tail is put off
+MAX_CUMULATIVE_DAYS = 62  # days of cumulative results that are computed at once; more are deferred
 
 
-def refresh(question_id: int) -> bool:
-    """Bring the readings of a question up to its counts; True when something was stale.
+def refresh_results(question_id: int) -> bool:
+    """Refresh the results of a question from its counts; True when something was stale.
 
-    In transactions of bounded length, so that nobody who rates waits long for the database.
+    In transactions of bounded length, so that no rater waits long for the database.
     """
-    moved = False
-    while (more := _refresh_some(question_id)) is not None:
-        moved = True
-        if not more:
+    changed = False
+    while (has_more := _refresh_batch(question_id)) is not None:
+        changed = True
+        if not has_more:
             break
-        while _refresh_beside(question_id):
+        while _refresh_raters_in_parallel(question_id):
             pass
-    if moved:
+    if changed:
         result_listeners.announce(question_id)
-    return moved
+    return changed
 
 
 @transaction.atomic
-def _refresh_some(question_id: int) -> bool | None:
-    """The project's stale readings and those of some raters. None: nothing was stale; else whether
-    more is."""
+def _refresh_batch(question_id: int) -> bool | None:
+    """Refresh the project's stale results and those of some raters.
+
+    Returns None if nothing was stale, else whether more is.
+    """
     try:
-        state = lock(question_id)
+        state = lock_count_state(question_id)
     except Question.DoesNotExist:
         return None
-    # With the lock in hand: the scale of now, or an older one that lags.
+    # Read while the lock is held: the current scale, or an older one, which scale_version shows.
     question = Question.objects.get(pk=question_id)
-    scale = QuestionScale.of(question)
+    scale = QuestionScale.for_question(question)
     rescaled = state.scale_version != question.scale_version
     if rescaled:
-        _renew_all(state, scale)
+        _recompute_all(state, scale)
         state.scale_version = question.scale_version
     stale = PatternTally.objects.filter(question_id=question_id, stale=True)
     days = sorted(stale.values_list("day", flat=True))
     if days:
-        _refresh_project(state, scale, [day for day in days if day != EVER])
+        _refresh_project(state, scale, [day for day in days if day != ALL_DAYS])
         stale.update(stale=False)
-    more = rater_results.refresh_some(question_id, scale)
-    if not days and more is None:
-        if rescaled or state.unread:  # changes that took each other back, so that no count moved
+    has_more = rater_results.refresh_stale_raters(question_id, scale)
+    if not days and has_more is None:
+        if rescaled or state.unread:  # changes that cancelled out, so that no count changed
             state.unread = 0
             state.version += 1
             state.save()
         return None
-    if not more:
+    if not has_more:
         state.unread = 0
     state.read_at = timezone.now()
     state.version += 1
     state.save()
-    return bool(more)
+    return bool(has_more)
 
 
 @transaction.atomic
-def _refresh_beside(question_id: int) -> bool:
-    """The readings of some raters, beside other workers who make those of others; False when there
-    are none to make.
+def _refresh_raters_in_parallel(question_id: int) -> bool:
+    """Refresh the results of some raters, in parallel with other workers; False when none is stale.
 
-    Each shares the question's lock, so that no count moves meanwhile. SQLite has no such locks, and
-    one writer.
+    Each worker shares the question's lock, so that no count changes meanwhile. SQLite has no such
+    locks, and one writer.
     """
     if connection.vendor != "postgresql":
         return False
@@ -98,44 +100,47 @@ def _refresh_beside(question_id: int) -> bool:
             "SELECT scale_version FROM metrics_countstate WHERE question_id = %s FOR SHARE",
             [question_id],
         )
-        made_for = cursor.fetchone()
-    if question is None or made_for != (question.scale_version,):
+        computed_version = cursor.fetchone()
+    if question is None or computed_version != (question.scale_version,):
         return False
-    return rater_results.refresh_whole(question_id, QuestionScale.of(question))
+    return rater_results.refresh_unlocked_raters(question_id, QuestionScale.for_question(question))
 
 
-def is_put_off(question_id: int) -> bool:
-    """Whether cumulative readings are to be made by ``finish``."""
+def has_deferred_results(question_id: int) -> bool:
+    """Return True if cumulative results must still be computed by ``finish_cumulative_results``."""
     return CountState.objects.filter(pk=question_id, cumulative_from__isnull=False).exists()
 
 
 @transaction.atomic
-def finish(question_id: int) -> bool:
-    """Make the cumulative readings that ``refresh`` put off; True when there were any."""
-    if not is_put_off(question_id):
+def finish_cumulative_results(question_id: int) -> bool:
+    """Compute the cumulative results that ``refresh_results`` deferred; False if none."""
+    if not has_deferred_results(question_id):
         return False
-    state = lock(question_id)
-    first = state.cumulative_from
-    if first is None:
+    state = lock_count_state(question_id)
+    first_day = state.cumulative_from
+    if first_day is None:
         return False
-    scale = QuestionScale.of(Question.objects.get(pk=question_id))
-    counts, ever, days, by_day = question_results.load(
-        question_id, scale, Q(day__gte=periods.whole([first])[0])
+    scale = QuestionScale.for_question(Question.objects.get(pk=question_id))
+    patterns, all_time, days, by_day = question_results.load_patterns(
+        question_id, scale, Q(day__gte=periods.list_period_days([first_day])[0])
     )
-    spans = [Periods.of(span, days, by_day).since(first) for span in periods.SPANS]
-    made = First(Counted.of(state, scale), counts, ever, scale)
-    items = np.concatenate([span.cumulative(ever) for span in spans])
-    readings = counts.readings(items, scale, made.over_time)
-    for span in spans:
-        totals = dict(zip(span.starts(), readings, strict=False))
+    span_periods = [
+        PeriodPatterns.from_days(span, days, by_day).select_since(first_day)
+        for span in periods.SPANS
+    ]
+    builder = HeadlineBuilder(CountedRaters.from_state(state, scale), patterns, all_time, scale)
+    items = np.concatenate([span.compute_cumulative(all_time) for span in span_periods])
+    values = patterns.iter_values(items, scale, builder.trend_coefficient)
+    for span in span_periods:
+        totals = dict(zip(span.list_start_dates(), values, strict=False))
         stored = Reading.objects.filter(
-            question_id=question_id, span=span.name, start__in=list(totals)
+            question_id=question_id, span=span.span, start__in=list(totals)
         )
         rows = []
         for pk, start in stored.values_list("id", "start"):
             row = totals[start]
-            people = store.json_text(made.shown(row))
-            rows.append((pk, store.json_text(row.pooled), people))
+            people_values = store.encode_json(builder.select_trend_values(row))
+            rows.append((pk, store.encode_json(row.pooled), people_values))
         bulk.update_by_id("metrics_reading", ["cumulative", "people_cumulative"], rows)
     state.cumulative_from = None
     state.version += 1
@@ -144,32 +149,40 @@ def finish(question_id: int) -> bool:
     return True
 
 
-def _renew_all(state: CountState, scale: QuestionScale) -> None:
-    """The scale changed: all pairs' kappas anew from their tables, and every reading stale."""
-    state.pair_sums = store.renew_pairs(state.question_id, scale)
+def _recompute_all(state: CountState, scale: QuestionScale) -> None:
+    """Recompute all pairs' kappas and mark every result stale, after the scale changed."""
+    state.pair_sums = store.recompute_pair_kappas(state.question_id, scale)
     PatternTally.objects.filter(question_id=state.question_id).update(stale=True)
-    PeerTally.objects.filter(question_id=state.question_id, day=EVER).update(stale=True)
+    PeerTally.objects.filter(question_id=state.question_id, day=ALL_DAYS).update(stale=True)
     Diagnosis.objects.filter(question_id=state.question_id).delete()
-    # until all are made: the readings wait, although no rating does
+    # Until all are computed, results are shown as stale, although no rating is uncounted.
     state.unread = max(1, state.unread)
 
 
 def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -> None:
-    """The project's readings: ever, of the periods of ``days``, and the cumulative ones from the
-    first of them on."""
+    """Refresh the project's results: of all days, of the periods of ``days``, and cumulative ones.
+
+    Cumulative results are recomputed from the first of the days on.
+    """
     question_id = state.question_id
-    wanted, put_off = Q(pk__isnull=True), False
+    day_filter, deferred = Q(pk__isnull=True), False
     if days:
-        later = PatternTally.objects.filter(question_id=question_id, day__gt=days[0]).count()
-        put_off = later - len(days) > TAIL
-        whole = periods.whole(days if put_off else days[:1])
-        wanted = Q(day__in=whole) if put_off else Q(day__gte=whole[0])
-    if put_off:
+        n_later_days = PatternTally.objects.filter(question_id=question_id, day__gt=days[0]).count()
+        deferred = n_later_days - len(days) > MAX_CUMULATIVE_DAYS
+        period_days = periods.list_period_days(days if deferred else days[:1])
+        day_filter = Q(day__in=period_days) if deferred else Q(day__gte=period_days[0])
+    if deferred:
         state.cumulative_from = min(days[0], state.cumulative_from or days[0])
-    counts, ever, *read = question_results.load(question_id, scale, wanted)
-    first = First(Counted.of(state, scale), counts, ever, scale)
-    question_results.make(
-        [question_results.Due.of(state, first, days, (read[0], read[1]), put_off=put_off)],
-        counts,
+    patterns, all_time, *items_by_day = question_results.load_patterns(
+        question_id, scale, day_filter
+    )
+    builder = HeadlineBuilder(CountedRaters.from_state(state, scale), patterns, all_time, scale)
+    question_results.write_results(
+        [
+            question_results.QuestionUpdate.for_days(
+                state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred
+            )
+        ],
+        patterns,
         scale,
     )

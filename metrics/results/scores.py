@@ -1,6 +1,9 @@
-"""Agreement on scores: numbers that stand for the categories, as their own values or the mean of a
-gold score of the items that raters put in them (Cohen's kappa with quadratic weights on scores is
-Lin's concordance: metrics.agreement.coefficients.scores)."""
+"""Agreement on scores: numbers that stand for the categories.
+
+The scores are the categories' own values, or for each category the mean gold score of the items
+that raters put in it. Cohen's kappa with quadratic weights on scores is Lin's concordance
+(metrics.agreement.coefficients.scores).
+"""
 
 from __future__ import annotations
 
@@ -12,65 +15,72 @@ from metrics.agreement.coefficients import cohen, fleiss, krippendorff
 from metrics.agreement.coefficients.conger import RatedItems
 from metrics.agreement.coefficients.correlation import lin_ccc, pearson
 from metrics.agreement.coefficients.intraclass.icc import icc
-from metrics.agreement.coefficients.scores import mean_scores
+from metrics.agreement.coefficients.scores import compute_mean_scores
 from metrics.agreement.counts import tally
-from metrics.agreement.weights import scored
+from metrics.agreement.weights import score_weights
 
-from .values import value_of_icc
+from .values import build_icc_value
 
-VALUES = "values"  # the categories' own; else the name of an attribute of items
-SINGLE = ("icc2", "icc3")
+CATEGORY_VALUES = "values"  # the source of the scores; otherwise the name of an item attribute
+ICC_NAMES = ("icc2", "icc3")
 
 
-def unknown(reason: str) -> dict[str, Any]:
-    """What there is to say where no scores can be had."""
+def build_undefined_scores(reason: str) -> dict[str, Any]:
+    """Return the result for the case that scores are not available."""
     return {"reason": reason, "scores": [], "weights": [], "coefficients": {}}
 
 
-def of_items(code: np.ndarray, score: np.ndarray, k: int) -> tuple[np.ndarray | None, str | None]:
-    """The scores (k,) of the categories from the gold scores (M,) of the ratings' items, NaN for an
-    item without one; or None, and why. A category that nobody used gets the mean of the others."""
-    means = mean_scores(code, score, k)
-    known = np.isfinite(means)
-    if not known.any():
+def compute_category_scores(
+    code: np.ndarray, score: np.ndarray, k: int
+) -> tuple[np.ndarray | None, str | None]:
+    """Return the scores (k,) of the categories, or None with the reason.
+
+    ``score`` (M,): the gold score of each rating's item, NaN for an item without one. An unused
+    category gets the mean of the others.
+    """
+    means = compute_mean_scores(code, score, k)
+    defined = np.isfinite(means)
+    if not defined.any():
         return None, "no_scores"
-    if (~known & (np.bincount(code, minlength=k) > 0)).any():
+    if (~defined & (np.bincount(code, minlength=k) > 0)).any():
         return None, "unscored_category"
-    return np.where(known, means, means[known].mean()), None
+    return np.where(defined, means, means[defined].mean()), None
 
 
-def of_ratings(
+def compute_score_agreement(
     item: np.ndarray, rater: np.ndarray, code: np.ndarray, scores: np.ndarray
 ) -> dict[str, Any]:
-    """Name -> READING of what scores (k,) make of ratings (M,): of two raters weighted kappa, which
-    is Lin's concordance; of more Fleiss' kappa and alpha; the intraclass correlations of the items
-    that all rated."""
+    """Compute the agreement of ratings (M,) on scores (k,): `coefficients` maps name -> Value.
+
+    Of two raters: weighted kappa, which is Lin's concordance. Of more: Fleiss' kappa and alpha. And
+    the intraclass correlations of the items that all raters rated.
+    """
     if np.ptp(scores) == 0:
-        return unknown("equal_scores")
+        return build_undefined_scores("equal_scores")
     k = len(scores)
-    weights = scored(scores)
-    counted = tally.patterns(item, code, k)
-    found: dict[str, Any] = {}
-    pairs = tally.pair_tables(item, rater, code, k)
+    weights = score_weights(scores)
+    counted = tally.count_patterns(item, code, k)
+    values: dict[str, Any] = {}
+    pairs = tally.count_pair_tables(item, rater, code, k)
     if len(np.unique(rater)) == 2 and len(pairs):
         table = pairs.tables[0]
-        found["cohen_kappa_custom"] = cohen.kappa(table, weights).reading()
-        found["lin_ccc"] = lin_ccc(table, scores).reading()
-        found["pearson"] = pearson(table, scores).reading()
+        values["cohen_kappa_custom"] = cohen.kappa(table, weights).to_value()
+        values["lin_ccc"] = lin_ccc(table, scores).to_value()
+        values["pearson"] = pearson(table, scores).to_value()
     estimate = fleiss.fleiss_kappa(counted.counts, counted.n_items, weights=weights)
-    found["fleiss_kappa_custom"] = estimate.reading()
+    values["fleiss_kappa_custom"] = estimate.to_value()
     alpha = krippendorff.krippendorff_alpha(
         counted.counts, counted.n_items, metric="interval", values=scores
     )
-    found["krippendorff_alpha_interval"] = alpha.reading()
-    codes = RatedItems.of(item, rater, code, k).complete()
+    values["krippendorff_alpha_interval"] = alpha.to_value()
+    codes = RatedItems.from_ratings(item, rater, code, k).get_complete_codes()
     correlations = icc(scores[codes])
-    for name in SINGLE:
-        reading = value_of_icc(correlations[name], n_items=len(codes), n_ratings=codes.size)
-        found[name] = reading
+    for name in ICC_NAMES:
+        reading = build_icc_value(correlations[name], n_items=len(codes), n_ratings=codes.size)
+        values[name] = reading
     return {
         "reason": None,
         "scores": scores.tolist(),
         "weights": weights.tolist(),
-        "coefficients": found,
+        "coefficients": values,
     }

@@ -1,4 +1,7 @@
-"""One coefficient as it is stored, shown and answered: made here wherever no formula made it."""
+"""Values of coefficients as they are stored, displayed and returned by the API.
+
+For values that no Estimate provides.
+"""
 
 from __future__ import annotations
 
@@ -9,42 +12,45 @@ from metrics.agreement.coefficients.intraclass.icc import Icc
 from metrics.agreement.estimate import Value
 
 
-def not_counted() -> Value:
-    """Of what no worker has looked at yet."""
-    return _alone(None, "not_counted", n_items=0, n_ratings=0)
+def build_uncounted_value() -> Value:
+    """Return the Value of a coefficient before its ratings are counted."""
+    return _build_value(None, "not_counted", n_items=0, n_ratings=0)
 
 
-def undefined(reason: str) -> Value:
-    """A coefficient that cannot be had."""
-    return _alone(None, reason, n_items=0, n_ratings=0)
+def build_undefined_value(reason: str) -> Value:
+    """Return the Value of a coefficient that is undefined for this reason."""
+    return _build_value(None, reason, n_items=0, n_ratings=0)
 
 
-def value_of_icc(one: Icc, *, n_items: int, n_ratings: int) -> Value:
-    """An intraclass correlation of so many complete items, with its F interval."""
-    found = _alone(one.value, one.reason, n_items=n_items, n_ratings=n_ratings)
-    found["low"], found["high"] = one.ci_low, one.ci_high
-    return found
+def build_icc_value(icc: Icc, *, n_items: int, n_ratings: int) -> Value:
+    """Return the Value of an intraclass correlation of complete items, with its F interval."""
+    value = _build_value(icc.value, icc.reason, n_items=n_items, n_ratings=n_ratings)
+    value["low"], value["high"] = icc.ci_low, icc.ci_high
+    return value
 
 
-def mean_of_pairs(
-    mean: float | None, n_pairs: int, *, undefined: str = "no_pairable_items"
+def build_pair_mean_value(
+    mean: float | None, n_pairs: int, *, undefined_reason: str = "no_pairable_items"
 ) -> Value:
-    """The mean of the kappas of ``n_pairs`` pairs; with none of them it is undefined, and why."""
-    found = _alone(mean, None if n_pairs else undefined, n_items=None, n_ratings=None)
-    found["n_pairs"] = n_pairs
-    return found
+    """Return the Value of the mean kappa of ``n_pairs`` pairs.
+
+    Without pairs it is undefined, for ``undefined_reason``.
+    """
+    value = _build_value(mean, None if n_pairs else undefined_reason, n_items=None, n_ratings=None)
+    value["n_pairs"] = n_pairs
+    return value
 
 
-def resting_on(values: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name, with the numbers of items and ratings that another value rests on."""
-    rests_on = {"n_items": like["n_items"], "n_ratings": like["n_ratings"]}
-    return {name: {**value, **rests_on} for name, value in values.items()}
+def copy_sample_sizes(values: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values by name, with the numbers of items and ratings of another value."""
+    sizes = {"n_items": source["n_items"], "n_ratings": source["n_ratings"]}
+    return {name: {**value, **sizes} for name, value in values.items()}
 
 
-def _alone(
+def _build_value(
     value: float | None, reason: str | None, *, n_items: int | None, n_ratings: int | None
 ) -> Value:
-    """A value without an interval."""
+    """Return a Value without an interval."""
     return {
         "value": value,
         "low": None,

@@ -1,5 +1,4 @@
-"""Views under a name: what makes, changes and removes them, and the links by which others read
-them without an account."""
+"""Saved views: create, rename and delete them, and share them by links that need no account."""
 
 from __future__ import annotations
 
@@ -18,87 +17,97 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.text import has_control
-from metrics.filters import ITEM, Filter
+from metrics.filters import ITEM_PREFIX, RatingFilter
 from metrics.models import NamedView, ViewLink
-from projects.authentication import digest
+from projects.authentication import compute_digest
 from projects.models import Member, Project
 
-Page = NamedView.Page
-MOST = 200  # views of a project
-MOST_DAYS = 366  # until a link ends
-LONGEST_NAME = 80
-LONGEST_QUERY = 1000
-OPENED_EVERY = datetime.timedelta(hours=1)  # how exact opened_at is, and how often it is told
-_FILTER = ("from", "to", "kind", "group", "content", "without", "drawn")
-# What an address says of a view; all else is a place in it: the page of a list, the open item.
-SAYS: Mapping[str, tuple[str, ...]] = {
-    Page.DASHBOARD: ("question", "weights", "period", "coefficient", "who", "sort", *_FILTER),
-    Page.RATERS: ("question", "show", "least", "search", "sort", "without"),
-    Page.ITEMS: (
+ViewPage = NamedView.Page
+MAX_VIEWS = 200  # in a project
+MAX_LINK_DAYS = 366  # until a link expires
+MAX_NAME_LENGTH = 80
+MAX_QUERY_LENGTH = 1000
+OPENED_INTERVAL = datetime.timedelta(hours=1)  # precision of opened_at, and of the audit log
+_FILTER_PARAMETERS = ("from", "to", "kind", "group", "content", "without", "drawn")
+# The query parameters that define a view. Others are a position in it: a page number, an open item.
+QUERY_PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    ViewPage.DASHBOARD: ("question", "weights", "period", "coefficient", "who", "sort", *_FILTER_PARAMETERS),
+    ViewPage.RATERS: ("question", "show", "least", "search", "sort", "without"),
+    ViewPage.ITEMS: (
         "question", "search", "state", "answers", "said", "and_said", "rater", "ratings",
         "attribute", "sort",
     ),
 }  # fmt: skip
-# Of these may others read without an account. A list of items tells what others answered, which
-# whoever still rates them must not see.
-LINKED = (Page.DASHBOARD, Page.RATERS)
+# Pages that may be shared without an account. A list of items shows what others answered, which
+# raters who still rate them must not see.
+SHAREABLE_PAGES = (ViewPage.DASHBOARD, ViewPage.RATERS)
 
 
-class Refused(ValueError):
-    """``fields``: name -> what is wrong with it."""
+class InvalidSavedView(ValueError):
+    """A saved view or link that is invalid; ``fields``: name -> error message."""
 
     def __init__(self, **fields: str) -> None:
         super().__init__(" ".join(fields.values()))
         self.fields = fields
 
 
-def query_of(page: str, given: QueryDict, *, question: str) -> str:
-    """What an address of this page says of the view, always in the same order and with its
-    question: the first one may be another one tomorrow."""
-    said = {name: given.get(name, "") for name in SAYS[page]}
-    said["question"] = said["question"] or question
-    if page == Page.DASHBOARD:
-        said |= {name: given.get(name, "") for name in sorted(given) if name.startswith(ITEM)}
-    return urlencode({name: value for name, value in said.items() if value})
+def build_query(page: str, parameters: QueryDict, *, question: str) -> str:
+    """Return the query string of a view of this page, with its parameters in a fixed order.
+
+    It always names the question, because the default question may change.
+    """
+    values = {name: parameters.get(name, "") for name in QUERY_PARAMETERS[page]}
+    values["question"] = values["question"] or question
+    if page == ViewPage.DASHBOARD:
+        values |= {
+            name: parameters.get(name, "")
+            for name in sorted(parameters)
+            if name.startswith(ITEM_PREFIX)
+        }
+    return urlencode({name: value for name, value in values.items() if value})
 
 
-def named(project: Any) -> list[NamedView]:
-    """Those that the caller may open (``project.role``): what tells of gold answers is the
-    leads'."""
-    found = list(project.named_views.select_related("by"))
+def list_saved_views(project: Any) -> list[NamedView]:
+    """Return the views that the caller (``project.role``) may open.
+
+    Views that show gold answers are for leads only.
+    """
+    views = list(project.named_views.select_related("by"))
     if project.role == Member.Role.LEAD:
-        return found
-    return [one for one in found if QueryDict(one.query).get("state") != "gold"]
+        return views
+    return [view for view in views if QueryDict(view.query).get("state") != "gold"]
 
 
 @transaction.atomic
-def name_view(*, project: Project, page: str, name: str, query: str, by: Any) -> NamedView:
-    """Keep a view. Raises Refused with the reason for what cannot be kept."""
-    if page not in SAYS:
-        raise Refused(name=_("This page cannot be kept under a name."))
-    if len(query) > LONGEST_QUERY or has_control(query):
-        raise Refused(name=_("This view says too much to be kept: choose less."))
+def create_saved_view(*, project: Project, page: str, name: str, query: str, by: Any) -> NamedView:
+    """Save a view. Raises InvalidSavedView."""
+    if page not in QUERY_PARAMETERS:
+        raise InvalidSavedView(name=_("This page cannot be kept under a name."))
+    if len(query) > MAX_QUERY_LENGTH or has_control(query):
+        raise InvalidSavedView(name=_("This view says too much to be kept: choose less."))
     try:
-        Filter.of(QueryDict(query if page == Page.DASHBOARD else ""))
+        RatingFilter.from_query(QueryDict(query if page == ViewPage.DASHBOARD else ""))
     except BadRequest as problem:
-        raise Refused(name=str(problem)) from None
+        raise InvalidSavedView(name=str(problem)) from None
     Project.objects.select_for_update().get(pk=project.pk)
-    if NamedView.objects.filter(project=project).count() >= MOST:
-        raise Refused(name=_("A project has at most %(n)s views: delete one first.") % {"n": MOST})
-    name = _checked(project, name)
+    if NamedView.objects.filter(project=project).count() >= MAX_VIEWS:
+        raise InvalidSavedView(
+            name=_("A project has at most %(n)s views: delete one first.") % {"n": MAX_VIEWS}
+        )
+    name = _validate_name(project, name)
     view = NamedView.objects.create(project=project, page=page, name=name, query=query, by=by)
     after = {"name": name, "page": page, "query": query}
-    security_log.event("view_named", project_id=project.pk, by=by.pk, after=after)
+    security_log.log_event("view_named", project_id=project.pk, by=by.pk, after=after)
     return view
 
 
 @transaction.atomic
-def rename_view(*, view: NamedView, name: str, by: Any) -> None:
-    """Raises Refused for a name that cannot be."""
+def rename_saved_view(*, view: NamedView, name: str, by: Any) -> None:
+    """Rename a view. Raises InvalidSavedView for an invalid name."""
     Project.objects.select_for_update().get(pk=view.project_id)
-    before, view.name = view.name, _checked(view.project, name, but=view.pk)
+    before, view.name = view.name, _validate_name(view.project, name, exclude_id=view.pk)
     view.save(update_fields=["name"])
-    security_log.event(
+    security_log.log_event(
         "view_renamed",
         project_id=view.project_id,
         by=by.pk,
@@ -108,19 +117,21 @@ def rename_view(*, view: NamedView, name: str, by: Any) -> None:
 
 
 @transaction.atomic
-def delete_view(*, view: NamedView, by: Any) -> None:
-    """With its links, which lead nowhere from now on."""
+def delete_saved_view(*, view: NamedView, by: Any) -> None:
+    """Delete a view and its links."""
     before = {"name": view.name, "page": view.page, "query": view.query}
     view.delete()
-    security_log.event("view_deleted", project_id=view.project_id, by=by.pk, before=before)
+    security_log.log_event("view_deleted", project_id=view.project_id, by=by.pk, before=before)
 
 
-def _checked(project: Project, name: str, *, but: int | None = None) -> str:
+def _validate_name(project: Project, name: str, *, exclude_id: int | None = None) -> str:
     name = name.strip()
-    if not name or len(name) > LONGEST_NAME or has_control(name):
-        raise Refused(name=_("A name of 1 to %(n)s signs is needed.") % {"n": LONGEST_NAME})
-    if NamedView.objects.filter(project=project, name=name).exclude(pk=but or 0).exists():
-        raise Refused(name=_("There is a view of this name already."))
+    if not name or len(name) > MAX_NAME_LENGTH or has_control(name):
+        raise InvalidSavedView(
+            name=_("A name of 1 to %(n)s signs is needed.") % {"n": MAX_NAME_LENGTH}
+        )
+    if NamedView.objects.filter(project=project, name=name).exclude(pk=exclude_id or 0).exists():
+        raise InvalidSavedView(name=_("There is a view of this name already."))
     return name
 
 
@@ -128,11 +139,14 @@ def _checked(project: Project, name: str, *, but: int | None = None) -> str:
 
 
 @transaction.atomic
-def share(*, view: NamedView, until: datetime.date, by: Any) -> str:
-    """Make a link to the view that ends with the day ``until`` of the project, and return its
-    secret; it cannot be shown again. Raises Refused for a day that cannot be."""
-    if view.page not in LINKED:
-        raise Refused(
+def create_share_link(*, view: NamedView, until: datetime.date, by: Any) -> str:
+    """Create a link to the view, valid through the day ``until``, and return its secret.
+
+    The day is in the project's time zone. The secret cannot be shown again. Raises
+    InvalidSavedView.
+    """
+    if view.page not in SHAREABLE_PAGES:
+        raise InvalidSavedView(
             until=_(
                 "A list of items tells what others answered: who still rates must not see it. It "
                 "has no link."
@@ -140,12 +154,14 @@ def share(*, view: NamedView, until: datetime.date, by: Any) -> str:
         )
     zone = ZoneInfo(view.project.time_zone)
     today = timezone.localdate(timezone=zone)
-    if not today <= until <= today + datetime.timedelta(days=MOST_DAYS):
-        raise Refused(until=_("A day from today to %(n)s days ahead is needed.") % {"n": MOST_DAYS})
+    if not today <= until <= today + datetime.timedelta(days=MAX_LINK_DAYS):
+        raise InvalidSavedView(
+            until=_("A day from today to %(n)s days ahead is needed.") % {"n": MAX_LINK_DAYS}
+        )
     ends = datetime.datetime.combine(until + datetime.timedelta(days=1), datetime.time.min, zone)
     secret = secrets.token_urlsafe(32)
-    ViewLink.objects.create(view=view, digest=digest(secret), by=by, expires_at=ends)
-    security_log.event(
+    ViewLink.objects.create(view=view, digest=compute_digest(secret), by=by, expires_at=ends)
+    security_log.log_event(
         "view_shared",
         project_id=view.project_id,
         by=by.pk,
@@ -155,38 +171,38 @@ def share(*, view: NamedView, until: datetime.date, by: Any) -> str:
 
 
 @transaction.atomic
-def revoke(*, link: ViewLink, by: Any) -> None:
-    """End a link now; one that has ended stays as it is."""
+def revoke_share_link(*, link: ViewLink, by: Any) -> None:
+    """Revoke a link now; an expired one is left unchanged."""
     now = timezone.now()
-    open_ones = ViewLink.objects.filter(pk=link.pk, revoked_at=None, expires_at__gt=now)
-    if open_ones.update(revoked_at=now):
+    active = ViewLink.objects.filter(pk=link.pk, revoked_at=None, expires_at__gt=now)
+    if active.update(revoked_at=now):
         before = {"name": link.view.name, "expires_at": link.expires_at}
-        security_log.event(
+        security_log.log_event(
             "view_link_revoked", project_id=link.view.project_id, by=by.pk, before=before
         )
 
 
-def linked(secret: str) -> ViewLink | None:
-    """The link of this secret, whether it has ended or not; None when there is none."""
-    found = ViewLink.objects.filter(digest=digest(secret))
-    return found.select_related("view__project").first()
+def find_share_link(secret: str) -> ViewLink | None:
+    """Return the link with this secret, active or not; None if there is none."""
+    links = ViewLink.objects.filter(digest=compute_digest(secret))
+    return links.select_related("view__project").first()
 
 
 @transaction.atomic
-def note_opened(link: ViewLink) -> None:
-    """Somebody opened the link: its lead and the trail are told, once an hour at most."""
+def record_link_opened(link: ViewLink) -> None:
+    """Record that a link was opened, for its lead and the audit log, at most once an hour."""
     now = timezone.now()
-    stale = ViewLink.objects.filter(pk=link.pk).exclude(opened_at__gt=now - OPENED_EVERY)
+    stale = ViewLink.objects.filter(pk=link.pk).exclude(opened_at__gt=now - OPENED_INTERVAL)
     if stale.update(opened_at=now):
-        security_log.event(
+        security_log.log_event(
             "view_link_opened", project_id=link.view.project_id, after={"name": link.view.name}
         )
 
 
-def rename_raters(project_id: int, renamed: Mapping[str, str]) -> None:
-    """Views of one rater's items stay that under another key."""
+def rename_raters_in_views(project_id: int, renamed: Mapping[str, str]) -> None:
+    """Replace the keys of renamed raters in the queries of saved views."""
     for view in NamedView.objects.filter(project=project_id, query__contains="rater="):
-        said = QueryDict(view.query).dict()
-        if said.get("rater") in renamed:
-            view.query = urlencode(said | {"rater": renamed[str(said["rater"])]})
+        parameters = QueryDict(view.query).dict()
+        if parameters.get("rater") in renamed:
+            view.query = urlencode(parameters | {"rater": renamed[str(parameters["rater"])]})
             view.save(update_fields=["query"])

@@ -1,4 +1,4 @@
-"""Small pictures of numbers in a line or a cell: sparklines, bars, an interval on a scale."""
+"""Small inline charts: sparklines, bars, and an interval on a scale."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 
 from metrics.agreement.explain import bands
 from metrics.views.common import number_formats
-from metrics.views.common.trends.recent_weeks import Lately
+from metrics.views.common.trends.recent_weeks import RecentWeeks
 
 register = template.Library()
 
-Reading = Mapping[str, Any]
+Estimate = Mapping[str, Any]
 
 
 @register.simple_tag
@@ -30,14 +30,17 @@ def spark(
     span: str = "week",
     n_items: int | None = None,
 ) -> SafeString:
-    """A sparkline of at least two values, one a ``span``; gaps where a value is undefined. Its
-    height spans ``least`` or more, or is ``scale``, so that lines of one table can be compared.
-    Who cannot see it hears the ends, and of how many periods and items they are."""
-    known = [value for value in values or [] if value is not None]
-    if len(known) < 2 or values is None:
+    """Render a sparkline of at least two values, one a ``span``, with gaps for undefined values.
+
+    Its height covers ``least`` or more, or exactly ``scale``, so that lines of one table are
+    comparable. Its label for screen readers has the first and the last value, and the number of
+    periods and items.
+    """
+    defined = [value for value in values or [] if value is not None]
+    if len(defined) < 2 or values is None:
         return mark_safe("")
-    spare = max(least - (max(known) - min(known)), 0.0) / 2
-    bottom, top = scale or (min(known) - spare, max(known) + spare)
+    padding = max(least - (max(defined) - min(defined)), 0.0) / 2
+    bottom, top = scale or (min(defined) - padding, max(defined) + padding)
     step = 94 / (len(values) - 1)
     points = [
         None
@@ -45,87 +48,95 @@ def spark(
         else (3 + index * step, 21 - 18 * (min(max(value, bottom), top) - bottom) / (top - bottom))
         for index, value in enumerate(values)
     ]
-    path = " ".join(_moves(points))
+    path = " ".join(_build_path(points))
     x, y = [point for point in points if point][-1]
-    title = _course(known, span, n_items)
-    ground = '<path class="spark__ground" d="M3 21H97"/>' if scale else ""
-    return _drawn(
-        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}">{ground}'
+    title = _describe_line(defined, span, n_items)
+    baseline = '<path class="spark__ground" d="M3 21H97"/>' if scale else ""
+    return _mark_svg_safe(
+        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}">{baseline}'
         f'<path d="{path}"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/></svg>'
     )
 
 
 @register.simple_tag
-def spark_of_agreement(course: Lately | None) -> SafeString:
-    """The course of a question in a list of them: all on the scale from 0 to 1, so that a flat one
-    and a wild one look different."""
+def spark_of_agreement(course: RecentWeeks | None) -> SafeString:
+    """Render the headline of a question over the newest weeks.
+
+    On the scale from 0 to 1, so that a flat line and a varying one look different in a list.
+    """
     if course is None:
         return mark_safe("")
-    return spark(course.line, scale=(0.0, 1.0), n_items=course.n_items)
+    return spark(course.values, scale=(0.0, 1.0), n_items=course.n_items)
 
 
-def _course(known: Sequence[float], span: str, n_items: int | None) -> str:
-    """Where a line begins and ends, and what it rests on."""
-    n, language = len(known), get_language()
-    many = {
+def _describe_line(defined: Sequence[float], span: str, n_items: int | None) -> str:
+    """Return the first and the last value of a line, and what it is based on."""
+    n, language = len(defined), get_language()
+    period_counts = {
         "day": ngettext("%(n)s day", "%(n)s days", n),
         "week": ngettext("%(n)s week", "%(n)s weeks", n),
         "month": ngettext("%(n)s month", "%(n)s months", n),
     }
-    told = {
-        "first": number_formats.in_language(known[0], 2, language),
-        "last": number_formats.in_language(known[-1], 2, language),
-        "periods": many[span] % {"n": number_formats.whole(n)},
+    params = {
+        "first": number_formats.format_number_in(defined[0], 2, language),
+        "last": number_formats.format_number_in(defined[-1], 2, language),
+        "periods": period_counts[span] % {"n": number_formats.format_count(n)},
     }
     if n_items is None:
-        return _("from %(first)s to %(last)s, %(periods)s") % told
-    items = ngettext("%(n)s item", "%(n)s items", n_items) % {"n": number_formats.whole(n_items)}
-    return _("from %(first)s to %(last)s, %(periods)s, %(items)s") % (told | {"items": items})
+        return _("from %(first)s to %(last)s, %(periods)s") % params
+    items = ngettext("%(n)s item", "%(n)s items", n_items) % {
+        "n": number_formats.format_count(n_items)
+    }
+    return _("from %(first)s to %(last)s, %(periods)s, %(items)s") % (params | {"items": items})
 
 
-def _moves(points: Sequence[tuple[float, float] | None]) -> list[str]:
-    """The path through the points, lifted over the missing ones."""
-    moves, drawing = [], False
+def _build_path(points: Sequence[tuple[float, float] | None]) -> list[str]:
+    """Return the path through the points, interrupted where one is missing."""
+    commands, is_pen_down = [], False
     for point in points:
         if point:
-            moves.append(f"{'L' if drawing else 'M'}{point[0]:.1f} {point[1]:.1f}")
-        drawing = point is not None
-    return moves
+            commands.append(f"{'L' if is_pen_down else 'M'}{point[0]:.1f} {point[1]:.1f}")
+        is_pen_down = point is not None
+    return commands
 
 
-def _on_scale(number: float, low: float = -0.2, high: float = 1.0) -> str:
-    return f"{4 + 72 * (min(max(number, low), high) - low) / (high - low):.1f}"
+def _format_position(value: float, low: float = -0.2, high: float = 1.0) -> str:
+    return f"{4 + 72 * (min(max(value, low), high) - low) / (high - low):.1f}"
 
 
 @register.simple_tag
 def whisker_scale() -> SafeString:
-    """The ends of the scale that a column of whiskers shares."""
-    ends = "".join(f'<text x="{_on_scale(end)}" y="12">{end:g}</text>' for end in (0.0, 1.0))
-    return _drawn(f'<svg class="whisker" viewBox="0 0 80 16" aria-hidden="true">{ends}</svg>')
+    """Render the ends of the scale that a column of whiskers shares."""
+    ends = "".join(f'<text x="{_format_position(end)}" y="12">{end:g}</text>' for end in (0.0, 1.0))
+    return _mark_svg_safe(
+        f'<svg class="whisker" viewBox="0 0 80 16" aria-hidden="true">{ends}</svg>'
+    )
 
 
 @register.simple_tag
-def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> SafeString:
-    """A reading on a scale: its interval as a line, its value as a dot, zero as a tick; and where
-    the scale begins there, its end as one."""
+def whisker(value: Estimate | None, low: float = -0.2, high: float = 1.0) -> SafeString:
+    """Render an estimate on a scale: interval as a line, value as a dot, zero as a tick.
+
+    Where the scale begins at zero, its end has a tick too.
+    """
     if not value or value.get("value") is None:
         return mark_safe("")
 
     def at(number: float) -> str:
-        return _on_scale(number, low, high)
+        return _format_position(number, low, high)
 
     line, language = "", get_language()
-    title = number_formats.in_language(value["value"], 2, language)
+    title = number_formats.format_number_in(value["value"], 2, language)
     if value.get("low") is not None and value.get("high") is not None:
         line = f'<path class="whisker__line" d="M{at(value["low"])} 8H{at(value["high"])}"/>'
         title = _("%(value)s, from %(low)s to %(high)s") % {
             "value": title,
-            "low": number_formats.in_language(value["low"], 2, language),
-            "high": number_formats.in_language(value["high"], 2, language),
+            "low": number_formats.format_number_in(value["low"], 2, language),
+            "high": number_formats.format_number_in(value["high"], 2, language),
         }
     axis = f"M{at(0.0)} 3V13M{at(0.0)} 8H" + (f"76M{at(high)} 3V13" if low >= 0 else "78")
-    return _drawn(
+    return _mark_svg_safe(
         f'<svg class="whisker" viewBox="0 0 80 16" role="img" aria-label="{escape(title)}">'
         f'<path class="whisker__axis" d="{axis}"/>'
         f'{line}<circle cx="{at(value["value"])}" cy="8" r="3.5"/></svg>'
@@ -134,7 +145,7 @@ def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> Safe
 
 @register.simple_tag
 def share_bar(part: int, of: int) -> SafeString:
-    """A bar for part of a whole."""
+    """Render a bar for a part of a total."""
     width = 100 * part / of if of else 0
     return format_html(
         '<svg class="share-bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
@@ -146,7 +157,7 @@ def share_bar(part: int, of: int) -> SafeString:
 
 @register.simple_tag
 def paired_bars(own: float, others: float) -> SafeString:
-    """Two shares below each other; the whole width is one."""
+    """Render two shares below each other; the full width is one."""
     return format_html(
         '<svg class="paired-bars" viewBox="0 0 120 16" aria-hidden="true">'
         '<rect class="paired-bars__own" y="2" width="{}" height="5"/>'
@@ -157,7 +168,7 @@ def paired_bars(own: float, others: float) -> SafeString:
 
 @register.simple_tag
 def move_bar(part: float | None, move: float | None) -> SafeString:
-    """A bar from zero to the left (down) or right (up); the whole width is the move, either way."""
+    """Render a bar from zero to the left (down) or right (up); the full width is the change."""
     if part is None or not move:
         return mark_safe("")
     width = min(abs(part / move), 1.0) * 58
@@ -171,14 +182,13 @@ def move_bar(part: float | None, move: float | None) -> SafeString:
 
 
 @register.simple_tag
-def band_scale(value: Reading, scheme: str, bar: float | None = None) -> SafeString:
-    """The bands of a scheme from 0 to 1 with the interval and the value on them, and the project's
-    bar."""
+def band_scale(value: Estimate, scheme: str, bar: float | None = None) -> SafeString:
+    """Render the bands of a scheme from 0 to 1, an interval with its value, and the target."""
 
     def at(number: float) -> str:
         return f"{4 + 392 * min(max(number, 0.0), 1.0):.1f}"
 
-    edges = [0.0, *(band.low for band in bands.bands(scheme) if band.low > 0), 1.0]
+    edges = [0.0, *(band.low for band in bands.get_bands(scheme) if band.low > 0), 1.0]
     rows = []
     for low, high in itertools.pairwise(edges):
         rows.append((at(low), f"{392 * (high - low) - 2.4:.1f}"))
@@ -198,7 +208,9 @@ def band_scale(value: Reading, scheme: str, bar: float | None = None) -> SafeStr
     )  # fmt: skip
 
 
-def _drawn(html: str) -> SafeString:
-    """HTML in which only numbers vary, as they are written here: nothing to escape, and a page has
-    hundreds of them."""
+def _mark_svg_safe(html: str) -> SafeString:
+    """Mark HTML as safe in which only numbers vary, as they are written here.
+
+    Escaping would be slow: a page has hundreds of these.
+    """
     return mark_safe(html)  # noqa: S308

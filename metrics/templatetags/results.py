@@ -1,4 +1,4 @@
-"""Numbers as people read them: two decimals with their interval, words for what is undefined."""
+"""Tags and filters that show numbers as people read them, with texts for undefined values."""
 
 from __future__ import annotations
 
@@ -18,265 +18,303 @@ from django.utils.translation import gettext as _
 from core.web import tables
 from metrics.agreement.explain import bands
 from metrics.views.common import coefficient_advice, display_names, getting_started, number_formats
-from metrics.views.common.getting_started import Step
+from metrics.views.common.getting_started import SetupStep
 from projects.models import Item, Project
 from ratings.items import content
 from ratings.models import ImportRun
 
 register = template.Library()
 
-Reading = Mapping[str, Any]
-BAND_STEPS = 5  # between the six colours of bands (tokens.css): no scheme has more words
-SUMS = 0.005
+Estimate = Mapping[str, Any]
+BAND_STEPS = 5  # between the six colours of bands (tokens.css): no scheme has more bands
+FORMULA_TOLERANCE = 0.005  # of rounding to two decimals
 
-register.filter("figure", number_formats.figure)
-register.filter("signed", number_formats.signed)
-register.filter("whole", number_formats.whole)
-register.filter("about", number_formats.about)
-register.filter("percent", number_formats.percent)
-register.filter("interval", number_formats.interval)
+register.filter("figure", number_formats.format_number)
+register.filter("signed", number_formats.format_signed)
+register.filter("whole", number_formats.format_count)
+register.filter("about", number_formats.format_expected_count)
+register.filter("percent", number_formats.format_percent)
+register.filter("interval", number_formats.format_interval)
 
 
 @register.filter(expects_localtime=True)
 def clock(moment: datetime.datetime) -> str:
-    """A moment with its zone, also in the hour that clocks show twice: Django's filter leaves the
-    zone out there."""
+    """Format a time with its time zone, which Django's filter omits.
+
+    Only with it are times in the repeated hour at the end of daylight saving time distinct.
+    """
     return f"{moment:%Y-%m-%d %H:%M:%S %Z}"
 
 
 @register.filter
-def why(reading: Reading | None) -> str | Promise:
-    """Why a reading has no value, in plain words."""
-    return display_names.reason(reading.get("reason") if reading else None)
+def why(estimate: Estimate | None) -> str | Promise:
+    """Return why an estimate has no value, in plain words."""
+    return display_names.get_undefined_reason(estimate.get("reason") if estimate else None)
 
 
 @register.simple_tag
-def reading(value: Reading | None, signed: bool = False) -> SafeString:
-    """A reading in a line or a cell: value and interval, or a dash that tells its reason."""
+def reading(value: Estimate | None, signed: bool = False) -> SafeString:
+    """Render an estimate: value and interval, or a dash with the reason as its title."""
     if not value or value.get("value") is None:
         return format_html(
             '<span class="reading reading--none" title="{0}">–<span class="visually-hidden"> '
             "{0}</span></span>",
             why(value),
         )
-    is_more = signed and value["value"] > 0 and not tables.is_made()
-    language, sign = get_language(), "+" if is_more else ""
-    text = f"{sign}{number_formats.in_language(value['value'], 2, language)}"
-    interval = (
-        f'<span class="reading__interval">{number_formats.interval_in(value, language)}</span>'
-    )
-    # Only numbers vary, as they are written here: nothing to escape, and a page has hundreds.
+    is_positive = signed and value["value"] > 0 and not tables.is_exporting()
+    language, sign = get_language(), "+" if is_positive else ""
+    text = f"{sign}{number_formats.format_number_in(value['value'], 2, language)}"
+    interval = f'<span class="reading__interval">{number_formats.format_interval_in(value, language)}</span>'
+    # Only numbers vary, so nothing needs escaping, which would be slow for hundreds of them.
     return mark_safe(f'<span class="reading">{text} {interval}</span>')  # noqa: S308
 
 
 @register.simple_tag
-def n_done(steps: Sequence[Step]) -> int:
-    """How many steps of the card for new projects are done."""
-    return getting_started.n_done(steps)
+def n_done(steps: Sequence[SetupStep]) -> int:
+    """Count the steps of the "Getting started" card that are done."""
+    return getting_started.count_done(steps)
 
 
 @register.simple_tag
-def band_sign(reading: Reading | None, scheme: str) -> SafeString:
-    """The band of a coefficient with its dot, whose colour says where it stands among the scheme's
-    bands; none where the interval passes too many of them."""
-    found = bands.band_of(reading["value"], scheme) if reading else None
-    if reading is None or found is None:
+def band_sign(estimate: Estimate | None, scheme: str) -> SafeString:
+    """Render the band of a coefficient with a dot, whose colour is its position in the scheme.
+
+    "too early to say" where the interval covers too many bands.
+    """
+    band = bands.find_band(estimate["value"], scheme) if estimate else None
+    if estimate is None or band is None:
         return SafeString("")
-    if bands.too_early(reading.get("n_items"), reading.get("low"), reading.get("high"), scheme):
+    if bands.is_inconclusive(
+        estimate.get("n_items"), estimate.get("low"), estimate.get("high"), scheme
+    ):
         return format_html('<span class="muted small">{}</span>', _("too early to say"))
-    all_bands = bands.bands(scheme)
-    step = round(all_bands.index(found) / (len(all_bands) - 1) * BAND_STEPS)
-    return format_html('<span class="band band--{}">{}</span>', step, display_names.band(found))
+    all_bands = bands.get_bands(scheme)
+    step = round(all_bands.index(band) / (len(all_bands) - 1) * BAND_STEPS)
+    return format_html(
+        '<span class="band band--{}">{}</span>', step, display_names.get_band_name(band)
+    )
 
 
 @register.filter
 def total(counts: Iterable[int]) -> int:
+    """Return the sum."""
     return sum(counts)
 
 
 @register.filter
-def sure_band(reading: Reading | None, scheme: str) -> str:
-    """The band that the true value reaches or passes with 95 % probability; empty without a
-    standard error, where that is 0, as of few ratings that all agree, and of the lowest band,
-    which everything reaches."""
-    if not reading or not reading["se"]:
+def sure_band(estimate: Estimate | None, scheme: str) -> str:
+    """Return the band that the true value reaches or exceeds with 95 % probability.
+
+    Empty without a standard error, for a standard error of 0 (few ratings that all agree), and for
+    the lowest band, which every value reaches.
+    """
+    if not estimate or not estimate["se"]:
         return ""
-    value, se = reading["value"], reading["se"]
-    df = bands.freedom(value, reading["low"], se)
-    found = bands.safe_band(value, se, scheme, df=df)
-    return "" if found == bands.bands(scheme)[0] else str(display_names.band(found))
+    value, se = estimate["value"], estimate["se"]
+    df = bands.estimate_degrees_of_freedom(value, estimate["low"], se)
+    band = bands.find_safe_band(value, se, scheme, df=df)
+    return "" if band == bands.get_bands(scheme)[0] else str(display_names.get_band_name(band))
 
 
 @register.filter
 def fits(name: str, scheme: str) -> bool:
-    """Whether the scheme's words were made for this coefficient."""
-    return bands.fits(name, scheme)
+    """Return True if the scheme was made for this coefficient."""
+    return bands.is_designed_for(name, scheme)
 
 
 @register.filter
-def reaches(reading: Reading, bar: float) -> str:
-    """Where a reading stands against the project's bar: above or below it, or on both sides with
-    its interval."""
-    low, high = reading.get("low"), reading.get("high")
+def reaches(estimate: Estimate, bar: float) -> str:
+    """Return whether an estimate reaches the project's target: above, below or unsure.
+
+    "unsure" where the interval contains the target.
+    """
+    low, high = estimate.get("low"), estimate.get("high")
     if low is not None and low >= bar:
         return "above"
     if high is not None and high < bar:
         return "below"
-    return "unsure" if low is not None else ("above" if reading["value"] >= bar else "below")
+    return "unsure" if low is not None else ("above" if estimate["value"] >= bar else "below")
 
 
 @register.filter
 def test_name(name: str) -> str | Promise:
-    return display_names.coefficient(name)
+    """Return the display name of a test."""
+    return display_names.get_coefficient_name(name)
 
 
 @register.filter
 def coefficient_name(name: str) -> str | Promise:
-    return display_names.coefficient(name)
+    """Return the display name of a coefficient."""
+    return display_names.get_coefficient_name(name)
 
 
 @register.simple_tag(takes_context=True)
-def explain(context: template.Context, name: str, own: Reading | None = None) -> SafeString:
-    """A button that says what a coefficient, a column or a sign is, and where the reading ``own``
-    lies on its scale: the text opens beside it without a script, and stands on a page of its own
-    with all others. A page says each text once, however many buttons there are."""
-    title, text = display_names.explained(name)
-    found, project = coefficient_advice.of(name), context.get("project")
-    if found is None or project is None or not own or own.get("value") is None:
+def explain(context: template.Context, name: str, own: Estimate | None = None) -> SafeString:
+    """Render a button that explains a coefficient, a column or a term.
+
+    The text opens beside the button without JavaScript; the glossary has all texts. With the
+    estimate ``own``, the text also shows where it lies on the scale. A page contains each text
+    once, however many buttons it has.
+    """
+    title, text = display_names.get_explanation(name)
+    entry, project = coefficient_advice.find_advice(name), context.get("project")
+    if entry is None or project is None or not own or own.get("value") is None:
         own = None
-    key = display_names.plain(name)
+    key = display_names.strip_weights(name)
     if own is not None:
-        title = display_names.coefficient(name)
-        figure_said = "-".join(f"{own.get(end) or 0:.2f}" for end in ("value", "low", "high"))
-        key = f"{name}-{figure_said.replace('.', '')}"
+        title = display_names.get_coefficient_name(name)
+        value_key = "-".join(f"{own.get(end) or 0:.2f}" for end in ("value", "low", "high"))
+        key = f"{name}-{value_key.replace('.', '')}"
     button = format_html(
         '<button type="button" class="help" popovertarget="help-{}" aria-label="{}">?</button>',
         key,
         _("About: %(what)s") % {"what": title},
     )
     request = context.get("request")
-    said = request.__dict__.setdefault("_explained", set()) if request is not None else set()
-    if key in said:
+    explained_keys = (
+        request.__dict__.setdefault("_explained", set()) if request is not None else set()
+    )
+    if key in explained_keys:
         return button
-    said.add(key)
+    explained_keys.add(key)
     panel = {
         "key": key,
-        "plain": display_names.plain(name),
+        "plain": display_names.strip_weights(name),
         "title": title,
         "text": text,
         "own": own,
-        "sums_up": own is not None and _sums_up(own),
+        "sums_up": own is not None and _matches_formula(own),
         "scheme": project.band_scheme if project else "",
-        "advice": found,
-        "weighted": coefficient_advice.weighted(name) if found else None,
-        "has_formula": found is not None,
+        "advice": entry,
+        "weighted": coefficient_advice.find_weighting_advice(name) if entry else None,
+        "has_formula": entry is not None,
     }
     return button + render_to_string("metrics/common/_explanation.html", panel)
 
 
-def _sums_up(own: Reading) -> bool:
-    """Whether the value is what chance leaves of the observed agreement, as printed."""
+def _matches_formula(own: Estimate) -> bool:
+    """Return True if the value equals (observed - expected) / (1 - expected), as printed."""
     observed, expected = own.get("observed"), own.get("expected")
     if observed is None or expected is None or expected >= 1:
         return False
-    return bool(abs((observed - expected) / (1 - expected) - own["value"]) < SUMS)
+    return bool(abs((observed - expected) / (1 - expected) - own["value"]) < FORMULA_TOLERANCE)
 
 
 @register.simple_tag
 def came_without_times(project: Project) -> bool:
-    """Whether a file brought ratings without a time: they have that of its import."""
+    """Return True if a file brought ratings without times: they have the time of the import."""
     runs = ImportRun.objects.filter(project=project, state=ImportRun.State.DONE)
     return runs.filter(summary__untimed__gt=0).exists()
 
 
 @register.filter
 def explained_name(name: str) -> str | Promise:
-    """What a coefficient or a sign is called; under weights with them."""
-    found = display_names.coefficient(name)
-    return display_names.explained(name)[0] if found == name else found
+    """Return the display name of a coefficient, with its weights, or of a term."""
+    title = display_names.get_coefficient_name(name)
+    return display_names.get_explanation(name)[0] if title == name else title
 
 
 @register.filter
 def policy_name(name: str) -> str | Promise:
-    return display_names.POLICIES.get(name, name)
+    """Return the display name of a policy for missing ratings."""
+    return display_names.MISSING_POLICY_NAMES.get(name, name)
 
 
 @register.simple_tag
-def rests_on(value: Reading) -> str:
-    """The items that a reading rests on, or the pairs of raters."""
+def rests_on(value: Estimate) -> str:
+    """Return the number of items that an estimate is based on, or of rater pairs."""
     n_pairs = value.get("n_pairs")
     if n_pairs is not None:
-        return ngettext("%(n)s pair", "%(n)s pairs", n_pairs) % {"n": number_formats.whole(n_pairs)}
+        return ngettext("%(n)s pair", "%(n)s pairs", n_pairs) % {
+            "n": number_formats.format_count(n_pairs)
+        }
     n_items = value["n_items"] or 0
-    return ngettext("%(n)s item", "%(n)s items", n_items) % {"n": number_formats.whole(n_items)}
+    return ngettext("%(n)s item", "%(n)s items", n_items) % {
+        "n": number_formats.format_count(n_items)
+    }
 
 
 @register.filter
 def scored_name(name: str) -> str | Promise:
-    """A coefficient under weights that scores give."""
+    """Return the display name of a coefficient whose weights come from scores."""
     base = name.removesuffix("_custom")
-    return display_names.coefficient(name) if base == name else display_names.on_scores(base)
+    return (
+        display_names.get_coefficient_name(name)
+        if base == name
+        else display_names.get_scored_coefficient_name(base)
+    )
 
 
 @register.filter
 def weights_name(name: str) -> str | Promise:
-    return display_names.WEIGHTS.get(name, name)
+    """Return the display name of a weighting."""
+    return display_names.WEIGHTING_NAMES.get(name, name)
 
 
 @register.filter
 def period_name(name: str) -> str | Promise:
-    return display_names.PERIODS.get(name, name)
+    """Return the display name of a period."""
+    return display_names.PERIOD_NAMES.get(name, name)
 
 
 @register.filter
 def get(mapping: Mapping[str, Any] | None, key: str) -> Any:
-    """The entry of a mapping under a key that only the page knows; None when it is not there."""
+    """Return the entry of a mapping under a key that is a variable; None without one."""
     return (mapping or {}).get(key)
 
 
 @register.simple_tag
 def shares(counts: Sequence[tuple[str, int]]) -> SafeString:
-    """Counts by category in words: "minor 3, major 1"."""
+    """Render counts by category: "minor 3, major 1"."""
     return format_html_join(
-        ", ", "{} <strong>{}</strong>", ((label, number_formats.whole(n)) for label, n in counts)
+        ", ",
+        "{} <strong>{}</strong>",
+        ((label, number_formats.format_count(n)) for label, n in counts),
     )
 
 
 @register.filter
 def points(value: float) -> str:
-    """A difference of shares in percentage points with its sign; in a table's file as shares. One
-    decimal, and so the shares beside it: of 57.4 and 57.9 nobody reads that they are the same."""
-    if tables.is_made():
-        return number_formats.figure(value)
+    """Format a difference of shares in percentage points with its sign; in a CSV file as a share.
+
+    With one decimal, like the shares beside it, so that 57.4 and 57.9 do not look equal.
+    """
+    if tables.is_exporting():
+        return number_formats.format_number(value)
     rounded = round(100 * value, 1)
     return f"{'+' if rounded > 0 else ''}{number_format(rounded + 0.0, 1)}"
 
 
 @register.filter
 def p_value(value: float | None) -> str:
-    """A p value: three decimals, or that it is smaller."""
+    """Format a p value with three decimals, or as less than 0.001."""
     if value is None:
         return "–"
-    if tables.is_made():
-        return number_formats.figure(value)
-    return "< " + number_format(0.001, 3) if value < 0.001 else number_formats.figure(value, 3)
+    if tables.is_exporting():
+        return number_formats.format_number(value)
+    return (
+        "< " + number_format(0.001, 3) if value < 0.001 else number_formats.format_number(value, 3)
+    )
 
 
 @register.filter
 def why_test(test: Any) -> str | Promise:
-    return display_names.reason(test.reason)
+    """Return why a test is undefined, in plain words."""
+    return display_names.get_undefined_reason(test.reason)
 
 
 @register.filter
 def in_a_line(item: Item) -> SafeString | str:
-    """The item's picture or first words, for a line of a list; in a table's file its key."""
-    return item.key if tables.is_made() else content.in_a_line(item.body)
+    """Render the item's image or first words for a list; in a CSV file its key."""
+    return item.key if tables.is_exporting() else content.render_inline(item.body)
 
 
 @register.filter
 def called(item: Item) -> SafeString | str:
-    """The item by its picture or first words, or by its key where it has none; in a table's file by
-    its key."""
-    if tables.is_made():
+    """Render the item by its image or first words, or by its key without any.
+
+    In a CSV file always by its key.
+    """
+    if tables.is_exporting():
         return item.key
-    return content.in_a_line(item.body, item.key) or item.key
+    return content.render_inline(item.body, item.key) or item.key

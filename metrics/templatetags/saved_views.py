@@ -1,4 +1,4 @@
-"""The menu of views with a name, on each page that can be kept as one."""
+"""The menu of saved views, on every page that can be saved as one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ register = template.Library()
 
 @register.inclusion_tag("metrics/saved_views/_menu.html", takes_context=True)
 def views_menu(context: template.Context, page: str) -> dict[str, Any]:
-    """Those of this page, and for a lead the field that keeps what is looked at."""
+    """Render the saved views of this page, and for leads the form that saves the current one."""
     project = context["project"]
-    given, question = context["request"].GET, context["chosen"].question.key
-    query = services.query_of(page, given, question=question)
+    parameters, question = context["request"].GET, context["chosen"].question.key
+    query = services.build_query(page, parameters, question=question)
     return {
         "project": project,
         "page": page,
         "query": query,
-        "views": views.offered(project, page, query),
+        "views": views.list_views_of_page(project, page, query),
         "may_keep": project.role == Member.Role.LEAD,
         "csrf_token": context.get("csrf_token"),
     }

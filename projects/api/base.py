@@ -1,4 +1,4 @@
-"""What all views of the API share: one door to a project, and its question."""
+"""Base class of API views, and access to a project and its question."""
 
 from __future__ import annotations
 
@@ -9,27 +9,32 @@ from rest_framework.views import APIView
 
 from core.api.errors import BadRequest
 from projects.models import Project, Question
-from projects.permissions import ANY, get_project
+from projects.permissions import ANY_ROLE, get_project
 
 
-def bound_to(request: Request) -> int | None:
-    """The id of the only project for which the caller's token is good; None for a token without
-    bounds or a session."""
+def get_token_project_id(request: Request) -> int | None:
+    """Return the id of the project that the caller's token is restricted to.
+
+    None for an unrestricted token, and for a session.
+    """
     token: Any = request.auth
     return None if token is None else token.project_id
 
 
-# Without a docstring: the description of an operation would be that of its base.
+# No docstring: drf-spectacular would use it as the description of every operation.
 class ApiView(APIView):
     # OPTIONS is not offered: the schema describes everything.
     http_method_names = ["get", "head", "post", "patch", "delete"]
 
-    def project(self, request: Request, project_id: int, *, role: str = ANY) -> Project:
+    def get_project(self, request: Request, project_id: int, *, role: str = ANY_ROLE) -> Project:
         return get_project(request.user, project_id, role=role, token=request.auth)
 
 
-def question_of(project: Project, key: str | None) -> Question:
-    """The project's question with this key; without a key its only question. 400 lists the keys."""
+def get_question(project: Project, key: str | None) -> Question:
+    """Return the project's question with this key, or its only question when the key is None.
+
+    The BadRequest of another key lists the keys.
+    """
     questions = list(project.questions.prefetch_related("categories"))
     if key is None and len(questions) == 1:
         return questions[0]

@@ -1,4 +1,4 @@
-"""The API of what a question's scale and weights were, and are."""
+"""API of the current and earlier versions of a question's scale and weights."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.pagination import PAGING as PAGING_NAMES
-from core.api.pagination import Key, page
-from core.api.parameters import parameters
-from core.api.schema import PAGING, QUESTION, page_of, reads
+from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import parse_query
+from core.api.schema import PAGE_PARAMETERS, QUESTION_PARAMETER, build_page_serializer, describe_get
 from projects.models import Member, Scale, ScaleVersion, Weights
 
-from .base import ApiView, question_of
+from .base import ApiView, get_question
 
 
 class VersionCategoryOut(serializers.Serializer):
@@ -23,7 +23,7 @@ class VersionCategoryOut(serializers.Serializer):
     value = serializers.FloatField(allow_null=True)
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """``label`` is the contract's name, and means something else to a serializer's class."""
+        """Add ``label``, which as a class attribute would override the serializer's own label."""
         return super().get_fields() | {"label": serializers.CharField()}
 
 
@@ -42,41 +42,43 @@ class ScaleVersionOut(serializers.Serializer):
     reason = serializers.CharField(allow_blank=True, help_text="and why, where they said so")
 
 
-class ScaleVersions(ApiView):
-    @reads(
+class ScaleVersionListView(ApiView):
+    @describe_get(
         "listScaleVersions",
         "What a question's scale and weights were until somebody changed them, oldest first",
-        page_of("ScaleVersion", ScaleVersionOut),
-        [QUESTION, *PAGING],
+        build_page_serializer("ScaleVersion", ScaleVersionOut),
+        [QUESTION_PARAMETER, *PAGE_PARAMETERS],
     )
     def get(self, request: Request, project_id: int) -> Response:
         """The last one is in force."""
-        project = self.project(request, project_id, role=Member.Role.VIEWER)
-        found = parameters(request, ("question", *PAGING_NAMES))
-        question = question_of(project, found.get("question"))
-        stored = ScaleVersion.objects.filter(question=question).select_related("by")
+        project = self.get_project(request, project_id, role=Member.Role.VIEWER)
+        query = parse_query(request, ("question", *PAGING_NAMES))
+        question = get_question(project, query.get("question"))
+        versions = ScaleVersion.objects.filter(question=question).select_related("by")
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            first = after[0] + 1 if after else 0
-            rows = stored.filter(number__gte=first).order_by("number")[:size]
-            shown: list[tuple[Key, Any]] = [((row.number,), _shown_version(row)) for row in rows]
-            if len(shown) < size and question.scale_version >= first:
-                in_force = _shown(question.scale_version, question.declared())
-                shown.append(((question.scale_version,), in_force))
-            return shown
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            first_number = after[0] + 1 if after else 0
+            rows = versions.filter(number__gte=first_number).order_by("number")[:size]
+            results: list[tuple[CursorKey, Any]] = [
+                ((row.number,), _serialize_version(row)) for row in rows
+            ]
+            if len(results) < size and question.scale_version >= first_number:
+                in_force = _serialize_scale(question.scale_version, question.get_declaration())
+                results.append(((question.scale_version,), in_force))
+            return results
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, query, key_length=1, read=read))
 
 
-def _shown_version(row: ScaleVersion) -> dict[str, Any]:
-    return _shown(row.number, row.declared) | {
+def _serialize_version(row: ScaleVersion) -> dict[str, Any]:
+    return _serialize_scale(row.number, row.declared) | {
         "until": row.until,
         "changed_by": row.by.username if row.by else None,
         "reason": row.reason,
     }
 
 
-def _shown(number: int, declared: Mapping[str, Any]) -> dict[str, Any]:
+def _serialize_scale(number: int, declared: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "version": number,
         "scale": declared["scale"],

@@ -1,5 +1,6 @@
-"""The shapes of projects in the API. Rows of items and raters are declared and checked by
-``catalogue``."""
+"""API serializers of projects. Rows of items and raters are declared and validated by their
+services.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +9,47 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.api.strict_fields import Choice, Number, Short, StrictSerializer, Text, Whole
+from core.api.strict_fields import (
+    BoundedListField,
+    FiniteFloatField,
+    StrictCharField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictSerializer,
+)
 from projects.models import Category, Member, Project, Question, Scale, Weights
 from projects.services.items import upsert
 from projects.services.question_validation import (
-    MOST_CATEGORIES,
-    MOST_QUESTIONS,
+    MAX_CATEGORIES,
+    MAX_QUESTIONS,
     NewCategory,
     NewQuestion,
 )
 from projects.services.raters import fields as raters_fields
-from projects.services.row_validation import Field
+from projects.services.row_validation import FieldSpec
 
 
 class CategoryIn(StrictSerializer):
-    # The name is the contract's; the serializer's own label is not used.
-    label = Text(max_length=200)  # type: ignore[assignment]
-    value = Number(
+    # The name is part of the API; the serializer's own label is not used.
+    label = StrictCharField(max_length=200)  # type: ignore[assignment]
+    value = FiniteFloatField(
         required=False,
         allow_null=True,
         help_text="Its number; needed on an interval or ratio scale",
     )
-    hotkey = Text(required=False, allow_blank=True, max_length=1, trim_whitespace=False)
+    hotkey = StrictCharField(required=False, allow_blank=True, max_length=1, trim_whitespace=False)
 
 
 class QuestionIn(StrictSerializer):
-    key = Text(max_length=64, help_text="Letters, digits, '_', '.' and '-'; unique in the project")
-    text = Text(max_length=500)
-    scale = Choice(Scale.choices)
-    weights = Choice(Weights.choices, required=False)
-    weight_matrix = Short(
-        child=Short(child=Number(), max_length=MOST_CATEGORIES),
-        max_length=MOST_CATEGORIES,
+    key = StrictCharField(
+        max_length=64, help_text="Letters, digits, '_', '.' and '-'; unique in the project"
+    )
+    text = StrictCharField(max_length=500)
+    scale = StrictChoiceField(Scale.choices)
+    weights = StrictChoiceField(Weights.choices, required=False)
+    weight_matrix = BoundedListField(
+        child=BoundedListField(child=FiniteFloatField(), max_length=MAX_CATEGORIES),
+        max_length=MAX_CATEGORIES,
         required=False,
         allow_null=True,
         help_text=(
@@ -47,10 +57,10 @@ class QuestionIn(StrictSerializer):
             "in declared order"
         ),
     )
-    # How many there are is asked before any of them is looked at.
+    # Their number is checked before any of them is validated.
     categories = CategoryIn(
         many=True,
-        max_length=MOST_CATEGORIES,  # type: ignore[call-arg]  # DRF gives it to the list
+        max_length=MAX_CATEGORIES,  # type: ignore[call-arg]  # DRF passes it on to the list serializer
         help_text="2 to 50, in their declared order",
     )
 
@@ -61,19 +71,23 @@ class QuestionIn(StrictSerializer):
 
 
 class ProjectIn(StrictSerializer):
-    name = Text(max_length=200)
-    description = Text(required=False, allow_blank=True, trim_whitespace=False)
-    guidelines = Text(required=False, allow_blank=True, trim_whitespace=False, help_text="Markdown")
-    overlap = Whole(required=False, help_text="Ratings wanted per item, 1 to 1000; 3 when left out")
-    time_zone = Text(
+    name = StrictCharField(max_length=200)
+    description = StrictCharField(required=False, allow_blank=True, trim_whitespace=False)
+    guidelines = StrictCharField(
+        required=False, allow_blank=True, trim_whitespace=False, help_text="Markdown"
+    )
+    overlap = StrictIntegerField(
+        required=False, help_text="Ratings wanted per item, 1 to 1000; 3 when left out"
+    )
+    time_zone = StrictCharField(
         required=False, help_text="Days, weeks and months are those of this zone; UTC when left out"
     )
-    questions = QuestionIn(many=True, max_length=MOST_QUESTIONS)  # type: ignore[call-arg]
+    questions = QuestionIn(many=True, max_length=MAX_QUESTIONS)  # type: ignore[call-arg]
 
     def validate_questions(self, questions: list[NewQuestion]) -> list[NewQuestion]:
         if not questions:
             raise serializers.ValidationError(
-                f"A project has 1 to {MOST_QUESTIONS} questions; there is none."
+                f"A project has 1 to {MAX_QUESTIONS} questions; there is none."
             )
         return questions
 
@@ -81,11 +95,11 @@ class ProjectIn(StrictSerializer):
 class ProjectChange(StrictSerializer):
     """Fields left out stay as they are."""
 
-    name = Text(required=False, max_length=200)
-    description = Text(required=False, allow_blank=True, trim_whitespace=False)
-    guidelines = Text(required=False, allow_blank=True, trim_whitespace=False)
-    overlap = Whole(required=False)
-    time_zone = Text(required=False)
+    name = StrictCharField(required=False, max_length=200)
+    description = StrictCharField(required=False, allow_blank=True, trim_whitespace=False)
+    guidelines = StrictCharField(required=False, allow_blank=True, trim_whitespace=False)
+    overlap = StrictIntegerField(required=False)
+    time_zone = StrictCharField(required=False)
 
 
 class CategoryOut(serializers.ModelSerializer):
@@ -131,13 +145,15 @@ class ProjectOut(serializers.ModelSerializer):
         ]
 
 
-def _row(name: str, fields: Mapping[str, Field]) -> Any:
-    """The shape of a row of the catalogue, for the description; its own checks stand there."""
-    return type(name, (serializers.Serializer,), {key: fields[key].shape for key in fields})
+def _build_row_serializer(name: str, fields: Mapping[str, FieldSpec]) -> Any:
+    """Build the serializer class that documents a row of items or raters."""
+    return type(
+        name, (serializers.Serializer,), {key: fields[key].serializer_field for key in fields}
+    )
 
 
-ItemIn = _row("ItemIn", upsert.FIELDS)
-RaterIn = _row("RaterIn", raters_fields.FIELDS)
+ItemIn = _build_row_serializer("ItemIn", upsert.FIELDS)
+RaterIn = _build_row_serializer("RaterIn", raters_fields.FIELDS)
 
 
 class Counts(serializers.Serializer):

@@ -1,4 +1,4 @@
-"""The API of projects."""
+"""API of projects."""
 
 from __future__ import annotations
 
@@ -11,112 +11,118 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest
-from core.api.pagination import PAGING as PAGING_NAMES
-from core.api.pagination import Key, page
-from core.api.parameters import parameters
-from core.api.schema import PAGING, page_of, reads, writes
+from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import parse_query
+from core.api.schema import PAGE_PARAMETERS, build_page_serializer, describe_get, describe_write
 from projects.models import Member, Project
-from projects.permissions import refuse_new_projects
+from projects.permissions import require_can_create_projects
 from projects.services import projects
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
-from .base import ApiView, bound_to
+from .base import ApiView, get_token_project_id
 from .serializers import ProjectChange, ProjectIn, ProjectOut
 
 LEAD = Member.Role.LEAD
 
 
-def _shown(project: Project, role: str) -> dict[str, Any]:
+def _serialize_project(project: Project, role: str) -> dict[str, Any]:
     project.role = role  # type: ignore[attr-defined]  # the caller's role, read by ProjectOut
     prefetch_related_objects([project], "questions__categories")
     return ProjectOut(project).data
 
 
-SETUP_BYTES = 3 << 20  # two texts of 200,000 signs, each written as \uXXXX, and 50 questions
+MAX_SETTINGS_BYTES = (
+    3 << 20
+)  # two texts of 200,000 characters, all written as \uXXXX, and 50 questions
 
 
-class Projects(ApiView):
-    longest_body = SETUP_BYTES
+class ProjectListView(ApiView):
+    max_body_bytes = MAX_SETTINGS_BYTES
 
-    @reads(
+    @describe_get(
         "listProjects",
         "The projects that the caller is a member of",
-        page_of("Project", ProjectOut),
-        PAGING,
+        build_page_serializer("Project", ProjectOut),
+        PAGE_PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        found = parameters(request, PAGING_NAMES)
+        query = parse_query(request, PAGING_NAMES)
         user: Any = request.user
-        mine = Project.objects.visible_to(user)
-        if (only := bound_to(request)) is not None:
-            mine = mine.filter(pk=only)
+        visible = Project.objects.visible_to(user)
+        if (token_project_id := get_token_project_id(request)) is not None:
+            visible = visible.filter(pk=token_project_id)
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            ids = mine.filter(pk__gt=after[0]) if after else mine
-            chosen = list(ids.order_by("pk").values_list("pk", flat=True)[:size])
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            remaining = visible.filter(pk__gt=after[0]) if after else visible
+            page_ids = list(remaining.order_by("pk").values_list("pk", flat=True)[:size])
             roles = dict(
-                Member.objects.filter(project__in=chosen, user=user).values_list("project", "role")
+                Member.objects.filter(project__in=page_ids, user=user).values_list(
+                    "project", "role"
+                )
             )
             if user.is_superuser:
-                roles = dict.fromkeys(chosen, LEAD)
+                roles = dict.fromkeys(page_ids, LEAD)
             rows = (
                 Project.objects.prefetch_related("questions__categories")
                 .filter(pk__in=list(roles))
                 .order_by("pk")
             )
-            return [((row.pk,), _shown(row, roles[row.pk])) for row in rows]
+            return [((row.pk,), _serialize_project(row, roles[row.pk])) for row in rows]
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, query, key_length=1, read=read))
 
-    @writes(
+    @describe_write(
         "createProject",
         "A new project, led by the caller",
         body=ProjectIn,
-        answer=ProjectOut,
+        response=ProjectOut,
         status=201,
     )
     def post(self, request: Request) -> Response:
-        parameters(request)
-        if bound_to(request) is not None:
+        parse_query(request)
+        if get_token_project_id(request) is not None:
             raise PermissionDenied(_("This token is for one project alone."))
-        refuse_new_projects(request.user)
-        given = ProjectIn(data=request.data)
-        given.is_valid(raise_exception=True)
+        require_can_create_projects(request.user)
+        serializer = ProjectIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
         try:
-            project = projects.create_project(by=request.user, **given.validated_data)
+            project = projects.create_project(by=request.user, **serializer.validated_data)
         except InvalidQuestions as error:
             raise BadRequest(
                 "The request has invalid fields.", fields={"questions": error.problems}
             ) from None
-        except Refused as error:
+        except InvalidProjectChange as error:
             raise BadRequest("The request has invalid fields.", fields=error.fields) from None
-        return Response(_shown(project, LEAD), status=201)
+        return Response(_serialize_project(project, LEAD), status=201)
 
 
-class OneProject(ApiView):
-    longest_body = SETUP_BYTES
+class ProjectDetailView(ApiView):
+    max_body_bytes = MAX_SETTINGS_BYTES
 
-    @reads("getProject", "One project with its questions and categories", ProjectOut)
+    @describe_get("getProject", "One project with its questions and categories", ProjectOut)
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id)
-        parameters(request)
-        return Response(_shown(project, project.role))  # type: ignore[attr-defined]  # set by the door
+        project = self.get_project(request, project_id)
+        parse_query(request)
+        return Response(_serialize_project(project, project.role))  # type: ignore[attr-defined]  # set by get_project
 
-    @writes(
+    @describe_write(
         "changeProject",
         "Change a project; its lead alone may",
         body=ProjectChange,
-        answer=ProjectOut,
+        response=ProjectOut,
     )
     def patch(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        given = ProjectChange(data=request.data)
-        given.is_valid(raise_exception=True)
-        if given.validated_data:
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query(request)
+        serializer = ProjectChange(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        if serializer.validated_data:
             try:
-                projects.change_project(project=project, by=request.user, **given.validated_data)
-            except Refused as error:
+                projects.change_project(
+                    project=project, by=request.user, **serializer.validated_data
+                )
+            except InvalidProjectChange as error:
                 raise BadRequest("The request has invalid fields.", fields=error.fields) from None
-        return Response(_shown(project, LEAD))
+        return Response(_serialize_project(project, LEAD))

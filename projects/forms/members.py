@@ -1,4 +1,4 @@
-"""What the pages of people and tokens ask for."""
+"""Forms of members, raters and tokens."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import ApiToken, Member, Project, Rater
 from projects.services.raters.fields import (
-    LONGEST_GROUP,
-    LONGEST_MODEL,
-    LONGEST_NAME,
-    LONGEST_VERSION,
+    MAX_GROUP_LENGTH,
+    MAX_MODEL_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_VERSION_LENGTH,
 )
 
-MOST_INVITED = 100  # at a time
-FRESH = 5 * 60  # seconds
-MOST_TOKENS = 20  # of one user, that have not ended
+MAX_INVITATIONS = 100  # in one form
+RECENT_LOGIN_SECONDS = 5 * 60
+MAX_TOKENS = 20  # active tokens per user
 
 
 class TokenForm(forms.Form):
+    """A new API token. Creating one requires the password, or a recent login through a provider."""
+
     scope = forms.ChoiceField(
         label=_("It may"), choices=[("write", _("read and write")), ("read", _("only read"))]
     )
@@ -43,7 +45,7 @@ class TokenForm(forms.Form):
         ],
         initial="90",
     )
-    # A session that somebody left open is not to become a key that lasts for a year.
+    # A session that was left open must not be enough to get a token that is valid for a year.
     password = forms.CharField(
         label=_("Your password"),
         strip=False,
@@ -60,33 +62,39 @@ class TokenForm(forms.Form):
             del self.fields["password"]
 
     def clean_password(self) -> str:
-        given: str = self.cleaned_data["password"]
+        password: str = self.cleaned_data["password"]
         user: Any = self.request.user
-        if authenticate(self.request, username=user.get_username(), password=given) is None:
+        if authenticate(self.request, username=user.get_username(), password=password) is None:
             raise forms.ValidationError(_("This is not your password."))
-        return given
+        return password
 
     def clean(self) -> dict[str, Any]:
         user: Any = self.request.user
-        if not user.has_usable_password() and not _came_in_just_now(self.request):
+        if not user.has_usable_password() and not _has_recent_login(self.request):
             raise forms.ValidationError(_("Sign out and in again first: it is too long ago."))
-        kept = ApiToken.objects.filter(user=user.pk, revoked_at=None)
-        if kept.exclude(expires_at__lte=timezone.now()).count() >= MOST_TOKENS:
-            said = _("You have %(most)s tokens, which is as many as are allowed. Revoke one first.")
-            raise forms.ValidationError(said % {"most": MOST_TOKENS})
+        unrevoked = ApiToken.objects.filter(user=user.pk, revoked_at=None)
+        if unrevoked.exclude(expires_at__lte=timezone.now()).count() >= MAX_TOKENS:
+            message = _(
+                "You have %(most)s tokens, which is as many as are allowed. Revoke one first."
+            )
+            raise forms.ValidationError(message % {"most": MAX_TOKENS})
         return self.cleaned_data
 
-    def expires_at(self) -> datetime.datetime:
+    def get_expires_at(self) -> datetime.datetime:
         return timezone.now() + datetime.timedelta(days=self.cleaned_data["days"])
 
 
-def _came_in_just_now(request: HttpRequest) -> bool:
-    """Who has no password, because they sign in by a provider, shows who they are by that."""
+def _has_recent_login(request: HttpRequest) -> bool:
+    """Return True if the user signed in recently, which replaces the password for users without
+    one.
+    """
     records = get_authentication_records(request, request.user)
-    return bool(records) and time.time() - records[-1]["at"] < FRESH
+    return bool(records) and time.time() - records[-1]["at"] < RECENT_LOGIN_SECONDS
 
 
 class MemberForm(forms.Form):
+    """A new member: an existing account, or a new one."""
+
     username = forms.CharField(
         label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _")
     )
@@ -102,11 +110,11 @@ class MemberForm(forms.Form):
 
 
 class InviteForm(forms.Form):
-    """New accounts, a name a line."""
+    """New accounts, one name per line."""
 
     names = forms.CharField(
         label=_("Names, one a line"),
-        max_length=MOST_INVITED * 160,
+        max_length=MAX_INVITATIONS * 160,
         widget=forms.Textarea({"rows": 5}),
         help_text=_(
             "Each gets a new account and a link of its own; whom you know from another project of "
@@ -120,27 +128,29 @@ class InviteForm(forms.Form):
     def clean_names(self) -> list[str]:
         lines = self.cleaned_data["names"].splitlines()
         names = [line.strip() for line in lines if line.strip()]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise forms.ValidationError(_("Twice: %(names)s.") % {"names": ", ".join(twice)})
-        if len(names) > MOST_INVITED:
-            raise forms.ValidationError(_("%(n)s at a time at most.") % {"n": MOST_INVITED})
+        duplicates = sorted({name for name in names if names.count(name) > 1})
+        if duplicates:
+            raise forms.ValidationError(_("Twice: %(names)s.") % {"names": ", ".join(duplicates)})
+        if len(names) > MAX_INVITATIONS:
+            raise forms.ValidationError(_("%(n)s at a time at most.") % {"n": MAX_INVITATIONS})
         return names
 
 
 class RaterForm(forms.Form):
-    name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME, required=False)
+    """The settings of a rater."""
+
+    name = forms.CharField(label=_("Name"), max_length=MAX_NAME_LENGTH, required=False)
     kind = forms.ChoiceField(label=_("Kind"), choices=Rater.Kind.choices)
-    model = forms.CharField(label=_("Model"), max_length=LONGEST_MODEL, required=False)
+    model = forms.CharField(label=_("Model"), max_length=MAX_MODEL_LENGTH, required=False)
     prompt_version = forms.CharField(
         label=_("Version of its prompt"),
-        max_length=LONGEST_VERSION,
+        max_length=MAX_VERSION_LENGTH,
         required=False,
         help_text=_("Of models alone. Another version is another rater: its trends begin anew."),
     )
     group = forms.CharField(
         label=_("Group"),
-        max_length=LONGEST_GROUP,
+        max_length=MAX_GROUP_LENGTH,
         required=False,
         help_text=_("A team or vendor; the dashboard can show the ratings of one group."),
     )
@@ -153,5 +163,5 @@ class RaterForm(forms.Form):
         users = [(member.user_id, member.user.get_username()) for member in members]
         choices: Any = self.fields["user"]
         choices.choices = [("", _("nobody")), *users]
-        if hidden:  # who it is, and it is not to be seen
+        if hidden:  # the identity must not be shown
             del self.fields["name"], self.fields["user"]

@@ -1,5 +1,4 @@
-"""What a new project may begin with: questions as many ask them, to be changed before they are
-used."""
+"""Templates for new questions: common ones, to be edited before use."""
 
 from __future__ import annotations
 
@@ -11,77 +10,84 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import Scale
 
-Text = Any  # a text that is translated when it is shown
+LazyText = Any  # translated when it is shown
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start:
-    """``labels`` in declared order; ``values`` for scales with numbers."""
+class QuestionTemplate:
+    """A question with its categories and guidelines.
 
-    name: Text
-    question: Text
+    ``labels`` are in declared order; ``values`` are for numeric scales.
+    """
+
+    name: LazyText
+    question: LazyText
     scale: Scale
-    labels: Sequence[Text]
+    labels: Sequence[LazyText]
     values: Sequence[float] = ()
-    advice: Sequence[Text] = ()  # lines
+    guideline_lines: Sequence[LazyText] = ()
 
     @property
     def guidelines(self) -> str:
-        """As Markdown."""
-        return "\n".join([f"# {self.name}", "", *map(str, self.advice)]) if self.advice else ""
+        """The guidelines as Markdown."""
+        return (
+            "\n".join([f"# {self.name}", "", *map(str, self.guideline_lines)])
+            if self.guideline_lines
+            else ""
+        )
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """As the table of categories takes them."""
+        """The initial rows of the categories formset."""
         values: list[Any] = [*self.values, *[None] * len(self.labels)]
         pairs = zip(self.labels, values, strict=False)
         return [{"label": str(label), "value": value} for label, value in pairs]
 
 
-STARTS = {
-    "yes-no": Start(
+QUESTION_TEMPLATES = {
+    "yes-no": QuestionTemplate(
         name=_("Yes or no"),
         question=_("Does the text ask for help?"),
         scale=Scale.NOMINAL,
         labels=(_("yes"), _("no")),
     ),
-    "sentiment": Start(
+    "sentiment": QuestionTemplate(
         name=_("Sentiment"),
         question=_("What is the tone of the text?"),
         scale=Scale.ORDINAL,
         labels=(_("negative"), _("neutral"), _("positive")),
-        advice=(
+        guideline_lines=(
             _(
                 "Rate the tone of the words, not what they tell. Where praise and blame are"
                 " of one weight, it is neutral."
             ),
         ),
     ),
-    "severity": Start(
+    "severity": QuestionTemplate(
         name=_("Severity"),
         question=_("How severe is the worst error?"),
         scale=Scale.ORDINAL,
         labels=(_("none"), _("minor"), _("major"), _("critical")),
-        advice=(
+        guideline_lines=(
             _("- **none**: nothing to change"),
             _("- **minor**: understood all the same"),
             _("- **major**: misleads"),
             _("- **critical**: does harm"),
         ),
     ),
-    "pairwise": Start(
+    "pairwise": QuestionTemplate(
         name=_("Two side by side"),
         question=_("Which of the two is better?"),
         scale=Scale.ORDINAL,
         labels=(_("the first"), _("equally good"), _("the second")),
-        advice=(
+        guideline_lines=(
             _(
                 "Items have two parts, the first and the second. Which one was"
                 " made by whom, nobody says."
             ),
         ),
     ),
-    "grades": Start(
+    "grades": QuestionTemplate(
         name=_("Grades from 1 to 5"),
         question=_("How good is the answer?"),
         scale=Scale.INTERVAL,

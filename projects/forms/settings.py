@@ -1,5 +1,7 @@
-"""What the pages of set-up ask for. The rules stand in project_rules, question_rules and
-weight_matrix."""
+"""Forms of the project and question settings.
+
+The rules are in project_validation, question_validation and weight_matrix.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +12,18 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from core.text import likeness
+from core.text import fold_lookalikes
 from projects.models import Project, Question, QueueOrder, Scale, Weights
-from projects.services.project_validation import BOUNDS, zone_named
-from projects.services.question_validation import FREE_KEYS, NewCategory, keys_at_the_desk
+from projects.services.project_validation import BOUNDS, normalize_time_zone
+from projects.services.question_validation import DEFAULT_HOTKEYS, NewCategory, assign_hotkeys
 
-MOST_ROWS = 60  # of categories
+MAX_CATEGORY_ROWS = 60
 
 
 class ProjectForm(forms.Form):
-    """The project itself. Lengths and zones are checked by project_rules, which names what is
-    allowed."""
+    """A new project. Lengths and time zones are validated by project_validation, which lists what
+    is allowed.
+    """
 
     name = forms.CharField(label=_("Name"), max_length=200)
     description = forms.CharField(
@@ -50,15 +53,15 @@ class ProjectForm(forms.Form):
     )
 
     def clean_guidelines(self) -> str:
-        # A browser sends each line end as two characters: alone they are no new version.
+        # Browsers send line ends as CRLF, which alone must not create a new version.
         return self.cleaned_data["guidelines"].replace("\r\n", "\n")
 
     def clean_time_zone(self) -> str:
-        return zone_named(self.cleaned_data["time_zone"])
+        return normalize_time_zone(self.cleaned_data["time_zone"])
 
 
-class SetupForm(ProjectForm):
-    """With what concerns a project that raters work in."""
+class ProjectSettingsForm(ProjectForm):
+    """The settings of a project, including those of the annotation work."""
 
     queue_order = forms.ChoiceField(
         label=_("Order of items"),
@@ -96,12 +99,12 @@ class SetupForm(ProjectForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        # What is left empty is as it is in a new project. Bounds: project_rules.
-        found: dict[str, Any] = super().clean() or self.cleaned_data
+        # Empty numbers get the defaults of a new project. The bounds are in project_validation.
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for name in BOUNDS:
-            if found.get(name, 0) is None:
-                found[name] = getattr(Project(), name)
-        return found
+            if cleaned.get(name, 0) is None:
+                cleaned[name] = getattr(Project(), name)
+        return cleaned
 
 
 class QuestionForm(forms.Form):
@@ -121,17 +124,19 @@ class QuestionForm(forms.Form):
     scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
 
 
-class TextForm(forms.Form):
+class QuestionTextForm(forms.Form):
     text = forms.CharField(label=_("Question"), max_length=500)
 
 
 class ScaleForm(forms.Form):
+    """The scale of a question, with the scale_version that the user was shown."""
+
     scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
     seen_version = forms.IntegerField(widget=forms.HiddenInput)
 
 
 class CategoryForm(forms.Form):
-    """One row of the table of categories. An empty label means an empty row, which is left out."""
+    """One row of the categories table. A row without a label is empty and left out."""
 
     code = forms.IntegerField(required=False, widget=forms.HiddenInput)
     label = forms.CharField(label=_("Label"), max_length=200, required=False)
@@ -147,7 +152,7 @@ class CategoryForm(forms.Form):
         widget=forms.TextInput({"autocomplete": "off"}),
     )
 
-    def spec(self) -> NewCategory:
+    def build_category(self) -> NewCategory:
         data = self.cleaned_data
         return NewCategory(label=data["label"], value=data["value"], hotkey=data["hotkey"])
 
@@ -156,102 +161,114 @@ class CategoryForm(forms.Form):
         return not data.get("label") and data.get("code") is None and data.get("value") is None
 
 
-class BaseCategories(forms.BaseFormSet):
-    """The rows in the order in which they are to stand; removed and empty ones left out."""
+class BaseCategoryFormSet(forms.BaseFormSet):
+    """The categories table. ``get_rows`` returns the rows in order, without removed and empty ones."""
 
-    free_keys = FREE_KEYS
+    default_hotkeys = DEFAULT_HOTKEYS
 
     def add_fields(self, form: forms.Form, index: int | None) -> None:
-        """Name each field by its row: the head of the table is too far away for those who hear the
-        page."""
+        """Label each field with its row number, because screen readers do not read the table head
+        with it.
+        """
         super().add_fields(form, index)
         row = "" if index is None else str(index + 1)
         for name, field in form.fields.items():
             if field.widget.is_hidden:
                 continue
-            word = {"ORDER": _("Order"), "DELETE": _("Remove")}.get(name, field.label)
-            field.widget.attrs["aria-label"] = f"{word} {row}".strip()
-        if index is not None:  # what it becomes at the desk
-            form.fields["hotkey"].widget.attrs["placeholder"] = self._hints.get(index, "")
+            label = {"ORDER": _("Order"), "DELETE": _("Remove")}.get(name, field.label)
+            field.widget.attrs["aria-label"] = f"{label} {row}".strip()
+        if index is not None:  # the hotkey that an empty field gets on the annotation page
+            form.fields["hotkey"].widget.attrs["placeholder"] = self._default_hotkeys_by_row.get(
+                index, ""
+            )
         for name, style in (("ORDER", "categories__order"), ("DELETE", "categories__remove")):
             if name in form.fields:
                 form.fields[name].widget.attrs["class"] = style
 
     @functools.cached_property
-    def _hints(self) -> dict[int, str]:
-        """Place -> key of each row that declares none; keys that others declare are taken."""
+    def _default_hotkeys_by_row(self) -> dict[int, str]:
+        """Row -> default hotkey of each row without one; hotkeys of other rows are not used."""
         rows = range(self.total_form_count())
         if self.is_bound:
-            typed = [self.data.get(f"{self.add_prefix(row)}-hotkey", "") for row in rows]
+            declared = [self.data.get(f"{self.add_prefix(row)}-hotkey", "") for row in rows]
         else:
-            given = self.initial or []
-            typed = [given[row].get("hotkey", "") if row < len(given) else "" for row in rows]
-        keys = keys_at_the_desk(typed)
-        return {row: keys[row] for row in rows if not typed[row]}
+            initial_rows = self.initial or []
+            declared = [
+                initial_rows[row].get("hotkey", "") if row < len(initial_rows) else ""
+                for row in rows
+            ]
+        hotkeys = assign_hotkeys(declared)
+        return {row: hotkeys[row] for row in rows if not declared[row]}
 
     def clean(self) -> None:
-        """Say in the words of the page what question_rules would say in the words of the API."""
+        """Report duplicates in the words of the page; question_validation would use those of the
+        API.
+        """
         if any(self.errors):
             return
-        self._refuse_doubled("label", likeness)
-        self._refuse_doubled("hotkey", str.casefold)
+        self._reject_duplicates("label", fold_lookalikes)
+        self._reject_duplicates("hotkey", str.casefold)
 
-    def _refuse_doubled(self, name: str, alike: Callable[[str], str]) -> None:
-        first: dict[str, int] = {}
-        for number, row in enumerate(self.rows(), start=1):
-            typed = row.cleaned_data[name]
-            if typed and first.setdefault(alike(typed), number) != number:
+    def _reject_duplicates(self, name: str, normalize: Callable[[str], str]) -> None:
+        first_rows: dict[str, int] = {}
+        for row_number, row in enumerate(self.get_rows(), start=1):
+            value = row.cleaned_data[name]
+            if value and first_rows.setdefault(normalize(value), row_number) != row_number:
                 message = _("'%(typed)s' stands twice. Each category needs its own.")
-                row.add_error(name, message % {"typed": typed})
+                row.add_error(name, message % {"typed": value})
 
-    def rows(self) -> list[CategoryForm]:
-        kept = [
+    def get_rows(self) -> list[CategoryForm]:
+        filled = [
             form
             for form in self.forms
             if not form.is_empty() and not (self.can_delete and form.cleaned_data["DELETE"])
         ]
-        last = len(self.forms)
-        order = {form: form.cleaned_data.get("ORDER") for form in kept}
-        # A row without a number stands where it was typed, behind the numbered ones.
-        return sorted(kept, key=lambda form: last if order[form] is None else order[form])
+        n_forms = len(self.forms)
+        order = {form: form.cleaned_data.get("ORDER") for form in filled}
+        # Rows without a number follow the numbered ones, in their original order.
+        return sorted(filled, key=lambda form: n_forms if order[form] is None else order[form])
 
     def add_problems(self, rows: list[CategoryForm], problems: Any) -> list[str]:
-        """Put the messages of question_rules beside their fields, one about the whole table beside
-        the first empty row or the last one; those that have no place are returned."""
+        """Add the messages of question_validation to their fields; return those that have no field.
+
+        A message about the whole table is added to the first empty row or else the last one.
+        """
         if not isinstance(problems, dict):
             empty = [form for form in self.forms if form.is_empty()]
             for row in [*empty, *self.forms[::-1]][:1]:
                 row.add_error("label", str(problems))
             return [] if self.forms else [str(problems)]
-        loose = []
-        for place, found in problems.items():
-            if not isinstance(found, dict) or int(place) >= len(rows):
-                loose.append(str(found))
+        unplaced = []
+        for index, row_problems in problems.items():
+            if not isinstance(row_problems, dict) or int(index) >= len(rows):
+                unplaced.append(str(row_problems))
                 continue
-            for name, message in found.items():
-                rows[int(place)].add_error(
-                    name if name in rows[int(place)].fields else None, str(message)
+            for name, message in row_problems.items():
+                rows[int(index)].add_error(
+                    name if name in rows[int(index)].fields else None, str(message)
                 )
-        return loose
+        return unplaced
 
 
-def categories_formset(*, extra: int, fixed: bool = False) -> type[BaseCategories]:
-    """A table of categories with ``extra`` empty rows; ``fixed`` for a new question, whose rows
-    stand as typed."""
-    made = forms.formset_factory(
+def build_category_formset(*, extra: int, fixed: bool = False) -> type[BaseCategoryFormSet]:
+    """Return the formset class of the categories table, with ``extra`` empty rows.
+
+    ``fixed`` is for a new question, whose rows can be neither reordered nor removed.
+    """
+    formset_class = forms.formset_factory(
         CategoryForm,
-        formset=BaseCategories,
+        formset=BaseCategoryFormSet,
         extra=extra,
         can_order=not fixed,
         can_delete=not fixed,
-        max_num=MOST_ROWS,
+        max_num=MAX_CATEGORY_ROWS,
         absolute_max=200,
     )
-    return cast(type[BaseCategories], made)
+    return cast(type[BaseCategoryFormSet], formset_class)
 
 
 class WeightsForm(forms.Form):
-    """The choice of weights and the cells of a matrix, ``cell-ROW-COLUMN``, counted from 0."""
+    """The weights, and the cells of a matrix as ``cell-ROW-COLUMN``, counted from 0."""
 
     weights = forms.ChoiceField(
         label=_("Weights"), choices=Weights.choices, widget=forms.RadioSelect
@@ -267,28 +284,28 @@ class WeightsForm(forms.Form):
     def __init__(self, *args: Any, question: Question, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.size = len(question.active_categories())
-        offered = set(Weights)
-        if not Scale(question.scale).ordered:  # without an order nothing is nearer
-            offered = {Weights.NONE, Weights.CUSTOM, Weights(question.weights)}
+        allowed = set(Weights)
+        if not Scale(question.scale).ordered:  # rank weights need an order
+            allowed = {Weights.NONE, Weights.CUSTOM, Weights(question.weights)}
         weights = self.fields["weights"]
         assert isinstance(weights, forms.ChoiceField)
-        weights.choices = [choice for choice in Weights.choices if choice[0] in offered]
+        weights.choices = [choice for choice in Weights.choices if choice[0] in allowed]
 
-    def typed(self) -> list[list[str]]:
-        """The cells as they were typed. (k, k)"""
-        places = range(self.size)
-        return [[str(self.data.get(f"cell-{i}-{j}", "")).strip() for j in places] for i in places]
+    def get_typed_cells(self) -> list[list[str]]:
+        """Return the cells as they were typed. (k, k)"""
+        indexes = range(self.size)
+        return [[str(self.data.get(f"cell-{i}-{j}", "")).strip() for j in indexes] for i in indexes]
 
-    def matrix(self) -> list[list[Any]] | None:
-        """The cells as numbers where they are numbers; None where none was typed."""
-        typed = self.typed()
-        if not any(cell for row in typed for cell in row):
+    def get_matrix(self) -> list[list[Any]] | None:
+        """Return the cells, as numbers where possible; None when all are empty."""
+        cells = self.get_typed_cells()
+        if not any(cell for row in cells for cell in row):
             return None
-        return [[as_number(cell) for cell in row] for row in typed]
+        return [[parse_number(cell) for cell in row] for row in cells]
 
 
-def as_number(text: str) -> Any:
-    """A float, or the text itself where it is none (weight_matrix then names it)."""
+def parse_number(text: str) -> Any:
+    """Return a float, or the text itself if it is not a number (weight_matrix then reports it)."""
     try:
         return float(text.replace(",", "."))
     except ValueError:

@@ -1,7 +1,7 @@
-"""What is judged, and by whom."""
+"""Models of projects: what is rated, and by whom."""
 
 from .deletion import Deletion
-from .item import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, ItemVersion
+from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion
 from .item_content import has_content
 from .member import ApiToken, Member
 from .member_offer import MemberOffer
@@ -12,9 +12,9 @@ from .rater_identity import RaterIdentity
 from .scale_version import ScaleVersion
 
 __all__ = [
-    "ASKED",
-    "WAITING",
+    "AVAILABLE",
     "WITHDRAWN",
+    "WITHOUT_CONTENT",
     "ApiToken",
     "BandScheme",
     "Category",

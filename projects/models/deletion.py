@@ -1,4 +1,4 @@
-"""What was deleted for good, and is not to be read any more."""
+"""Records of permanent deletions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from .project import Project
 
 
 class Deletion(models.Model):
-    """The trace of an item, a rater or a project that somebody deleted, or of a person who was
-    taken out of a rater whose ratings stay: how much went, and nothing of what it said. It is on
-    its way until ``finished_at``."""
+    """A permanent deletion of an item, a rater, a project, or a person behind a rater whose ratings
+    stay.
+
+    It records how much was deleted, and nothing of the content. Unfinished until ``finished_at``
+    is set.
+    """
 
     class Kind(models.TextChoices):
         ITEM = "item", _("item")
@@ -22,9 +25,9 @@ class Deletion(models.Model):
         PERSON = "person", _("person, whose ratings stay: rater")
 
     kind = models.CharField(max_length=7, choices=Kind.choices)
-    # Its id; there is nothing of this id any more.
+    # The id of the deleted object.
     target = models.BigIntegerField()
-    # Empty for what was in a project that is gone itself.
+    # Null when the project itself has been deleted.
     project = models.ForeignKey(
         Project, models.SET_NULL, null=True, blank=True, related_name="deletions"
     )
@@ -33,7 +36,7 @@ class Deletion(models.Model):
     )
     asked_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
-    # noun -> how many went: items, raters, ratings, lines of history ...
+    # Kind of object -> number deleted: items, raters, ratings, history entries ...
     counts = models.JSONField(default=dict, blank=True)
 
     class Meta:
@@ -43,7 +46,7 @@ class Deletion(models.Model):
                 condition=Q(kind__in=["item", "rater", "project", "person"]),
                 name="deletion_kind_known",
             ),
-            # Asked for once.
+            # One unfinished deletion per object.
             models.UniqueConstraint(
                 fields=["kind", "target"],
                 condition=Q(finished_at__isnull=True),

@@ -1,4 +1,4 @@
-"""What is judged, what it said before, and what its right answers are."""
+"""Items, their earlier versions, and their gold answers."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ from .item_content import HasContent
 from .project import Project
 from .question import Question
 
-# Also conditions of partial indexes: each and its index must be one. The queue says the first one
-# in SQL (ratings.annotation.assignments.candidates).
-ASKED = Q(has_content=True, withdrawn_at__isnull=True)
-PLANNED = ASKED & Q(turn__isnull=False)
-WAITING = Q(has_content=False, withdrawn_at__isnull=True)  # for something to show
+# Also the conditions of partial indexes: each must be the same as that of its index. The queue
+# repeats the first one in SQL (ratings.annotation.assignments.candidates).
+AVAILABLE = Q(has_content=True, withdrawn_at__isnull=True)
+PLANNED = AVAILABLE & Q(turn__isnull=False)
+WITHOUT_CONTENT = Q(has_content=False, withdrawn_at__isnull=True)
 WITHDRAWN = Q(withdrawn_at__isnull=False)
 
 
 class Item(models.Model):
+    """Something to rate: a body to show, with a key that is unique in the project."""
+
     project = models.ForeignKey(Project, models.CASCADE, related_name="items", db_index=False)
     key = models.CharField(max_length=255)
     body = models.JSONField(default=dict, blank=True)
     attributes = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    # When the lead last changed anything of it: content, attributes, gold answers, withdrawal.
+    # Last change of content, attributes, gold answers or withdrawal by a lead.
     changed_at = models.DateTimeField(default=timezone.now, db_default=Now(), editable=False)
-    # How many raters have rated the item or are rating it now, less ``extra_places`` (at least 0):
-    # kept by ratings.services.slots alone, exact below the overlap.
+    # Number of raters that have rated the item or are rating it now, minus ``extra_places`` (at
+    # least 0). Written by ratings.services.slots only; exact below the overlap.
     places_taken = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    # Ratings that the item is asked for beyond the project's overlap.
+    # Ratings wanted in addition to the project's overlap.
     extra_places = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
-    # Where it stands in a planned order, the lowest first; null: not among those planned now.
+    # Position in a planned order, lowest first; null: not planned now.
     turn = models.PositiveIntegerField(null=True, editable=False)
-    # Whether the body shows anything. An item that does not is never asked for.
+    # True if the body shows anything. An item without content is never given to raters.
     has_content = HasContent(default=False, db_default=False, editable=False)
-    # A withdrawn item is not asked for any more; what was said of it stays.
+    # A withdrawn item is not given to raters any more; its ratings stay.
     withdrawn_at = models.DateTimeField(null=True, blank=True)
-    # The number of the version that ``body`` is, and since when where it is not the first; moved by
-    # projects.services.items alone.
+    # Version number of ``body``, and the time of its last change (null for version 1); written by
+    # projects.services.items only.
     version = models.PositiveIntegerField(default=1, db_default=1, editable=False)
     version_since = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -57,14 +59,15 @@ class Item(models.Model):
         ]
         indexes = [
             models.Index(fields=["project", "id"], name="item_of_project"),
-            # "Which items with so many places taken come after this one?" (ratings.annotation.assignments.queue)
+            # The queue: the next item with this many slots taken
+            # (ratings.annotation.assignments.queue).
             models.Index(
-                fields=["project", "places_taken", "id"], condition=ASKED, name="item_to_ask"
+                fields=["project", "places_taken", "id"], condition=AVAILABLE, name="item_to_ask"
             ),
-            # "What comes next by plan?"
+            # The queue: the next item of the plan.
             models.Index(fields=["project", "turn"], condition=PLANNED, name="item_by_turn"),
-            # The lead's lists of what is never asked for.
-            models.Index(fields=["project", "id"], condition=WAITING, name="item_waiting"),
+            # The lead's lists of items that are not given to raters.
+            models.Index(fields=["project", "id"], condition=WITHOUT_CONTENT, name="item_waiting"),
             models.Index(fields=["project", "id"], condition=WITHDRAWN, name="item_withdrawn"),
         ]
 
@@ -73,14 +76,16 @@ class Item(models.Model):
 
 
 class ItemVersion(models.Model):
-    """What an item's body was as version ``number``, until it became another one. Written once,
-    never changed; the version in force is the item's own body."""
+    """An earlier body of an item, which was version ``number`` until ``until``.
+
+    Written once, never changed; the current version is the item's own body.
+    """
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="versions", db_index=False)
     number = models.PositiveIntegerField()
     body = models.JSONField(default=dict, blank=True)
     until = models.DateTimeField()
-    # Who replaced it.
+    # The user that replaced it.
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -102,11 +107,13 @@ class ItemVersion(models.Model):
 
 
 class GoldAnswer(models.Model):
-    """The right answer of an item to a question, as somebody set it. Another answer is a new
-    version; the one that is in force has no ``retired_at`` (projects.services.items.gold).
+    """The correct answer of an item to a question.
 
-    ``answer`` is a list of the codes that are right, in ascending order, or an object of shares by
-    code (its keys are texts, as JSON has them) that add up to 1.
+    Another answer is a new version; the version in force has no ``retired_at``
+    (projects.services.items.gold).
+
+    ``answer`` is a list of the correct codes in ascending order, or an object of shares by code
+    (its keys are texts, as JSON requires) that add up to 1.
     """
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="gold_answers", db_index=False)
@@ -133,7 +140,7 @@ class GoldAnswer(models.Model):
             models.UniqueConstraint(
                 fields=["item", "question", "version"], name="gold_version_unique"
             ),
-            # Also serves: all gold answers of a question that are in force.
+            # Its index also serves the query for a question's gold answers in force.
             models.UniqueConstraint(
                 fields=["question", "item"],
                 condition=Q(retired_at__isnull=True),

@@ -1,4 +1,4 @@
-"""Who may do what in a project, in the browser and by API."""
+"""Members of projects and their roles, and API tokens."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from .project import Project
 
 
 class Member(models.Model):
+    """A user with a role in a project."""
+
     class Role(models.TextChoices):
         LEAD = "lead", _("lead")
         ANNOTATOR = "annotator", _("annotator")
         VIEWER = "viewer", _("viewer")
-        # Decides items in doubt, and sees what a viewer sees.
+        # Reviews uncertain items, and sees what a viewer sees.
         ADJUDICATOR = "adjudicator", _("adjudicator")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=11, choices=Role.choices)
-    # Whether the member wants it first in their own list of projects.
+    # True to list the project first in the member's own list of projects.
     starred = models.BooleanField(default=False, db_default=False)
 
     class Meta:
@@ -38,8 +40,10 @@ class Member(models.Model):
 
 
 class ApiToken(models.Model):
-    """A key to the API. Only its SHA-256 is stored; it acts as its user, narrowed to a project and
-    to reading."""
+    """A token for the API, of which only the SHA-256 is stored.
+
+    It acts as its user, optionally restricted to one project and to reading.
+    """
 
     class Scope(models.TextChoices):
         READ = "read", _("read")

@@ -1,4 +1,4 @@
-"""Roles that were offered to accounts whose owners have not been asked before."""
+"""Roles offered to accounts whose owners must accept first."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from .project import Project
 
 
 class MemberOffer(models.Model):
-    """A role in a project for whoever owns an account: it opens nothing until they accept.
+    """A role in a project that is offered to the owner of an account; without access until
+    accepted.
 
-    There is a row for each name that was typed, whether or not anybody has it, so that who offers
-    learns from no list who has an account (projects/services/members/offers.py).
+    There is a row for each username that was entered, even without such an account, so that
+    leads do not learn who has an account (projects/services/members/offers.py).
     """
 
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="member_offers", db_index=False
     )
     username = models.CharField(max_length=150)
-    # Whose account it was when the role was offered: who gets the name later is not asked.
+    # The owner of the name when the role was offered; a later owner of it gets no offer.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="member_offers"
     )
     role = models.CharField(max_length=11, choices=Member.Role.choices)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     made_at = models.DateTimeField()
-    # The row stays then, as if nobody had answered: that there is an account is its owner's to say.
+    # A declined row stays as if open, so that it does not disclose that there is an account.
     declined_at = models.DateTimeField(null=True)
 
     class Meta:

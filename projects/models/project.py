@@ -1,4 +1,4 @@
-"""A project and what its guidelines said when."""
+"""Projects and the versions of their guidelines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from projects.querysets import ProjectQuerySet
 
 
 class QueueOrder(models.TextChoices):
+    """The order in which items are given to raters."""
+
     FIXED = "fixed", _("the order in which items were added")
     RANDOM = "random", _("random, another order for each rater")
     LABELS = "labels", _("planned: what makes labels sure soonest")
@@ -20,12 +22,12 @@ class QueueOrder(models.TextChoices):
 
     @property
     def planned(self) -> bool:
-        """The items to come first are chosen by what was said so far."""
+        """True if the next items are chosen by their ratings so far."""
         return self in (QueueOrder.LABELS, QueueOrder.NARROW)
 
 
 class BandScheme(models.TextChoices):
-    """Whose words say what the size of a coefficient means (metrics.agreement.explain.bands)."""
+    """The published scale that names the size of a coefficient (metrics.agreement.explain.bands)."""
 
     LANDIS_KOCH = "landis_koch", _("Landis & Koch 1977")
     FLEISS = "fleiss", _("Fleiss 1981")
@@ -35,14 +37,16 @@ class BandScheme(models.TextChoices):
 
 
 class Project(models.Model):
+    """A set of items and questions, with its members, raters and settings."""
+
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     guidelines = models.TextField(blank=True, help_text=_("Markdown"))
-    # The number of the version that ``guidelines`` is (0: none was ever written); moved by
-    # projects.services.projects alone.
+    # Version number of ``guidelines`` (0: never written); changed by
+    # projects.services.projects only.
     guidelines_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     overlap = models.PositiveSmallIntegerField(default=3, help_text=_("Ratings wanted per item"))
-    # In which order a rater is asked (ratings.annotation.assignments.queue).
+    # Read by ratings.annotation.assignments.queue.
     queue_order = models.CharField(
         max_length=6,
         choices=QueueOrder.choices,
@@ -52,8 +56,9 @@ class Project(models.Model):
     corrections = models.BooleanField(
         default=True, db_default=True, help_text=_("Raters may change their own ratings")
     )
-    # What tests raters unseen, of a hundred items that the desk asks: hidden gold, and items that
-    # the rater rated before, so many of their own items and days ago (ratings.annotation.assignments.hidden_checks).
+    # Hidden quality checks, as percentages of a rater's items: gold items, and repeats of items
+    # that the rater rated at least this many items and days ago
+    # (ratings.annotation.assignments.hidden_checks).
     gold_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     repeat_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     repeat_after_items = models.PositiveSmallIntegerField(default=50, db_default=50)
@@ -64,16 +69,16 @@ class Project(models.Model):
         default=BandScheme.LANDIS_KOCH,
         db_default=BandScheme.LANDIS_KOCH,
     )
-    # What agreement is to reach in this project; null: no bar is set.
+    # The agreement that the project should reach; null: no threshold.
     bar = models.FloatField(null=True, blank=True)
-    # Days, weeks and months of the trend are those of this zone.
+    # Time zone of the trend's days, weeks and months.
     time_zone = models.CharField(max_length=64, default="UTC")
-    # Rises when items, or raters' kinds or groups, change: what was computed of a choice of them is
-    # old then.
+    # Incremented when items, or raters' kinds or groups, change: filtered results computed before
+    # are out of date then.
     catalogue_version = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
-    # Leads see pseudonyms; who stands behind them is kept apart (RaterIdentity).
+    # True if leads see pseudonyms; the true names are in RaterIdentity.
     raters_hidden = models.BooleanField(default=False, db_default=False, editable=False)
-    # A project that rests: nobody rates in it, and lists show it apart.
+    # Set for an archived project: nobody rates in it, and it is listed separately.
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
@@ -112,8 +117,10 @@ class Project(models.Model):
 
 
 class GuidelineVersion(models.Model):
-    """What a project's guidelines said from ``made_at`` on. Written once, never changed; numbers
-    count from 1."""
+    """The text of a project's guidelines from ``made_at`` on.
+
+    Written once, never changed; numbers count from 1.
+    """
 
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="guideline_versions", db_index=False

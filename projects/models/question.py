@@ -13,6 +13,8 @@ from .project import Project
 
 
 class Scale(models.TextChoices):
+    """The measurement scale of a question's categories."""
+
     NOMINAL = "nominal", _("nominal")
     ORDINAL = "ordinal", _("ordinal")
     INTERVAL = "interval", _("interval")
@@ -20,29 +22,33 @@ class Scale(models.TextChoices):
 
     @property
     def ordered(self) -> bool:
-        """ "Higher" and "lower" mean something."""
+        """True if the categories have an order."""
         return self is not Scale.NOMINAL
 
     @property
     def numeric(self) -> bool:
-        """Each category needs a number."""
+        """True if each category needs a number."""
         return self in (Scale.INTERVAL, Scale.RATIO)
 
     @property
     def from_zero(self) -> bool:
-        """No number of a category may be below 0."""
+        """True if numbers of categories must not be negative."""
         return self is Scale.RATIO
 
-    def weights_in_force(self, chosen: str) -> Weights:
-        """Those that coefficients take where these are chosen: quadratic ones stand in where there
-        is an order and none are; without one, weights by rank say nothing
-        (metrics.agreement.headline)."""
+    def get_effective_weights(self, selected: str) -> Weights:
+        """Return the weights that coefficients use when ``selected`` is chosen.
+
+        With an ordered scale, quadratic weights replace "none"; without an order, rank weights
+        have no meaning (metrics.agreement.headline).
+        """
         if self.ordered:
-            return Weights.QUADRATIC if chosen == Weights.NONE else Weights(chosen)
-        return Weights.CUSTOM if chosen == Weights.CUSTOM else Weights.NONE
+            return Weights.QUADRATIC if selected == Weights.NONE else Weights(selected)
+        return Weights.CUSTOM if selected == Weights.CUSTOM else Weights.NONE
 
 
 class Weights(models.TextChoices):
+    """Weightings of partial agreement between two different categories."""
+
     NONE = "none", _("none")
     LINEAR = "linear", _("linear")
     QUADRATIC = "quadratic", _("quadratic")
@@ -50,22 +56,24 @@ class Weights(models.TextChoices):
 
 
 class Question(models.Model):
+    """A question that raters answer about each item, with its scale and categories."""
+
     project = models.ForeignKey(Project, models.CASCADE, related_name="questions")
     key = models.CharField(max_length=64)
     text = models.CharField(max_length=500)
     position = models.PositiveSmallIntegerField(default=0)
     scale = models.CharField(max_length=10, choices=Scale.choices, default=Scale.NOMINAL)
     weights = models.CharField(max_length=10, choices=Weights.choices, default=Weights.NONE)
-    # Rows and columns in the order of the categories' positions.
+    # (k, k); rows and columns in the order of the categories' positions.
     weight_matrix = models.JSONField(null=True, blank=True)
-    # The coefficient that the lead wants to read first, and why; empty: the one that the scale, the
-    # number of raters and the weights give (metrics.agreement.headline).
+    # The headline coefficient that the lead chose, and why; empty: the one that follows from the
+    # scale, the number of raters and the weights (metrics.agreement.headline).
     headline = models.CharField(max_length=64, blank=True, default="", db_default="")
     headline_note = models.CharField(max_length=500, blank=True, default="", db_default="")
-    # Whether the first number mixes the ratings of people and of models.
+    # True if the headline includes ratings of both people and models.
     headline_pooled = models.BooleanField(default=False, db_default=False)
-    # Rises with every change of scale, categories, weights or headline: readings made under an
-    # older one are made anew.
+    # Incremented by every change of scale, categories, weights or headline; results of an older
+    # version are recomputed.
     scale_version = models.PositiveIntegerField(default=1, editable=False)
 
     class Meta:
@@ -92,23 +100,33 @@ class Question(models.Model):
         return self.text or self.key
 
     @property
-    def weights_in_force(self) -> Weights:
-        return Scale(self.scale).weights_in_force(self.weights)
+    def effective_weights(self) -> Weights:
+        """The weights that coefficients use."""
+        return Scale(self.scale).get_effective_weights(self.weights)
 
     @property
     def has_values(self) -> bool:
-        """Whether its categories are numbers, whose distances count."""
+        """True if the categories are numbers, with meaningful distances."""
         return Scale(self.scale).numeric
 
-    def active_categories(self, known: Iterable[Category] | None = None) -> list[Category]:
-        """The declared categories in their declared order; of ``known``, all that the question ever
-        had, or of a prefetched ``categories``, where there is one."""
-        known = self.categories.all() if known is None else known
-        return sorted((c for c in known if not c.retired), key=lambda c: (c.position, c.code))
+    def active_categories(self, categories: Iterable[Category] | None = None) -> list[Category]:
+        """Return the categories that are not retired, in their declared order.
 
-    def declared(self, known: Iterable[Category] | None = None) -> dict[str, Any]:
-        """All that coefficients are computed by, as plain JSON; categories in declared order, of
-        ``known`` as in `active_categories`."""
+        ``categories`` are all that the question ever had; by default they are read from the
+        database or from prefetched ``categories``.
+        """
+        categories = self.categories.all() if categories is None else categories
+        return sorted(
+            (category for category in categories if not category.retired),
+            key=lambda category: (category.position, category.code),
+        )
+
+    def get_declaration(self, categories: Iterable[Category] | None = None) -> dict[str, Any]:
+        """Return everything that coefficients depend on as plain JSON; categories in declared
+        order.
+
+        ``categories`` is passed to `active_categories`.
+        """
         return {
             "scale": self.scale,
             "weights": self.weights,
@@ -117,15 +135,16 @@ class Question(models.Model):
             "note": self.headline_note,
             "pooled": self.headline_pooled,
             "categories": [
-                {"code": one.code, "label": one.label, "value": one.value}
-                for one in self.active_categories(known)
+                {"code": category.code, "label": category.label, "value": category.value}
+                for category in self.active_categories(categories)
             ],
         }
 
 
 class Category(models.Model):
-    """One answer of a question. ``code`` never changes and is never used again; order is
-    ``position`` alone."""
+    """One answer of a question. ``code`` never changes and is never reused; the order is
+    ``position``.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="categories")
     code = models.PositiveSmallIntegerField()
@@ -135,7 +154,7 @@ class Category(models.Model):
         null=True, blank=True, help_text=_("Its number on an interval or ratio scale")
     )
     hotkey = models.CharField(max_length=1, blank=True)
-    # A removed category keeps its row: history names it.
+    # A removed category keeps its row, because the history refers to it.
     retired = models.BooleanField(default=False)
 
     class Meta:

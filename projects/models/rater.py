@@ -1,4 +1,4 @@
-"""Who judges: people and models."""
+"""Raters: people and models."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from .project import Project
 
 
 class Rater(models.Model):
+    """Somebody, or a model, that rates in a project."""
+
     class Kind(models.TextChoices):
         HUMAN = "human", _("human")
         MODEL = "model", _("model")
@@ -26,8 +28,8 @@ class Rater(models.Model):
     key = models.CharField(max_length=150)
     name = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=5, choices=Kind.choices, default=Kind.HUMAN)
-    # Of a model: its name, and the version of its prompt. Another version is another rater, whose
-    # trends begin anew; those of one model are told side by side.
+    # For models: the name, and the version of the prompt. Another version is another rater, with
+    # its own trends; the versions of a model are shown side by side.
     model = models.CharField(max_length=150, blank=True, default="", db_default="")
     prompt_version = models.CharField(max_length=100, blank=True, default="", db_default="")
     group = models.CharField(
@@ -36,9 +38,9 @@ class Rater(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="raters"
     )
-    # A paused rater gets no items; what they rated counts on.
+    # A paused rater gets no items; existing ratings still count.
     paused = models.BooleanField(default=False)
-    # What their answers on gold brought them, to be told at the desk (quality.gold.interventions).
+    # The consequence of wrong gold answers, shown to the rater (quality.gold.interventions).
     told = models.CharField(
         max_length=6, choices=Told.choices, blank=True, default="", db_default=""
     )
@@ -69,14 +71,18 @@ class Rater(models.Model):
         return self.name or self.key
 
     @property
-    def told_model(self) -> str:
-        """Of a model its name and the version of its prompt, as far as they are known."""
+    def model_label(self) -> str:
+        """The model's name and the version of its prompt, as far as they are known; empty for
+        people.
+        """
         return " · ".join(part for part in (self.model, self.prompt_version) if part)
 
 
 class KindVersion(models.Model):
-    """What a rater's kind was until it was changed, so that what was read of the project then can
-    be read again. Written once; the kind of today is the rater's own."""
+    """An earlier kind of a rater, which applied until ``until``.
+
+    Written once; it lets earlier results be reproduced. The current kind is the rater's own.
+    """
 
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=5, choices=Rater.Kind.choices)
@@ -95,9 +101,13 @@ class KindVersion(models.Model):
         return f"{self.rater_id}: {self.kind}"
 
     @classmethod
-    def models_at(cls, raters: Iterable[Rater], moment: datetime.datetime) -> set[int]:
-        """The ids of those of the raters that were models at a moment."""
-        now = {rater.pk: rater.kind for rater in raters}
-        later = cls.objects.filter(rater__in=list(now), until__gt=moment).order_by("-until")
-        kinds = now | dict(later.values_list("rater_id", "kind"))  # the earliest of them wins
+    def get_model_ids_at(cls, raters: Iterable[Rater], moment: datetime.datetime) -> set[int]:
+        """Return the ids of those of the raters that were models at a moment."""
+        current_kinds = {rater.pk: rater.kind for rater in raters}
+        later_versions = cls.objects.filter(
+            rater__in=list(current_kinds), until__gt=moment
+        ).order_by("-until")
+        kinds = current_kinds | dict(
+            later_versions.values_list("rater_id", "kind")
+        )  # the earliest change after the moment wins
         return {pk for pk, kind in kinds.items() if kind == Rater.Kind.MODEL}

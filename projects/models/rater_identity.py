@@ -1,4 +1,4 @@
-"""Who raters are whose names are hidden from those who lead their project."""
+"""The identities of raters whose names are hidden from the leads of their project."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from .rater import Rater
 
 
 class RaterIdentity(models.Model):
-    """The true key and name of a rater, who stands under a pseudonym as long as this row is there
-    (projects.services.raters.pseudonyms)."""
+    """The true key and name of a rater, who has a pseudonym as long as this row exists
+    (projects.services.raters.pseudonyms).
+    """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     rater = models.OneToOneField(Rater, models.CASCADE, related_name="identity")

@@ -1,4 +1,4 @@
-"""What a question's scale was before: so that what was read of it then can be read again."""
+"""Earlier versions of a question's scale, so that earlier results can be reproduced."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from .question import Question
 
 
 class ScaleVersion(models.Model):
-    """What a question declared as its `scale_version` ``number``, until it declared something else.
-    Written once, never changed; what is in force is the question itself."""
+    """A question's declaration at ``scale_version`` ``number``, which applied until ``until``.
+
+    Written once, never changed; the current declaration is that of the question itself.
+    """
 
     question = models.ForeignKey(
         Question, models.CASCADE, related_name="scale_versions", db_index=False
     )
     number = models.PositiveIntegerField()
-    declared = models.JSONField()  # Question.declared
+    declared = models.JSONField()  # Question.get_declaration
     until = models.DateTimeField()
-    # Why it was changed into what followed, where somebody said so, and who changed it.
+    # The reason for the change to the next version, if one was given, and the user that made it.
     reason = models.CharField(max_length=500, blank=True, default="", db_default="")
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
@@ -44,9 +46,11 @@ class ScaleVersion(models.Model):
         super().save(*args, **kwargs)
 
     @classmethod
-    def at(cls, question: Question, moment: datetime.datetime) -> tuple[int, dict[str, Any]]:
-        """The number of the version in force at a moment, and what was declared then."""
-        later = cls.objects.filter(question=question, until__gt=moment).order_by("number").first()
-        if later is None:
-            return question.scale_version, question.declared()
-        return later.number, later.declared
+    def get_at(cls, question: Question, moment: datetime.datetime) -> tuple[int, dict[str, Any]]:
+        """Return the number of the version in force at a moment, and its declaration."""
+        next_change = (
+            cls.objects.filter(question=question, until__gt=moment).order_by("number").first()
+        )
+        if next_change is None:
+            return question.scale_version, question.get_declaration()
+        return next_change.number, next_change.declared

@@ -1,5 +1,6 @@
-"""How many items projects have: remembered, for counting a million takes longer than all else on a
-page."""
+"""Cached numbers of items of projects, because counting a million takes longer than the rest of a
+page.
+"""
 
 from __future__ import annotations
 
@@ -9,71 +10,79 @@ from typing import NamedTuple
 from django.core.cache import cache
 from django.db.models import Count, Value
 
-from projects.models import WAITING, WITHDRAWN, Item, Project
+from projects.models import WITHDRAWN, WITHOUT_CONTENT, Item, Project
 
 
-class Sizes(NamedTuple):
-    """Numbers of a project's items: all of them; those that wait for something to show, and are not
-    asked for until then; those that were withdrawn."""
+class ItemCounts(NamedTuple):
+    """Numbers of a project's items: all; those without content, which are not given to raters;
+    withdrawn.
+    """
 
     items: int
-    waiting: int
+    without_content: int
     withdrawn: int
 
     @property
-    def asked(self) -> int:
-        return self.items - self.waiting - self.withdrawn
+    def available(self) -> int:
+        """Number of items that can be given to raters."""
+        return self.items - self.without_content - self.withdrawn
 
 
-def sizes(project: Project) -> Sizes:
-    return sizes_by_project([project])[project.pk]
+def get_item_counts(project: Project) -> ItemCounts:
+    return get_item_counts_by_project([project])[project.pk]
 
 
-def n_items(project: Project) -> int:
-    return sizes(project).items
+def count_items(project: Project) -> int:
+    return get_item_counts(project).items
 
 
-def n_items_by_project(projects: Sequence[Project]) -> dict[int, int]:
-    """Project -> number of its items."""
-    return {pk: found.items for pk, found in sizes_by_project(projects).items()}
+def count_items_by_project(projects: Sequence[Project]) -> dict[int, int]:
+    """Return {project id: number of its items}."""
+    return {pk: counts.items for pk, counts in get_item_counts_by_project(projects).items()}
 
 
-def sizes_by_project(projects: Sequence[Project]) -> dict[int, Sizes]:
-    """Project -> numbers of its items. One query for the projects of which they are not known.
+def get_item_counts_by_project(projects: Sequence[Project]) -> dict[int, ItemCounts]:
+    """Return {project id: item counts}, with one query for the projects that are not cached.
 
-    Numbers hold for one catalogue_version, which moves with the items. The version was read before
-    they are counted: at worst a number is newer than its version, and is counted once more.
+    The counts belong to one catalogue_version, which is incremented when items change. The
+    version is read before counting: at worst, a count is newer than its version and is counted
+    once more.
     """
-    kept = cache.get_many([_key(project) for project in projects])
-    found, unknown = {}, []
+    cached = cache.get_many([_get_cache_key(project) for project in projects])
+    counts, uncached = {}, []
     for project in projects:
-        version, numbers = kept.get(_key(project), (None, ()))
+        version, values = cached.get(_get_cache_key(project), (None, ()))
         if version == project.catalogue_version:
-            found[project.pk] = Sizes(*numbers)
+            counts[project.pk] = ItemCounts(*values)
         else:
-            unknown.append(project)
-    if unknown:
-        counted = _counted(unknown)
-        remembered = {}
-        for project in unknown:
-            remembered[_key(project)] = (project.catalogue_version, tuple(counted[project.pk]))
-        cache.set_many(remembered)
-        found |= counted
-    return found
+            uncached.append(project)
+    if uncached:
+        fresh_counts = _query_item_counts(uncached)
+        cache_entries = {}
+        for project in uncached:
+            cache_entries[_get_cache_key(project)] = (
+                project.catalogue_version,
+                tuple(fresh_counts[project.pk]),
+            )
+        cache.set_many(cache_entries)
+        counts |= fresh_counts
+    return counts
 
 
-def _counted(projects: Sequence[Project]) -> dict[int, Sizes]:
-    """Each number is read off an index of its own."""
+def _query_item_counts(projects: Sequence[Project]) -> dict[int, ItemCounts]:
+    """Count the items; each number is read from an index of its own."""
     items = Item.objects.filter(project__in=projects).order_by()
-    parts = []
-    for place, chosen in enumerate((items, items.filter(WAITING), items.filter(WITHDRAWN))):
-        numbered = chosen.annotate(place=Value(place)).values_list("project_id", "place")
-        parts.append(numbered.annotate(Count("id")))
-    numbers = {project.pk: [0, 0, 0] for project in projects}
-    for project_id, place, number in parts[0].union(*parts[1:], all=True):
-        numbers[project_id][place] = number
-    return {project_id: Sizes(*found) for project_id, found in numbers.items()}
+    queries = []
+    for position, filtered in enumerate(
+        (items, items.filter(WITHOUT_CONTENT), items.filter(WITHDRAWN))
+    ):
+        annotated = filtered.annotate(place=Value(position)).values_list("project_id", "place")
+        queries.append(annotated.annotate(Count("id")))
+    counts = {project.pk: [0, 0, 0] for project in projects}
+    for project_id, position, count in queries[0].union(*queries[1:], all=True):
+        counts[project_id][position] = count
+    return {project_id: ItemCounts(*values) for project_id, values in counts.items()}
 
 
-def _key(project: Project) -> str:
+def _get_cache_key(project: Project) -> str:
     return f"sizes-of-{project.pk}"

@@ -1,4 +1,4 @@
-"""A text in an item: in its key, or in what it shows."""
+"""Search items for a text in the key or the body."""
 
 from __future__ import annotations
 
@@ -12,32 +12,37 @@ from django.db.models import Q
 from projects.models import Item
 
 
-def may_say(text: str) -> Q:
-    """Whether the text may be in the key or in the body's JSON, which the query calls ``text``: a
-    few more items than ``says``. SQLite keeps the JSON that was written, in ASCII, and knows the
-    case of no other letters; PostgreSQL writes it anew."""
+def build_text_filter(text: str) -> Q:
+    """Build a filter for items that may contain the text in the key or the body.
+
+    The query must annotate the body's JSON as ``text``. It matches a few more items than
+    ``contains_text``. SQLite stores the JSON as it was written, in ASCII, and ignores case for
+    ASCII letters only; PostgreSQL stores it in its own form.
+    """
     is_sqlite = connection.vendor == "sqlite"
-    found = Q()
-    for written in {text, text.lower(), text.upper()} if is_sqlite else {text}:
-        stored = json.dumps(written, ensure_ascii=is_sqlite)[1:-1]
-        found |= Q(key__icontains=written) | Q(text__icontains=stored)
-    return found
+    condition = Q()
+    for variant in {text, text.lower(), text.upper()} if is_sqlite else {text}:
+        stored = json.dumps(variant, ensure_ascii=is_sqlite)[1:-1]
+        condition |= Q(key__icontains=variant) | Q(text__icontains=stored)
+    return condition
 
 
-def says(item: Item, text: str) -> bool:
-    """Whether the text is in the key, or in a text of the body: names of parts are none."""
+def contains_text(item: Item, text: str) -> bool:
+    """Return True if the text is in the key or in a value of the body; names of fields do not
+    count.
+    """
     folded = text.casefold()
     return folded in item.key.casefold() or any(
-        folded in said.casefold() for said in _texts(item.body)
+        folded in body_text.casefold() for body_text in _iter_texts(item.body)
     )
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iter_texts(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
         for inner in value:
-            yield from _texts(inner)
+            yield from _iter_texts(inner)
     elif isinstance(value, bool) or value is None:
         return
     else:

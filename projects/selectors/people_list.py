@@ -1,7 +1,7 @@
-"""The people of a project in one list: who has a role, who rates, and who does both.
+"""The list of a project's people: members, raters, and members who rate.
 
-An account and the rater as whom it rates are one line. Where it is hidden who the raters are, that
-they are one is hidden too: the account is a line, and the pseudonym is another.
+A user and the rater as whom they rate are one entry. Where raters are hidden, this link is hidden
+too: the account is one entry, and the pseudonym is another.
 """
 
 from __future__ import annotations
@@ -17,17 +17,24 @@ from django.utils.translation import gettext as _
 
 from projects.models import Member, Project, Rater
 
-MOST_CHOSEN = 100  # people, in one act
-_CHOICE = re.compile(r"(?:m(?P<member>\d{1,18}))?(?:r(?P<rater>\d{1,18}))?", re.ASCII)
-# Who decides comes first; the others, with a role or without one, by their names.
-_PLACES: dict[str, int] = {Member.Role.LEAD: 0, Member.Role.ADJUDICATOR: 1, Member.Role.VIEWER: 2}
+MAX_SELECTED = 100  # people in one action
+_SELECTION = re.compile(r"(?:m(?P<member>\d{1,18}))?(?:r(?P<rater>\d{1,18}))?", re.ASCII)
+# Leads, adjudicators and viewers come first; annotators and people without a role by name.
+_ROLE_ORDER: dict[str, int] = {
+    Member.Role.LEAD: 0,
+    Member.Role.ADJUDICATOR: 1,
+    Member.Role.VIEWER: 2,
+}
 
 
 @dataclass(frozen=True)
-class Column:
-    """What a higher room has to tell of raters. ``show``: how a cell is drawn
-    (templates/projects/people.html): whole, tenths, reading or moment; ``about``: what explains it
-    (metrics.agreement.glossary); ``values``: by the rater's id."""
+class PeopleColumn:
+    """A column about raters that a higher package adds.
+
+    ``show`` is the format of a cell (templates/projects/people.html): whole, tenths, reading or
+    moment; ``about`` is its help text's key (metrics.agreement.glossary); ``values`` are by
+    rater id.
+    """
 
     heading: str | Promise
     show: str
@@ -36,29 +43,31 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Told:
-    """``note``: what the columns are of, where that is not plain."""
+class ProvidedColumns:
+    """Columns of a provider. ``note`` explains what they include, if needed."""
 
-    columns: list[Column]
+    columns: list[PeopleColumn]
     note: str = ""
 
 
-# Of raters of a project, some at a time.
-COLUMNS: list[Callable[[Project, Collection[int]], Told]] = []
+# Functions that return columns for some raters (ids) of a project.
+COLUMN_PROVIDERS: list[Callable[[Project, Collection[int]], ProvidedColumns]] = []
 
 
-class Line(NamedTuple):
-    """A person among all; 0: has no role, or does not rate."""
+class PersonEntry(NamedTuple):
+    """A person in the full list. ``member`` or ``rater`` is 0 for a person without a role, or who
+    does not rate.
+    """
 
     member: int
     rater: int
-    names: tuple[str, ...]  # by which the person is found
+    names: tuple[str, ...]  # texts to search
     role: str
 
 
 @dataclass(frozen=True)
 class Person:
-    """A line of a page. ``account``: the name of the account, where it may be told."""
+    """A person on a page. ``account`` is the username, if it may be shown."""
 
     member: Member | None
     rater: Rater | None
@@ -70,83 +79,96 @@ class Person:
         return str(self.rater) if self.rater is not None else self.account
 
     @property
-    def choice(self) -> str:
-        """What a box sends: see ``chosen``."""
+    def selection_key(self) -> str:
+        """The value of the person's checkbox (see ``get_selected``)."""
         member = f"m{self.member.pk}" if self.member is not None else ""
         return member + (f"r{self.rater.pk}" if self.rater is not None else "")
 
 
-def everybody(project: Project, wanted: str = "") -> list[Line]:
-    """All people, or those who have ``wanted`` in a name or are of this group."""
+def list_people(project: Project, search: str = "") -> list[PersonEntry]:
+    """List all people, or those with ``search`` in a name or group; by role, then by name."""
     members = project.members.values_list("user_id", "pk", "user__username", "role")
-    left = {user: (pk, username, role) for user, pk, username, role in members}
+    unlisted_members = {user: (pk, username, role) for user, pk, username, role in members}
     lines = []
     columns = ("pk", "key", "name", "group", "kind", "user_id", "user__username")
     for pk, key, name, group, kind, user, username in project.raters.order_by().values_list(
         *columns
     ):
-        tied = user is not None and not is_hidden(project, kind)
-        member, _username, role = left.pop(user, (0, "", "")) if tied else (0, "", "")
-        names = (name or key, key, group, username if tied else "")
-        lines.append(Line(member, pk, names, role))
-    lines += [Line(pk, 0, (username,), role) for pk, username, role in left.values()]
-    text = wanted.casefold()
-    found = [line for line in lines if any(text in name.casefold() for name in line.names)]
-    return sorted(found, key=lambda line: (_PLACES.get(line.role, 3), _natural(line.names[0])))
+        is_tied = user is not None and not is_identity_hidden(project, kind)
+        member, _username, role = (
+            unlisted_members.pop(user, (0, "", "")) if is_tied else (0, "", "")
+        )
+        names = (name or key, key, group, username if is_tied else "")
+        lines.append(PersonEntry(member, pk, names, role))
+    lines += [
+        PersonEntry(pk, 0, (username,), role) for pk, username, role in unlisted_members.values()
+    ]
+    text = search.casefold()
+    matches = [line for line in lines if any(text in name.casefold() for name in line.names)]
+    return sorted(
+        matches, key=lambda line: (_ROLE_ORDER.get(line.role, 3), _get_sort_key(line.names[0]))
+    )
 
 
-def is_hidden(project: Project, kind: str) -> bool:
-    """Whether it is hidden who a rater of this kind is."""
+def is_identity_hidden(project: Project, kind: str) -> bool:
+    """Return True if the identity of raters of this kind is hidden in the project."""
     return project.raters_hidden and kind == Rater.Kind.HUMAN
 
 
-def _natural(name: str) -> list[Any]:
-    """Sorts "rater2" before "rater10"."""
+def _get_sort_key(name: str) -> list[Any]:
+    """Return a sort key that puts "rater2" before "rater10"."""
     parts = re.split(r"(\d+)", name.casefold())
-    return [int(part) if at % 2 else part for at, part in enumerate(parts)]
+    return [int(part) if index % 2 else part for index, part in enumerate(parts)]
 
 
 @dataclass(frozen=True)
-class Page:
-    """People of one page, and the heads of what is told of those who rate."""
+class PeoplePage:
+    """The people of one page, and the columns about those who rate."""
 
     people: list[Person]
-    columns: list[Column]
+    columns: list[PeopleColumn]
     notes: list[str]
 
 
-def page_of(project: Project, lines: Sequence[Line]) -> Page:
-    """The people of these lines, and what is told of them."""
-    members = project.members.select_related("user").in_bulk([line.member for line in lines])
-    raters = project.raters.select_related("user").in_bulk([line.rater for line in lines])
-    told = [of(project, list(raters)) for of in COLUMNS]
-    columns = [column for one in told for column in one.columns]
+def build_page(project: Project, entries: Sequence[PersonEntry]) -> PeoplePage:
+    """Return the people of these entries, with the columns of all providers."""
+    members = project.members.select_related("user").in_bulk([entry.member for entry in entries])
+    raters = project.raters.select_related("user").in_bulk([entry.rater for entry in entries])
+    provided = [provider(project, list(raters)) for provider in COLUMN_PROVIDERS]
+    columns = [column for source in provided for column in source.columns]
     people = []
-    for line in lines:
-        member, rater = members.get(line.member), raters.get(line.rater)
+    for entry in entries:
+        member, rater = members.get(entry.member), raters.get(entry.rater)
         user = member.user if member is not None else None
-        if rater is not None and not is_hidden(project, rater.kind):
+        if rater is not None and not is_identity_hidden(project, rater.kind):
             user = rater.user
-        values = [(one.show, one.values.get(line.rater)) for one in columns]
+        values = [(source.show, source.values.get(entry.rater)) for source in columns]
         account = user.get_username() if user is not None else ""
         people.append(Person(member, rater, account, values))
-    return Page(people, columns, [one.note for one in told if one.note])
+    return PeoplePage(people, columns, [source.note for source in provided if source.note])
 
 
-def chosen(project: Project, texts: Sequence[str]) -> tuple[list[Member], list[Rater]]:
-    """Who is meant by ``m7``, ``r12`` and ``m7r12``: members and raters by their ids. Raises
-    BadRequest for others than those of the project, and for too many."""
-    found = [_CHOICE.fullmatch(text) for text in texts]
-    if len(texts) > MOST_CHOSEN or not all(texts) or None in found:
-        raise _refused()
-    ids = [match.groupdict() for match in found if match is not None]
-    wanted = [{int(one[of]) for one in ids if one[of]} for of in ("member", "rater")]
-    members = list(project.members.select_related("user").filter(pk__in=wanted[0]).order_by("pk"))
-    raters = list(project.raters.filter(pk__in=wanted[1]).order_by("key"))
-    if len(members) != len(wanted[0]) or len(raters) != len(wanted[1]):
-        raise _refused()
+def get_selected(project: Project, texts: Sequence[str]) -> tuple[list[Member], list[Rater]]:
+    """Return the selected members and raters, for values such as ``m7``, ``r12`` and ``m7r12``.
+
+    Raises BadRequest for people of other projects, and for too many.
+    """
+    matches = [_SELECTION.fullmatch(text) for text in texts]
+    if len(texts) > MAX_SELECTED or not all(texts) or None in matches:
+        raise _build_selection_error()
+    ids = [match.groupdict() for match in matches if match is not None]
+    ids_by_type = [
+        {int(groups[group_name]) for groups in ids if groups[group_name]}
+        for group_name in ("member", "rater")
+    ]
+    members = list(
+        project.members.select_related("user").filter(pk__in=ids_by_type[0]).order_by("pk")
+    )
+    raters = list(project.raters.filter(pk__in=ids_by_type[1]).order_by("key"))
+    if len(members) != len(ids_by_type[0]) or len(raters) != len(ids_by_type[1]):
+        raise _build_selection_error()
     return members, raters
 
 
-def _refused() -> BadRequest:
-    return BadRequest(_("Choose at most %(most)s people of this project.") % {"most": MOST_CHOSEN})
+def _build_selection_error() -> BadRequest:
+    return BadRequest(_("Choose at most %(most)s people of this project.") % {"most": MAX_SELECTED})

@@ -1,4 +1,4 @@
-"""What a project must be, and how a change that the rules do not allow is refused."""
+"""Validate the settings of a project."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy as _lazy
 from core.text import has_nul
 from projects.models import BandScheme, QueueOrder
 
-MOST_OVERLAP = 1000
-MOST_TEXT = 200_000  # characters of a description or of guidelines
-# Whole numbers that a project may have, from and to.
+MAX_OVERLAP = 1000
+MAX_TEXT_LENGTH = 200_000  # characters; for the description and the guidelines
+# Integer settings: (lowest, highest).
 BOUNDS = {
     "gold_percent": (0, 50),
     "repeat_percent": (0, 20),
@@ -28,39 +28,41 @@ _NEEDS_RANDOM = _lazy(
 )
 
 
-class Refused(ValueError):
-    """The rules do not allow this change, and nothing was changed.
+class InvalidProjectChange(ValueError):
+    """The change is not valid, and nothing was changed.
 
-    ``fields`` maps each place to what is wrong there: a message, or place -> field -> message (as
-    in question_rules).
+    ``fields`` maps each field to its error: a message, or index -> field -> message (as in
+    question_validation).
     """
 
     def __init__(self, fields: dict[str, Any]) -> None:
-        super().__init__("; ".join(_messages(fields)))
+        super().__init__("; ".join(_flatten_messages(fields)))
         self.fields = fields
 
 
-def _messages(fields: dict[str, Any]) -> list[str]:
+def _flatten_messages(fields: dict[str, Any]) -> list[str]:
     return [
         message
-        for found in fields.values()
-        for message in (_messages(found) if isinstance(found, dict) else [str(found)])
+        for errors in fields.values()
+        for message in (_flatten_messages(errors) if isinstance(errors, dict) else [str(errors)])
     ]
 
 
 @functools.cache
-def time_zones() -> tuple[str, ...]:
-    """The names of the zones that a project may have, in order."""
+def list_time_zones() -> tuple[str, ...]:
+    """Return the names of the allowed time zones, sorted."""
     return tuple(sorted(zoneinfo.available_timezones() - {"Factory", "localtime"}))
 
 
-def zone_named(typed: str) -> str:
-    """The zone of this name, however its letters are typed; what no zone is called stays."""
-    typed = typed.strip()
-    return {name.casefold(): name for name in time_zones()}.get(typed.casefold(), typed)
+def normalize_time_zone(name: str) -> str:
+    """Return the time zone of this name in its official spelling, or the name itself if there is
+    none.
+    """
+    name = name.strip()
+    return {zone.casefold(): zone for zone in list_time_zones()}.get(name.casefold(), name)
 
 
-def problems_of(
+def find_project_problems(
     *,
     name: str,
     description: str = "",
@@ -72,48 +74,48 @@ def problems_of(
     queue_order: str = QueueOrder.FIXED,
     **numbers: int,
 ) -> dict[str, Any]:
-    """Field name -> message; empty when all is well. ``numbers`` are those of BOUNDS."""
-    found = {}
+    """Return {field: message}, empty when all are valid. ``numbers`` are the settings in BOUNDS."""
+    problems = {}
     if not name.strip() or len(name) > 200 or not name.isprintable():
-        found["name"] = _("A name of 1 to 200 characters is needed, without control characters.")
-    for place, text in (("description", description), ("guidelines", guidelines)):
-        if has_nul(text) or len(text) > MOST_TEXT:
-            found[place] = _("A text of %(most)s characters at most, without NUL.") % {
-                "most": MOST_TEXT
+        problems["name"] = _("A name of 1 to 200 characters is needed, without control characters.")
+    for field, text in (("description", description), ("guidelines", guidelines)):
+        if has_nul(text) or len(text) > MAX_TEXT_LENGTH:
+            problems[field] = _("A text of %(most)s characters at most, without NUL.") % {
+                "most": MAX_TEXT_LENGTH
             }
-    if not 1 <= overlap <= MOST_OVERLAP:
-        found["overlap"] = _("Ratings wanted per item: a whole number from 1 to %(most)s.") % {
-            "most": MOST_OVERLAP
+    if not 1 <= overlap <= MAX_OVERLAP:
+        problems["overlap"] = _("Ratings wanted per item: a whole number from 1 to %(most)s.") % {
+            "most": MAX_OVERLAP
         }
     if band_scheme not in BandScheme.values:
-        found["band_scheme"] = _("'%(found)s' is not known; one of %(allowed)s.") % {
+        problems["band_scheme"] = _("'%(found)s' is not known; one of %(allowed)s.") % {
             "found": str(band_scheme)[:40],
             "allowed": ", ".join(BandScheme.values),
         }
     if bar is not None and not 0 < bar <= 1:
-        found["bar"] = _("A bar lies above 0 and is 1 at most.")
-    if time_zone not in time_zones():
-        found["time_zone"] = _(
+        problems["bar"] = _("A bar lies above 0 and is 1 at most.")
+    if time_zone not in list_time_zones():
+        problems["time_zone"] = _(
             "'%(zone)s' is no time zone; names look like Europe/Berlin, Asia/Shanghai or UTC."
         ) % {"zone": str(time_zone)[:64]}
-    return found | _problems_of_tests(queue_order, numbers)
+    return problems | _find_quality_check_problems(queue_order, numbers)
 
 
-def _problems_of_tests(queue_order: str, numbers: dict[str, int]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for place, number in numbers.items():
-        lowest, highest = BOUNDS[place]
+def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> dict[str, Any]:
+    problems: dict[str, Any] = {}
+    for field, number in numbers.items():
+        lowest, highest = BOUNDS[field]
         if not lowest <= number <= highest:
-            found[place] = _("A whole number from %(lowest)s to %(highest)s.") % {
+            problems[field] = _("A whole number from %(lowest)s to %(highest)s.") % {
                 "lowest": lowest,
                 "highest": highest,
             }
-        elif queue_order == QueueOrder.FIXED and place.endswith("_percent") and number:
-            found[place] = _NEEDS_RANDOM
-    return found
+        elif queue_order == QueueOrder.FIXED and field.endswith("_percent") and number:
+            problems[field] = _NEEDS_RANDOM
+    return problems
 
 
-def check(**fields: Any) -> None:
-    """Raises Refused when a project may not be like this."""
-    if found := problems_of(**fields):
-        raise Refused(found)
+def validate_project(**fields: Any) -> None:
+    """Raise InvalidProjectChange if a project may not have these settings."""
+    if problems := find_project_problems(**fields):
+        raise InvalidProjectChange(problems)

@@ -1,4 +1,4 @@
-"""What changes a project itself: it is made, and its settings and guidelines are changed."""
+"""Create projects, and change their settings and guidelines."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from .questions import create_question
 def create_project(
     *, by: Any, name: str, questions: Sequence[NewQuestion], **fields: Any
 ) -> Project:
-    """A new project with its questions; ``by`` becomes its lead.
+    """Create a project with its questions; ``by`` becomes its lead.
 
-    ``fields``: description, guidelines, overlap, time_zone. Raises question_rules.InvalidQuestions
-    or project_rules.Refused, and then has changed nothing.
+    ``fields``: description, guidelines, overlap, time_zone. Raises InvalidQuestions
+    (question_validation) or InvalidProjectChange (project_validation); then nothing has changed.
     """
-    project_validation.check(name=name, **fields)
-    question_validation.check(questions)
+    project_validation.validate_project(name=name, **fields)
+    question_validation.validate_questions(questions)
     project = Project.objects.create(name=name, created_by=by, **fields)
     if project.guidelines:
-        _make_guideline_version(project, by=by)
+        _create_guideline_version(project, by=by)
     Member.objects.create(project=project, user=by, role=Member.Role.LEAD)
-    for position, new in enumerate(questions):
-        create_question(project, new, position=position)
-    security_log.event("project_made", project_id=project.pk, by=by.pk, after={"name": name})
+    for position, new_question in enumerate(questions):
+        create_question(project, new_question, position=position)
+    security_log.log_event("project_made", project_id=project.pk, by=by.pk, after={"name": name})
     return project
 
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
     """Set name, description, guidelines, overlap, band_scheme, bar, time_zone, queue_order or the
-    numbers of project_rules.BOUNDS; a new time zone moves the days of all ratings, and other
-    guidelines become a new version of them.
+    numbers of project_validation.BOUNDS.
 
-    Raises project_rules.Refused, and then has changed nothing.
+    A new time zone moves the days of all ratings, and new guidelines create a version. Raises
+    InvalidProjectChange; then nothing has changed.
     """
     names = (
         "name",
@@ -58,67 +58,77 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
         "queue_order",
         *project_validation.BOUNDS,
     )
-    project_validation.check(**{name: fields.get(name, getattr(project, name)) for name in names})
-    # Nobody may write a rating with a day of the old zone, or under the old guidelines, while
-    # either changes.
+    project_validation.validate_project(
+        **{name: fields.get(name, getattr(project, name)) for name in names}
+    )
+    # Block writers of ratings, which would use the old time zone or the old guidelines.
     for question_id in project.questions.order_by("pk").values_list("pk", flat=True):
-        locks.change_categories(question_id)
-    stood = Project.objects.select_for_update().only(*names, *fields).get(pk=project.pk)
+        locks.lock_categories(question_id)
+    previous = Project.objects.select_for_update().only(*names, *fields).get(pk=project.pk)
     Project.objects.filter(pk=project.pk).update(**fields)
-    if fields.get("time_zone", stood.time_zone) != stood.time_zone:
-        hooks.zone_changed(project.pk)
+    if fields.get("time_zone", previous.time_zone) != previous.time_zone:
+        hooks.notify_time_zone_changed(project.pk)
     project.refresh_from_db(fields=[*names, "guidelines_version"])
-    _keep_what_is_wanted(project, stood.overlap)
-    if project.guidelines != stood.guidelines:
-        _make_guideline_version(project, by=by)
-    moved = [name for name, value in fields.items() if getattr(stood, name) != value]
-    if moved:
-        security_log.event(
+    _reduce_extra_places(project, previous.overlap)
+    if project.guidelines != previous.guidelines:
+        _create_guideline_version(project, by=by)
+    changed = [name for name, value in fields.items() if getattr(previous, name) != value]
+    if changed:
+        security_log.log_event(
             "project_changed",
             project_id=project.pk,
             by=by.pk,
-            before={name: getattr(stood, name) for name in moved},
-            after={name: fields[name] for name in moved},
+            before={name: getattr(previous, name) for name in changed},
+            after={name: fields[name] for name in changed},
         )
     return project
 
 
 @transaction.atomic
 def archive_project(*, project: Project, archived: bool, by: Any) -> None:
-    """Let a project rest, or take it up again. Nobody rates in one that rests, and lists show it
-    apart; nothing of it changes."""
-    found = Project.objects.filter(pk=project.pk, archived_at__isnull=archived)
-    if found.update(archived_at=timezone.now() if archived else None):
-        done = "project_archived" if archived else "project_reopened"
-        security_log.event(done, project_id=project.pk, by=by.pk)
+    """Archive a project, or restore it from the archive.
+
+    Nobody rates in an archived project, and it is listed separately; nothing else changes.
+    """
+    projects_to_change = Project.objects.filter(pk=project.pk, archived_at__isnull=archived)
+    if projects_to_change.update(archived_at=timezone.now() if archived else None):
+        event_type = "project_archived" if archived else "project_reopened"
+        security_log.log_event(event_type, project_id=project.pk, by=by.pk)
 
 
-def _keep_what_is_wanted(project: Project, overlap: int) -> None:
-    """Items that were asked for beyond the earlier overlap are not asked for beyond the higher one
-    as well. Their ``places_taken`` may now say too little, which the queue puts right."""
+def _reduce_extra_places(project: Project, overlap: int) -> None:
+    """Reduce the items' extra ratings by what a higher overlap now includes.
+
+    Their ``places_taken`` may then be too low, which the queue corrects.
+    """
     if project.overlap > overlap:
-        more = project.overlap - overlap
-        asked = Item.objects.filter(project=project, extra_places__gt=0)
-        asked.filter(extra_places__lte=more).update(extra_places=0)
-        asked.filter(extra_places__gt=more).update(extra_places=F("extra_places") - more)
+        increase = project.overlap - overlap
+        items_with_extra = Item.objects.filter(project=project, extra_places__gt=0)
+        items_with_extra.filter(extra_places__lte=increase).update(extra_places=0)
+        items_with_extra.filter(extra_places__gt=increase).update(
+            extra_places=F("extra_places") - increase
+        )
 
 
 @transaction.atomic
-def go_on_from_guidelines(*, project: Project, number: int, by: Any) -> None:
-    """A project without guidelines takes ratings that were made under versions up to ``number`` of
-    another one's, of which it knows no text: its own first version comes after them."""
-    stood = Project.objects.select_for_update().get(pk=project.pk)
-    if stood.guidelines_version or not number:
+def continue_guideline_numbering(*, project: Project, number: int, by: Any) -> None:
+    """Let a project's first guideline version come after version ``number``.
+
+    For a project without guidelines that imports ratings made under versions up to ``number`` of
+    another project's guidelines, whose text it does not know.
+    """
+    locked = Project.objects.select_for_update().get(pk=project.pk)
+    if locked.guidelines_version or not number:
         return
     Project.objects.filter(pk=project.pk).update(guidelines_version=number)
     project.guidelines_version = number
-    security_log.event(
+    security_log.log_event(
         "guidelines_numbered", project_id=project.pk, by=by.pk, after={"guidelines_version": number}
     )
 
 
-def _make_guideline_version(project: Project, *, by: Any) -> None:
-    """The project's guidelines, just changed under its lock, as the next version."""
+def _create_guideline_version(project: Project, *, by: Any) -> None:
+    """Store the project's guidelines, just changed under its lock, as the next version."""
     project.guidelines_version += 1
     project.save(update_fields=["guidelines_version"])
     GuidelineVersion.objects.create(

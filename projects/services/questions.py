@@ -1,4 +1,4 @@
-"""New questions of a project, and their texts. What changes a scale is in scales."""
+"""Create questions and change their texts. Scales are changed in scales."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from core.text import has_nul
 from projects.models import Category, Project, Question
 
 from . import question_validation
-from .project_validation import Refused
-from .question_validation import MOST_QUESTIONS, NewQuestion
-from .scales import as_told
+from .project_validation import InvalidProjectChange
+from .question_validation import MAX_QUESTIONS, NewQuestion
+from .scales import serialize_category
 
 
 @transaction.atomic
 def add_question(*, project: Project, question: NewQuestion, by: Any) -> Question:
-    """A further question of a project. Raises InvalidQuestions (at place "0") or Refused."""
-    question_validation.check([question])
+    """Add a question to a project. Raises InvalidQuestions (at index "0") or InvalidProjectChange."""
+    question_validation.validate_questions([question])
     Project.objects.select_for_update().get(pk=project.pk)
-    standing = list(project.questions.values_list("key", "position"))
-    if question.key in dict(standing):
-        raise Refused(
+    existing = list(project.questions.values_list("key", "position"))
+    if question.key in dict(existing):
+        raise InvalidProjectChange(
             {"key": _("This project has a question '%(key)s' already.") % {"key": question.key}}
         )
-    if len(standing) >= MOST_QUESTIONS:
-        raise Refused(
-            {"key": _("A project may have %(most)s questions at most.") % {"most": MOST_QUESTIONS}}
+    if len(existing) >= MAX_QUESTIONS:
+        raise InvalidProjectChange(
+            {"key": _("A project may have %(most)s questions at most.") % {"most": MAX_QUESTIONS}}
         )
-    position = max((position for _key, position in standing), default=-1) + 1
-    made = create_question(project, question, position=position)
-    security_log.event(
+    position = max((position for _key, position in existing), default=-1) + 1
+    created = create_question(project, question, position=position)
+    security_log.log_event(
         "question_added",
         project_id=project.pk,
         by=by.pk,
@@ -42,22 +42,24 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
             "text": question.text,
             "scale": question.scale,
             "weights": question.weights,
-            "categories": [as_told(one) for one in question.categories],
+            "categories": [serialize_category(category) for category in question.categories],
         },
     )
-    return made
+    return created
 
 
-def create_question(project: Project, new: NewQuestion, *, position: int) -> Question:
-    """A checked question with its categories; their codes count from 0 in the declared order."""
+def create_question(project: Project, new_question: NewQuestion, *, position: int) -> Question:
+    """Create a validated question with its categories; their codes count from 0 in the declared
+    order.
+    """
     question = Question.objects.create(
         project=project,
         position=position,
-        key=new.key,
-        text=new.text,
-        scale=new.scale,
-        weights=new.weights,
-        weight_matrix=new.weight_matrix,
+        key=new_question.key,
+        text=new_question.text,
+        scale=new_question.scale,
+        weights=new_question.weights,
+        weight_matrix=new_question.weight_matrix,
     )
     Category.objects.bulk_create(
         Category(
@@ -68,18 +70,19 @@ def create_question(project: Project, new: NewQuestion, *, position: int) -> Que
             value=category.value,
             hotkey=category.hotkey,
         )
-        for code, category in enumerate(new.categories)
+        for code, category in enumerate(new_question.categories)
     )
     return question
 
 
 @transaction.atomic
 def change_question_text(*, question: Question, text: str, by: Any) -> Question:
+    """Change the text of a question. Raises InvalidProjectChange for an invalid one."""
     if not text.strip() or len(text) > 500 or has_nul(text):
-        raise Refused({"text": _("A question of 1 to 500 characters is needed.")})
+        raise InvalidProjectChange({"text": _("A question of 1 to 500 characters is needed.")})
     before, question.text = question.text, text
     question.save(update_fields=["text"])
-    security_log.event(
+    security_log.log_event(
         "question_changed",
         project_id=question.project_id,
         by=by.pk,

@@ -1,7 +1,7 @@
-"""What items and raters have in common: rows with a key, many in one request.
+"""Validate rows of items and raters, many in one request, and look up the existing ones.
 
-Plain checks instead of serializers: ten thousand rows must take a fraction of a second. Each field
-is declared once, as a Field: its check and how the API describes it.
+Plain functions instead of serializers, because ten thousand rows must take a fraction of a second.
+Each field is declared once, as a FieldSpec: its validation and its API description.
 """
 
 from __future__ import annotations
@@ -13,97 +13,101 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.api.parameters import rows_error
+from core.api.parameters import build_rows_error
 from core.db import bulk
-from core.text import key_trouble
+from core.text import classify_key_problem
 from projects.models import Project
 
-Row = dict[str, Any]
+RowData = dict[str, Any]
 Counts = dict[str, int]
 
 
 @dataclass(frozen=True)
-class Field:
-    """A field that a row may have; one that is ``required`` in ``shape`` must be there.
+class FieldSpec:
+    """A field of a row; one whose ``serializer_field`` is ``required`` must be present.
 
-    ``problem`` says what is wrong with a value, or None. ``shape`` is for the API's description.
+    ``find_problem`` returns the error of a value, or None. ``serializer_field`` describes it in the
+    API.
     """
 
-    problem: Callable[[Any], str | None]
-    shape: serializers.Field
+    find_problem: Callable[[Any], str | None]
+    serializer_field: serializers.Field
 
 
-def key_problem(key: Any, *, longest: int) -> str | None:
-    """What is wrong with the key of an item or a rater, for a message; None when it is one."""
+def find_key_problem(key: Any, *, max_length: int) -> str | None:
+    """Return the error message of the key of an item or a rater, None when it is valid."""
     if not isinstance(key, str):
-        return f"'key' must be a text, not {kind_of(key)}"
-    trouble = key_trouble(key, longest=longest)
-    if trouble in ("empty", "long"):
-        return f"'key' must have 1 to {longest} characters; it has {len(key)}"
-    if trouble:
+        return f"'key' must be a text, not {describe_json_type(key)}"
+    problem = classify_key_problem(key, max_length=max_length)
+    if problem in ("empty", "long"):
+        return f"'key' must have 1 to {max_length} characters; it has {len(key)}"
+    if problem:
         return "'key' must not begin or end with a blank, nor have line ends or control characters"
     return None
 
 
-def kind_of(value: Any) -> str:
-    """What a JSON value is, for messages."""
+def describe_json_type(value: Any) -> str:
+    """Return the type of a JSON value, for messages."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     names: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
     return names.get(type(value), "a number")
 
 
-def checked(noun: str, rows: Sequence[Any], fields: Mapping[str, Field]) -> list[Row]:
-    """The rows, when each is an object with good fields alone and no key comes twice.
+def validate_rows(noun: str, rows: Sequence[Any], fields: Mapping[str, FieldSpec]) -> list[RowData]:
+    """Return the rows if each is an object with valid fields only, and no key occurs twice.
 
-    Otherwise 400 with what is wrong in each row.
+    Otherwise raise BadRequest with the errors of each row.
     """
-    wrong: dict[int, list[str]] = {}
-    first: dict[Any, int] = {}
-    for place, row in enumerate(rows):
+    errors: dict[int, list[str]] = {}
+    first_indexes: dict[Any, int] = {}
+    for index, row in enumerate(rows):
         if not isinstance(row, dict):
-            wrong[place] = [f"an object is needed, not {kind_of(row)}"]
+            errors[index] = [f"an object is needed, not {describe_json_type(row)}"]
             continue
-        found = _problems(row, fields)
+        problems = _find_row_problems(row, fields)
         key = row.get("key")
-        if isinstance(key, str) and first.setdefault(key, place) != place:
-            found.append(f"the key '{key[:60]}' stands in row {first[key]} already")
-        if found:
-            wrong[place] = found
-    if wrong:
-        raise rows_error(noun, wrong)
+        if isinstance(key, str) and first_indexes.setdefault(key, index) != index:
+            problems.append(f"the key '{key[:60]}' stands in row {first_indexes[key]} already")
+        if problems:
+            errors[index] = problems
+    if errors:
+        raise build_rows_error(noun, errors)
     return list(rows)
 
 
-def _problems(row: Row, fields: Mapping[str, Field]) -> list[str]:
-    found = []
+def _find_row_problems(row: RowData, fields: Mapping[str, FieldSpec]) -> list[str]:
+    problems = []
     for name, field in fields.items():
         if name in row:
-            problem = field.problem(row[name])
+            problem = field.find_problem(row[name])
             if problem:
-                found.append(problem)
-        elif field.shape.required:
-            found.append(f"'{name}' is missing")
+                problems.append(problem)
+        elif field.serializer_field.required:
+            problems.append(f"'{name}' is missing")
     for name in row:
         if name not in fields:
-            found.append(f"unknown field '{name[:60]}'; one of {', '.join(fields)}")
+            problems.append(f"unknown field '{name[:60]}'; one of {', '.join(fields)}")
             break
-    return found
+    return problems
 
 
-def standing(
+def get_existing_rows(
     table: str,
     columns: str,
     project: Project,
-    rows: Sequence[Row],
+    rows: Sequence[RowData],
     *,
-    after: Sequence[bulk.Statement] = (),
+    before: Sequence[bulk.Statement] = (),
 ) -> dict[str, tuple[Any, ...]]:
-    """key -> the columns of the rows that exist already, ``after`` statements that go along."""
-    found = {}
+    """Return {key: columns} of the rows that exist already.
+
+    ``before`` holds statements that are executed first, in the same round trip.
+    """
+    existing = {}
     keys = [row["key"] for row in rows]
-    asked = [*after, *bulk.find(table, columns, project.pk, keys)]
-    for part in bulk.several(asked)[len(after) :]:
-        for key, *rest in part:
-            found[key] = tuple(rest)
-    return found
+    statements = [*before, *bulk.build_key_lookup(table, columns, project.pk, keys)]
+    for batch in bulk.execute_statements(statements)[len(before) :]:
+        for key, *values in batch:
+            existing[key] = tuple(values)
+    return existing

@@ -1,5 +1,7 @@
-"""What changes the scale of a question: its categories, their weights, what is read first. Under
-its lock, and its version rises with it."""
+"""Change a question's scale: its categories, their weights, and the headline coefficient.
+
+Every change runs under the question's lock and increments its scale_version.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ from projects import hooks, locks
 from projects.models import Category, Question, Scale, ScaleVersion, Weights
 
 from . import question_validation, weight_matrix
-from .project_validation import Refused
+from .project_validation import InvalidProjectChange
 from .question_validation import NewCategory
 
-MOST_NOTE = 500  # characters of why a coefficient is read first
+MAX_NOTE_LENGTH = 500  # characters; for the reason of a choice
 
 
 @transaction.atomic
@@ -33,37 +35,41 @@ def change_categories(
     by: Any,
     seen_version: int | None = None,
 ) -> Question:
-    """Make ``categories`` (code, or None for a new one, and what it is to be) the question's scale,
-    in this order.
+    """Make ``categories`` the question's scale, in this order.
 
-    A category that is left out is retired, unless ratings or gold answers use it. Raises Refused,
-    and then has changed nothing. ``seen_version`` is the scale_version that ``by`` looked at: a
-    change made meanwhile by somebody else is not overwritten.
+    Each is (code, or None for a new category, and its new values). A category that is left out
+    is retired, unless ratings or gold answers use it. ``seen_version`` is the scale_version that
+    ``by`` was shown: a change made meanwhile by somebody else is not overwritten. Raises
+    InvalidProjectChange; then nothing has changed.
     """
-    question = _locked(question, seen_version, by=by)
-    standing = {category.code: category for category in question.active_categories()}
-    _check_categories(scale, [category for _code, category in categories])
+    question = _lock_question(question, seen_version, by=by)
+    existing = {category.code: category for category in question.active_categories()}
+    _validate_categories(scale, [category for _code, category in categories])
     codes = [code for code, _category in categories if code is not None]
-    if len(set(codes)) != len(codes) or not set(codes) <= set(standing):
-        raise Refused(
+    if len(set(codes)) != len(codes) or not set(codes) <= set(existing):
+        raise InvalidProjectChange(
             {
                 "categories": _(
                     "A category of this list does not exist any more; load the page again."
                 )
             }
         )
-    removed = [category for code, category in standing.items() if code not in codes]
-    _refuse_used(question, removed)
-    stood = {"categories": [as_told(one) for one in standing.values()]}
-    _retire(removed)
-    _write_categories(question, standing, categories)
+    removed = [category for code, category in existing.items() if code not in codes]
+    _reject_used_categories(question, removed)
+    logged_before = {
+        "categories": [serialize_category(logged_category) for logged_category in existing.values()]
+    }
+    _retire_categories(removed)
+    _write_categories(question, existing, categories)
     fields: dict[str, Any] = {"scale": scale}
-    stands = {"categories": [as_told(one) for _code, one in categories]}
+    logged_after = {
+        "categories": [serialize_category(logged_category) for _code, logged_category in categories]
+    }
     if question.weight_matrix is not None:
-        places = {code: place for place, code in enumerate(standing)}
-        sources = [None if code is None else places[code] for code, _category in categories]
-        fields["weight_matrix"] = weight_matrix.rearranged(question.weight_matrix, sources)
-    return _set_scale(question, by=by, told=(stood, stands), **fields)
+        positions = {code: position for position, code in enumerate(existing)}
+        sources = [None if code is None else positions[code] for code, _category in categories]
+        fields["weight_matrix"] = weight_matrix.rearrange_matrix(question.weight_matrix, sources)
+    return _set_scale(question, by=by, logged=(logged_before, logged_after), **fields)
 
 
 @transaction.atomic
@@ -76,26 +82,28 @@ def change_weights(
     seen_version: int | None = None,
     reason: str = "",
 ) -> Question:
-    """Choose the weights; ``matrix`` (rows in declared order) may be kept beside a choice other
-    than custom. ``reason`` is kept with what they were before.
+    """Set the weights; ``matrix`` (rows in declared order) may be kept together with other weights.
 
-    Raises Refused naming the row and the column that is wrong, and then has changed nothing.
+    ``reason`` is stored with the previous version. Raises InvalidProjectChange with the row and the
+    column of an invalid cell; then nothing has changed.
     """
-    reason = _line("reason", reason)
-    question = _locked(question, seen_version, by=by, reason=reason)
+    reason = _clean_line("reason", reason)
+    question = _lock_question(question, seen_version, by=by, reason=reason)
     labels = [category.label for category in question.active_categories()]
     if weights not in Weights.values:
-        raise Refused({"weights": _choice_problem(weights, Weights.values)})
+        raise InvalidProjectChange({"weights": _describe_invalid_choice(weights, Weights.values)})
     if matrix is None and weights == Weights.CUSTOM:
-        raise Refused(
+        raise InvalidProjectChange(
             {
                 "weight_matrix": _(
                     "Custom weights need a matrix with a row and a column for each category."
                 )
             }
         )
-    if matrix is not None and (wrong := weight_matrix.problem(matrix, len(labels), labels)):
-        raise Refused({"weight_matrix": wrong})
+    if matrix is not None and (
+        matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels)
+    ):
+        raise InvalidProjectChange({"weight_matrix": matrix_problem})
     return _set_scale(question, by=by, weights=weights, weight_matrix=matrix)
 
 
@@ -103,15 +111,18 @@ def change_weights(
 def change_headline(
     *, question: Question, headline: str, note: str, pooled: bool, by: Any
 ) -> Question:
-    """Choose what is read first of a question and say why, or leave it to the table with an empty
-    ``headline``; ``pooled``: people and models together.
+    """Set the headline coefficient and the reason for it, or use the default with an empty
+    ``headline``.
 
-    The caller knows which coefficients there are. Raises Refused, and then has changed nothing.
+    ``pooled`` includes the ratings of people and models together. The caller validates the name
+    of the coefficient. Raises InvalidProjectChange; then nothing has changed.
     """
     if headline and not note.strip():
-        raise Refused({"note": _("Say in a sentence why another coefficient is to be read first.")})
-    note = _line("note", note)
-    question = _locked(question, None, by=by)
+        raise InvalidProjectChange(
+            {"note": _("Say in a sentence why another coefficient is to be read first.")}
+        )
+    note = _clean_line("note", note)
+    question = _lock_question(question, None, by=by)
     fields: dict[str, Any] = {
         "headline": headline,
         "headline_note": note,
@@ -120,19 +131,23 @@ def change_headline(
     return _set_scale(question, by=by, **fields)
 
 
-def _line(name: str, text: str) -> str:
-    """A text of one line; Refused where it is none."""
-    if len(text) > MOST_NOTE or has_control(text):
-        raise Refused({name: _("A line of %(most)s characters at most.") % {"most": MOST_NOTE}})
+def _clean_line(name: str, text: str) -> str:
+    """Return a text of one line, stripped. Raises InvalidProjectChange if it is none."""
+    if len(text) > MAX_NOTE_LENGTH or has_control(text):
+        raise InvalidProjectChange(
+            {name: _("A line of %(most)s characters at most.") % {"most": MAX_NOTE_LENGTH}}
+        )
     return text.strip()
 
 
-def _locked(question: Question, seen_version: int | None, *, by: Any, reason: str = "") -> Question:
-    """The question as it stands, locked to be changed; what it declared so far is kept."""
-    locks.change_categories(question.pk)
+def _lock_question(
+    question: Question, seen_version: int | None, *, by: Any, reason: str = ""
+) -> Question:
+    """Return the current question, locked for the change, and store what it declared so far."""
+    locks.lock_categories(question.pk)
     question = Question.objects.select_for_update().get(pk=question.pk)
     if seen_version not in (None, question.scale_version):
-        raise Refused(
+        raise InvalidProjectChange(
             {
                 "__all__": _(
                     "Somebody else changed this scale meanwhile. Look at it as it stands, "
@@ -143,7 +158,7 @@ def _locked(question: Question, seen_version: int | None, *, by: Any, reason: st
     ScaleVersion.objects.create(
         question=question,
         number=question.scale_version,
-        declared=question.declared(),
+        declared=question.get_declaration(),
         until=timezone.now(),
         reason=reason,
         by=by,
@@ -151,7 +166,8 @@ def _locked(question: Question, seen_version: int | None, *, by: Any, reason: st
     return question
 
 
-def as_told(category: Category | NewCategory) -> dict[str, Any]:
+def serialize_category(category: Category | NewCategory) -> dict[str, Any]:
+    """Return a category as the audit log stores it."""
     return {"label": category.label, "value": category.value, "hotkey": category.hotkey}
 
 
@@ -159,80 +175,89 @@ def _set_scale(
     question: Question,
     *,
     by: Any,
-    told: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+    logged: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
     **fields: Any,
 ) -> Question:
-    """``told``: what the trail says beside the fields, before and after."""
+    """Update the question and increment its scale_version.
+
+    ``logged`` holds values for the audit log in addition to ``fields``: before and after.
+    """
     before = {name: getattr(question, name) for name in fields}
     Question.objects.filter(pk=question.pk).update(scale_version=F("scale_version") + 1, **fields)
-    hooks.scale_changed(question.pk)
-    security_log.event(
+    hooks.notify_scale_changed(question.pk)
+    security_log.log_event(
         "scale_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,
-        before=told[0] | before,
-        after=told[1] | fields,
+        before=logged[0] | before,
+        after=logged[1] | fields,
     )
     return Question.objects.get(pk=question.pk)
 
 
-def _choice_problem(found: Any, allowed: Sequence[str]) -> str:
+def _describe_invalid_choice(value: Any, allowed: Sequence[str]) -> str:
     return _("'%(found)s' is not known; one of %(allowed)s.") % {
-        "found": str(found)[:40],
+        "found": str(value)[:40],
         "allowed": ", ".join(allowed),
     }
 
 
-def _check_categories(scale: str, categories: Sequence[NewCategory]) -> None:
+def _validate_categories(scale: str, categories: Sequence[NewCategory]) -> None:
     if scale not in Scale.values:
-        raise Refused({"scale": _choice_problem(scale, Scale.values)})
-    if problems := question_validation.categories_problems(categories, scale=scale):
-        raise Refused({"categories": problems})
+        raise InvalidProjectChange({"scale": _describe_invalid_choice(scale, Scale.values)})
+    if problems := question_validation.find_category_problems(categories, scale=scale):
+        raise InvalidProjectChange({"categories": problems})
 
 
-def _refuse_used(question: Question, removed: Sequence[Category]) -> None:
-    used = hooks.in_use(question.pk, [category.code for category in removed])
+def _reject_used_categories(question: Question, removed: Sequence[Category]) -> None:
+    uses = hooks.count_uses(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
             "'%(label)s' cannot be removed: %(count)s rating or gold answer uses it. Change "
             "that one first, or rename it.",
             "'%(label)s' cannot be removed: %(count)s ratings or gold answers use it. Change "
             "those first, or rename it.",
-            used[category.code],
+            uses[category.code],
         )
-        % {"label": category.label, "count": used[category.code]}
+        % {"label": category.label, "count": uses[category.code]}
         for category in removed
-        if used.get(category.code)
+        if uses.get(category.code)
     ]
     if messages:
-        raise Refused({"categories": " ".join(messages)})
+        raise InvalidProjectChange({"categories": " ".join(messages)})
 
 
-def _retire(categories: Sequence[Category]) -> None:
+def _retire_categories(categories: Sequence[Category]) -> None:
     Category.objects.filter(pk__in=[category.pk for category in categories]).update(retired=True)
 
 
 def _write_categories(
     question: Question,
-    standing: dict[int, Category],
+    existing: dict[int, Category],
     categories: Sequence[tuple[int | None, NewCategory]],
 ) -> None:
-    highest = Category.objects.filter(question=question).aggregate(highest=Max("code"))["highest"]
-    next_code = -1 if highest is None else highest
-    kept, added = [], []
-    for position, (code, new) in enumerate(categories):
+    highest_code = Category.objects.filter(question=question).aggregate(highest=Max("code"))[
+        "highest"
+    ]
+    last_code = -1 if highest_code is None else highest_code
+    updated, added = [], []
+    for position, (code, new_category) in enumerate(categories):
         if code is None:
-            next_code += 1
-            category = Category(question=question, code=next_code)
+            last_code += 1
+            category = Category(question=question, code=last_code)
             added.append(category)
         else:
-            category = standing[code]
-            kept.append(category)
+            category = existing[code]
+            updated.append(category)
         category.position = position
-        category.label, category.value, category.hotkey = new.label, new.value, new.hotkey
-    # Two categories may swap labels or keys: each name is let go before anybody takes it.
-    for category in kept:
+        category.label, category.value, category.hotkey = (
+            new_category.label,
+            new_category.value,
+            new_category.hotkey,
+        )
+    # Two categories may swap labels or hotkeys: clear the unique values before setting new ones.
+    for category in updated:
         Category.objects.filter(pk=category.pk).update(label=f"\x1f{category.code}", hotkey="")
-    Category.objects.bulk_update(kept, ["position", "label", "value", "hotkey"])
+    Category.objects.bulk_update(updated, ["position", "label", "value", "hotkey"])
     Category.objects.bulk_create(added)

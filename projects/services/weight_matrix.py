@@ -1,7 +1,6 @@
-"""The one check of a question's own weight matrix: how much of an agreement two different answers
-count.
+"""Custom weight matrices: how much two different answers count as agreement.
 
-Rows and columns stand in the declared order of the categories. 1 is full agreement, 0 is none.
+Rows and columns are in the declared order of the categories. 1 is full agreement, 0 is none.
 """
 
 from __future__ import annotations
@@ -13,18 +12,17 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 
-def problem(matrix: Any, size: int, labels: Sequence[str] = ()) -> str | None:
-    """What is wrong with the matrix of ``size`` categories, naming row and column; None when it may
-    be used."""
-    if wrong := _shape_problem(matrix, size):
-        return wrong
+def find_matrix_problem(matrix: Any, size: int, labels: Sequence[str] = ()) -> str | None:
+    """Return the problem of the matrix for ``size`` categories, with its row and column, or None."""
+    if message := _find_shape_problem(matrix, size):
+        return message
     for i, j in itertools.product(range(size), repeat=2):
-        if wrong := _cell_problem(matrix, i, j, labels):
-            return wrong
+        if message := _find_cell_problem(matrix, i, j, labels):
+            return message
     return None
 
 
-def _shape_problem(matrix: Any, size: int) -> str | None:
+def _find_shape_problem(matrix: Any, size: int) -> str | None:
     if not isinstance(matrix, list | tuple) or not all(
         isinstance(row, list | tuple) for row in matrix
     ):
@@ -34,39 +32,39 @@ def _shape_problem(matrix: Any, size: int) -> str | None:
             "rows": len(matrix),
             "size": size,
         }
-    for number, row in enumerate(matrix, start=1):
+    for row_number, row in enumerate(matrix, start=1):
         if len(row) != size:
             return _(
                 "Row %(row)s of the matrix has %(cells)s numbers; %(size)s are needed, one "
                 "for each category."
             ) % {
-                "row": number,
+                "row": row_number,
                 "cells": len(row),
                 "size": size,
             }
     return None
 
 
-def _cell_problem(matrix: Any, i: int, j: int, labels: Sequence[str]) -> str | None:
+def _find_cell_problem(matrix: Any, i: int, j: int, labels: Sequence[str]) -> str | None:
     cell, mirror = matrix[i][j], matrix[j][i]
-    where = {"place": _place(i, j, labels), "found": _shown(cell)}
+    values = {"place": _describe_cell(i, j, labels), "found": _format_cell(cell)}
     if not _is_weight(cell):
-        return _("The weight of %(place)s is %(found)s: a number from 0 to 1 is needed.") % where
+        return _("The weight of %(place)s is %(found)s: a number from 0 to 1 is needed.") % values
     if i == j and cell != 1:
         return (
             _(
                 "The weight of %(place)s is %(found)s: equal answers agree fully, so the "
                 "diagonal holds 1."
             )
-            % where
+            % values
         )
     if j < i and cell != mirror:
         return _(
             "The matrix is not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s."
         ) % {
-            **where,
-            "mirror": _place(j, i, labels),
-            "other": _shown(mirror),
+            **values,
+            "mirror": _describe_cell(j, i, labels),
+            "other": _format_cell(mirror),
         }
     return None
 
@@ -75,7 +73,7 @@ def _is_weight(cell: Any) -> bool:
     return isinstance(cell, int | float) and not isinstance(cell, bool) and 0 <= cell <= 1
 
 
-def _place(i: int, j: int, labels: Sequence[str]) -> str:
+def _describe_cell(i: int, j: int, labels: Sequence[str]) -> str:
     if not labels:
         return _("row %(row)s, column %(column)s") % {"row": i + 1, "column": j + 1}
     return _("row %(row)s (%(row_label)s), column %(column)s (%(column_label)s)") % {
@@ -86,7 +84,7 @@ def _place(i: int, j: int, labels: Sequence[str]) -> str:
     }
 
 
-def _shown(cell: Any) -> str:
+def _format_cell(cell: Any) -> str:
     if cell is None or cell == "":
         return _("empty")
     if isinstance(cell, float):
@@ -94,9 +92,12 @@ def _shown(cell: Any) -> str:
     return str(cell)[:40]
 
 
-def rises(matrix: Sequence[Sequence[float]], labels: Sequence[str]) -> str | None:
-    """On an ordered scale: the first place where an answer farther away agrees more than a nearer
-    one; None where there is none."""
+def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str]) -> str | None:
+    """Return a message about the first row where a more distant category agrees more than a nearer
+    one.
+
+    For ordered scales; None when there is no such row.
+    """
     size = len(matrix)
     for i in range(size):
         for nearer, farther in [
@@ -111,24 +112,27 @@ def rises(matrix: Sequence[Sequence[float]], labels: Sequence[str]) -> str | Non
     return None
 
 
-def rearranged(matrix: list[list[float]], sources: Sequence[int | None]) -> list[list[float]]:
-    """The matrix after its categories moved: ``sources[i]`` is the old place of category i, None
-    for a new one.
+def rearrange_matrix(matrix: list[list[float]], sources: Sequence[int | None]) -> list[list[float]]:
+    """Return the matrix after its categories moved.
 
-    A new category starts as "no credit for anything else": 1 on the diagonal, 0 beside it.
+    ``sources[i]`` is the old index of category i, None for a new one. A new category agrees with
+    itself alone: 1 on the diagonal, 0 elsewhere.
     """
     return [
         [
-            1.0 if i == j else 0.0 if a is None or b is None else float(matrix[a][b])
-            for j, b in enumerate(sources)
+            1.0
+            if i == j
+            else 0.0
+            if source_row is None or source_column is None
+            else float(matrix[source_row][source_column])
+            for j, source_column in enumerate(sources)
         ]
-        for i, a in enumerate(sources)
+        for i, source_row in enumerate(sources)
     ]
 
 
-def usual(weights: str, size: int) -> list[list[float]]:
-    """The matrix behind the choices none, linear and quadratic, by rank: what an editor shows and
-    begins with."""
+def build_rank_matrix(weights: str, size: int) -> list[list[float]]:
+    """Return the matrix of the weights none, linear or quadratic, by rank; (size, size)."""
     power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
     steps = max(size - 1, 1)
     return [

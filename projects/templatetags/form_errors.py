@@ -1,4 +1,4 @@
-"""What is wrong with the forms of a page, each with the way to its field."""
+"""List the errors of a page's forms, each with the id of its field."""
 
 from __future__ import annotations
 
@@ -14,43 +14,47 @@ register = template.Library()
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """``field``: the id of the control to mend; empty where it is the form as a whole."""
+class FormErrorEntry:
+    """An error. ``field`` is the id of the control to correct, empty for an error of the whole
+    form.
+    """
 
     field: str
     label: str
-    said: str
+    message: str
 
 
 @register.simple_tag
-def troubles_of(*given: Any) -> list[Trouble]:
-    """Of forms and formsets, in the order of the page; what a template does not have is empty."""
-    found: list[Trouble] = []
-    for one in given:
-        if isinstance(one, forms.BaseFormSet):
-            found += _of_rows(one)
-        elif isinstance(one, forms.BaseForm):
-            found += _of_form(one)
-    return found
+def troubles_of(*forms_and_formsets: Any) -> list[FormErrorEntry]:
+    """List the errors of forms and formsets, in page order. Other values, such as an empty string
+    for a form that a template does not have, are ignored.
+    """
+    entries: list[FormErrorEntry] = []
+    for form in forms_and_formsets:
+        if isinstance(form, forms.BaseFormSet):
+            entries += _iter_formset_errors(form)
+        elif isinstance(form, forms.BaseForm):
+            entries += _iter_form_errors(form)
+    return entries
 
 
-def _of_rows(rows: Any) -> Iterator[Trouble]:
-    if not rows.is_bound:
+def _iter_formset_errors(formset: Any) -> Iterator[FormErrorEntry]:
+    if not formset.is_bound:
         return
-    for said in rows.non_form_errors():
-        yield Trouble("", "", strip_tags(said))
-    for number, row in enumerate(rows, start=1):
-        for trouble in _of_form(row):
-            label = _("Row %(n)s, %(field)s") % {"n": number, "field": trouble.label}
-            yield Trouble(trouble.field, label if trouble.label else "", trouble.said)
+    for message in formset.non_form_errors():
+        yield FormErrorEntry("", "", strip_tags(message))
+    for row_number, form in enumerate(formset, start=1):
+        for entry in _iter_form_errors(form):
+            label = _("Row %(n)s, %(field)s") % {"n": row_number, "field": entry.label}
+            yield FormErrorEntry(entry.field, label if entry.label else "", entry.message)
 
 
-def _of_form(form: Any) -> Iterator[Trouble]:
+def _iter_form_errors(form: Any) -> Iterator[FormErrorEntry]:
     if not form.is_bound:
         return
-    for said in form.non_field_errors():
-        yield Trouble("", "", strip_tags(said))
+    for message in form.non_field_errors():
+        yield FormErrorEntry("", "", strip_tags(message))
     for field in form:
-        place = field.id_for_label or f"{field.auto_id}_0"  # the first of several boxes
-        for said in field.errors:
-            yield Trouble(place, str(field.label), strip_tags(said))
+        field_id = field.id_for_label or f"{field.auto_id}_0"  # the first of several checkboxes
+        for message in field.errors:
+            yield FormErrorEntry(field_id, str(field.label), strip_tags(message))

@@ -1,12 +1,14 @@
+"""Template filter for guidelines."""
+
 from django import template
 from django.utils.safestring import SafeString
 
-from projects.guidelines import as_html
+from projects.guidelines import render_markdown
 
 register = template.Library()
 
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """``{{ project.guidelines|markdown }}``: safe HTML."""
-    return as_html(text or "")
+    """Render Markdown as safe HTML: ``{{ project.guidelines|markdown }}``."""
+    return render_markdown(text or "")

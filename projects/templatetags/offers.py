@@ -1,3 +1,5 @@
+"""Template tag for the roles that a user was offered."""
+
 from typing import Any
 
 from django import template
@@ -10,5 +12,5 @@ register = template.Library()
 
 @register.simple_tag
 def offers_to(user: Any) -> list[MemberOffer]:
-    """``{% offers_to user as offers %}``: the roles that were offered to somebody."""
-    return offers.shown_to(user)
+    """List the user's open offers, newest first: ``{% offers_to user as offers %}``."""
+    return offers.list_recent_offers(user)

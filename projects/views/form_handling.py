@@ -1,4 +1,4 @@
-"""What the pages with forms of projects, questions and people do alike."""
+"""Form handling that the views of projects, questions and members share."""
 
 from __future__ import annotations
 
@@ -7,96 +7,117 @@ from typing import Any
 from django.http import HttpRequest, QueryDict
 from django.utils.text import slugify
 
-from projects.forms.question_templates import STARTS, Start
-from projects.forms.settings import MOST_ROWS, BaseCategories, QuestionForm, categories_formset
+from projects.forms.question_templates import QUESTION_TEMPLATES, QuestionTemplate
+from projects.forms.settings import (
+    MAX_CATEGORY_ROWS,
+    BaseCategoryFormSet,
+    QuestionForm,
+    build_category_formset,
+)
 from projects.models import Project
 from projects.services.question_validation import InvalidQuestions, NewQuestion
 
-PREFIX = "c"  # of the fields of categories
-LONGEST_LABEL = 200
+CATEGORY_PREFIX = "c"
+MAX_LABEL_LENGTH = 200
 
 
-def with_added_row(request: HttpRequest) -> QueryDict | None:
-    """What was typed, with one more empty row where the button "Add a row" was pressed, or a row
-    for each line that was pasted; None for a GET."""
+def get_form_data(request: HttpRequest) -> QueryDict | None:
+    """Return the submitted data with the requested rows added, or None for a GET.
+
+    The button "Add a row" adds an empty row; pasting adds a row for each line.
+    """
     if request.method != "POST":
         return None
     if not {"add_row", "paste_rows"} & request.POST.keys():
         return request.POST
     data = request.POST.copy()
-    total = data.get(f"{PREFIX}-TOTAL_FORMS", "")
-    rows = int(total) if total.isascii() and total.isdigit() and len(total) < 4 else 0
+    total = data.get(f"{CATEGORY_PREFIX}-TOTAL_FORMS", "")
+    n_rows = int(total) if total.isascii() and total.isdigit() and len(total) < 4 else 0
     if "paste_rows" not in request.POST:
-        data[f"{PREFIX}-TOTAL_FORMS"] = str(rows + 1)
+        data[f"{CATEGORY_PREFIX}-TOTAL_FORMS"] = str(n_rows + 1)
         return data
     lines = [line.strip() for line in request.POST.get("pasted", "").splitlines() if line.strip()]
-    empty = [row for row in range(rows) if not data.get(f"{PREFIX}-{row}-label", "").strip()]
-    places = [*empty, *range(rows, MOST_ROWS)]
-    for place, line in zip(places, lines, strict=False):
-        data[f"{PREFIX}-{place}-label"] = line[:LONGEST_LABEL]
-        rows = max(rows, place + 1)
-    data[f"{PREFIX}-TOTAL_FORMS"] = str(rows)
+    empty_rows = [
+        index
+        for index in range(n_rows)
+        if not data.get(f"{CATEGORY_PREFIX}-{index}-label", "").strip()
+    ]
+    target_rows = [*empty_rows, *range(n_rows, MAX_CATEGORY_ROWS)]
+    for target_row, line in zip(target_rows, lines, strict=False):
+        data[f"{CATEGORY_PREFIX}-{target_row}-label"] = line[:MAX_LABEL_LENGTH]
+        n_rows = max(n_rows, target_row + 1)
+    data[f"{CATEGORY_PREFIX}-TOTAL_FORMS"] = str(n_rows)
     data["pasted"] = ""
     return data
 
 
-def is_sent(request: HttpRequest) -> bool:
-    """Whether the form is to be saved, and not to be shown again with more rows."""
+def is_submitted(request: HttpRequest) -> bool:
+    """Return True if the form is to be saved, False if it is shown again with more rows."""
     return request.method == "POST" and not {"add_row", "paste_rows"} & request.POST.keys()
 
 
-def begin_question(request: HttpRequest) -> tuple[Start | None, QuestionForm, BaseCategories]:
-    """The forms of a new question, filled in by the one of STARTS that ``?start=`` names, or as
-    they were sent."""
-    data = with_added_row(request)
-    start = STARTS.get(request.GET.get("start", ""))
+def build_question_forms(
+    request: HttpRequest,
+) -> tuple[QuestionTemplate | None, QuestionForm, BaseCategoryFormSet]:
+    """Return the question template named by ``?start=`` (or None) and the forms of a new question.
+
+    The forms are bound to the submitted data, or have the template's initial values.
+    """
+    data = get_form_data(request)
+    template = QUESTION_TEMPLATES.get(request.GET.get("start", ""))
     form = QuestionForm(data)
-    rows = None
-    if start is not None:
-        form.initial.update(text=start.question, scale=start.scale)
-        rows = start.rows
-    extra = 0 if rows else 3
-    initial = rows if data is None else None  # what was typed stands alone
-    made = categories_formset(extra=extra, fixed=True)
-    return start, form, made(data, prefix=PREFIX, initial=initial)
+    initial_rows = None
+    if template is not None:
+        form.initial.update(text=template.question, scale=template.scale)
+        initial_rows = template.rows
+    extra = 0 if initial_rows else 3
+    initial = initial_rows if data is None else None  # submitted data replaces the template
+    formset_class = build_category_formset(extra=extra, fixed=True)
+    return template, form, formset_class(data, prefix=CATEGORY_PREFIX, initial=initial)
 
 
-def all_valid(*forms: Any) -> bool:
-    """Whether all are; looks at each, so that all troubles are shown at once."""
-    found = [form.is_valid() for form in forms]
-    return all(found)
+def are_all_valid(*forms: Any) -> bool:
+    """Return True if all forms are valid; validates each, so that all errors are shown at once."""
+    results = [form.is_valid() for form in forms]
+    return all(results)
 
 
-def status_of(*forms: Any) -> int:
-    """400 for a page that shows what is wrong with what was sent; 200 otherwise."""
-    wrong = [form.is_bound and (any(form.errors) or _loose_errors(form)) for form in forms]
-    return 400 if any(wrong) else 200
+def get_status(*forms: Any) -> int:
+    """Return 400 for a page that shows errors of submitted forms, 200 otherwise."""
+    has_errors = [form.is_bound and (any(form.errors) or _get_form_errors(form)) for form in forms]
+    return 400 if any(has_errors) else 200
 
 
-def _loose_errors(form: Any) -> Any:
-    return form.non_form_errors() if isinstance(form, BaseCategories) else form.non_field_errors()
+def _get_form_errors(form: Any) -> Any:
+    return (
+        form.non_form_errors() if isinstance(form, BaseCategoryFormSet) else form.non_field_errors()
+    )
 
 
-def new_question(
-    form: QuestionForm, categories: BaseCategories, project: Project | None = None
+def build_question(
+    form: QuestionForm, categories: BaseCategoryFormSet, project: Project | None = None
 ) -> NewQuestion:
+    """Return the validated question of the forms, with a generated key if none was entered."""
     text = form.cleaned_data["text"]
-    number = project.questions.count() + 1 if project else 1
-    key = form.cleaned_data["key"] or slugify(text)[:40].strip("-_") or f"question-{number}"
-    specs = [row.spec() for row in categories.rows()]
-    return NewQuestion(key=key, text=text, scale=form.cleaned_data["scale"], categories=specs)
+    position = project.questions.count() + 1 if project else 1
+    key = form.cleaned_data["key"] or slugify(text)[:40].strip("-_") or f"question-{position}"
+    new_categories = [row.build_category() for row in categories.get_rows()]
+    return NewQuestion(
+        key=key, text=text, scale=form.cleaned_data["scale"], categories=new_categories
+    )
 
 
-def show(form: Any, fields: dict[str, Any]) -> None:
-    """Put the messages of a refusal beside the fields that they name."""
+def add_form_errors(form: Any, fields: dict[str, Any]) -> None:
+    """Add error messages to the fields that they name, or to the whole form."""
     for name, message in fields.items():
         form.add_error(name if name in form.fields else None, str(message))
 
 
-def show_question(
-    form: QuestionForm, categories: BaseCategories, refused: InvalidQuestions
+def add_question_errors(
+    form: QuestionForm, categories: BaseCategoryFormSet, error: InvalidQuestions
 ) -> None:
-    problems = dict(refused.problems["0"])
-    for message in categories.add_problems(categories.rows(), problems.pop("categories", {})):
+    """Add the problems of a new question to its forms."""
+    problems = dict(error.problems["0"])
+    for message in categories.add_problems(categories.get_rows(), problems.pop("categories", {})):
         form.add_error(None, message)
-    show(form, problems)
+    add_form_errors(form, problems)

@@ -1,5 +1,4 @@
-"""The guidelines as every member may read them, with their older versions. Nobody changes these
-here."""
+"""View of the guidelines and their earlier versions, for all members."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from projects.guidelines import changes_between
+from projects.guidelines import compare_versions
 from projects.models import GuidelineVersion, Project
 from projects.permissions import get_project
 
@@ -17,17 +16,22 @@ from projects.permissions import get_project
 @login_required
 @never_cache
 @require_safe
-def guidelines(request: HttpRequest, project_id: int, number: int | None = None) -> HttpResponse:
-    """What raters are to go by: now, or in version ``number``, and what that version changed.
+def show_guidelines(
+    request: HttpRequest, project_id: int, number: int | None = None
+) -> HttpResponse:
+    """Show the current guidelines, or version ``number``, and what that version changed.
 
-    ``?known=NUMBER`` is how an open desk asks whether there is a newer one: 204 when there is none.
+    An open annotation page asks with ``?known=NUMBER`` if there is a newer version: 204 if there is
+    none.
     """
     project = get_project(request.user, project_id)
     if request.GET.get("known") == str(project.guidelines_version):
         return HttpResponse(status=204)
-    shown = project.guidelines_version if number is None else number
-    known = project.guidelines_version
-    text = project.guidelines if shown == known else _text(project, shown)
+    shown_number = project.guidelines_version if number is None else number
+    current_number = project.guidelines_version
+    text = (
+        project.guidelines if shown_number == current_number else _get_text(project, shown_number)
+    )
     if text is None:
         raise Http404
     context = {
@@ -35,20 +39,24 @@ def guidelines(request: HttpRequest, project_id: int, number: int | None = None)
         "versions": project.guideline_versions.select_related("by")
         .defer("text")
         .order_by("-number"),
-        "number": shown,
-        "is_current": shown == known,
+        "number": shown_number,
+        "is_current": shown_number == current_number,
         "text": text,
-        "changes": _changes(project, shown, text),
+        "changes": _compare_with_previous(project, shown_number, text),
     }
     return render(request, "projects/guidelines.html", context)
 
 
-def _text(project: Project, number: int) -> str | None:
-    """None where the text stands elsewhere: in the project that ratings were exported from."""
-    found = GuidelineVersion.objects.filter(project=project, number=number)
-    return found.values_list("text", flat=True).first()
+def _get_text(project: Project, number: int) -> str | None:
+    """Return the text of a version, or None if only the project that ratings were exported from has
+    it.
+    """
+    versions = GuidelineVersion.objects.filter(project=project, number=number)
+    return versions.values_list("text", flat=True).first()
 
 
-def _changes(project: Project, number: int, text: str) -> list[tuple[str, str]] | None:
-    before = _text(project, number - 1) if number > 1 else None
-    return [] if before is None else changes_between(before, text)
+def _compare_with_previous(
+    project: Project, number: int, text: str
+) -> list[tuple[str, str]] | None:
+    previous_text = _get_text(project, number - 1) if number > 1 else None
+    return [] if previous_text is None else compare_versions(previous_text, text)

@@ -1,5 +1,4 @@
-"""How people come into a project, and what is said of a rater by hand. (The list of them:
-people_views.py.)"""
+"""Views to add and invite members, and to edit a rater. (The list of people: people.py.)"""
 
 from __future__ import annotations
 
@@ -22,88 +21,102 @@ from projects.forms.members import InviteForm, MemberForm, RaterForm
 from projects.models import Member
 from projects.permissions import get_project
 from projects.services.members import membership
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters import updates
-from projects.views.form_handling import show
+from projects.views.form_handling import add_form_errors
 
-from .people import people_page
+from .people import render_people_page
 
 
 @never_cache
 @login_required
 @require_POST
-def member_add(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Somebody who has an account, and is asked where the lead does not know them; or a new account
-    with its invitation link, which is shown this one time."""
+def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Add the owner of an account, who is asked if the lead does not know them, or create an
+    account.
+
+    A new account's invitation link is shown once.
+    """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = MemberForm(request.POST)
     if form.is_valid():
         data = form.cleaned_data
-        add: Any = membership.invite_member if data["account"] == "new" else membership.add_member
+        add_function: Any = (
+            membership.invite_member if data["account"] == "new" else membership.add_member
+        )
         try:
-            member = add(
+            member = add_function(
                 project=project, username=data["username"], role=data["role"], by=request.user
             )
-        except Refused as refused:
-            show(form, refused.fields)
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
         else:
             if member is not None and data["account"] == "new":
-                link = _link(request, member)
-                return people_page(request, project, link=link, link_for=member.user)
-            said = _("%(name)s is a member now.")
+                link = _build_invitation_link(request, member)
+                return render_people_page(request, project, link=link, link_for=member.user)
+            message = _("%(name)s is a member now.")
             if member is None:
-                said = _("If there is an account “%(name)s”, its owner is asked to join.")
-            messages.success(request, said % {"name": data["username"]})
+                message = _("If there is an account “%(name)s”, its owner is asked to join.")
+            messages.success(request, message % {"name": data["username"]})
             return redirect("people", project.pk)
-    return people_page(request, project, form=form, status=400)
+    return render_people_page(request, project, form=form, status=400)
 
 
 @never_cache
 @login_required
 @require_POST
-def members_invite(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Several new accounts with a link each, which are shown this one time."""
+def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Create several accounts; their invitation links are shown once."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = InviteForm(request.POST, prefix="several")
     if form.is_valid():
         names, role = form.cleaned_data["names"], form.cleaned_data["role"]
         try:
-            made = membership.invite_members(
+            new_members = membership.invite_members(
                 project=project, usernames=names, role=role, by=request.user
             )
-        except Refused as refused:
-            show(form, refused.fields)
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
         else:
-            fresh = membership.who_may_get_link(project=project, by=request.user)
-            new = [one for one in made if one.user_id in fresh]
-            known = [one.user.get_username() for one in made if one.user_id not in fresh]
-            if known:
-                said = _("Members now, with the accounts that they have: %(names)s.")
-                messages.success(request, said % {"names": ", ".join(known)})
-            links = [(one.user.get_username(), _link(request, one)) for one in new]
-            return people_page(request, project, links=links)
-    return people_page(request, project, invite_form=form, status=400)
+            linkable_ids = membership.get_linkable_user_ids(project=project, by=request.user)
+            members_with_link = [member for member in new_members if member.user_id in linkable_ids]
+            known_usernames = [
+                member.user.get_username()
+                for member in new_members
+                if member.user_id not in linkable_ids
+            ]
+            if known_usernames:
+                message = _("Members now, with the accounts that they have: %(names)s.")
+                messages.success(request, message % {"names": ", ".join(known_usernames)})
+            links = [
+                (member.user.get_username(), _build_invitation_link(request, member))
+                for member in members_with_link
+            ]
+            return render_people_page(request, project, links=links)
+    return render_people_page(request, project, invite_form=form, status=400)
 
 
 @never_cache
 @login_required
 @require_POST
-def member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpResponse:
-    """Another invitation link for somebody who has not chosen a password yet."""
+def create_member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpResponse:
+    """Create another invitation link for a member who has not chosen a password yet."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
-    if member.user_id not in membership.who_may_get_link(project=project, by=request.user):
+    if member.user_id not in membership.get_linkable_user_ids(project=project, by=request.user):
         messages.error(
             request, _("This account has a password already, or belongs to other leads as well.")
         )
         return redirect("people", project.pk)
-    return people_page(request, project, link=_link(request, member), link_for=member.user)
+    return render_people_page(
+        request, project, link=_build_invitation_link(request, member), link_for=member.user
+    )
 
 
-def _link(request: HttpRequest, member: Member) -> str:
-    """Signed, for three days, and dead once a password is set."""
+def _build_invitation_link(request: HttpRequest, member: Member) -> str:
+    """Return a signed link that is valid for three days, and until a password is set."""
     user = member.user
-    security_log.event("link_made", who=user.pk, after={"member": user.get_username()})
+    security_log.log_event("link_made", who=user.pk, after={"member": user.get_username()})
     parts = {
         "uidb64": urlsafe_base64_encode(force_bytes(user.pk)),
         "token": default_token_generator.make_token(user),
@@ -113,11 +126,11 @@ def _link(request: HttpRequest, member: Member) -> str:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
-    """A rater's name, kind and group, and as whom a member rates."""
+def edit_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
+    """Edit a rater's name, kind and group, and the member who rates as it."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     rater = get_object_or_404(project.raters, pk=rater_id)
-    who_may = list(project.members.select_related("user").order_by("user__username"))
+    project_members = list(project.members.select_related("user").order_by("user__username"))
     initial = {
         "name": rater.name,
         "kind": rater.kind,
@@ -127,7 +140,10 @@ def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
         "user": rater.user_id or "",
     }
     form = RaterForm(
-        request.POST or None, initial=initial, members=who_may, hidden=hasattr(rater, "identity")
+        request.POST or None,
+        initial=initial,
+        members=project_members,
+        hidden=hasattr(rater, "identity"),
     )
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
@@ -142,8 +158,8 @@ def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
                 group=data["group"],
                 user_id=data.get("user", rater.user_id),
             )
-        except Refused as refused:
-            show(form, refused.fields)
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
         else:
             messages.success(request, _("Saved."))
             return redirect("people", project.pk)

@@ -1,4 +1,4 @@
-"""What was offered: leads withdraw it, and who was asked accepts or declines."""
+"""Views of offers: leads withdraw them, and users accept or decline them."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from django.views.decorators.http import require_POST
 from projects.models import Member
 from projects.permissions import get_project
 from projects.services.members import offers
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 
 
 @login_required
 @require_POST
-def offer_withdraw(request: HttpRequest, project_id: int, offer_id: int) -> HttpResponse:
+def withdraw_offer(request: HttpRequest, project_id: int, offer_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    offered = get_object_or_404(offers.of_project(project), pk=offer_id)
-    offers.withdraw(offered=offered, by=request.user)
-    said = _("%(name)s is not asked any more.") % {"name": offered.username}
-    messages.success(request, said)
+    offer = get_object_or_404(offers.list_project_offers(project), pk=offer_id)
+    offers.withdraw_offer(offer=offer, by=request.user)
+    message = _("%(name)s is not asked any more.") % {"name": offer.username}
+    messages.success(request, message)
     return redirect("people", project.pk)
 
 
 @login_required
 @require_POST
-def offer_answer(request: HttpRequest, offer_id: int) -> HttpResponse:
-    """``do=accept`` with the role that was seen; else the answer is no."""
-    offered = get_object_or_404(offers.open_to(request.user), pk=offer_id)
-    name = {"name": offered.project.name}
+def answer_offer(request: HttpRequest, offer_id: int) -> HttpResponse:
+    """Accept (``do=accept``, with the role that was shown) or decline an offer."""
+    offer = get_object_or_404(offers.list_open_offers(request.user), pk=offer_id)
+    values = {"name": offer.project.name}
     try:
         if request.POST.get("do") == "accept":
-            offers.accept(offered=offered, role=request.POST.get("role", ""))
-            messages.success(request, _("You are a member of %(name)s now.") % name)
+            offers.accept_offer(offer=offer, role=request.POST.get("role", ""))
+            messages.success(request, _("You are a member of %(name)s now.") % values)
         else:
-            offers.decline(offered=offered)
-            messages.success(request, _("You declined to join %(name)s.") % name)
-    except Refused as refused:
-        messages.error(request, str(refused))
+            offers.decline_offer(offer=offer)
+            messages.success(request, _("You declined to join %(name)s.") % values)
+    except InvalidProjectChange as error:
+        messages.error(request, str(error))
     return redirect("projects")

@@ -1,5 +1,4 @@
-"""The page of a project's people: one list of who has a role and who rates, and what is done about
-many of them at once."""
+"""Views of a project's people: the list of members and raters, and actions on several of them."""
 
 from __future__ import annotations
 
@@ -18,145 +17,159 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from core.web.tables import a_page
+from core.web.tables import get_page_size
 from projects.forms.members import InviteForm, MemberForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.selectors import people_list
 from projects.services.members import bulk_actions, membership, offers
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 
-PEOPLE_A_PAGE = 50
-LONGEST_SEARCH = 150
+PAGE_SIZE = 50
+MAX_SEARCH_LENGTH = 150
 LEAD = Member.Role.LEAD
-ACTS = ("pause", "resume", "write", "role", "remove")
+ACTIONS = ("pause", "resume", "write", "role", "remove")
 
 
 @never_cache
 @login_required
 @require_safe
-def people(request: HttpRequest, project_id: int) -> HttpResponse:
-    return people_page(request, get_project(request.user, project_id, role=LEAD))
+def list_people(request: HttpRequest, project_id: int) -> HttpResponse:
+    return render_people_page(request, get_project(request.user, project_id, role=LEAD))
 
 
-def people_page(
-    request: HttpRequest, project: Project, *, status: int = 200, **more: Any
+def render_people_page(
+    request: HttpRequest, project: Project, *, status: int = 200, **extra: Any
 ) -> HttpResponse:
-    """The page; ``more``: links that are shown this one time, and forms with errors."""
-    wanted = request.GET.get("q", "").strip()[:LONGEST_SEARCH]
-    lines = people_list.everybody(project, wanted)
-    page = Paginator(lines, a_page(PEOPLE_A_PAGE)).get_page(request.GET.get("page"))
-    found = people_list.page_of(project, list(page.object_list))
+    """Render the list; ``extra`` holds invitation links, which are shown once, and forms with
+    errors.
+    """
+    search = request.GET.get("q", "").strip()[:MAX_SEARCH_LENGTH]
+    lines = people_list.list_people(project, search)
+    page = Paginator(lines, get_page_size(PAGE_SIZE)).get_page(request.GET.get("page"))
+    people_page_data = people_list.build_page(project, list(page.object_list))
     undo = request.GET.get("undo", "")
     context = {
         "project": project,
         "n_people": len(lines),
         "page": page,
-        "found": found,
-        "grouped": any(one.rater is not None and one.rater.group for one in found.people),
-        "offers": list(offers.of_project(project)),
-        "linkable": membership.who_may_get_link(project=project, by=request.user),
+        "people_page": people_page_data,
+        "grouped": any(
+            person.rater is not None and person.rater.group for person in people_page_data.people
+        ),
+        "offers": list(offers.list_project_offers(project)),
+        "linkable": membership.get_linkable_user_ids(project=project, by=request.user),
         "roles": Member.Role.choices,
         "form": MemberForm(),
         "invite_form": InviteForm(prefix="several"),
-        "wanted": wanted,
-        "passed": _passed(request.GET),
-        "undo": undo if bulk_actions.can_undo(project=project, text=undo, by=request.user) else "",
-        **more,
+        "wanted": search,
+        "passed": _encode_list_query(request.GET),
+        "undo": undo if bulk_actions.can_undo(project=project, token=undo, by=request.user) else "",
+        **extra,
     }
     return render(request, "projects/people.html", context, status=status)
 
 
-def _passed(given: QueryDict) -> str:
-    """What an act brings back to the same list."""
-    return urlencode({name: given[name] for name in ("q", "page") if given.get(name)})
+def _encode_list_query(query: QueryDict) -> str:
+    """Return the query string that leads back to the same list after an action."""
+    return urlencode({name: query[name] for name in ("q", "page") if query.get(name)})
 
 
 @login_required
 @require_POST
-def people_act(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What is done about the people that were chosen: ``do`` pause, resume, write, role, remove."""
+def apply_action(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Apply the action ``do`` (pause, resume, write, role or remove) to the selected people."""
     project = get_project(request.user, project_id, role=LEAD)
-    do = request.POST.get("do", "")
-    if do not in ACTS:
-        raise BadRequest(_("“do” is one of %(acts)s.") % {"acts": ", ".join(ACTS)})
-    chosen, raters = people_list.chosen(project, request.POST.getlist("person"))
-    if do == "write" and raters:  # the page is that of a higher room
+    action = request.POST.get("do", "")
+    if action not in ACTIONS:
+        raise BadRequest(_("“do” is one of %(acts)s.") % {"acts": ", ".join(ACTIONS)})
+    selected_members, raters = people_list.get_selected(project, request.POST.getlist("person"))
+    if action == "write" and raters:  # the page belongs to a higher package
         ids = ",".join(str(rater.pk) for rater in raters)
         address = reverse("raters_write", args=[project.pk])
         return redirect(f"{address}?{urlencode({'rater': ids, 'back': 'people'})}")
     undo = ""
     try:
-        if not (chosen or raters):
+        if not (selected_members or raters):
             messages.error(request, _("Choose somebody first."))
-        elif do in ("role", "remove"):
-            undo = _change(request, project, chosen, do)
+        elif action in ("role", "remove"):
+            undo = _change_members(request, project, selected_members, action)
         else:
-            undo = _pause(request, project, raters, do)
-    except Refused as refused:
-        messages.error(request, str(refused))
-    return _back(request, project, undo)
+            undo = _pause_or_resume(request, project, raters, action)
+    except InvalidProjectChange as error:
+        messages.error(request, str(error))
+    return _redirect_to_list(request, project, undo)
 
 
-def _pause(request: HttpRequest, project: Project, raters: list[Rater], do: str) -> str:
+def _pause_or_resume(
+    request: HttpRequest, project: Project, raters: list[Rater], action: str
+) -> str:
     if not raters:
         messages.error(request, _("None of them rates."))
         return ""
-    pause = do == "pause"
+    is_pause = action == "pause"
     changed, undo = bulk_actions.set_paused(
-        project=project, raters=raters, paused=pause, by=request.user
+        project=project, raters=raters, paused=is_pause, by=request.user
     )
     n = len(changed)
-    if pause:
-        said = ngettext(
+    if is_pause:
+        message = ngettext(
             "%(n)s rater gets no items until you resume.",
             "%(n)s raters get no items until you resume.",
             n,
         )
     else:
-        said = ngettext("%(n)s rater gets items again.", "%(n)s raters get items again.", n)
-    messages.success(request, said % {"n": n})
+        message = ngettext("%(n)s rater gets items again.", "%(n)s raters get items again.", n)
+    messages.success(request, message % {"n": n})
     return undo
 
 
-def _change(request: HttpRequest, project: Project, chosen: list[Member], do: str) -> str:
-    """Their role, or that they have one."""
-    if not chosen:
+def _change_members(
+    request: HttpRequest, project: Project, selected_members: list[Member], action: str
+) -> str:
+    """Change the role of the members, or remove them."""
+    if not selected_members:
         messages.error(request, _("None of them has a role here."))
         return ""
-    named = {"names": ", ".join(one.user.get_username() for one in chosen)}
-    if do == "remove":
-        undo = bulk_actions.remove(project=project, members=chosen, by=request.user)
-        said = _("Not in this project any more: %(names)s. The ratings stay.")
+    values = {"names": ", ".join(member.user.get_username() for member in selected_members)}
+    if action == "remove":
+        undo = bulk_actions.remove_members(
+            project=project, members=selected_members, by=request.user
+        )
+        message = _("Not in this project any more: %(names)s. The ratings stay.")
     else:
         role = request.POST.get("role", "")
-        undo = bulk_actions.set_role(project=project, members=chosen, role=role, by=request.user)
-        said = _("The role is changed: %(names)s.")
-    messages.success(request, said % named)
+        undo = bulk_actions.set_role(
+            project=project, members=selected_members, role=role, by=request.user
+        )
+        message = _("The role is changed: %(names)s.")
+    messages.success(request, message % values)
     return undo
 
 
 @login_required
 @require_POST
-def people_undo(request: HttpRequest, project_id: int) -> HttpResponse:
-    """``undo``: what the answer to an act brought."""
+def undo_action(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Undo an action; ``undo`` is the token that the response to it contained."""
     project = get_project(request.user, project_id, role=LEAD)
     try:
-        bulk_actions.undo(project=project, text=request.POST.get("undo", ""), by=request.user)
+        bulk_actions.undo(project=project, token=request.POST.get("undo", ""), by=request.user)
         messages.success(request, _("Taken back."))
-    except Refused as refused:
-        messages.error(request, str(refused))
-    return _back(request, project)
+    except InvalidProjectChange as error:
+        messages.error(request, str(error))
+    return _redirect_to_list(request, project)
 
 
-def _back(request: HttpRequest, project: Project, undo: str = "") -> HttpResponse:
-    """To the same list; who leads the project no more may not see it."""
+def _redirect_to_list(request: HttpRequest, project: Project, undo: str = "") -> HttpResponse:
+    """Redirect to the same list, or to the start page when the user does not lead the project any
+    more.
+    """
     user = request.user
-    still = user.is_superuser or project.members.filter(user=user.pk, role=LEAD).exists()
-    if not still:
+    is_still_lead = user.is_superuser or project.members.filter(user=user.pk, role=LEAD).exists()
+    if not is_still_lead:
         return redirect("/")
-    back = QueryDict(_passed(QueryDict(request.POST.get("passed", ""))), mutable=True)
+    query = QueryDict(_encode_list_query(QueryDict(request.POST.get("passed", ""))), mutable=True)
     if undo:
-        back["undo"] = undo
+        query["undo"] = undo
     address = reverse("people", args=[project.pk])
-    return redirect(f"{address}?{back.urlencode()}" if back else address)
+    return redirect(f"{address}?{query.urlencode()}" if query else address)

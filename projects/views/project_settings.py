@@ -1,4 +1,4 @@
-"""Making a project and setting it up: the lead's pages."""
+"""Views for leads: create a project, and change its settings."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from projects.forms.question_templates import STARTS
-from projects.forms.settings import ProjectForm, SetupForm
-from projects.guidelines import as_html
+from projects.forms.question_templates import QUESTION_TEMPLATES
+from projects.forms.settings import ProjectForm, ProjectSettingsForm
+from projects.guidelines import render_markdown
 from projects.models import Deletion, Member
-from projects.permissions import get_project, refuse_new_projects
+from projects.permissions import get_project, require_can_create_projects
 from projects.services import project_validation, projects
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
 from .form_handling import (
-    all_valid,
-    begin_question,
-    is_sent,
-    new_question,
-    show,
-    show_question,
-    status_of,
-    with_added_row,
+    add_form_errors,
+    add_question_errors,
+    are_all_valid,
+    build_question,
+    build_question_forms,
+    get_form_data,
+    get_status,
+    is_submitted,
 )
 
-DELETIONS_SHOWN = 50
-PROJECT_FIELDS = (
+MAX_DELETIONS_SHOWN = 50
+SETTINGS_FIELDS = (
     "name",
     "description",
     "guidelines",
@@ -43,30 +43,36 @@ PROJECT_FIELDS = (
 )
 
 
-KEPT = ("name", "description", "overlap", "time_zone")
+PRESERVED_FIELDS = ("name", "description", "overlap", "time_zone")
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def project_new(request: HttpRequest) -> HttpResponse:
-    """A project with its first question, on one page; ``?start=`` fills in one of STARTS, and what
-    is KEPT the fields of the project itself."""
-    refuse_new_projects(request.user)
-    start, question, categories = begin_question(request)
-    form = ProjectForm(with_added_row(request))
-    # What was typed before another start was chosen.
-    form.initial.update({name: request.GET[name] for name in KEPT if name in request.GET})
-    if start is not None:
-        form.initial["guidelines"] = start.guidelines
-    if is_sent(request) and all_valid(form, question, categories):
+def create_project(request: HttpRequest) -> HttpResponse:
+    """Create a project with its first question on one page.
+
+    ``?start=`` names a question template; the parameters in PRESERVED_FIELDS are initial values.
+    """
+    require_can_create_projects(request.user)
+    template, question_form, categories = build_question_forms(request)
+    form = ProjectForm(get_form_data(request))
+    # Values entered before another template was selected.
+    form.initial.update(
+        {name: request.GET[name] for name in PRESERVED_FIELDS if name in request.GET}
+    )
+    if template is not None:
+        form.initial["guidelines"] = template.guidelines
+    if is_submitted(request) and are_all_valid(form, question_form, categories):
         try:
             project = projects.create_project(
-                by=request.user, questions=[new_question(question, categories)], **form.cleaned_data
+                by=request.user,
+                questions=[build_question(question_form, categories)],
+                **form.cleaned_data,
             )
-        except Refused as refused:
-            show(form, refused.fields)
-        except InvalidQuestions as refused:
-            show_question(question, categories, refused)
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
+        except InvalidQuestions as error:
+            add_question_errors(question_form, categories, error)
         else:
             messages.success(
                 request,
@@ -75,30 +81,33 @@ def project_new(request: HttpRequest) -> HttpResponse:
             return redirect("dashboard", project.pk)
     context = {
         "form": form,
-        "question_form": question,
+        "question_form": question_form,
         "categories": categories,
-        "zones": project_validation.time_zones(),
-        "starts": STARTS.items(),
-        "start": start,
+        "zones": project_validation.list_time_zones(),
+        "question_templates": QUESTION_TEMPLATES.items(),
+        "selected_template": template,
     }
     return render(
-        request, "projects/project_new.html", context, status=status_of(form, question, categories)
+        request,
+        "projects/project_new.html",
+        context,
+        status=get_status(form, question_form, categories),
     )
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def setup(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The project's own settings and the list of its questions."""
+def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show and change the project's settings, and list its questions."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    form = SetupForm(
-        request.POST or None, initial={name: getattr(project, name) for name in PROJECT_FIELDS}
+    form = ProjectSettingsForm(
+        request.POST or None, initial={name: getattr(project, name) for name in SETTINGS_FIELDS}
     )
     if request.method == "POST" and form.is_valid():
         try:
             projects.change_project(project=project, by=request.user, **form.cleaned_data)
-        except Refused as refused:
-            show(form, refused.fields)
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
         else:
             messages.success(request, _("Saved."))
             return redirect("setup", project.pk)
@@ -107,28 +116,31 @@ def setup(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": project,
         "form": form,
         "questions": questions,
-        "zones": project_validation.time_zones(),
-        "deletions": project.deletions.select_related("by")[:DELETIONS_SHOWN],
+        "zones": project_validation.list_time_zones(),
+        "deletions": project.deletions.select_related("by")[:MAX_DELETIONS_SHOWN],
     }
-    return render(request, "projects/settings.html", context, status=status_of(form))
+    return render(request, "projects/settings.html", context, status=get_status(form))
 
 
 @login_required
 @require_POST
-def project_archive(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Let the project rest, or take it up again. What is being deleted stays where it is. Back to
-    the set-up, or to the list of projects as it was (``passed``)."""
+def archive_project(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Archive or restore the project.
+
+    A project that is being deleted stays archived. Redirects to the settings, or to the list of
+    projects with the query in ``passed``.
+    """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     archived = request.POST.get("do") != "restore"
-    back = reverse("setup", args=[project.pk])
+    next_url = reverse("setup", args=[project.pk])
     if "passed" in request.POST:
-        passed = QueryDict(request.POST["passed"][:1000], mutable=True)
-        passed.pop("page", None)  # it may have been the last one of its page
-        back = f"{reverse('projects')}?{passed.urlencode()}".removesuffix("?")
-    going = Deletion.objects.filter(kind="project", target=project.pk, finished_at=None)
-    if not archived and going.exists():
+        list_query = QueryDict(request.POST["passed"][:1000], mutable=True)
+        list_query.pop("page", None)  # the page may not exist any more
+        next_url = f"{reverse('projects')}?{list_query.urlencode()}".removesuffix("?")
+    running_deletions = Deletion.objects.filter(kind="project", target=project.pk, finished_at=None)
+    if not archived and running_deletions.exists():
         messages.error(request, _("This project is being deleted."))
-        return redirect(back)
+        return redirect(next_url)
     projects.archive_project(project=project, archived=archived, by=request.user)
     if archived:
         messages.success(
@@ -136,12 +148,12 @@ def project_archive(request: HttpRequest, project_id: int) -> HttpResponse:
         )
     else:
         messages.success(request, _("The project is taken up again."))
-    return redirect(back)
+    return redirect(next_url)
 
 
 @login_required
 @require_POST
-def guidelines_preview(request: HttpRequest) -> HttpResponse:
-    """The typed Markdown as raters will see it, for the page to put beside the field."""
-    text = request.POST.get("guidelines", "")[: project_validation.MOST_TEXT]
-    return render(request, "projects/_guidelines.html", {"html": as_html(text)})
+def preview_guidelines(request: HttpRequest) -> HttpResponse:
+    """Render the submitted Markdown as raters will see it, for the preview beside the field."""
+    text = request.POST.get("guidelines", "")[: project_validation.MAX_TEXT_LENGTH]
+    return render(request, "projects/_guidelines.html", {"html": render_markdown(text)})

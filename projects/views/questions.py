@@ -1,4 +1,4 @@
-"""A new question, and a question's page: text, scale and weights, each with its own form."""
+"""Views of questions: add one, and change its text, categories and weights in a form each."""
 
 from __future__ import annotations
 
@@ -13,256 +13,297 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects import hooks
-from projects.forms.question_templates import STARTS
+from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
-    BaseCategories,
+    BaseCategoryFormSet,
+    QuestionTextForm,
     ScaleForm,
-    TextForm,
     WeightsForm,
-    categories_formset,
+    build_category_formset,
 )
 from projects.models import Member, Project, Question, Scale, ScaleVersion, Weights
 from projects.permissions import get_project
 from projects.services import questions, scales, weight_matrix
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
 from .form_handling import (
-    PREFIX,
-    all_valid,
-    begin_question,
-    is_sent,
-    new_question,
-    show,
-    show_question,
-    status_of,
-    with_added_row,
+    CATEGORY_PREFIX,
+    add_form_errors,
+    add_question_errors,
+    are_all_valid,
+    build_question,
+    build_question_forms,
+    get_form_data,
+    get_status,
+    is_submitted,
 )
 
 
-def _question(request: HttpRequest, project_id: int, key: str) -> tuple[Project, Question]:
+def _get_question(request: HttpRequest, project_id: int, key: str) -> tuple[Project, Question]:
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    known = project.questions.prefetch_related("categories")
-    return project, get_object_or_404(known, key=key)
+    questions_of_project = project.questions.prefetch_related("categories")
+    return project, get_object_or_404(questions_of_project, key=key)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def question_new(request: HttpRequest, project_id: int) -> HttpResponse:
-    """One more question; ``?start=`` fills in one of STARTS."""
+def add_question(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Add a question to a project; ``?start=`` names a question template."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    start, form, categories = begin_question(request)
-    if is_sent(request) and all_valid(form, categories):
+    template, form, categories = build_question_forms(request)
+    if is_submitted(request) and are_all_valid(form, categories):
         try:
-            made = questions.add_question(
-                project=project, question=new_question(form, categories, project), by=request.user
+            created = questions.add_question(
+                project=project, question=build_question(form, categories, project), by=request.user
             )
-        except Refused as refused:
-            show(form, refused.fields)
-        except InvalidQuestions as refused:
-            show_question(form, categories, refused)
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
+        except InvalidQuestions as error:
+            add_question_errors(form, categories, error)
         else:
             messages.success(request, _("The question is added."))
-            return redirect("question", project.pk, made.key)
+            return redirect("question", project.pk, created.key)
     context = {
         "project": project,
         "question_form": form,
         "categories": categories,
-        "starts": STARTS.items(),
-        "start": start,
+        "question_templates": QUESTION_TEMPLATES.items(),
+        "selected_template": template,
     }
     return render(
-        request, "projects/question_new.html", context, status=status_of(form, categories)
+        request, "projects/question_new.html", context, status=get_status(form, categories)
     )
 
 
 @login_required
 @require_safe
-def question(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    project, found = _question(request, project_id, key)
-    return _page(request, project, found)
+def display_question(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    project, question_shown = _get_question(request, project_id, key)
+    return _render_page(request, project, question_shown)
 
 
 @login_required
 @require_POST
-def question_text(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    project, found = _question(request, project_id, key)
-    form = TextForm(request.POST)
+def change_text(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    project, changed_question = _get_question(request, project_id, key)
+    form = QuestionTextForm(request.POST)
     if form.is_valid():
         try:
-            questions.change_question_text(question=found, by=request.user, **form.cleaned_data)
-            return _saved(request, project, found)
-        except Refused as refused:
-            show(form, refused.fields)
-    return _page(request, project, found, text_form=form)
+            questions.change_question_text(
+                question=changed_question, by=request.user, **form.cleaned_data
+            )
+            return _redirect_saved(request, project, changed_question)
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
+    return _render_page(request, project, changed_question, text_form=form)
 
 
 @login_required
 @require_POST
-def question_categories(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    project, found = _question(request, project_id, key)
-    data = with_added_row(request)
+def change_categories(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    project, changed_question = _get_question(request, project_id, key)
+    data = get_form_data(request)
     form = ScaleForm(data)
-    categories = categories_formset(extra=0)(data, prefix=PREFIX)
-    if "add_row" not in request.POST and all_valid(form, categories):
-        rows = categories.rows()
+    categories = build_category_formset(extra=0)(data, prefix=CATEGORY_PREFIX)
+    if "add_row" not in request.POST and are_all_valid(form, categories):
+        rows = categories.get_rows()
         try:
             scales.change_categories(
-                question=found,
+                question=changed_question,
                 by=request.user,
-                categories=[(row.cleaned_data["code"], row.spec()) for row in rows],
+                categories=[(row.cleaned_data["code"], row.build_category()) for row in rows],
                 **form.cleaned_data,
             )
-            return _saved(request, project, found)
-        except Refused as refused:
-            _show_categories(form, categories, rows, refused)
-    return _page(request, project, found, scale_form=form, categories=categories)
+            return _redirect_saved(request, project, changed_question)
+        except InvalidProjectChange as error:
+            _add_category_errors(form, categories, rows, error)
+    return _render_page(request, project, changed_question, scale_form=form, categories=categories)
 
 
-def _show_categories(
-    form: ScaleForm, categories: BaseCategories, rows: list, refused: Refused
+def _add_category_errors(
+    form: ScaleForm, categories: BaseCategoryFormSet, rows: list, error: InvalidProjectChange
 ) -> None:
-    fields = dict(refused.fields)
+    fields = dict(error.fields)
     for message in categories.add_problems(rows, fields.pop("categories", {})):
         form.add_error(None, message)
-    show(form, fields)
+    add_form_errors(form, fields)
 
 
 @login_required
 @require_POST
-def question_weights(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    project, found = _question(request, project_id, key)
-    form = WeightsForm(request.POST, question=found)
+def change_weights(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    project, changed_question = _get_question(request, project_id, key)
+    form = WeightsForm(request.POST, question=changed_question)
     if form.is_valid():
         custom = form.cleaned_data["weights"] == Weights.CUSTOM
-        # A matrix that is not chosen stays as it was, for another day.
-        matrix = form.matrix() if custom else found.weight_matrix
+        # Other weights keep the stored matrix for later use.
+        matrix = form.get_matrix() if custom else changed_question.weight_matrix
         try:
             scales.change_weights(
-                question=found, by=request.user, matrix=matrix, **form.cleaned_data
+                question=changed_question, by=request.user, matrix=matrix, **form.cleaned_data
             )
-            return _saved(request, project, found)
-        except Refused as refused:
-            show(form, refused.fields)
-    return _page(request, project, found, weights_form=form)
+            return _redirect_saved(request, project, changed_question)
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
+    return _render_page(request, project, changed_question, weights_form=form)
 
 
 @login_required
 @require_POST
-def matrix_check(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    """The matrix as typed so far: what is wrong with it, or how it looks. Changes nothing."""
-    _project, found = _question(request, project_id, key)
-    labels = [category.label for category in found.active_categories()]
-    form = WeightsForm(request.POST, question=found)
+def preview_matrix(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    """Render the preview of the matrix as typed so far, or its error. Changes nothing."""
+    _project, question_shown = _get_question(request, project_id, key)
+    labels = [category.label for category in question_shown.active_categories()]
+    form = WeightsForm(request.POST, question=question_shown)
     return render(
         request,
         "projects/_matrix_preview.html",
-        matrix_context(form.data.get("weights", ""), form, labels, found),
+        build_matrix_context(form.data.get("weights", ""), form, labels, question_shown),
     )
 
 
-def matrix_context(
-    weights: str, form: WeightsForm, labels: list[str], found: Question
+def build_matrix_context(
+    weights: str, form: WeightsForm, labels: list[str], question_shown: Question
 ) -> dict[str, Any]:
-    """For the preview: ``problem``, or ``preview``: rows of (label, [(weight, tenths), ...]), what
-    agreement would be (``agreement``), and a doubt about the order."""
-    used = Scale(found.scale).weights_in_force(weights) if weights in Weights.values else None
-    if used == Weights.CUSTOM:
-        matrix: Any = form.matrix()
+    """Return the template context of the matrix preview.
+
+    ``problem``, or ``preview`` with rows of (label, [(weight, tenths), ...]), the resulting
+    ``agreement``, and a ``doubt`` about the order.
+    """
+    effective_weights = (
+        Scale(question_shown.scale).get_effective_weights(weights)
+        if weights in Weights.values
+        else None
+    )
+    if effective_weights == Weights.CUSTOM:
+        matrix: Any = form.get_matrix()
     else:
-        matrix = weight_matrix.usual(used, len(labels)) if used else None
+        matrix = (
+            weight_matrix.build_rank_matrix(effective_weights, len(labels))
+            if effective_weights
+            else None
+        )
     if matrix is None:
         return {"problem": _("Fill in a weight for each pair of categories."), "labels": labels}
-    if wrong := weight_matrix.problem(matrix, len(labels), labels):
-        return {"problem": wrong, "labels": labels}
-    preview = _tenths(labels, matrix)
+    if matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels):
+        return {"problem": matrix_problem, "labels": labels}
+    preview = _build_preview(labels, matrix)
     return {
         "preview": preview,
         "labels": labels,
-        "stand_in": used.label if used and used != weights else "",
-        "doubt": weight_matrix.rises(matrix, labels) if Scale(found.scale).ordered else None,
-        "agreement": hooks.weights_preview(found.pk, matrix),
-        "project": found.project,
+        "stand_in": effective_weights.label
+        if effective_weights and effective_weights != weights
+        else "",
+        "doubt": weight_matrix.find_order_violation(matrix, labels)
+        if Scale(question_shown.scale).ordered
+        else None,
+        "agreement": hooks.preview_weights(question_shown.pk, matrix),
+        "project": question_shown.project,
     }
 
 
-def _saved(request: HttpRequest, project: Project, found: Question) -> HttpResponse:
+def _redirect_saved(
+    request: HttpRequest, project: Project, changed_question: Question
+) -> HttpResponse:
     messages.success(request, _("Saved. The numbers follow within seconds."))
-    return redirect("question", project.pk, found.key)
+    return redirect("question", project.pk, changed_question.key)
 
 
-def _page(request: HttpRequest, project: Project, found: Question, **bound: Any) -> HttpResponse:
-    """The page with the forms of what stands, except for those that come back with what was
-    typed."""
-    declared = found.active_categories()
-    labels = [category.label for category in declared]
-    stands = {"scale": found.scale, "weights": found.weights, "seen_version": found.scale_version}
+def _render_page(
+    request: HttpRequest, project: Project, question_shown: Question, **bound_forms: Any
+) -> HttpResponse:
+    """Render the page; ``bound`` holds forms with errors, the others show the current values."""
+    categories = question_shown.active_categories()
+    labels = [category.label for category in categories]
+    current_values = {
+        "scale": question_shown.scale,
+        "weights": question_shown.weights,
+        "seen_version": question_shown.scale_version,
+    }
     rows = [
         {
             "code": c.code,
             "label": c.label,
-            "value": _plain(c.value),
+            "value": _drop_trailing_zero(c.value),
             "hotkey": c.hotkey,
-            "ORDER": place,
+            "ORDER": position,
         }
-        for place, c in enumerate(declared, start=1)
+        for position, c in enumerate(categories, start=1)
     ]
-    weights_form = bound.get("weights_form") or WeightsForm(initial=stands, question=found)
+    weights_form = bound_forms.get("weights_form") or WeightsForm(
+        initial=current_values, question=question_shown
+    )
     context = {
         "project": project,
-        "question": found,
-        "text_form": TextForm(initial={"text": found.text}),
-        "scale_form": ScaleForm(initial=stands),
-        "categories": categories_formset(extra=0)(initial=rows, prefix=PREFIX),
+        "question": question_shown,
+        "text_form": QuestionTextForm(initial={"text": question_shown.text}),
+        "scale_form": ScaleForm(initial=current_values),
+        "categories": build_category_formset(extra=0)(initial=rows, prefix=CATEGORY_PREFIX),
         "weights_form": weights_form,
-        "earlier_weights": earlier_weights(found),
-        "retired": [category.label for category in found.categories.all() if category.retired],
-        "cells": _cells(found, weights_form, labels),
-        **bound,
+        "earlier_weights": list_earlier_weights(question_shown),
+        "retired": [
+            category.label for category in question_shown.categories.all() if category.retired
+        ],
+        "cells": _build_editor_rows(question_shown, weights_form, labels),
+        **bound_forms,
     }
-    chosen = weights_form["weights"].value() or Weights.NONE
+    selected_weights = weights_form["weights"].value() or Weights.NONE
     if weights_form.is_bound:
-        context |= matrix_context(str(chosen), weights_form, labels, found)
+        context |= build_matrix_context(str(selected_weights), weights_form, labels, question_shown)
     else:
         cells = {
             f"cell-{i}-{j}": cell
             for i, (_row_label, row) in enumerate(context["cells"])
             for j, (cell, _label) in enumerate(row)
         }
-        filled = WeightsForm({"weights": chosen, **cells}, question=found)
-        context |= matrix_context(str(chosen), filled, labels, found)
+        preview_form = WeightsForm({"weights": selected_weights, **cells}, question=question_shown)
+        context |= build_matrix_context(str(selected_weights), preview_form, labels, question_shown)
     return render(
-        request, "projects/question.html", context, status=400 if _refused(request, bound) else 200
+        request,
+        "projects/question.html",
+        context,
+        status=400 if _has_errors(request, bound_forms) else 200,
     )
 
 
 @dataclass(frozen=True)
 class WeightsVersion:
-    """Weights that were in force until somebody changed them: who, when, and why."""
+    """Weights that were in force until somebody changed them, with the user, time and reason."""
 
     weights: str
     preview: list[tuple[str, list[tuple[float, int]]]]
     version: ScaleVersion
 
 
-def earlier_weights(found: Question) -> list[WeightsVersion]:
-    """The newest first; other changes of the scale are left out."""
-    versions = list(ScaleVersion.objects.filter(question=found).select_related("by"))
-    after = [*(one.declared for one in versions[1:]), found.declared()]
-    made = []
-    for version, later in zip(versions, after, strict=False):
-        stood = version.declared
-        if (stood["weights"], stood["matrix"]) == (later["weights"], later["matrix"]):
+def list_earlier_weights(question_shown: Question) -> list[WeightsVersion]:
+    """List the earlier weights, newest first; other changes of the scale are left out."""
+    versions = list(ScaleVersion.objects.filter(question=question_shown).select_related("by"))
+    next_declarations = [
+        *(scale_version.declared for scale_version in versions[1:]),
+        question_shown.get_declaration(),
+    ]
+    earlier = []
+    for version, next_declaration in zip(versions, next_declarations, strict=False):
+        declaration = version.declared
+        if (declaration["weights"], declaration["matrix"]) == (
+            next_declaration["weights"],
+            next_declaration["matrix"],
+        ):
             continue
-        labels = [category["label"] for category in stood["categories"]]
-        custom = stood["weights"] == Weights.CUSTOM
-        matrix = stood["matrix"] if custom else weight_matrix.usual(stood["weights"], len(labels))
-        name = Weights(stood["weights"]).label
-        made.append(WeightsVersion(str(name), _tenths(labels, matrix), version))
-    return made[::-1]
+        labels = [category["label"] for category in declaration["categories"]]
+        custom = declaration["weights"] == Weights.CUSTOM
+        matrix = (
+            declaration["matrix"]
+            if custom
+            else weight_matrix.build_rank_matrix(declaration["weights"], len(labels))
+        )
+        name = Weights(declaration["weights"]).label
+        earlier.append(WeightsVersion(str(name), _build_preview(labels, matrix), version))
+    return earlier[::-1]
 
 
-def _tenths(
+def _build_preview(
     labels: list[str], matrix: list[list[float]]
 ) -> list[tuple[str, list[tuple[float, int]]]]:
     return [
@@ -271,25 +312,30 @@ def _tenths(
     ]
 
 
-def _plain(value: float | None) -> float | None:
-    """3 instead of 3.0, for a field that people read."""
+def _drop_trailing_zero(value: float | None) -> float | None:
+    """Return 3 instead of 3.0, for a field that people read."""
     return int(value) if value is not None and value.is_integer() else value
 
 
-def _refused(request: HttpRequest, bound: dict[str, Any]) -> bool:
-    return bool(bound) and "add_row" not in request.POST
+def _has_errors(request: HttpRequest, bound_forms: dict[str, Any]) -> bool:
+    return bool(bound_forms) and "add_row" not in request.POST
 
 
-def _cells(
-    found: Question, form: WeightsForm, labels: list[str]
+def _build_editor_rows(
+    question_shown: Question, form: WeightsForm, labels: list[str]
 ) -> list[tuple[str, list[tuple[Any, str]]]]:
-    """Rows of the editor: (label, [(what stands in the cell, column label), ...])."""
+    """Return the rows of the matrix editor: (label, [(cell text, column label), ...])."""
     if form.is_bound:
-        matrix: list[list[Any]] = form.typed()
+        matrix: list[list[Any]] = form.get_typed_cells()
     else:
-        numbers = found.weight_matrix or weight_matrix.usual(Weights.LINEAR, len(labels))
+        numbers = question_shown.weight_matrix or weight_matrix.build_rank_matrix(
+            Weights.LINEAR, len(labels)
+        )
         matrix = [
-            [f"{round(cell, 4):g}" if not found.weight_matrix else repr(cell) for cell in row]
+            [
+                f"{round(cell, 4):g}" if not question_shown.weight_matrix else repr(cell)
+                for cell in row
+            ]
             for row in numbers
         ]
     return [

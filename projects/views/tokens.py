@@ -1,4 +1,4 @@
-"""One's own API tokens."""
+"""Views of the user's own API tokens."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from projects.models import ApiToken
 @never_cache
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-@sensitive_variables("made")
-def own_tokens(request: HttpRequest) -> HttpResponse:
-    """The list of one's tokens; a POST makes one and shows it this one time."""
+@sensitive_variables("new_token")
+def manage_tokens(request: HttpRequest) -> HttpResponse:
+    """List the user's tokens; a POST creates one and shows it once."""
     form = TokenForm(request.POST or None, request=request)
-    made = ""
+    new_token = ""
     if request.method == "POST" and form.is_valid():
-        made = authentication.create(
+        new_token = authentication.create_token(
             user=request.user,
             project=form.cleaned_data["project"],
             scope=form.cleaned_data["scope"],
-            expires_at=form.expires_at(),
+            expires_at=form.get_expires_at(),
         )
         form = TokenForm(request=request)
-    own = (
+    active_tokens = (
         ApiToken.objects.filter(user=request.user.pk, revoked_at=None)
         .select_related("project")
         .order_by("-pk")
     )
-    context = {"form": form, "made": made, "tokens": own, "now": timezone.now()}
+    context = {"form": form, "made": new_token, "tokens": active_tokens, "now": timezone.now()}
     by_provider = settings.OIDC_SERVER_URL or settings.SAML_METADATA
     context |= {"by_provider": by_provider, "with_mail": settings.SMTP_URL}
     status = 400 if form.errors else 200
@@ -49,7 +49,8 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
-    if not authentication.revoke(ApiToken.objects.filter(pk=token_id, user=request.user.pk)):
+    """Revoke one of the user's own tokens."""
+    if not authentication.revoke_tokens(ApiToken.objects.filter(pk=token_id, user=request.user.pk)):
         raise Http404
     messages.success(request, _("The token is revoked: from now on it opens nothing."))
     return redirect("tokens")

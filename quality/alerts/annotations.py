@@ -1,5 +1,4 @@
-"""Alarms on the trends of a question and of its raters, and in tables of raters, with what gold
-brought them."""
+"""Annotations for charts and rater tables: unresolved alerts and proposed gold interventions."""
 
 from __future__ import annotations
 
@@ -11,71 +10,86 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from metrics.views.common.number_formats import whole
+from metrics.views.common.number_formats import format_count
 from projects.models import Member, Question, Rater
 from quality.models import Alarm, GoldAct, State
 
 from .kinds import KINDS
 
-MOST = 4  # of a chart, the newest: more would cover it
+MAX_ANNOTATIONS = 4  # per chart, the newest: more would cover it
 
 
-def of(question: Question, rater: Rater | None) -> list[tuple[str, str]]:
-    """A day and words for each case that is open or looked at: of the question, or of the rater in
-    it. The day is that since when, or where that is the first of all, when it was noticed."""
-    cases = Alarm.objects.filter(
-        question=question, state__in=(State.OPEN, State.LOOKED_AT), kind__in=MOVED
+def list_chart_annotations(question: Question, rater: Rater | None) -> list[tuple[str, str]]:
+    """Return (day, text) of the newest unresolved alerts of the question or of one of its raters.
+
+    The day is the onset, or the day of detection where the onset is the rater's first day.
+    """
+    alerts = Alarm.objects.filter(
+        question=question, state__in=(State.OPEN, State.LOOKED_AT), kind__in=CHART_KINDS
     )
     if rater is not None:
-        cases = cases.filter(Q(rater=rater) | Q(other=rater))
-    newest = cases.select_related("rater").defer("chart").order_by("-pk")[:MOST]
-    return [(_day(case), _words(case, alone=rater is not None)) for case in newest]
+        alerts = alerts.filter(Q(rater=rater) | Q(other=rater))
+    newest = alerts.select_related("rater").defer("chart").order_by("-pk")[:MAX_ANNOTATIONS]
+    return [
+        (_get_annotation_day(alert), _format_annotation(alert, for_one_rater=rater is not None))
+        for alert in newest
+    ]
 
 
-def of_raters(
+def get_rater_annotations(
     question: Question, raters: Collection[int], role: str
 ) -> dict[int, list[tuple[str, str]]]:
-    """Rater -> a word for each open case, and for leads the warnings and pauses that are proposed;
-    with the page that says more."""
-    found: dict[int, list[tuple[str, str]]] = {}
-    cases = Alarm.objects.filter(question=question, state__in=(State.OPEN, State.LOOKED_AT))
-    cases = cases.filter(Q(rater__in=raters) | Q(other__in=raters)).order_by("pk")
-    for pk, *named in cases.values_list("pk", "rater_id", "other_id"):
-        url = reverse("alarm", args=[question.project_id, pk])
-        for rater in named:
-            if rater is not None:
-                found.setdefault(rater, []).append((_("alarm"), url))
+    """Return {rater id: [(text, URL), ...]} of unresolved alerts.
+
+    For leads also of proposed warnings and pauses.
+    """
+    annotations: dict[int, list[tuple[str, str]]] = {}
+    alerts = Alarm.objects.filter(question=question, state__in=(State.OPEN, State.LOOKED_AT))
+    alerts = alerts.filter(Q(rater__in=raters) | Q(other__in=raters)).order_by("pk")
+    for alert_id, *rater_ids in alerts.values_list("pk", "rater_id", "other_id"):
+        url = reverse("alarm", args=[question.project_id, alert_id])
+        for rater_id in rater_ids:
+            if rater_id is not None:
+                annotations.setdefault(rater_id, []).append((_("alarm"), url))
     if role == Member.Role.LEAD:
-        acts = GoldAct.objects.filter(question=question, rater__in=raters)
+        interventions = GoldAct.objects.filter(question=question, rater__in=raters)
         url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
-        for act in acts.filter(state=GoldAct.State.PROPOSED):
-            said = {"step": act.get_step_display(), "state": act.get_state_display()}
-            words = _("%(step)s, %(state)s") % said
-            found.setdefault(act.rater_id, []).append((words, url))
-    return found
+        for intervention in interventions.filter(state=GoldAct.State.PROPOSED):
+            params = {
+                "step": intervention.get_step_display(),
+                "state": intervention.get_state_display(),
+            }
+            text = _("%(step)s, %(state)s") % params
+            annotations.setdefault(intervention.rater_id, []).append((text, url))
+    return annotations
 
 
-def first(question: Question) -> tuple[str, str] | None:
-    """Raters with open cases are looked at before anything is decided by their answers: the words
-    of a button, and the page that lists them; None where there are none."""
-    cases = Alarm.objects.filter(question=question, state=State.OPEN, rater__paused=False)
-    n = cases.aggregate(n=Count("rater", distinct=True))["n"]
-    if not n:
+def get_raters_to_check_link(question: Question) -> tuple[str, str] | None:
+    """Return (button text, URL) for raters with open alerts, or None without any.
+
+    They should be checked before their answers are used for a decision.
+    """
+    alerts = Alarm.objects.filter(question=question, state=State.OPEN, rater__paused=False)
+    n_raters = alerts.aggregate(n=Count("rater", distinct=True))["n"]
+    if not n_raters:
         return None
-    words = ngettext("Look at one rater first", "Look at %(n)s raters first", n) % {"n": whole(n)}
+    text = ngettext("Look at one rater first", "Look at %(n)s raters first", n_raters) % {
+        "n": format_count(n_raters)
+    }
     query = urlencode({"question": question.key, "show": "alarm"})
-    return words, f"{reverse('raters', args=[question.project_id])}?{query}"
+    return text, f"{reverse('raters', args=[question.project_id])}?{query}"
 
 
-# What is only counted moves no trend.
-MOVED = [kind for kind, declared in KINDS.items() if declared.about]
+# Kinds that are only counts have no place in a trend.
+CHART_KINDS = [kind for kind, declared in KINDS.items() if declared.about]
 
 
-def _day(case: Alarm) -> str:
-    return (case.noticed if KINDS[case.kind].from_start else case.since).isoformat()
+def _get_annotation_day(alert: Alarm) -> str:
+    return (alert.noticed if KINDS[alert.kind].from_start else alert.since).isoformat()
 
 
-def _words(case: Alarm, *, alone: bool) -> str:
-    if alone or case.rater is None:
+def _format_annotation(alert: Alarm, *, for_one_rater: bool) -> str:
+    """Return the text of an annotation, without the rater's name in the chart of one rater."""
+    if for_one_rater or alert.rater is None:
         return _("alarm")
-    return _("alarm: %(rater)s") % {"rater": case.rater}
+    return _("alarm: %(rater)s") % {"rater": alert.rater}

@@ -1,4 +1,4 @@
-"""The API of alarms and scorecards."""
+"""API of alerts and of rater statuses."""
 
 from __future__ import annotations
 
@@ -10,134 +10,153 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import Key, page
-from core.api.parameters import choice, parameters
-from core.api.schema import PAGING, QUESTION, page_of, parameter, reads, writes
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import get_choice, parse_query
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    QUESTION_PARAMETER,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+    describe_write,
+)
 from metrics.scale import QuestionScale
-from projects.api.base import ApiView, question_of
+from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
 from quality.alerts import services
 from quality.models import Alarm, AlarmStep, DriftStanding, State
-from quality.rater_status.status import Card, cards, without
+from quality.rater_status.status import RaterSummary, build_undefined_value, list_rater_summaries
 
-from .serializers import AlarmOut, CaseOut, ScorecardOut, StepIn
+from .serializers import AlertDetailOut, AlertOut, AlertStepIn, RaterStatusOut
 
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
-SHOWN = (
+FIELDS = (
     "id", "kind", "measure", "since", "since_earliest", "since_latest", "noticed", "raised_at",
     "size", "low", "high", "n", "n_before", "evidence", "facts", "state", "until", "stands",
 )  # fmt: skip
 
 
-class Alarms(ApiView):
-    @reads(
+class AlertListView(ApiView):
+    @describe_get(
         "listAlarms",
         "What somebody should look at, oldest first",
-        page_of("Alarm", AlarmOut),
+        build_page_serializer("Alarm", AlertOut),
         [
-            parameter("question", "Key of a question; all questions when left out"),
-            parameter("state", "Only alarms in this state", enum=State.values),
-            *PAGING,
+            build_parameter("question", "Key of a question; all questions when left out"),
+            build_parameter("state", "Only alarms in this state", enum=State.values),
+            *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, ("question", "state", *pagination.PAGING))
-        alarms = _of(project)
-        if "question" in found:
-            alarms = alarms.filter(question=question_of(project, found["question"]))
-        if "state" in found:
-            alarms = alarms.filter(state=choice(found, "state", State.values, default=""))
+        project = self.get_project(request, project_id, role=VIEWER)
+        params = parse_query(request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES))
+        alerts = _get_project_alerts(project)
+        if "question" in params:
+            alerts = alerts.filter(question=get_question(project, params["question"]))
+        if "state" in params:
+            alerts = alerts.filter(state=get_choice(params, "state", State.values, default=""))
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            later = alarms.filter(pk__gt=after[0]) if after else alarms
-            return [((alarm.pk,), _shown(alarm)) for alarm in later.order_by("pk")[:size]]
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            next_alerts = alerts.filter(pk__gt=after[0]) if after else alerts
+            return [
+                ((alert.pk,), _serialize_alert(alert))
+                for alert in next_alerts.order_by("pk")[:size]
+            ]
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, params, key_length=1, read=read))
 
 
-class OneAlarm(ApiView):
-    @reads("getAlarm", "An alarm with all steps of its life", CaseOut)
+class AlertDetailView(ApiView):
+    @describe_get("getAlarm", "An alarm with all steps of its life", AlertDetailOut)
     def get(self, request: Request, project_id: int, alarm_id: int) -> Response:
-        project = self.project(request, project_id, role=VIEWER)
-        parameters(request)
-        return Response(_case(_alarm(project, alarm_id)))
+        project = self.get_project(request, project_id, role=VIEWER)
+        parse_query(request)
+        return Response(_serialize_alert_with_steps(_get_alert_or_404(project, alarm_id)))
 
-    @writes("answerAlarm", "Take an alarm a step on", body=StepIn, answer=CaseOut)
+    @describe_write(
+        "answerAlarm", "Take an alarm a step on", body=AlertStepIn, response=AlertDetailOut
+    )
     def post(self, request: Request, project_id: int, alarm_id: int) -> Response:
-        """Its numbers stay as they were raised, and every step is kept."""
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        alarm = _alarm(project, alarm_id)
-        given = StepIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        asked = given.validated_data
+        """The numbers of an alert never change; every step is stored."""
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query(request)
+        alert = _get_alert_or_404(project, alarm_id)
+        serializer = AlertStepIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
         try:
-            services.step(
-                alarm=alarm,
-                state=asked["state"],
-                reason=asked.get("reason", ""),
-                answer=asked.get("answer", ""),
-                until=asked.get("until"),
+            services.change_alert_state(
+                alert=alert,
+                state=data["state"],
+                reason=data.get("reason", ""),
+                answer=data.get("answer", ""),
+                until=data.get("until"),
                 by=request.user,
             )
-        except services.Refused as error:
+        except services.InvalidAlertStep as error:
             raise BadRequest(
-                "The alarm was not changed.", fields={error.field: error.said}
+                "The alarm was not changed.", fields={error.field: error.message}
             ) from None
-        return Response(_case(_alarm(project, alarm_id)))
+        return Response(_serialize_alert_with_steps(_get_alert_or_404(project, alarm_id)))
 
 
-class Scorecards(ApiView):
-    @reads(
+class RaterStatusListView(ApiView):
+    @describe_get(
         "listScorecards",
         "What is known of each person who rates, with one status",
-        page_of("Scorecard", ScorecardOut),
-        [QUESTION, *PAGING],
+        build_page_serializer("Scorecard", RaterStatusOut),
+        [QUESTION_PARAMETER, *PAGE_PARAMETERS],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, ("question", *pagination.PAGING))
-        question = question_of(project, found.get("question"))
-        known = cards(question, ordered=QuestionScale.of(question).type.ordered)
+        project = self.get_project(request, project_id, role=VIEWER)
+        params = parse_query(request, ("question", *pagination.PAGE_PARAMETER_NAMES))
+        question = get_question(project, params.get("question"))
+        summaries = list_rater_summaries(
+            question, ordered=QuestionScale.for_question(question).type.ordered
+        )
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            later = [card for card in known if not after or card.rater.pk > after[0]]
-            return [((card.rater.pk,), _scorecard(card)) for card in later[:size]]
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            next_summaries = [
+                summary for summary in summaries if not after or summary.rater.pk > after[0]
+            ]
+            return [
+                ((summary.rater.pk,), _serialize_rater_status(summary))
+                for summary in next_summaries[:size]
+            ]
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, params, key_length=1, read=read))
 
 
-def _of(project: Project) -> Any:
-    alarms = Alarm.objects.filter(question__project=project).defer("chart")
-    return alarms.select_related("question", "rater", "other")
+def _get_project_alerts(project: Project) -> Any:
+    alerts = Alarm.objects.filter(question__project=project).defer("chart")
+    return alerts.select_related("question", "rater", "other")
 
 
-def _alarm(project: Project, alarm_id: int) -> Alarm:
-    alarm: Alarm | None = _of(project).filter(pk=alarm_id).first()
-    if alarm is None:
+def _get_alert_or_404(project: Project, alarm_id: int) -> Alarm:
+    alert: Alarm | None = _get_project_alerts(project).filter(pk=alarm_id).first()
+    if alert is None:
         raise Http404("No such alarm.")
-    return alarm
+    return alert
 
 
-def _shown(alarm: Alarm) -> dict[str, Any]:
-    return {name: getattr(alarm, name) for name in SHOWN} | {
-        "question": alarm.question.key,
-        "rater": alarm.rater.key if alarm.rater else None,
-        "other_rater": alarm.other.key if alarm.other else None,
-        "category": alarm.facts.get("category"),
-        "reason": alarm.reason or None,
-        "answer": alarm.answer or None,
+def _serialize_alert(alert: Alarm) -> dict[str, Any]:
+    return {name: getattr(alert, name) for name in FIELDS} | {
+        "question": alert.question.key,
+        "rater": alert.rater.key if alert.rater else None,
+        "other_rater": alert.other.key if alert.other else None,
+        "category": alert.facts.get("category"),
+        "reason": alert.reason or None,
+        "answer": alert.answer or None,
     }
 
 
-def _case(alarm: Alarm) -> dict[str, Any]:
-    steps = AlarmStep.objects.filter(alarm=alarm).select_related("by")
-    return _shown(alarm) | {"steps": [_step(step) for step in steps]}
+def _serialize_alert_with_steps(alert: Alarm) -> dict[str, Any]:
+    steps = AlarmStep.objects.filter(alarm=alert).select_related("by")
+    return _serialize_alert(alert) | {"steps": [_serialize_step(step) for step in steps]}
 
 
-def _step(step: AlarmStep) -> dict[str, Any]:
+def _serialize_step(step: AlarmStep) -> dict[str, Any]:
     return {
         "at": step.at,
         "by": step.by.username if step.by else None,
@@ -148,28 +167,28 @@ def _step(step: AlarmStep) -> dict[str, Any]:
     }
 
 
-def _scorecard(card: Card) -> dict[str, Any]:
+def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
     return {
-        "rater": card.rater.key,
-        "name": card.rater.name,
-        "group": card.rater.group,
-        "status": card.status.value,
-        "reasons": card.reasons,
-        "ratings": card.n_ratings,
-        "seconds": card.seconds,
-        "peers": card.peers,
-        "bias": card.bias or without("not_ordered"),
-        "gold": card.gold_kappa,
-        "repeats": card.repeat_kappa,
-        "drift": _drift(card.drift),
-        "alarms": [alarm.pk for alarm in card.alarms],
+        "rater": summary.rater.key,
+        "name": summary.rater.name,
+        "group": summary.rater.group,
+        "status": summary.status.value,
+        "reasons": summary.reasons,
+        "ratings": summary.n_ratings,
+        "seconds": summary.seconds,
+        "peers": summary.peers,
+        "bias": summary.bias or build_undefined_value("not_ordered"),
+        "gold": summary.gold_kappa,
+        "repeats": summary.repeat_kappa,
+        "drift": _serialize_drift_state(summary.drift),
+        "alarms": [alert.pk for alert in summary.alerts],
     }
 
 
-def _drift(row: DriftStanding | None) -> dict[str, Any]:
+def _serialize_drift_state(row: DriftStanding | None) -> dict[str, Any]:
     if row is None:
-        nothing = dict.fromkeys(("measure", "since", "size", "low", "high"))
-        return {"watched": False, "evidence": 0.0, "n": 0, "reason": "not_counted", **nothing}
+        empty = dict.fromkeys(("measure", "since", "size", "low", "high"))
+        return {"watched": False, "evidence": 0.0, "n": 0, "reason": "not_counted", **empty}
     names = ("watched", "evidence", "since", "size", "low", "high", "n")
-    shown = {name: getattr(row, name) for name in names}
-    return shown | {"measure": row.measure or None, "reason": row.reason or None}
+    fields = {name: getattr(row, name) for name in names}
+    return fields | {"measure": row.measure or None, "reason": row.reason or None}

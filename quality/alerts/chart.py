@@ -1,4 +1,4 @@
-"""The chart of a case: mean scores of days or weeks, the levels before and since, and the onset."""
+"""Chart of an alert: mean scores by day or week, the levels before and since, and the onset."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ _TITLES: dict[str, Promise] = {
 }
 
 
-def rows(alarm: Alarm) -> Rows:
-    """A row a day or week: start, value, n, part (before or since), level: the mean of the part."""
-    chart = alarm.chart
-    since = (alarm.since - EPOCH).days
+def list_chart_rows(alert: Alarm) -> Rows:
+    """Return a row per day or week: start, value, n, part (before or since) and the part's level."""
+    chart = alert.chart
+    since = (alert.since - EPOCH).days
     days = list(zip(chart.get("days", []), chart.get("n", []), chart.get("means", []), strict=True))
-    levels = {part: _level(days, since, part) for part in ("before", "since")}
-    found = []
+    levels = {part: _compute_level(days, since, part) for part in ("before", "since")}
+    rows = []
     for day, n, mean in days:
         part = "before" if day < since else "since"
         start = EPOCH + datetime.timedelta(days=day)
         row = {"start": start.isoformat(), "value": mean, "n": n}
-        found.append({**row, "part": part, "level": levels[part]})
-    return found
+        rows.append({**row, "part": part, "level": levels[part]})
+    return rows
 
 
-def _level(days: list[tuple[int, int, float]], since: int, part: str) -> float | None:
-    """The mean over the items of one part."""
-    chosen = [(n, mean) for day, n, mean in days if (day < since) == (part == "before")]
-    items = sum(n for n, _mean in chosen)
-    return sum(n * mean for n, mean in chosen) / items if items else None
+def _compute_level(days: list[tuple[int, int, float]], since: int, part: str) -> float | None:
+    """Return the mean of one part, weighted by items; None without items."""
+    points = [(n, mean) for day, n, mean in days if (day < since) == (part == "before")]
+    n_items = sum(n for n, _mean in points)
+    return sum(n * mean for n, mean in points) / n_items if n_items else None
 
 
-def spec(alarm: Alarm) -> vega_lite.Spec:
-    bias = alarm.measure == Measure.BIAS
-    title = _TITLES.get(alarm.measure) or alarm.get_measure_display()
-    x = vega_lite.time_axis("day")
+def build_spec(alert: Alarm) -> vega_lite.Spec:
+    """Return the Vega-Lite specification of the chart."""
+    bias = alert.measure == Measure.BIAS
+    title = _TITLES.get(alert.measure) or alert.get_measure_display()
+    x = vega_lite.build_time_axis("day")
     y: vega_lite.Spec = {"type": "quantitative", "scale": {"zero": bias}}
     tooltip = [
         {"field": "start", "type": "temporal", "title": _("day"), "format": "%Y-%m-%d"},
@@ -82,14 +83,14 @@ def spec(alarm: Alarm) -> vega_lite.Spec:
         "height": 260,
         "autosize": {"type": "fit", "contains": "padding"},
         "data": {"name": "rows"},
-        "layer": [_range(alarm, x), *_onset(alarm, x), points, level],
+        "layer": [_build_onset_range(alert, x), *_build_onset_marks(alert, x), points, level],
     }
 
 
-def _range(alarm: Alarm, x: vega_lite.Spec) -> vega_lite.Spec:
-    """The days between which it began."""
-    until = alarm.since_latest + datetime.timedelta(days=1)
-    values = [{"start": alarm.since_earliest.isoformat(), "until": until.isoformat()}]
+def _build_onset_range(alert: Alarm, x: vega_lite.Spec) -> vega_lite.Spec:
+    """Return the layer that shades the days between which the change began."""
+    until = alert.since_latest + datetime.timedelta(days=1)
+    values = [{"start": alert.since_earliest.isoformat(), "until": until.isoformat()}]
     return {
         "data": {"values": values},
         "mark": {"type": "rect", "style": "faint", "opacity": 0.25},
@@ -97,9 +98,9 @@ def _range(alarm: Alarm, x: vega_lite.Spec) -> vega_lite.Spec:
     }
 
 
-def _onset(alarm: Alarm, x: vega_lite.Spec) -> list[vega_lite.Spec]:
-    """A rule with its words for the onset, and one for the day on which it was noticed."""
-    marks = [(alarm.since, _("since then")), (alarm.noticed, _("noticed"))]
+def _build_onset_marks(alert: Alarm, x: vega_lite.Spec) -> list[vega_lite.Spec]:
+    """Return the layers with a labeled rule at the onset and one at the day of detection."""
+    marks = [(alert.since, _("since then")), (alert.noticed, _("noticed"))]
     data = {"values": [{"start": day.isoformat(), "words": words} for day, words in marks]}
     words = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "dy": 2, "fontSize": 11}
     return [

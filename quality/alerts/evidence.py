@@ -1,4 +1,4 @@
-"""The items behind a case: what the rater said since then, the most differing first."""
+"""Evidence behind an alert: the rater's most deviating ratings and their use of the categories."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ from quality.models import Alarm
 from ratings.models import Rating
 from ratings.services.days import EPOCH
 
-NEWEST = 1_000  # of the rater's ratings since then
-SHOWN = 20
+MAX_RATINGS_READ = 1_000  # newest ratings of the rater since the onset
+MAX_RATINGS_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Differing:
-    """One rating of the rater beside those of the other people. ``apart``: steps from their mean on
-    ordered scales, else the share of them who say something else."""
+class DeviatingRating:
+    """A rating that deviates from other people's ratings of the same item.
+
+    ``distance``: on ordered scales the number of categories to the mean of the others, else
+    the share of the others who chose another category.
+    """
 
     item_key: str
     day: datetime.date
     label: str
     others: list[str]
-    apart: float
+    distance: float
 
 
 @dataclass(frozen=True)
-class Use:
-    """How often a category was chosen before and since, as shares of the segment."""
+class CategoryUse:
+    """Share of a category in the rater's ratings before and since the onset."""
 
     label: str
     before: float
@@ -38,79 +41,92 @@ class Use:
 
     @property
     def difference(self) -> float:
+        """Change of the share since the onset."""
         return self.since - self.before
 
 
-def differing(alarm: Alarm, scale: QuestionScale) -> list[Differing]:
-    """Of the rater's newest ratings from the onset on, those furthest from the others'."""
-    since = (alarm.since - EPOCH).days
-    own = (
-        Rating.objects.standing()
-        .filter(question=alarm.question_id, rater=alarm.rater_id, day__gte=since)
+def list_deviating_ratings(alert: Alarm, scale: QuestionScale) -> list[DeviatingRating]:
+    """Return the rater's ratings since the onset that deviate from others', largest distance first.
+
+    Reads the newest MAX_RATINGS_READ ratings and returns at most MAX_RATINGS_SHOWN.
+    """
+    since = (alert.since - EPOCH).days
+    own_ratings = (
+        Rating.objects.current()
+        .filter(question=alert.question_id, rater=alert.rater_id, day__gte=since)
         .order_by("-day", "-pk")
-        .values_list("item_id", "item__key", "code", "day")[:NEWEST]
+        .values_list("item_id", "item__key", "code", "day")[:MAX_RATINGS_READ]
     )
-    rows = list(own)
-    said = _others(alarm, [row[0] for row in rows])
-    place = {int(code): number for number, code in enumerate(scale.codes)}
-    found = []
+    rows = list(own_ratings)
+    codes_of_others = _get_codes_of_others(alert, [row[0] for row in rows])
+    index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
+    deviating = []
     for item, key, code, day in rows:
-        others = [place[other] for other in said.get(item, []) if other in place]
-        if code not in place or not others:
+        other_indexes = [
+            index_of_code[other_code]
+            for other_code in codes_of_others.get(item, [])
+            if other_code in index_of_code
+        ]
+        if code not in index_of_code or not other_indexes:
             continue
-        found.append(
-            Differing(
+        deviating.append(
+            DeviatingRating(
                 item_key=key,
                 day=EPOCH + datetime.timedelta(days=day),
-                label=scale.labels[place[code]],
-                others=[scale.labels[other] for other in sorted(others)],
-                apart=_apart(place[code], others, ordered=scale.type.ordered),
+                label=scale.labels[index_of_code[code]],
+                others=[scale.labels[other_code] for other_code in sorted(other_indexes)],
+                distance=_compute_distance(
+                    index_of_code[code], other_indexes, ordered=scale.type.ordered
+                ),
             )
         )
-    found.sort(key=lambda one: -one.apart)
-    return [one for one in found if one.apart > 0][:SHOWN]
+    deviating.sort(key=lambda rating: -rating.distance)
+    return [rating for rating in deviating if rating.distance > 0][:MAX_RATINGS_SHOWN]
 
 
-def _others(alarm: Alarm, items: list[int]) -> dict[int, list[int]]:
-    """Item -> what other people say of it."""
+def _get_codes_of_others(alert: Alarm, item_ids: list[int]) -> dict[int, list[int]]:
+    """Return {item id: codes that other people gave it}."""
     rows = (
-        Rating.objects.standing()
-        .filter(question=alarm.question_id, item__in=items, rater__kind=Rater.Kind.HUMAN)
-        .exclude(rater=alarm.rater_id)
+        Rating.objects.current()
+        .filter(question=alert.question_id, item__in=item_ids, rater__kind=Rater.Kind.HUMAN)
+        .exclude(rater=alert.rater_id)
     )
-    found: dict[int, list[int]] = defaultdict(list)
-    for item, code in rows.values_list("item_id", "code"):
-        found[item].append(code)
-    return found
+    codes_by_item: dict[int, list[int]] = defaultdict(list)
+    for item_id, code in rows.values_list("item_id", "code"):
+        codes_by_item[item_id].append(code)
+    return codes_by_item
 
 
-def _apart(own: int, others: list[int], *, ordered: bool) -> float:
+def _compute_distance(own_index: int, other_indexes: list[int], *, ordered: bool) -> float:
+    """Return the distance of a category index from those of others (see DeviatingRating)."""
     if ordered:
-        return abs(own - sum(others) / len(others))
-    return sum(other != own for other in others) / len(others)
+        return abs(own_index - sum(other_indexes) / len(other_indexes))
+    return sum(other_index != own_index for other_index in other_indexes) / len(other_indexes)
 
 
-def use(alarm: Alarm, scale: QuestionScale) -> list[Use]:
-    """How the rater used the categories in the days of the case's chart, before and since; empty
-    where either has no rating."""
-    days = alarm.chart.get("days", [])
+def compute_category_use(alert: Alarm, scale: QuestionScale) -> list[CategoryUse]:
+    """Return the rater's use of each category before and since the onset.
+
+    Covers the days of the alert's chart. Empty where either part has no rating.
+    """
+    days = alert.chart.get("days", [])
     if not days:
         return []
-    since = (alarm.since - EPOCH).days
-    rows = Rating.objects.standing().filter(
-        question=alarm.question_id, rater=alarm.rater_id, day__gte=days[0], day__lte=days[-1]
+    since = (alert.since - EPOCH).days
+    rows = Rating.objects.current().filter(
+        question=alert.question_id, rater=alert.rater_id, day__gte=days[0], day__lte=days[-1]
     )
-    before: dict[int, int] = defaultdict(int)
-    after: dict[int, int] = defaultdict(int)
+    counts_before: dict[int, int] = defaultdict(int)
+    counts_since: dict[int, int] = defaultdict(int)
     for code, day in rows.values_list("code", "day"):
         if day < since:
-            before[code] += 1
+            counts_before[code] += 1
         else:
-            after[code] += 1
-    n_before, n_after = sum(before.values()), sum(after.values())
+            counts_since[code] += 1
+    n_before, n_after = sum(counts_before.values()), sum(counts_since.values())
     if not n_before or not n_after:
         return []
     return [
-        Use(label, before[int(code)] / n_before, after[int(code)] / n_after)
+        CategoryUse(label, counts_before[int(code)] / n_before, counts_since[int(code)] / n_after)
         for code, label in zip(scale.codes, scale.labels, strict=True)
     ]

@@ -1,6 +1,8 @@
-"""The one place where a kind of alarm is declared: what it says, what it promises, where one acts
-on it, what its page shows, and what may have come of it. The rules themselves stand in
-metrics.agreement (drift, watching) and in overlap.py; gold in doubt is found by quality.gold."""
+"""Registry of the kinds of alerts: their sentences, links, answers and charts.
+
+The rules that raise them are in metrics.agreement (drift, outliers) and in overlap.py;
+suspected gold is detected by quality.gold.
+"""
 
 from __future__ import annotations
 
@@ -16,132 +18,150 @@ from quality.models import Alarm, Answer, Kind
 from . import links
 from .texts import counts, drift, error_rates, level_changes, raters
 
-# What the page of a case shows beside chart, basis and history.
-DIFFERING, USE = "differing", "use"
-A_RATER, THE_QUESTION = "rater", "question"
-RATER = {Answer.REAL: _("It is real: resolved"), Answer.NOT_HIS_FAULT: _("Not this rater’s fault")}
-OTHER = {Answer.REAL: _("It is real: resolved"), Answer.EXPLAINED: _("It has another cause")}
+# Optional sections of an alert's page.
+DEVIATING_RATINGS, CATEGORY_USE = "differing", "use"
+ABOUT_RATER, ABOUT_QUESTION = "rater", "question"
+RATER_ANSWERS = {
+    Answer.REAL: _("It is real: resolved"),
+    Answer.NOT_HIS_FAULT: _("Not this rater’s fault"),
+}
+OTHER_ANSWERS = {
+    Answer.REAL: _("It is real: resolved"),
+    Answer.EXPLAINED: _("It has another cause"),
+}
 
 
 @dataclass(frozen=True)
-class Declared:
-    """sentence: what moved, since when, by how much; brief: the same in few words at the name of a
-    rater who is in it, None where none is; basis: more sentences, on what it rests;
-    promise: how often it is wrong, at a level of evidence; explanations: what else could be the
-    cause; place: address and words of where to act; hint: what an answer does; answers: and how
-    each is called; shows: of DIFFERING and USE; chart: what its dots are, None without one.
+class AlertKindDefinition:
+    """Texts and behavior of one kind of alert.
 
-    about: what moved, A_RATER or THE_QUESTION, or empty where something is only counted: of two
-    kinds about the same, one cause rings once. from_start: the rater was never otherwise."""
+    * ``sentence``: what changed, since when and by how much; ``brief``: the same in a few words
+      beside the name of an affected rater, None where no rater is affected.
+    * ``basis``: further sentences on the data behind it; ``explanations``: other possible causes.
+    * ``link``: (address, text) of the page where one acts on it.
+    * ``error_rate``: how often such an alert is false at its level of evidence.
+    * ``answers``: the possible answers with their labels; ``hint``: the effect of an answer.
+    * ``sections``: DEVIATING_RATINGS and CATEGORY_USE, where its page shows them.
+    * ``chart``: caption of the chart, None without one.
+    * ``about``: ABOUT_RATER or ABOUT_QUESTION, empty for counts. Of two kinds about the same
+      thing, only one raises an alert for one cause.
+    * ``from_start``: the rater never was different.
+    """
 
     sentence: Callable[[Alarm], str]
     basis: Callable[[Alarm], list[str]]
     explanations: Callable[[Alarm], list[str]]
-    place: Callable[[Alarm], tuple[str, str]]
-    promise: Callable[[Alarm], str]
+    link: Callable[[Alarm], tuple[str, str]]
+    error_rate: Callable[[Alarm], str]
     answers: Mapping[Answer, Promise]
     hint: Promise
-    shows: frozenset[str] = frozenset()
+    sections: frozenset[str] = frozenset()
     chart: Promise | None = None
     brief: Callable[[Alarm, int], str] | None = None
     about: str = ""
     from_start: bool = False
 
 
-_KEPT = _("The case is closed with its numbers. The same cause does not ring again.")
+_CLOSED_HINT = _("The case is closed with its numbers. The same cause does not ring again.")
 
-_of_a_rater = partial(
-    Declared,
-    place=links.rater,
-    promise=error_rates.ever,
-    answers=RATER,
+_rater_kind = partial(
+    AlertKindDefinition,
+    link=links.get_rater_link,
+    error_rate=error_rates.describe_lifetime_error_rate,
+    answers=RATER_ANSWERS,
     hint=_("While a case of a rater is not resolved, no other kind rings for the same rater."),
-    shows=frozenset({DIFFERING}),
+    sections=frozenset({DEVIATING_RATINGS}),
     chart=_("Dots: one day of this rater, larger for more items. The line is their mean."),
-    about=A_RATER,
+    about=ABOUT_RATER,
     from_start=True,
 )
-_of_what_moved = partial(
-    Declared,
-    basis=level_changes.basis,
-    explanations=level_changes.explanations,
-    promise=error_rates.of_question,
-    answers=OTHER,
-    hint=_KEPT,
+_level_change_kind = partial(
+    AlertKindDefinition,
+    basis=level_changes.list_basis,
+    explanations=level_changes.list_explanations,
+    error_rate=error_rates.describe_question_error_rate,
+    answers=OTHER_ANSWERS,
+    hint=_CLOSED_HINT,
     chart=_(
         "Dots: the mean of a week, larger for more items. Lines: the levels before and since. Grey:"
         " when it began, with 95 % probability."
     ),
-    about=THE_QUESTION,
+    about=ABOUT_QUESTION,
 )
 
-KINDS: dict[str, Declared] = {
-    Kind.RATER_DRIFT: Declared(
-        sentence=drift.sentence,
-        brief=drift.brief,
-        basis=drift.basis,
-        explanations=drift.explanations,
-        place=links.rater,
-        promise=error_rates.of_days,
-        answers=RATER,
+KINDS: dict[str, AlertKindDefinition] = {
+    Kind.RATER_DRIFT: AlertKindDefinition(
+        sentence=drift.build_sentence,
+        brief=drift.build_brief_text,
+        basis=drift.list_basis,
+        explanations=drift.list_explanations,
+        link=links.get_rater_link,
+        error_rate=error_rates.describe_rater_error_rate,
+        answers=RATER_ANSWERS,
         hint=_(
             "Real: the new level is this rater’s own from now on, and the ratings since then stay"
             " out of the comparison for others. Not this rater’s fault: they are compared with the"
             " others’ again."
         ),
-        shows=frozenset({DIFFERING, USE}),
+        sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=_(
             "Dots: this rater’s mean score of a day, larger for more items, with the others’ own"
             " levels taken out. Lines: the levels before and since. Grey: when it began, with 95 %"
             " probability."
         ),
-        about=A_RATER,
+        about=ABOUT_RATER,
     ),
-    Kind.RATER_SAME: _of_a_rater(
-        sentence=raters.same,
-        brief=raters.same_brief,
-        basis=raters.same_basis,
-        explanations=raters.same_explanations,
+    Kind.RATER_SAME: _rater_kind(
+        sentence=raters.build_same_answer_sentence,
+        brief=raters.build_same_answer_brief_text,
+        basis=raters.list_same_answer_basis,
+        explanations=raters.list_same_answer_explanations,
     ),
-    Kind.RATER_FAST: _of_a_rater(
-        sentence=raters.fast,
-        brief=raters.fast_brief,
-        basis=raters.fast_basis,
-        explanations=raters.fast_explanations,
+    Kind.RATER_FAST: _rater_kind(
+        sentence=raters.build_fast_sentence,
+        brief=raters.build_fast_brief_text,
+        basis=raters.list_fast_basis,
+        explanations=raters.list_fast_explanations,
     ),
-    Kind.RATER_APART: _of_a_rater(
-        sentence=raters.apart,
-        brief=raters.apart_brief,
-        basis=raters.apart_basis,
-        explanations=raters.apart_explanations,
+    Kind.RATER_APART: _rater_kind(
+        sentence=raters.build_outlier_sentence,
+        brief=raters.build_outlier_brief_text,
+        basis=raters.list_outlier_basis,
+        explanations=raters.list_outlier_explanations,
     ),
-    Kind.QUESTION_FELL: _of_what_moved(sentence=level_changes.question, place=links.question),
-    Kind.PAIR_DIVERGED: _of_what_moved(
-        sentence=level_changes.pair, brief=level_changes.pair_brief, place=links.pair
+    Kind.QUESTION_FELL: _level_change_kind(
+        sentence=level_changes.build_question_sentence, link=links.get_question_link
     ),
-    Kind.CATEGORY_COLLAPSED: _of_what_moved(sentence=level_changes.category, place=links.category),
-    Kind.OVERLAP_BEHIND: Declared(
-        sentence=counts.overlap,
-        basis=counts.overlap_basis,
-        explanations=counts.overlap_explanations,
-        place=links.overlap,
-        promise=error_rates.counted,
-        answers=OTHER,
-        hint=_KEPT,
+    Kind.PAIR_DIVERGED: _level_change_kind(
+        sentence=level_changes.build_pair_sentence,
+        brief=level_changes.build_pair_brief_text,
+        link=links.get_pair_link,
     ),
-    Kind.GOLD_SUSPECTED: Declared(
-        sentence=counts.gold,
-        basis=counts.gold_basis,
-        explanations=counts.gold_explanations,
-        place=links.gold,
-        promise=error_rates.of_gold,
-        answers=OTHER,
+    Kind.CATEGORY_COLLAPSED: _level_change_kind(
+        sentence=level_changes.build_category_sentence, link=links.get_categories_link
+    ),
+    Kind.OVERLAP_BEHIND: AlertKindDefinition(
+        sentence=counts.build_overlap_sentence,
+        basis=counts.list_overlap_basis,
+        explanations=counts.list_overlap_explanations,
+        link=links.get_members_link,
+        error_rate=error_rates.describe_count,
+        answers=OTHER_ANSWERS,
+        hint=_CLOSED_HINT,
+    ),
+    Kind.GOLD_SUSPECTED: AlertKindDefinition(
+        sentence=counts.build_gold_sentence,
+        basis=counts.list_gold_basis,
+        explanations=counts.list_gold_explanations,
+        link=links.get_gold_link,
+        error_rate=error_rates.describe_gold_error_rate,
+        answers=OTHER_ANSWERS,
         hint=_("A gold answer in doubt is in no score until it is kept or retired."),
     ),
 }
 
 
-def briefly(case: Alarm, rater: int) -> str:
-    """What a case says, at the name of one of its raters."""
-    declared = KINDS[case.kind]
-    return declared.brief(case, rater) if declared.brief else declared.sentence(case)
+def get_brief_text(alert: Alarm, rater: int) -> str:
+    """Return the text of an alert that stands beside the name of one of its raters."""
+    kind = KINDS[alert.kind]
+    return kind.brief(alert, rater) if kind.brief else kind.sentence(alert)

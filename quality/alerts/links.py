@@ -1,4 +1,4 @@
-"""Where one acts on an alarm: an address, and what its link says."""
+"""Links from an alert to the page where one acts on it: (URL, link text)."""
 
 from __future__ import annotations
 
@@ -10,33 +10,36 @@ from django.utils.translation import gettext as _
 from quality.models import Alarm
 
 
-def _at(alarm: Alarm, name: str, *more: object, **asked: str) -> str:
-    address = reverse(name, args=[alarm.question.project_id, *more])
-    return f"{address}?{urlencode({**asked, 'question': alarm.question.key})}"
+def _build_url(alert: Alarm, url_name: str, *args: object, **params: str) -> str:
+    """Return the URL of a page of the alert's project, with its question in the query."""
+    path = reverse(url_name, args=[alert.question.project_id, *args])
+    return f"{path}?{urlencode({**params, 'question': alert.question.key})}"
 
 
-def rater(alarm: Alarm) -> tuple[str, str]:
-    assert alarm.rater is not None
-    return _at(alarm, "rater", alarm.rater.key), _("All about this rater")
+def get_rater_link(alert: Alarm) -> tuple[str, str]:
+    assert alert.rater is not None
+    return _build_url(alert, "rater", alert.rater.key), _("All about this rater")
 
 
-def pair(alarm: Alarm) -> tuple[str, str]:
-    assert alarm.rater is not None and alarm.other is not None
-    return _at(alarm, "pair", a=alarm.rater.key, b=alarm.other.key), _("Where the two differ")
+def get_pair_link(alert: Alarm) -> tuple[str, str]:
+    assert alert.rater is not None and alert.other is not None
+    return _build_url(alert, "pair", a=alert.rater.key, b=alert.other.key), _(
+        "Where the two differ"
+    )
 
 
-def question(alarm: Alarm) -> tuple[str, str]:
-    return _at(alarm, "dashboard"), _("All about this question")
+def get_question_link(alert: Alarm) -> tuple[str, str]:
+    return _build_url(alert, "dashboard"), _("All about this question")
 
 
-def category(alarm: Alarm) -> tuple[str, str]:
-    address = reverse("question", args=[alarm.question.project_id, alarm.question.key])
-    return address, _("The categories and their words")
+def get_categories_link(alert: Alarm) -> tuple[str, str]:
+    url = reverse("question", args=[alert.question.project_id, alert.question.key])
+    return url, _("The categories and their words")
 
 
-def overlap(alarm: Alarm) -> tuple[str, str]:
-    return reverse("people", args=[alarm.question.project_id]), _("Who rates")
+def get_members_link(alert: Alarm) -> tuple[str, str]:
+    return reverse("people", args=[alert.question.project_id]), _("Who rates")
 
 
-def gold(alarm: Alarm) -> tuple[str, str]:
-    return _at(alarm, "gold"), _("Keep or retire them")
+def get_gold_link(alert: Alarm) -> tuple[str, str]:
+    return _build_url(alert, "gold"), _("Keep or retire them")

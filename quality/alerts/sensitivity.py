@@ -1,5 +1,4 @@
-"""How much evidence rings, in words, from few alarms and sure ones to many and early ones; and what
-that means for a project's own raters."""
+"""Sensitivity of alerts: evidence thresholds, and the alerts a project can expect from each."""
 
 from __future__ import annotations
 
@@ -13,51 +12,55 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from metrics.agreement import drift
-from metrics.agreement.drift.daily_scores import variances
+from metrics.agreement.drift.daily_scores import estimate_variances
 from projects.models import Project
 from quality.models import AlarmRules, DriftRun, Sensitivity
 
-# Evidence that rings. At A the mean time to a false alarm is A working days of a rater at least
-# (docs/statistics.md).
-LEVELS: dict[str, float] = {
+# Evidence thresholds. At threshold A the mean time to a false alarm is at least A working days of
+# one rater (docs/statistics.md).
+EVIDENCE_LEVELS: dict[str, float] = {
     Sensitivity.SURE: 5_000.0,
     Sensitivity.MIDDLE: 1_000.0,
     Sensitivity.EARLY: 250.0,
 }
-USUAL = LEVELS[Sensitivity.SURE]
-# At 5,000 an alarm takes so many times s2 / delta^2 of own compared items, and less as the
-# logarithm of the evidence does (benchmarks/alarms.md).
-TIMES = 30.0
-YEAR = 250  # working days
-LATELY = 90  # days that tell the volume
-SHIFT = {drift.AGREEMENT: 0.15, drift.BIAS: 0.3}  # what a delay is told of
+DEFAULT_LEVEL = EVIDENCE_LEVELS[Sensitivity.SURE]
+# At threshold 5,000 an alert needs this many times s2 / delta^2 compared items of the rater; the
+# factor falls with the logarithm of the threshold (benchmarks/alarms.md).
+ITEMS_FACTOR = 30.0
+WORKING_DAYS_PER_YEAR = 250  # working days
+VOLUME_DAYS = 90  # newest days from which the volume is computed
+REFERENCE_SHIFTS = {drift.AGREEMENT: 0.15, drift.BIAS: 0.3}  # shift whose detection delay is shown
 
 
-class Refused(ValueError):
-    """No such sensitivity."""
+class InvalidSensitivity(ValueError):
+    """The sensitivity is not one of the choices."""
 
 
-def level_of(project_id: int) -> float:
-    """The evidence that rings in a project."""
-    return LEVELS[chosen(project_id)]
+def get_evidence_level(project_id: int) -> float:
+    """Return the evidence threshold of a project."""
+    return EVIDENCE_LEVELS[get_sensitivity(project_id)]
 
 
-def chosen(project_id: int) -> str:
+def get_sensitivity(project_id: int) -> str:
+    """Return the sensitivity of a project; the default where none was chosen."""
     stored = AlarmRules.objects.filter(project=project_id).values_list("sensitivity", flat=True)
     return stored.first() or Sensitivity.SURE
 
 
 @transaction.atomic
-def choose(*, project: Project, sensitivity: str, by: Any) -> None:
-    """Set it; the next sweep looks at all questions anew. Refused names what may be chosen."""
+def set_sensitivity(*, project: Project, sensitivity: str, by: Any) -> None:
+    """Set the sensitivity of a project's alerts; the next sweep rescans all its questions.
+
+    Records a security event. Raises InvalidSensitivity.
+    """
     if sensitivity not in Sensitivity.values:
-        raise Refused(_("one of %(known)s") % {"known": ", ".join(Sensitivity.values)})
-    row, _new = AlarmRules.objects.select_for_update().get_or_create(project=project)
-    if row.sensitivity == sensitivity:
+        raise InvalidSensitivity(_("one of %(known)s") % {"known": ", ".join(Sensitivity.values)})
+    alert_rules, _created = AlarmRules.objects.select_for_update().get_or_create(project=project)
+    if alert_rules.sensitivity == sensitivity:
         return
-    before, row.sensitivity = row.sensitivity, sensitivity
-    row.save(update_fields=["sensitivity"])
-    security_log.event(
+    before, alert_rules.sensitivity = alert_rules.sensitivity, sensitivity
+    alert_rules.save(update_fields=["sensitivity"])
+    security_log.log_event(
         "alarm_sensitivity_changed",
         project_id=project.pk,
         by=by.pk,
@@ -66,79 +69,94 @@ def choose(*, project: Project, sensitivity: str, by: Any) -> None:
     )
 
 
-# --- what that means here
+# --- expected alerts
 
 
-def volume(found: drift.Drift) -> dict[str, float]:
-    """Of the newest 90 days of a question: raters, their working days together, compared items a
-    day, and of each score the variance that an item counts for: its own, and its part of the
-    wobble of days."""
-    days = next(iter(found.days.values()), None)
+def compute_volume(drift_result: drift.DriftResult) -> dict[str, float]:
+    """Return the workload of a question's newest 90 days, for list_expected_alerts.
+
+    Keys: ``raters``; ``rater_days``: working days of all raters; ``span``: days covered;
+    ``a_day``: median of compared items per day; ``s2_<score>``: variance that one item
+    contributes to a score, its own plus its part of the variation between days.
+    """
+    days = next(iter(drift_result.days.values()), None)
     if days is None or not days.day.size:
         return {}
-    lately = days.day > days.day.max() - LATELY
-    span = float(days.day.max() - max(days.day.min(), days.day.max() - LATELY + 1) + 1)
-    n = days.n[lately]
-    told = {
-        "raters": float(np.unique(days.rater[lately]).size),
-        "rater_days": float(lately.sum()),
+    in_window = days.day > days.day.max() - VOLUME_DAYS
+    span = float(days.day.max() - max(days.day.min(), days.day.max() - VOLUME_DAYS + 1) + 1)
+    n = days.n[in_window]
+    values = {
+        "raters": float(np.unique(days.rater[in_window]).size),
+        "rater_days": float(in_window.sum()),
         "span": span,
         "a_day": float(np.median(n)),
     }
-    for score, of_score in found.days.items():
-        spread = variances(
-            of_score, found.material.ratings.keys.size, score, found.material.settings
+    for score, score_days in drift_result.days.items():
+        spread = estimate_variances(
+            score_days, drift_result.data.ratings.keys.size, score, drift_result.data.settings
         )
-        at_work = np.unique(days.rater[lately])
-        s2, kappa2 = np.median(spread.s2[at_work]), np.median(spread.kappa2[at_work])
-        told[f"s2_{score}"] = float(s2 + kappa2 * told["a_day"])
-    return told
+        rater_indexes = np.unique(days.rater[in_window])
+        s2, kappa2 = np.median(spread.s2[rater_indexes]), np.median(spread.kappa2[rater_indexes])
+        values[f"s2_{score}"] = float(s2 + kappa2 * values["a_day"])
+    return values
 
 
 @dataclass(frozen=True)
-class Expected:
-    """At one sensitivity. a_year: false alarms a year at most, of the raters of now, None while
-    nothing is known of them; items: own compared items until an alarm for a shift of ``shift`` in
-    ``measure``; days: of work, for these."""
+class ExpectedAlerts:
+    """False alarms and detection delay at one sensitivity.
+
+    ``years_per_false_alarm``: of one rater's work per false alarm, at least.
+    ``false_alarms_per_year``: false alarms per year of the current raters, at most; None without
+    data. ``items``, ``days``: compared items, and days of work for them, until a shift of
+    ``shift`` in ``measure`` is detected.
+    """
 
     sensitivity: str
     label: str
     level: float
-    years: float
-    a_year: float | None
+    years_per_false_alarm: float
+    false_alarms_per_year: float | None
     measure: str
     shift: float
     items: float | None
     days: float | None
 
 
-def expected(project: Project) -> list[Expected]:
-    """Of each sensitivity, for the questions of a project: false alarms add up, delays are those of
-    the question with the most ratings."""
+def list_expected_alerts(project: Project) -> list[ExpectedAlerts]:
+    """Return the expected alerts of each sensitivity for the questions of a project.
+
+    False alarms add up over questions; delays are those of the question with the most ratings.
+    """
     runs = DriftRun.objects.filter(question__project=project).order_by("-n_ratings")
     volumes = [run.volume for run in runs if run.volume]
-    return [_expected(value, str(label), volumes) for value, label in Sensitivity.choices]
+    return [
+        _compute_expected_alerts(value, str(label), volumes) for value, label in Sensitivity.choices
+    ]
 
 
-def _expected(value: str, label: str, volumes: list[dict[str, float]]) -> Expected:
-    level = LEVELS[value]
+def _compute_expected_alerts(
+    value: str, label: str, volumes: list[dict[str, float]]
+) -> ExpectedAlerts:
+    level = EVIDENCE_LEVELS[value]
     largest = volumes[0] if volumes else {}
     measure = drift.BIAS if f"s2_{drift.BIAS}" in largest else drift.AGREEMENT
-    items = days = a_year = None
+    items = days = per_year = None
     if largest:
-        times = TIMES * math.log(level) / math.log(USUAL)
-        items = times * largest[f"s2_{measure}"] / SHIFT[measure] ** 2
+        factor = ITEMS_FACTOR * math.log(level) / math.log(DEFAULT_LEVEL)
+        items = factor * largest[f"s2_{measure}"] / REFERENCE_SHIFTS[measure] ** 2
         days = max(1.0, items / max(1.0, largest["a_day"]))
-        worked = sum(one["rater_days"] * 365 / max(one["span"], 7) for one in volumes)
-        a_year = worked / level
-    return Expected(
+        rater_days_per_year = sum(
+            volume["rater_days"] * 365 / max(volume["span"], 7) for volume in volumes
+        )
+        per_year = rater_days_per_year / level
+    return ExpectedAlerts(
         sensitivity=value,
         label=label,
         level=level,
-        years=level / YEAR,
-        a_year=a_year,
+        years_per_false_alarm=level / WORKING_DAYS_PER_YEAR,
+        false_alarms_per_year=per_year,
         measure=measure,
-        shift=SHIFT[measure],
+        shift=REFERENCE_SHIFTS[measure],
         items=items,
         days=days,
     )

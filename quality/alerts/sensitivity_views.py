@@ -1,4 +1,4 @@
-"""The page where a lead says how much evidence rings, and sees what that means here."""
+"""Settings page for the sensitivity of alerts, with the consequences of each choice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from metrics.views.common.number_formats import figure, whole
+from metrics.views.common.number_formats import format_count, format_number
 from projects.models import Member
 from projects.permissions import get_project
 from quality.alerts import sensitivity
@@ -19,50 +19,53 @@ from quality.models import Measure
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def alarm_rules(request: HttpRequest, project_id: int) -> HttpResponse:
+def edit_sensitivity(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     error, status = "", 200
     if request.method == "POST":
-        chosen = request.POST.get("sensitivity", "")
+        value = request.POST.get("sensitivity", "")
         try:
-            sensitivity.choose(project=project, sensitivity=chosen, by=request.user)
-        except sensitivity.Refused as refused:
-            error, status = str(refused), 400
+            sensitivity.set_sensitivity(project=project, sensitivity=value, by=request.user)
+        except sensitivity.InvalidSensitivity as invalid:
+            error, status = str(invalid), 400
         else:
             messages.success(request, _("Saved."))
             return redirect("alarm_rules", project_id=project.pk)
     context = {
         "project": project,
-        "chosen": sensitivity.chosen(project.pk),
-        "levels": [(one, _meaning(one)) for one in sensitivity.expected(project)],
+        "chosen": sensitivity.get_sensitivity(project.pk),
+        "levels": [
+            (option, _describe_option(option))
+            for option in sensitivity.list_expected_alerts(project)
+        ],
         "error": error,
     }
     return render(request, "quality/alerts/sensitivity.html", context, status=status)
 
 
-def _meaning(one: sensitivity.Expected) -> list[str]:
-    """What is promised, and what it costs, in sentences."""
-    years = round(one.years)
-    said = [
+def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
+    """Return sentences on the error rate and the detection delay at one sensitivity."""
+    years = round(option.years_per_false_alarm)
+    sentences = [
         ngettext(
             "At most one false alarm in a year of one rater’s work.",
             "At most one false alarm in %(years)s years of one rater’s work.",
             years,
         )
-        % {"years": whole(years)}
+        % {"years": format_count(years)}
     ]
-    if one.a_year is None or one.items is None or one.days is None:
-        return said
-    told = {
-        "a_year": figure(one.a_year, 1),
-        "items": whole(int(round(one.items, -1 if one.items >= 100 else 0))),
-        "days": whole(round(one.days)),
-        "shift": figure(one.shift),
+    if option.false_alarms_per_year is None or option.items is None or option.days is None:
+        return sentences
+    params = {
+        "a_year": format_number(option.false_alarms_per_year, 1),
+        "items": format_count(int(round(option.items, -1 if option.items >= 100 else 0))),
+        "days": format_count(round(option.days)),
+        "shift": format_number(option.shift),
     }
-    said.append(
-        _("With the raters of the newest 90 days: at most %(a_year)s false alarms a year.") % told
+    sentences.append(
+        _("With the raters of the newest 90 days: at most %(a_year)s false alarms a year.") % params
     )
-    if one.measure == Measure.BIAS:
+    if option.measure == Measure.BIAS:
         delay = _(
             "Who rates %(shift)s categories lower or higher is noticed after about %(items)s own"
             " items that others rated too: %(days)s days of work."
@@ -72,4 +75,4 @@ def _meaning(one: sensitivity.Expected) -> list[str]:
             "Who loses %(shift)s in kappa is noticed after about %(items)s own items that others"
             " rated too: %(days)s days of work."
         )
-    return [*said, delay % told]
+    return [*sentences, delay % params]

@@ -1,4 +1,7 @@
-"""What a lead does about a case. Each step is kept, and recorded as an event."""
+"""Change the state of an alert: open, looked at, muted or resolved.
+
+Each change is stored as a step and recorded as an event.
+"""
 
 from __future__ import annotations
 
@@ -11,47 +14,52 @@ from django.utils.translation import gettext as _
 
 from quality.models import Alarm, AlarmStep, State
 
-from .detection.storage import tell
+from .detection.storage import record_alert_event
 from .kinds import KINDS
 
-LONGEST_REASON = 2_000
+MAX_REASON_LENGTH = 2_000
 
 
-class Refused(ValueError):
-    """``field`` may not be like this; ``said`` tells why."""
+class InvalidAlertStep(ValueError):
+    """The step of an alert is invalid: ``field`` names the value, ``message`` says what is wrong."""
 
-    def __init__(self, field: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
         self.field = field
-        self.said = said
+        self.message = message
 
 
 @transaction.atomic
-def step(
+def change_alert_state(
     *,
-    alarm: Alarm,
+    alert: Alarm,
     state: str,
     reason: str = "",
     answer: str = "",
     until: datetime.date | None = None,
     by: Any,
 ) -> Alarm:
-    """Take a case on: to be looked at, muted (``until`` a day, or without an end), resolved or
-    open again.
+    """Change the state of an alert and store the step.
 
-    ``answer``: of what was resolved, what it was (kinds.py). A drift excused (``not_his_fault``),
-    the rater's ratings are peers of others again from the next look on. Refused says what is
-    missing. The same step once more changes nothing.
+    ``until``: the last day of a mute; None mutes without an end. ``answer``: the cause of a
+    resolved alert, one of the answers of its kind (kinds.py). After a drift was answered with
+    ``not_his_fault``, the next scan compares others with the rater's ratings again. Raises
+    InvalidAlertStep. Repeating the current state without a reason changes nothing. Locks the
+    alert's row.
     """
-    case = Alarm.objects.select_for_update().get(pk=alarm.pk)
+    stored_alert = Alarm.objects.select_for_update().get(pk=alert.pk)
     reason = reason.strip()
-    _check(case, state, reason=reason, answer=answer, until=until)
-    if (case.state, case.answer, case.until) == (state, answer, until) and not reason:
-        return case
-    case.state, case.answer, case.until = state, answer, until
-    case.save(update_fields=["state", "answer", "until"])
+    _validate_step(stored_alert, state, reason=reason, answer=answer, until=until)
+    if (stored_alert.state, stored_alert.answer, stored_alert.until) == (
+        state,
+        answer,
+        until,
+    ) and not reason:
+        return stored_alert
+    stored_alert.state, stored_alert.answer, stored_alert.until = state, answer, until
+    stored_alert.save(update_fields=["state", "answer", "until"])
     AlarmStep.objects.create(
-        alarm=case,
+        alarm=stored_alert,
         by=by,
         at=timezone.now(),
         state=state,
@@ -59,37 +67,42 @@ def step(
         until=until,
         reason=reason,
     )
-    kind = "alarm_opened" if state == State.OPEN else f"alarm_{state}"
-    shown_until = None if until is None else until.isoformat()
-    tell(case, kind, by=by, reason=reason, answer=answer, until=shown_until)
-    return case
+    event_kind = "alarm_opened" if state == State.OPEN else f"alarm_{state}"
+    until_text = None if until is None else until.isoformat()
+    record_alert_event(
+        stored_alert, event_kind, by=by, reason=reason, answer=answer, until=until_text
+    )
+    return stored_alert
 
 
-def _check(
-    case: Alarm, state: str, *, reason: str, answer: str, until: datetime.date | None
+def _validate_step(
+    alert: Alarm, state: str, *, reason: str, answer: str, until: datetime.date | None
 ) -> None:
-    answers = [found.value for found in KINDS[case.kind].answers]
+    """Raise InvalidAlertStep where a value does not fit the alert's kind or the new state."""
+    allowed_answers = [allowed.value for allowed in KINDS[alert.kind].answers]
     if state not in State.values:
-        raise Refused("state", _("one of %(known)s") % {"known": ", ".join(State.values)})
-    if answer and answer not in answers:
-        raise Refused("answer", _("one of %(known)s") % {"known": ", ".join(answers)})
+        raise InvalidAlertStep("state", _("one of %(known)s") % {"known": ", ".join(State.values)})
+    if answer and answer not in allowed_answers:
+        raise InvalidAlertStep(
+            "answer", _("one of %(known)s") % {"known": ", ".join(allowed_answers)}
+        )
     if answer and state != State.RESOLVED:
-        raise Refused("answer", _("only with the state resolved"))
+        raise InvalidAlertStep("answer", _("only with the state resolved"))
     if until is not None and state != State.MUTED:
-        raise Refused("until", _("only with the state muted"))
+        raise InvalidAlertStep("until", _("only with the state muted"))
     if until is not None and until <= timezone.now().date():
-        raise Refused("until", _("a day after today"))
+        raise InvalidAlertStep("until", _("a day after today"))
     if state in {State.MUTED, State.RESOLVED} and not reason:
-        raise Refused("reason", _("say why, or what was done"))
-    if len(reason) > LONGEST_REASON:
-        raise Refused("reason", _("at most %(most)s signs") % {"most": LONGEST_REASON})
+        raise InvalidAlertStep("reason", _("say why, or what was done"))
+    if len(reason) > MAX_REASON_LENGTH:
+        raise InvalidAlertStep("reason", _("at most %(most)s signs") % {"most": MAX_REASON_LENGTH})
 
 
 def end_mutes() -> int:
-    """Open the cases that were muted until today or earlier; how many."""
+    """Reopen the alerts whose mute ended today or earlier; return how many."""
     today = timezone.now().date()
-    over = Alarm.objects.filter(state=State.MUTED, until__lte=today).order_by("pk")
-    ended = list(over.select_related("question"))
-    for alarm in ended:
-        step(alarm=alarm, state=State.OPEN, reason="", by=None)
-    return len(ended)
+    expired = Alarm.objects.filter(state=State.MUTED, until__lte=today).order_by("pk")
+    alerts = list(expired.select_related("question"))
+    for alert in alerts:
+        change_alert_state(alert=alert, state=State.OPEN, reason="", by=None)
+    return len(alerts)

@@ -1,6 +1,6 @@
-"""Looking through the questions whose ratings changed.
+"""Scan the questions whose ratings changed.
 
-What was raised once stays (raising.py). When and by whom it is done: quality.recompute.
+Alerts that were raised stay (detection/storage.py). Scheduling and leases: quality.recompute.
 """
 
 from __future__ import annotations
@@ -10,54 +10,57 @@ import time
 
 from django.utils import timezone
 
-from core.jobs.lease import held, keep_lease
+from core.jobs.lease import get_leased_rows, update_leased
 from projects.models import Question
 from quality.models import DriftRun
-from quality.recompute import Renewing
+from quality.recompute import Recomputation
 
 from . import services
 from .detection import gold_alerts, input_version
-from .detection.scan import look
-from .detection.storage import store
+from .detection.scan import scan_question
+from .detection.storage import store_scan
 
-LONGEST_REST = datetime.timedelta(hours=1)
+MAX_PAUSE = datetime.timedelta(hours=1)
 
 
-def _look(run: DriftRun) -> None:
+def _scan(run: DriftRun) -> None:
+    """Scan the run's question, store the alerts and release the lease with the run's results."""
     started = time.monotonic()
-    # The stamp first: what changes from here on makes it old again.
-    rests_on = input_version.stamps(run.question_id).get(run.question_id, {})
+    # Read the input version first: later changes must make the result outdated again.
+    current_version = input_version.get_input_versions(run.question_id).get(run.question_id, {})
     questions = Question.objects.select_related("project").prefetch_related("categories")
     question = questions.get(pk=run.question_id)
-    looked = look(question, today=timezone.now().date())
-    store(run, question, looked)
-    keep_lease(
+    result = scan_question(question, today=timezone.now().date())
+    store_scan(run, question, result)
+    update_leased(
         run,
-        held(run),
-        rests_on=rests_on,
-        n_ratings=looked.n_ratings,
-        reason=looked.reason,
-        volume=looked.volume,
+        get_leased_rows(run),
+        rests_on=current_version,
+        n_ratings=result.n_ratings,
+        reason=result.reason,
+        volume=result.volume,
         seconds=time.monotonic() - started,
         made_at=timezone.now(),
     )
 
 
-WORK = Renewing(
+RECOMPUTATION = Recomputation(
     "alarms",
     DriftRun,
-    _look,
-    input_version.waiting,
-    rest=20.0,
-    longest_rest=LONGEST_REST,
+    _scan,
+    input_version.list_outdated_questions,
+    pause_factor=20.0,
+    max_pause=MAX_PAUSE,
     lease=datetime.timedelta(minutes=30),
 )
-renew = WORK.renew
+recompute_question = RECOMPUTATION.recompute
 
 
-def sweep() -> int:
-    """Look through all questions that wait for it, tell of gold in doubt, and open what was muted
-    until today; how many were looked through."""
+def sweep_alerts() -> int:
+    """Scan all outdated questions and return how many were scanned.
+
+    Also reopens alerts whose mute ended, and updates the alerts for suspected gold.
+    """
     services.end_mutes()
-    gold_alerts.doubted()
-    return WORK.sweep()
+    gold_alerts.update_gold_alerts()
+    return RECOMPUTATION.sweep()

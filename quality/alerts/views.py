@@ -1,4 +1,4 @@
-"""The list of cases, and a case with its chart, its items, and what is done about it."""
+"""Pages of alerts: the list, and one alert with its chart, evidence and history."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from core.web.tables import a_page
+from core.web.tables import get_page_size
 from metrics.scale import QuestionScale
 from metrics.views.common.charts import vega_lite
-from metrics.views.common.selection import one_of, page_number
+from metrics.views.common.selection import get_choice, get_page_number
 from projects.models import Member, Project
 from projects.permissions import get_project
 from quality.alerts import evidence, services
-from quality.alerts.kinds import DIFFERING, KINDS, THE_QUESTION, USE
+from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
 from quality.inbox import selectors
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, State
 from quality.models.alert import AlarmQuerySet
@@ -30,25 +30,30 @@ from . import chart
 
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
-CASES_A_PAGE = 50
+ALERTS_PER_PAGE = 50
 
 
 @login_required
 @require_safe
-def alarms(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The cases of a project, or of one of its questions, newest first; those that are not resolved
-    unless told otherwise."""
+def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the alerts of a project or of one of its questions, newest first.
+
+    Resolved alerts are hidden unless the query asks for a state.
+    """
     project = get_project(request.user, project_id, role=VIEWER)
-    state = one_of(request.GET, "state", State.values)
-    cases, question = _of(project), None
-    if key := request.GET.get("question"):
-        question = next((one for one in project.questions.all() if one.key == key), None)
+    state = get_choice(request.GET, "state", State.values)
+    alerts, question = _get_project_alerts(project), None
+    if question_key := request.GET.get("question"):
+        question = next(
+            (candidate for candidate in project.questions.all() if candidate.key == question_key),
+            None,
+        )
         if question is None:
             raise Http404(_("No such question."))
-        cases = cases.filter(question=question)
-    cases = cases.filter(state=state) if state else cases.exclude(state=State.RESOLVED)
-    paginator = Paginator(cases.newest(), a_page(CASES_A_PAGE))
-    number = page_number(request)
+        alerts = alerts.filter(question=question)
+    alerts = alerts.filter(state=state) if state else alerts.exclude(state=State.RESOLVED)
+    paginator = Paginator(alerts.order_by_newest(), get_page_size(ALERTS_PER_PAGE))
+    number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
@@ -57,61 +62,66 @@ def alarms(request: HttpRequest, project_id: int) -> HttpResponse:
     context = {
         "project": project,
         "page": page,
-        "cases": [(case, KINDS[case.kind].sentence(case)) for case in page.object_list],
+        "cases": [(alert, KINDS[alert.kind].sentence(alert)) for alert in page.object_list],
         "state": state or "",
         "question": question,
-        "decisions": _decisions(project),
+        "decisions": _list_other_tasks(project),
         "states": State.choices,
         "watched": watched.select_related("rater", "question").order_by("-evidence")[:20],
         "looked_at": max((run.made_at for run in runs if run.made_at), default=None),
-        "not_looked": [(run.question, texts.NOT_LOOKED[run.reason]) for run in runs if run.reason],
+        "not_looked": [
+            (run.question, texts.NOT_SCANNED_TEXTS[run.reason]) for run in runs if run.reason
+        ],
     }
     return render(request, "quality/alerts/list.html", context)
 
 
 @login_required
 @require_safe
-def alarm(request: HttpRequest, project_id: int, alarm_id: int) -> HttpResponse:
+def show_alert(request: HttpRequest, project_id: int, alarm_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=VIEWER)
-    return _page(request, project, _case(project, alarm_id))
+    return _render_alert(request, project, _get_alert_or_404(project, alarm_id))
 
 
 @login_required
 @require_POST
-def alarm_step(request: HttpRequest, project_id: int, alarm_id: int) -> HttpResponse:
-    """One step of its life: looked at, muted, resolved, or open again."""
+def change_state(request: HttpRequest, project_id: int, alarm_id: int) -> HttpResponse:
+    """Change the state of an alert: looked at, muted, resolved or open again."""
     project = get_project(request.user, project_id, role=LEAD)
-    case = _case(project, alarm_id)
+    alert = _get_alert_or_404(project, alarm_id)
     state, _sep, answer = request.POST.get("do", "").partition(":")
     try:
-        until = _date(request.POST.get("until", "")) if state == State.MUTED else None
-        services.step(
-            alarm=case,
+        until = _parse_date(request.POST.get("until", "")) if state == State.MUTED else None
+        services.change_alert_state(
+            alert=alert,
             state=state,
             answer=answer,
             reason=request.POST.get("reason", ""),
             until=until,
             by=request.user,
         )
-    except services.Refused as error:
-        return _page(request, project, case, error=error.said, status=400)
-    return redirect("alarm", project_id=project.pk, alarm_id=case.pk)
+    except services.InvalidAlertStep as error:
+        return _render_alert(request, project, alert, error=error.message, status=400)
+    return redirect("alarm", project_id=project.pk, alarm_id=alert.pk)
 
 
 @login_required
 @require_safe
-def alarm_chart(request: HttpRequest, project_id: int, alarm_id: int, form: str) -> HttpResponse:
-    """The chart of a case: ``form`` json (specification, rows and locale) or csv (rows)."""
+def export_chart(request: HttpRequest, project_id: int, alarm_id: int, form: str) -> HttpResponse:
+    """Return the chart of an alert.
+
+    ``form``: json (specification, rows and locale) or csv (rows).
+    """
     project = get_project(request.user, project_id, role=VIEWER)
-    case = Alarm.objects.filter(question__project=project, pk=alarm_id).first()
-    if case is None or form not in ("json", "csv"):
+    alert = Alarm.objects.filter(question__project=project, pk=alarm_id).first()
+    if alert is None or form not in ("json", "csv"):
         raise Http404(_("No such chart."))
-    rows = chart.rows(case)
+    rows = chart.list_chart_rows(alert)
     if form == "json":
-        spec = chart.spec(case)
-        return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.locale()})
+        spec = chart.build_spec(alert)
+        return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.build_locale()})
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="concord-alarm-{case.pk}.csv"'
+    response["Content-Disposition"] = f'attachment; filename="concord-alarm-{alert.pk}.csv"'
     columns = ["start", "value", "n", "part", "level"]
     writer = csv.writer(response)
     writer.writerow(columns)
@@ -119,51 +129,56 @@ def alarm_chart(request: HttpRequest, project_id: int, alarm_id: int, form: str)
     return response
 
 
-def _decisions(project: Any) -> list[selectors.Wait]:
-    """What waits for the reader beside the cases."""
-    found = selectors.by_project({project.pk: project.role}).get(project.pk, [])
-    return [one for one in found if one.what != selectors.CASES]
+def _list_other_tasks(project: Any) -> list[selectors.InboxEntry]:
+    """Return the reader's inbox entries of the project other than alerts."""
+    entries = selectors.get_project_entries({project.pk: project.role}).get(project.pk, [])
+    return [entry for entry in entries if entry.kind != selectors.ALERTS]
 
 
-def _of(project: Project) -> AlarmQuerySet:
-    cases = Alarm.objects.filter(question__project=project).defer("chart")
-    return cases.select_related("question__project", "rater", "other")
+def _get_project_alerts(project: Project) -> AlarmQuerySet:
+    alerts = Alarm.objects.filter(question__project=project).defer("chart")
+    return alerts.select_related("question__project", "rater", "other")
 
 
-def _case(project: Project, alarm_id: int) -> Alarm:
-    case = _of(project).defer(None).filter(pk=alarm_id).first()
-    if case is None:
+def _get_alert_or_404(project: Project, alarm_id: int) -> Alarm:
+    alert = _get_project_alerts(project).defer(None).filter(pk=alarm_id).first()
+    if alert is None:
         raise Http404(_("No such alarm."))
-    return case
+    return alert
 
 
-def _date(text: str) -> datetime.date | None:
+def _parse_date(text: str) -> datetime.date | None:
+    """Return the date, or None for an empty text; raises InvalidAlertStep."""
     if not text:
         return None
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise services.Refused("until", _("Write the day as 2026-12-31.")) from None
+        raise services.InvalidAlertStep("until", _("Write the day as 2026-12-31.")) from None
 
 
-def _page(
-    request: HttpRequest, project: Project, case: Alarm, *, error: str = "", status: int = 200
+def _render_alert(
+    request: HttpRequest, project: Project, alert: Alarm, *, error: str = "", status: int = 200
 ) -> HttpResponse:
-    scale, kind = QuestionScale.of(case.question), KINDS[case.kind]
+    scale, definition = QuestionScale.for_question(alert.question), KINDS[alert.kind]
     context: dict[str, Any] = {
         "project": project,
-        "case": case,
-        "kind": kind,
-        "sentence": kind.sentence(case),
-        "basis": [*kind.basis(case), kind.promise(case)],
-        "explanations": kind.explanations(case),
-        "place": kind.place(case),
-        "rows": chart.rows(case),
-        "weekly": kind.about == THE_QUESTION,
-        "use": evidence.use(case, scale) if USE in kind.shows else None,
-        "differing": evidence.differing(case, scale) if DIFFERING in kind.shows else None,
-        "steps": AlarmStep.objects.filter(alarm=case).select_related("by"),
-        "answers": [(answer.value, label) for answer, label in kind.answers.items()],
+        "case": alert,
+        "kind": definition,
+        "sentence": definition.sentence(alert),
+        "basis": [*definition.basis(alert), definition.error_rate(alert)],
+        "explanations": definition.explanations(alert),
+        "place": definition.link(alert),
+        "rows": chart.list_chart_rows(alert),
+        "weekly": definition.about == ABOUT_QUESTION,
+        "use": evidence.compute_category_use(alert, scale)
+        if CATEGORY_USE in definition.sections
+        else None,
+        "differing": evidence.list_deviating_ratings(alert, scale)
+        if DEVIATING_RATINGS in definition.sections
+        else None,
+        "steps": AlarmStep.objects.filter(alarm=alert).select_related("by"),
+        "answers": [(answer.value, label) for answer, label in definition.answers.items()],
         "error": error,
         "reason": request.POST.get("reason", ""),
     }

@@ -1,4 +1,4 @@
-"""Ratings -> the label of each item, by the method that the project has chosen."""
+"""Labels of items from ratings, by the method that the project has chosen."""
 
 from __future__ import annotations
 
@@ -11,29 +11,38 @@ from metrics.agreement import consensus
 from metrics.scale import QuestionScale
 from quality.models import Method
 
-from .votes import Fixed
+from .votes import FixedCodes
 
 TIED = "tied"
-LEAST = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # certainties by which labels are chosen
+CERTAINTY_LEVELS = (
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    0.95,
+    0.99,
+)  # confidence levels for which labels are counted
 
 
 @dataclass(frozen=True)
-class Confusion:
-    """One rater's estimated habits: see models.RaterConfusion."""
+class ConfusionEstimate:
+    """Estimated confusion matrix of one rater; see models.RaterConfusion."""
 
     rater: int
     confusion: list[list[float]]
-    rests_on: list[float]
+    expected_counts: list[float]
     accuracy: float
     bias: float | None
 
 
 @dataclass(frozen=True)
-class Labels:
-    """What a question's ratings come to.
+class ConsensusLabels:
+    """Labels of a question's items, from ratings alone.
 
-    item (N,) ids, ascending; label (N,) places of the declared categories, -1 where there is none;
-    confidence (N,) or None; shares (N, k) in declared order; mean (N,) or None; ratings (N,).
+    item (N,) ids, ascending; label (N,) indexes of the declared categories, -1 where there is
+    none; confidence (N,) or None; shares (N, k) in declared order; mean (N,) or None; ratings
+    (N,) counts.
     """
 
     item: np.ndarray
@@ -43,88 +52,106 @@ class Labels:
     mean: np.ndarray | None
     ratings: np.ndarray
     reason: str = ""
-    confusions: list[Confusion] = field(default_factory=list)
+    confusions: list[ConfusionEstimate] = field(default_factory=list)
     model: dict[str, object] = field(default_factory=dict)
     calibration: list[dict[str, object]] = field(default_factory=list)
 
     @property
     def expected_errors(self) -> float | None:
-        """How many of the labels are expected to be wrong."""
+        """Expected number of wrong labels; None without confidence."""
         return None if self.confidence is None else float((1 - self.confidence).sum())
 
-    def sure(self) -> list[dict[str, float]]:
-        """Of the labels at least so sure, for each of LEAST: how many, and the expected errors."""
+    def list_certainty_levels(self) -> list[dict[str, float]]:
+        """Return the number of labels and of expected errors at each of CERTAINTY_LEVELS."""
         if self.confidence is None:
             return []
-        found = []
-        for least in LEAST:
-            kept = self.confidence[self.confidence >= least]
-            found.append({"least": least, "items": kept.size, "errors": float((1 - kept).sum())})
-        return found
+        levels = []
+        for least in CERTAINTY_LEVELS:
+            certain = self.confidence[self.confidence >= least]
+            levels.append(
+                {"least": least, "items": certain.size, "errors": float((1 - certain).sum())}
+            )
+        return levels
 
 
-def fit(votes: np.ndarray, scale: QuestionScale, fixed: Fixed, *, method: str) -> Labels:
-    """Array of votes.VOTE, ordered by item and rater -> Labels.
+def fit_labels(
+    votes: np.ndarray, scale: QuestionScale, fixed: FixedCodes, *, method: str
+) -> ConsensusLabels:
+    """Return the labels for an array of votes.VOTE_DTYPE, ordered by item and rater.
 
-    Of Dawid and Skene's model the label is the posterior's median on ordered scales, its most
-    probable category on nominal ones. With a single rater, or no item with two ratings, nothing can
-    be estimated: then each has its majority and no certainty, and ``reason`` says so.
+    With Dawid and Skene's model the label is the posterior's median on ordered scales, its most
+    probable category on nominal ones. With a single rater, or without an item with two ratings,
+    the model cannot be estimated: the labels are then those of a majority, without confidence,
+    and ``reason`` says so.
     """
-    places = scale.places(votes["code"])
-    votes, places = votes[places >= 0], places[places >= 0]
+    indexes = scale.code_indices(votes["code"])
+    votes, indexes = votes[indexes >= 0], indexes[indexes >= 0]
     if not votes.size:
-        nothing = np.zeros(0, np.int64)
-        return Labels(nothing, nothing, None, np.zeros((0, scale.k)), None, nothing)
-    counted = _majority(votes, places, scale, method)
+        empty = np.zeros(0, np.int64)
+        return ConsensusLabels(empty, empty, None, np.zeros((0, scale.k)), None, empty)
+    majority_labels = _compute_majority(votes, indexes, scale, method)
     if method != Method.DAWID_SKENE or scale.k < 2:
-        return counted
-    known = _known(fixed.codes, scale)
-    found = consensus.dawid_skene(votes["item"], votes["rater"], places, scale.k, fixed=known)
-    if found.reason is not None:
-        return replace(counted, reason=found.reason)
-    checked = consensus.calibrate(votes["item"], votes["rater"], places, scale.k, fixed=known)
-    posterior = found.posterior
-    if checked.tau < 1:
-        posterior = consensus.tempered(posterior, checked.tau)
-    label = consensus.medians(posterior) if scale.type.ordered else consensus.modes(posterior)
-    chosen = np.take_along_axis(posterior, np.maximum(label, 0)[:, None], axis=1)[:, 0]
+        return majority_labels
+    fixed_codes = _to_fixed_arrays(fixed.codes, scale)
+    estimate = consensus.fit_dawid_skene(
+        votes["item"], votes["rater"], indexes, scale.k, fixed=fixed_codes
+    )
+    if estimate.reason is not None:
+        return replace(majority_labels, reason=estimate.reason)
+    calibration_result = consensus.calibrate(
+        votes["item"], votes["rater"], indexes, scale.k, fixed=fixed_codes
+    )
+    posterior = estimate.posterior
+    if calibration_result.tau < 1:
+        posterior = consensus.temper(posterior, calibration_result.tau)
+    label = (
+        consensus.posterior_medians(posterior)
+        if scale.type.ordered
+        else consensus.posterior_modes(posterior)
+    )
+    label_probability = np.take_along_axis(posterior, np.maximum(label, 0)[:, None], axis=1)[:, 0]
     return replace(
-        counted,
+        majority_labels,
         label=label,
-        confidence=np.where(label >= 0, chosen, posterior.max(axis=1)),
+        confidence=np.where(label >= 0, label_probability, posterior.max(axis=1)),
         shares=posterior,
         mean=None if scale.values is None else posterior @ scale.values,
-        confusions=_confusions(found, ordered=scale.type.ordered),
+        confusions=_build_confusions(estimate, ordered=scale.type.ordered),
         model={
-            "classes": found.classes.tolist(),
-            "pooled": found.pooled.tolist(),
-            "tempering": checked.tau,
-            "rounds": found.rounds,
-            "converged": found.converged,
+            "classes": estimate.classes.tolist(),
+            "pooled": estimate.pooled_confusion.tolist(),
+            "tempering": calibration_result.tau,
+            "rounds": estimate.rounds,
+            "converged": estimate.converged,
         },
-        calibration=[vars(one) for one in checked.bins],
+        calibration=[vars(calibration_bin) for calibration_bin in calibration_result.bins],
     )
 
 
-def _known(codes: Mapping[int, int], scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
+def _to_fixed_arrays(
+    codes: Mapping[int, int], scale: QuestionScale
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fixed items and the indexes of their categories, two arrays (M,)."""
     items = np.array(sorted(codes), np.int64)
-    places = scale.places(np.array([codes[item] for item in items.tolist()], np.int64))
-    return items[places >= 0], places[places >= 0]
+    indexes = scale.code_indices(np.array([codes[item] for item in items.tolist()], np.int64))
+    return items[indexes >= 0], indexes[indexes >= 0]
 
 
-def _majority(votes: np.ndarray, places: np.ndarray, scale: QuestionScale, method: str) -> Labels:
+def _compute_majority(
+    votes: np.ndarray, indexes: np.ndarray, scale: QuestionScale, method: str
+) -> ConsensusLabels:
     if method == Method.WEIGHTED:
-        found = consensus.weighted_majority(votes["item"], votes["rater"], places, scale.k)
+        majority = consensus.weighted_majority_vote(votes["item"], votes["rater"], indexes, scale.k)
     else:
-        found = consensus.majority(votes["item"], places, scale.k)
-    index = np.searchsorted(found.items, votes["item"])
-    cells = np.bincount(index * scale.k + places, minlength=found.items.size * scale.k)
-    counts = cells.reshape(found.items.size, scale.k)
+        majority = consensus.majority_vote(votes["item"], indexes, scale.k)
+    index = np.searchsorted(majority.items, votes["item"])
+    cells = np.bincount(index * scale.k + indexes, minlength=majority.items.size * scale.k)
+    counts = cells.reshape(majority.items.size, scale.k)
     ratings = counts.sum(axis=1)
     shares = counts / np.maximum(ratings, 1)[:, None]
-    return Labels(
-        item=found.items,
-        label=found.code,
+    return ConsensusLabels(
+        item=majority.items,
+        label=majority.code,
         confidence=None,
         shares=shares,
         mean=None if scale.values is None else shares @ scale.values,
@@ -132,16 +159,20 @@ def _majority(votes: np.ndarray, places: np.ndarray, scale: QuestionScale, metho
     )
 
 
-def _confusions(found: consensus.DawidSkene, *, ordered: bool) -> list[Confusion]:
+def _build_confusions(estimate: consensus.DawidSkene, *, ordered: bool) -> list[ConfusionEstimate]:
     rows = zip(
-        found.raters.tolist(),
-        found.confusion.tolist(),
-        found.expected.tolist(),
-        found.accuracy.tolist(),
-        found.bias.tolist(),
+        estimate.raters.tolist(),
+        estimate.confusion.tolist(),
+        estimate.expected_counts.tolist(),
+        estimate.accuracy.tolist(),
+        estimate.bias.tolist(),
         strict=True,
     )
-    each = []
-    for rater, confusion, rests_on, accuracy, bias in rows:
-        each.append(Confusion(rater, confusion, rests_on, accuracy, bias if ordered else None))
-    return each
+    confusions = []
+    for rater, confusion, expected_counts, accuracy, bias in rows:
+        confusions.append(
+            ConfusionEstimate(
+                rater, confusion, expected_counts, accuracy, bias if ordered else None
+            )
+        )
+    return confusions

@@ -1,4 +1,4 @@
-"""Whether labels are those of what stands now: what they were made of, in a few numbers."""
+"""Input version of a question's labels: the few values from which changes are detected."""
 
 from __future__ import annotations
 
@@ -8,24 +8,29 @@ from quality import recompute
 from quality.models import Consensus, Decision
 
 
-def stamps(only: int | None = None) -> recompute.Stamps:
-    """question id -> what its labels should rest on, of all questions that were ever counted, or of
-    one."""
-    decisions = Decision.objects.filter(**recompute.of(only)).values_list("question_id").order_by()
-    decided = dict(decisions.annotate(Max("pk")))
-    gold = recompute.gold(only)
-    found = recompute.counted(only, method="consensus__method", models="consensus__with_models")
-    for question_id, stamp in found.items():
-        stamp["decision"] = decided.get(question_id, 0)
-        stamp["gold"] = gold.get(question_id, [0, 0])
-    return found
+def get_input_versions(only: int | None = None) -> recompute.InputVersions:
+    """Return {question id: input version of its labels}, of all counted questions or of one."""
+    decisions = (
+        Decision.objects.filter(**recompute.build_question_filter(only))
+        .values_list("question_id")
+        .order_by()
+    )
+    last_decisions = dict(decisions.annotate(Max("pk")))
+    gold_versions = recompute.get_gold_versions(only)
+    versions = recompute.get_count_versions(
+        only, method="consensus__method", models="consensus__with_models"
+    )
+    for question_id, version in versions.items():
+        version["decision"] = last_decisions.get(question_id, 0)
+        version["gold"] = gold_versions.get(question_id, [0, 0])
+    return versions
 
 
-def is_old(row: Consensus) -> bool:
-    """Whether the question's labels are not those of now."""
-    return stamps(row.question_id).get(row.question_id) != row.rests_on
+def is_outdated(row: Consensus) -> bool:
+    """Return whether the input of the question's labels has changed since they were computed."""
+    return get_input_versions(row.question_id).get(row.question_id) != row.rests_on
 
 
-def waiting() -> list[int]:
-    """Ids of the questions whose labels are not those of now, the longest untouched first."""
-    return recompute.behind(Consensus, stamps())
+def list_outdated_questions() -> list[int]:
+    """Return ids of the questions whose labels are outdated or missing, oldest first."""
+    return recompute.list_outdated(Consensus, get_input_versions())

@@ -1,4 +1,4 @@
-"""Are the stored labels what the ratings come to? They are made again in memory and compared."""
+"""Integrity check: compare stored labels with labels recomputed in memory."""
 
 from __future__ import annotations
 
@@ -7,28 +7,37 @@ from projects.models import Item, Question
 from quality.models import Consensus
 
 from . import input_version, recompute, storage, votes
-from .fit import fit
+from .fit import fit_labels
 
 
-def differences(question_id: int) -> list[str]:
-    """Where stored labels differ from those made anew; none while they wait to be made anew
-    anyway."""
-    row = Consensus.objects.filter(question=question_id).first()
-    if row is None or row.made_at is None or input_version.is_old(row):
+def list_differences(question_id: int) -> list[str]:
+    """Return a line for each stored label that differs from the recomputed one.
+
+    Empty while the labels are outdated.
+    """
+    consensus = Consensus.objects.filter(question=question_id).first()
+    if consensus is None or consensus.made_at is None or input_version.is_outdated(consensus):
         return []
     question = Question.objects.prefetch_related("categories").get(pk=question_id)
-    scale = QuestionScale.of(question)
-    fixed = votes.fixed_of(question)
-    said = votes.of_question(question, with_models=row.with_models)
-    labels = fit(said, scale, fixed, method=row.method)
-    fresh = {one[1]: one for one in storage.label_rows(question_id, labels, fixed, scale)}
-    stood = {one[0]: one[1:] for one in storage.standing(question_id)}
-    wrong = {item for item, one in fresh.items() if storage.differs(stood.get(item), one)}
-    wrong |= stood.keys() - fresh.keys()
-    keys = Item.objects.in_bulk(wrong)
-    return [f"label of item {keys[item].key}: not the one made anew" for item in sorted(wrong)]
+    scale = QuestionScale.for_question(question)
+    fixed = votes.get_fixed_codes(question)
+    ratings = votes.read_votes(question, with_models=consensus.with_models)
+    labels = fit_labels(ratings, scale, fixed, method=consensus.method)
+    new_rows = {row[1]: row for row in storage.iter_label_rows(question_id, labels, fixed, scale)}
+    stored_rows = {row[0]: row[1:] for row in storage.iter_stored_rows(question_id)}
+    differing = {
+        item_id
+        for item_id, row in new_rows.items()
+        if storage.is_changed(stored_rows.get(item_id), row)
+    }
+    differing |= stored_rows.keys() - new_rows.keys()
+    items = Item.objects.in_bulk(differing)
+    return [
+        f"label of item {items[item_id].key}: not the one made anew"
+        for item_id in sorted(differing)
+    ]
 
 
-def repair(question_id: int) -> bool:
-    """Make the labels anew now."""
-    return recompute.renew(question_id, at_once=True)
+def repair_labels(question_id: int) -> bool:
+    """Recompute the labels now."""
+    return recompute.recompute_question(question_id, at_once=True)

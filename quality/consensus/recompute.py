@@ -1,6 +1,6 @@
-"""Making a question's labels anew when what they rest on has changed.
+"""Recompute a question's labels when their input has changed.
 
-A hundred thousand ratings take about a second. When and by whom it is done: quality.recompute.
+A hundred thousand ratings take about a second. Scheduling and leases: quality.recompute.
 """
 
 from __future__ import annotations
@@ -11,55 +11,58 @@ import time
 from django.db import transaction
 from django.utils import timezone
 
-from core.jobs.lease import held, keep_lease
+from core.jobs.lease import get_leased_rows, update_leased
 from metrics.scale import QuestionScale
 from projects.models import Question
 from quality.models import Consensus
-from quality.recompute import Renewing
+from quality.recompute import Recomputation
 
 from . import input_version, storage, votes
-from .fit import fit
+from .fit import fit_labels
 
-LONGEST_REST = datetime.timedelta(minutes=10)
+MAX_PAUSE = datetime.timedelta(minutes=10)
 
 
-def _make(row: Consensus) -> None:
+def _recompute(row: Consensus) -> None:
+    """Compute and store the labels of a question, then release the lease with the result."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
-    # The stamp first: what changes from here on makes the labels old again.
-    rests_on = input_version.stamps(question.pk).get(question.pk, {})
+    # Read the input version first: later changes must make the labels outdated again.
+    current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
     with transaction.atomic():
-        scale = QuestionScale.of(question)
-        fixed = votes.fixed_of(question)
-        said = votes.of_question(question, with_models=row.with_models)
-    labels = fit(said, scale, fixed, method=row.method)
-    storage.store(row, labels, fixed, scale, seen=rests_on.get("decision", 0))
-    # Not the whole row: what the lead chose meanwhile stays.
-    keep_lease(
+        scale = QuestionScale.for_question(question)
+        fixed = votes.get_fixed_codes(question)
+        ratings = votes.read_votes(question, with_models=row.with_models)
+    labels = fit_labels(ratings, scale, fixed, method=row.method)
+    storage.store_labels(
+        row, labels, fixed, scale, last_decision_id=current_version.get("decision", 0)
+    )
+    # Not the whole row: settings that the lead changed meanwhile must stay.
+    update_leased(
         row,
-        held(row),
+        get_leased_rows(row),
         codes=scale.codes.tolist(),
         n_items=int(labels.item.size),
         n_ratings=int(labels.ratings.sum()),
         expected_errors=labels.expected_errors,
-        sure=labels.sure(),
+        sure=labels.list_certainty_levels(),
         model=labels.model,
         calibration=labels.calibration,
         reason=labels.reason,
-        rests_on=rests_on,
+        rests_on=current_version,
         seconds=time.monotonic() - started,
         made_at=timezone.now(),
     )
 
 
-WORK = Renewing(
+RECOMPUTATION = Recomputation(
     "labels",
     Consensus,
-    _make,
-    input_version.waiting,
-    rest=1.0,
-    longest_rest=LONGEST_REST,
+    _recompute,
+    input_version.list_outdated_questions,
+    pause_factor=1.0,
+    max_pause=MAX_PAUSE,
     lease=datetime.timedelta(minutes=10),
 )
-sweep = WORK.sweep
-renew = WORK.renew
+sweep = RECOMPUTATION.sweep
+recompute_question = RECOMPUTATION.recompute

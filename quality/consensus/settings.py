@@ -1,4 +1,4 @@
-"""What a lead chooses about the labels of a question."""
+"""Settings of a question's labels."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from . import storage
 
 
 @transaction.atomic
-def choose(*, question: Question, method: str, with_models: bool, by: Any) -> Consensus:
-    """Labels are made by this method from now on, with models counted as raters or not; the next
-    sweep makes them anew. ValueError for an unknown method."""
+def set_method(*, question: Question, method: str, with_models: bool, by: Any) -> Consensus:
+    """Set the method of a question's labels and whether models count as raters.
+
+    The next sweep recomputes them. Records a security event. Raises ValueError for an unknown
+    method.
+    """
     if method not in Method.values:
         raise ValueError(f"unknown method '{method}'; one of {', '.join(Method.values)}")
-    row = storage.lock(question.pk)
+    row = storage.lock_consensus(question.pk)
     before = {"method": row.method, "with_models": row.with_models}
     row.method = method
     row.with_models = with_models
     row.save(update_fields=["method", "with_models"])
-    security_log.event(
+    security_log.log_event(
         "labels_changed",
         project_id=question.project_id,
         by=by.pk,

@@ -1,4 +1,4 @@
-"""The labels of a question into their rows: what moved is written, a few at a time."""
+"""Storage of a question's labels: only changed rows are written, in small transactions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from core.db import bulk
-from core.jobs.lease import Lost
+from core.jobs.lease import LeaseLost
 from metrics.scale import QuestionScale
 from quality.models import Consensus, ItemLabel, RaterConfusion, Source
 
-from .fit import TIED, Labels
-from .votes import Fixed, decided_since
+from .fit import TIED, ConsensusLabels
+from .votes import FixedCodes, get_items_decided_since
 
-AT_ONCE = 2_000  # rows a transaction, so that nobody who rates waits long for the database
-# Probabilities that moved by less are left as they are: the estimate itself ends there.
-MOVED = 1e-6
+BATCH_SIZE = 2_000  # rows per transaction, so that raters do not wait long for the database
+# Smaller changes of a probability are not written: they are below the precision of the estimate.
+MIN_CHANGE = 1e-6
 
 COLUMNS = (
     "question_id",
@@ -37,87 +37,107 @@ COLUMNS = (
     "made_at",
 )
 CONFUSION_COLUMNS = ("question_id", "rater_id", "confusion", "rests_on", "accuracy", "bias")
-COMPARED = ("code", "source", "confidence", "shares", "mean", "n_ratings", "reason")
-Row = tuple[Any, ...]  # of COLUMNS
+COMPARED_COLUMNS = ("code", "source", "confidence", "shares", "mean", "n_ratings", "reason")
+LabelRow = tuple[Any, ...]  # of COLUMNS
 
 
-def store(
-    consensus: Consensus, labels: Labels, fixed: Fixed, scale: QuestionScale, *, seen: int
+def store_labels(
+    consensus: Consensus,
+    labels: ConsensusLabels,
+    fixed: FixedCodes,
+    scale: QuestionScale,
+    *,
+    last_decision_id: int,
 ) -> None:
-    """Write the labels that moved, and take away those of items that have none any more.
+    """Write the labels that changed, and delete those of items that have none any more.
 
-    ``seen``: the newest decision that the labels know. What was decided since stands already, and
-    is passed over. Raises Lost where another worker has the question meanwhile.
+    ``last_decision_id``: id of the newest decision that the labels contain. Items decided since
+    are skipped: their labels are already stored. Raises Lost where another worker has taken over
+    the question.
     """
     question_id = consensus.question_id
-    mine = _Mine(consensus, seen)
-    fresh = {row[1]: row for row in label_rows(question_id, labels, fixed, scale)}
-    stood = {row[0]: row[1:] for row in standing(question_id)}
-    moved = [row for item, row in fresh.items() if differs(stood.get(item), row)]
-    for start in range(0, len(moved), AT_ONCE):
-        mine.write(moved[start : start + AT_ONCE])
-    gone = sorted(set(stood) - set(fresh))
-    for start in range(0, len(gone), AT_ONCE):
-        mine.remove(gone[start : start + AT_ONCE])
+    leased = _LeasedQuestion(consensus, last_decision_id)
+    new_rows = {row[1]: row for row in iter_label_rows(question_id, labels, fixed, scale)}
+    stored_rows = {row[0]: row[1:] for row in iter_stored_rows(question_id)}
+    changed = [
+        row for item_id, row in new_rows.items() if is_changed(stored_rows.get(item_id), row)
+    ]
+    for start in range(0, len(changed), BATCH_SIZE):
+        leased.write(changed[start : start + BATCH_SIZE])
+    deleted = sorted(set(stored_rows) - set(new_rows))
+    for start in range(0, len(deleted), BATCH_SIZE):
+        leased.remove(deleted[start : start + BATCH_SIZE])
     _store_confusions(question_id, labels)
 
 
-def lock(question_id: int) -> Consensus:
-    """The question's row, held until the transaction ends: labels and decisions take turns."""
+def lock_consensus(question_id: int) -> Consensus:
+    """Lock and return the question's row until the transaction ends.
+
+    It serializes the writing of labels and decisions.
+    """
     Consensus.objects.get_or_create(question_id=question_id)
     return Consensus.objects.select_for_update().get(question_id=question_id)
 
 
-def known_row(
-    question_id: int, item: int, place: int, scale: QuestionScale, *, source: str, n_ratings: int
-) -> Row:
-    """The row of an item whose category is known for certain; ``place`` among the declared ones."""
+def build_fixed_row(
+    question_id: int, item_id: int, index: int, scale: QuestionScale, *, source: str, n_ratings: int
+) -> LabelRow:
+    """Return the row of an item with a certain category (``index``: its index)."""
     shares = np.zeros(scale.k)
-    shares[place] = 1.0
-    mean = None if scale.values is None else float(scale.values[place])
-    code = int(scale.codes[place])
+    shares[index] = 1.0
+    mean = None if scale.values is None else float(scale.values[index])
+    code = int(scale.codes[index])
     numbers = (1.0, 0.0, json.dumps(shares.tolist()), mean, n_ratings)
-    return (question_id, item, code, source, *numbers, "", now())
+    return (question_id, item_id, code, source, *numbers, "", get_db_now())
 
 
-def write_rows(rows: list[Row]) -> None:
-    """Inside a transaction that holds the question's lock."""
+def write_rows(rows: list[LabelRow]) -> None:
+    """Upsert the rows; the caller holds the question's lock in a transaction."""
     bulk.upsert("quality_itemlabel", COLUMNS, rows, key=("question_id", "item_id"))
 
 
-def now() -> Any:
-    """The time as the database of this connection takes it in plain SQL."""
+def get_db_now() -> Any:
+    """Return the current time as this database expects it in plain SQL."""
     return connection.ops.adapt_datetimefield_value(timezone.now())
 
 
-def label_rows(
-    question_id: int, labels: Labels, fixed: Fixed, scale: QuestionScale
-) -> Iterator[Row]:
-    """The rows that should stand: of rated items by their ratings, unless a decision or a gold
-    answer is there, and of the others that have one of these."""
-    place_of = {int(code): place for place, code in enumerate(scale.codes)}
-    known = {item: place_of[code] for item, code in fixed.codes.items() if code in place_of}
-    counted = dict(zip(labels.item.tolist(), labels.ratings.tolist(), strict=True))
-    for item, place in known.items():
-        source = Source.DECISION if item in fixed.decided else Source.GOLD
-        n_ratings = counted.get(item, 0)
-        yield known_row(question_id, item, place, scale, source=source.value, n_ratings=n_ratings)
+def iter_label_rows(
+    question_id: int, labels: ConsensusLabels, fixed: FixedCodes, scale: QuestionScale
+) -> Iterator[LabelRow]:
+    """Yield the rows of all labels that the question should have.
+
+    Rated items get their label from the ratings, unless there is a decision or a gold answer;
+    items without ratings get a row only with one of these.
+    """
+    index_of_code = {int(code): category_index for category_index, code in enumerate(scale.codes)}
+    fixed_indexes = {
+        item_id: index_of_code[code]
+        for item_id, code in fixed.codes.items()
+        if code in index_of_code
+    }
+    n_ratings_of = dict(zip(labels.item.tolist(), labels.ratings.tolist(), strict=True))
+    for item_id, category_index in fixed_indexes.items():
+        source = Source.DECISION if item_id in fixed.decided else Source.GOLD
+        n_ratings = n_ratings_of.get(item_id, 0)
+        yield build_fixed_row(
+            question_id, item_id, category_index, scale, source=source.value, n_ratings=n_ratings
+        )
     codes = [*scale.codes.tolist(), None]  # the last one for a label of -1
-    made_at = now()
+    made_at = get_db_now()
     shares = labels.shares.tolist()
-    for index, item in enumerate(labels.item.tolist()):
-        if item in known:
+    for index, item_id in enumerate(labels.item.tolist()):
+        if item_id in fixed_indexes:
             continue
         code = codes[labels.label[index]]
         confidence = None if labels.confidence is None else float(labels.confidence[index])
-        surest = max(shares[index]) if confidence is None else confidence
+        highest = max(shares[index]) if confidence is None else confidence
         yield (
             question_id,
-            item,
+            item_id,
             code,
             Source.CONSENSUS.value,
             confidence,
-            1 - surest if code is not None else 1.0,
+            1 - highest if code is not None else 1.0,
             json.dumps(shares[index]),
             None if labels.mean is None else float(labels.mean[index]),
             int(labels.ratings[index]),
@@ -126,73 +146,86 @@ def label_rows(
         )
 
 
-def standing(question_id: int) -> Iterator[tuple[Any, ...]]:
+def iter_stored_rows(question_id: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the stored labels: item id and COMPARED_COLUMNS."""
     rows = ItemLabel.objects.filter(question_id=question_id).order_by("item_id")
-    return rows.values_list("item_id", *COMPARED).iterator(chunk_size=AT_ONCE)
+    return rows.values_list("item_id", *COMPARED_COLUMNS).iterator(chunk_size=BATCH_SIZE)
 
 
-def differs(stood: tuple[Any, ...] | None, row: Row) -> bool:
-    """Whether a stored label (as ``standing`` reads it) is another one than that of a row."""
-    if stood is None:
+def is_changed(stored: tuple[Any, ...] | None, row: LabelRow) -> bool:
+    """Return whether a stored label (as ``iter_stored_rows`` yields it) differs from a row."""
+    if stored is None:
         return True
-    was = dict(zip(COMPARED, stood, strict=True))
-    is_now = dict(zip(COLUMNS, row, strict=True))
-    if any(was[name] != is_now[name] for name in ("code", "source", "n_ratings", "reason")):
+    old = dict(zip(COMPARED_COLUMNS, stored, strict=True))
+    new = dict(zip(COLUMNS, row, strict=True))
+    if any(old[name] != new[name] for name in ("code", "source", "n_ratings", "reason")):
         return True
-    before = [was["confidence"], was["mean"], *was["shares"]]
-    after = [is_now["confidence"], is_now["mean"], *json.loads(is_now["shares"])]
-    return len(before) != len(after) or any(map(_apart, before, after))
+    before = [old["confidence"], old["mean"], *old["shares"]]
+    after = [new["confidence"], new["mean"], *json.loads(new["shares"])]
+    return len(before) != len(after) or any(map(_is_changed_value, before, after))
 
 
-def _apart(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is not other
-    return abs(one - other) >= MOVED
+def _is_changed_value(old: float | None, new: float | None) -> bool:
+    if old is None or new is None:
+        return old is not new
+    return abs(old - new) >= MIN_CHANGE
 
 
 @dataclass(frozen=True)
-class _Mine:
-    """The question as long as it is in this worker's hands. ``seen``: as in ``store``."""
+class _LeasedQuestion:
+    """A question whose lease this worker holds. ``last_decision_id``: see ``store_labels``."""
 
     consensus: Consensus
-    seen: int
+    last_decision_id: int
 
     @transaction.atomic
-    def write(self, rows: list[Row]) -> None:
-        since = self._decided_meanwhile()
-        write_rows([row for row in rows if row[1] not in since])
+    def write(self, rows: list[LabelRow]) -> None:
+        decided_items = self._get_newly_decided_items()
+        write_rows([row for row in rows if row[1] not in decided_items])
 
     @transaction.atomic
     def remove(self, items: list[int]) -> None:
-        since = self._decided_meanwhile()
-        gone = [item for item in items if item not in since]
-        question = self.consensus.question_id
-        ItemLabel.objects.filter(question_id=question, item__in=gone).delete()
-
-    def _decided_meanwhile(self) -> set[int]:
-        """With the question's lock in hand. Raises Lost."""
+        decided_items = self._get_newly_decided_items()
+        item_ids = [item for item in items if item not in decided_items]
         question_id = self.consensus.question_id
-        if lock(question_id).lease != self.consensus.lease:
-            raise Lost
-        return decided_since(question_id, self.seen)
+        ItemLabel.objects.filter(question_id=question_id, item__in=item_ids).delete()
+
+    def _get_newly_decided_items(self) -> set[int]:
+        """Lock the question and return the items decided since the labels were read. Raises Lost."""
+        question_id = self.consensus.question_id
+        if lock_consensus(question_id).lease != self.consensus.lease:
+            raise LeaseLost
+        return get_items_decided_since(question_id, self.last_decision_id)
 
 
-def _store_confusions(question_id: int, labels: Labels) -> None:
-    """Those of all raters, some at a time; and away with those of raters who have none any more."""
+def _store_confusions(question_id: int, labels: ConsensusLabels) -> None:
+    """Write the confusion matrices of all raters in batches; delete those of other raters."""
     rows = []
-    for one in labels.confusions:
-        matrix, rests_on = json.dumps(one.confusion), json.dumps(one.rests_on)
-        rows.append((question_id, one.rater, matrix, rests_on, one.accuracy, one.bias))
-    for start in range(0, len(rows), AT_ONCE):
+    for confusion in labels.confusions:
+        matrix, expected_counts = (
+            json.dumps(confusion.confusion),
+            json.dumps(confusion.expected_counts),
+        )
+        rows.append(
+            (
+                question_id,
+                confusion.rater,
+                matrix,
+                expected_counts,
+                confusion.accuracy,
+                confusion.bias,
+            )
+        )
+    for start in range(0, len(rows), BATCH_SIZE):
         with transaction.atomic():
             bulk.upsert(
                 "quality_raterconfusion",
                 CONFUSION_COLUMNS,
-                rows[start : start + AT_ONCE],
+                rows[start : start + BATCH_SIZE],
                 key=("question_id", "rater_id"),
             )
     stored = RaterConfusion.objects.filter(question_id=question_id)
-    standing = {one.rater for one in labels.confusions}
-    gone = sorted(set(stored.values_list("rater_id", flat=True)) - standing)
-    for start in range(0, len(gone), AT_ONCE):
-        stored.filter(rater__in=gone[start : start + AT_ONCE]).delete()
+    rater_ids = {confusion.rater for confusion in labels.confusions}
+    deleted = sorted(set(stored.values_list("rater_id", flat=True)) - rater_ids)
+    for start in range(0, len(deleted), BATCH_SIZE):
+        stored.filter(rater__in=deleted[start : start + BATCH_SIZE]).delete()

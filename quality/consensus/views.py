@@ -1,5 +1,4 @@
-"""Raters' habits as the consensus estimates them: who is right how often, and what is said of
-which true category."""
+"""Pages of raters' confusion matrices as the consensus estimates them."""
 
 from __future__ import annotations
 
@@ -12,44 +11,44 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from core.web.tables import a_page
-from metrics.views.common.selection import by_key, chosen_question, page_number
+from core.web.tables import get_page_size
+from metrics.views.common.selection import get_by_key, get_page_number, get_permitted_selection
 from projects.models import Member, Rater
 from quality.models import Consensus, RaterConfusion
 
-RATERS_A_PAGE = 100
-FEW = 5  # expected ratings; a row that rests on fewer is shown grey
+RATERS_PER_PAGE = 100
+MIN_EXPECTED_RATINGS = 5  # rows based on fewer expected ratings are shown grey
 
 
 @dataclass(frozen=True)
-class TrueCategory:
-    """A row of the matrix: what the rater probably says of items of this true category."""
+class ConfusionRow:
+    """Row of a confusion matrix: the rater's answers to items of one true category."""
 
     label: str
     shares: list[float]
-    rests_on: float
+    expected_ratings: float
 
     @property
-    def few(self) -> bool:
-        return self.rests_on < FEW
+    def has_few_ratings(self) -> bool:
+        return self.expected_ratings < MIN_EXPECTED_RATINGS
 
 
 @login_required
 @require_safe
-def habits(request: HttpRequest, project_id: int) -> HttpResponse:
-    """All raters, the least often right first; ``?rater=KEY``: one with the matrix."""
-    chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
-    consensus = Consensus.objects.filter(question=chosen.question).first()
-    context = {"project": chosen.project, "chosen": chosen, "consensus": consensus}
-    rows = RaterConfusion.objects.filter(question=chosen.question).select_related("rater")
+def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
+    """List the raters, lowest accuracy first; with ``?rater=KEY`` show one confusion matrix."""
+    selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
+    consensus = Consensus.objects.filter(question=selection.question).first()
+    context = {"project": selection.project, "chosen": selection, "consensus": consensus}
+    rows = RaterConfusion.objects.filter(question=selection.question).select_related("rater")
     if "rater" in request.GET:
-        rater = by_key(Rater, chosen.project, request.GET["rater"])
-        found = rows.filter(rater=rater).first()
-        matrix = _matrix(found, consensus, chosen.scale.labels)
-        context |= {"rater": rater, "found": found, "matrix": matrix}
+        rater = get_by_key(Rater, selection.project, request.GET["rater"])
+        confusion = rows.filter(rater=rater).first()
+        matrix = _build_matrix(confusion, consensus, selection.scale.labels)
+        context |= {"rater": rater, "found": confusion, "matrix": matrix}
         return render(request, "quality/consensus/rater_confusion.html", context)
-    paginator = Paginator(rows.order_by("accuracy", "rater__key"), a_page(RATERS_A_PAGE))
-    number = page_number(request)
+    paginator = Paginator(rows.order_by("accuracy", "rater__key"), get_page_size(RATERS_PER_PAGE))
+    number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     return render(
@@ -59,11 +58,14 @@ def habits(request: HttpRequest, project_id: int) -> HttpResponse:
     )
 
 
-def _matrix(
-    found: RaterConfusion | None, consensus: Consensus | None, labels: list[str]
-) -> list[TrueCategory]:
-    """Empty where there is none, or where it is of other categories than those of now."""
-    if found is None or consensus is None or len(labels) != len(found.confusion):
+def _build_matrix(
+    confusion: RaterConfusion | None, consensus: Consensus | None, labels: list[str]
+) -> list[ConfusionRow]:
+    """Return the rows of the matrix, or an empty list.
+
+    Empty without a matrix, and where its categories are not the current ones.
+    """
+    if confusion is None or consensus is None or len(labels) != len(confusion.confusion):
         return []
-    rows = zip(labels, found.confusion, found.rests_on, strict=True)
-    return [TrueCategory(*row) for row in rows]
+    rows = zip(labels, confusion.confusion, confusion.rests_on, strict=True)
+    return [ConfusionRow(*row) for row in rows]

@@ -1,9 +1,10 @@
-"""Asking again for items whose planned ratings leave their label in doubt.
+"""Request further ratings for items whose label stays uncertain after the planned ratings.
 
-After each making of the labels every doubtful item is looked at, its place in the queue locked:
-when all that was wanted of it was said, and the stored label knows it all, it is asked for once
-more. So an item never gets more ratings through the queue than the rule allows, and a rating that
-makes it sure spares the next one. What may not be asked for again goes to a decision.
+After each computation of the labels every uncertain item is checked while its slot in the queue
+is locked. When all requested ratings were given and the stored label contains them, one more
+rating is requested. So an item never gets more ratings through the queue than the rules allow,
+and a rating that makes the label certain saves the next one. Items for which no more may be
+requested go to review.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ from ratings.services import slots
 
 logger = logging.getLogger(__name__)
 
-ITEMS_AT_ONCE = 100  # a transaction: who rates one of them passes it by meanwhile
+BATCH_SIZE = 100  # per transaction; until it ends the queue skips these items
 State = Escalation.State
 Why = Escalation.Why
 
-# Whether somebody is there who could rate an item: a rater who was never asked for it, or an
-# annotator who has not begun.
-_SOMEBODY = """
+# Returns a row where somebody could still rate an item: a rater to whom it was never assigned, or
+# an annotator without any rating.
+_AVAILABLE_RATER_SQL = """
     SELECT 1 FROM projects_rater r
     JOIN projects_member m ON m.user_id = r.user_id AND m.project_id = r.project_id
     WHERE r.project_id = %s AND NOT r.paused AND m.role IN ('lead', 'annotator')
         AND NOT EXISTS (
-            SELECT 1 FROM ratings_rating said
-            WHERE said.item_id = {item} AND said.rater_id + 0 = r.id
+            SELECT 1 FROM ratings_rating rating
+            WHERE rating.item_id = {item} AND rating.rater_id + 0 = r.id
         )
         AND NOT EXISTS (
-            SELECT 1 FROM ratings_assignment mine
-            WHERE mine.item_id = {item} AND mine.rater_id + 0 = r.id AND mine.state <> 'expired'
+            SELECT 1 FROM ratings_assignment a
+            WHERE a.item_id = {item} AND a.rater_id + 0 = r.id AND a.state <> 'expired'
         )
     UNION ALL
     SELECT 1 FROM projects_member m
@@ -51,62 +52,78 @@ _SOMEBODY = """
         WHERE r.project_id = m.project_id AND r.user_id = m.user_id
     )
     """
-_SOMEBODY_FOR = f"""
+_ITEM_HAS_RATER_SQL = f"""
     SELECT 1 FROM projects_item i
-    WHERE i.id = %s AND EXISTS ({_SOMEBODY.format(item="i.id")})
+    WHERE i.id = %s AND EXISTS ({_AVAILABLE_RATER_SQL.format(item="i.id")})
     """
-_STRANDED = f"""
+_STRANDED_ITEMS_SQL = f"""
     SELECT item_id FROM quality_escalation e
     WHERE question_id = %s AND state = 'waiting'
-        AND NOT EXISTS ({_SOMEBODY.format(item="e.item_id")})
+        AND NOT EXISTS ({_AVAILABLE_RATER_SQL.format(item="e.item_id")})
     """
 
 
 def sweep() -> int:
-    """Look at the questions whose labels or rules changed; how many items moved. A failure of one
-    question keeps no other waiting."""
-    moved = 0
-    for rules in LabelRules.objects.filter(_at_work()).select_related("question__project"):
+    """Update the questions whose labels or rules changed; return the number of changed items.
+
+    A failure in one question does not keep the others from being updated.
+    """
+    n_changed = 0
+    for rules in LabelRules.objects.filter(_build_active_condition()).select_related(
+        "question__project"
+    ):
         try:
-            moved += look(rules.question)
+            n_changed += update_requests(rules.question)
         except Exception:
             logger.exception(
                 "escalation of question %s failed; the next sweep tries again", rules.question_id
             )
-    return moved
+    return n_changed
 
 
-def _at_work() -> Q:
-    """On, or switched off a moment ago."""
-    waiting = Escalation.objects.filter(state=State.WAITING).values("question")
-    return Q(escalate=True) | Q(question__in=waiting)
+def _build_active_condition() -> Q:
+    """Return the condition for rules that are on, or were switched off with requests pending."""
+    questions_with_requests = Escalation.objects.filter(state=State.WAITING).values("question")
+    return Q(escalate=True) | Q(question__in=questions_with_requests)
 
 
-def look(question: Question) -> int:
-    """Ask again for what is in doubt, and note what is not any more; how many items moved."""
+def update_requests(question: Question) -> int:
+    """Request ratings for uncertain items and close requests that are settled.
+
+    Returns the number of changed items; 0 while the input is unchanged.
+    """
     rules = LabelRules.objects.get(question=question)
-    rests_on = _rests_on(question)
-    if rests_on is None or rules.looked_at == rests_on:
+    input_version = _get_input_version(question)
+    if input_version is None or rules.looked_at == input_version:
         return 0
-    # Other labels alone do not bring back what goes to a decision already.
-    afresh = rules.looked_at | {"made_at": rests_on["made_at"]} != rests_on
-    moved = 0
-    # What is not needed any more gives back its part of the budget before others ask for it.
-    for candidates in (_settled, partial(_in_doubt, afresh=afresh)):
-        for items in _chunks(candidates(question)):
-            moved += _look_at(question, items)
+    # New labels alone do not reopen items that already go to review.
+    reconsider_all = rules.looked_at | {"made_at": input_version["made_at"]} != input_version
+    n_changed = 0
+    # Settled items return their part of the budget before others use it.
+    for list_candidates in (
+        _list_settled_items,
+        partial(_list_uncertain_items, reconsider_all=reconsider_all),
+    ):
+        for items in _iter_chunks(list_candidates(question)):
+            n_changed += _update_items(question, items)
     LabelRules.objects.filter(question=question, looked_at=rules.looked_at).update(
-        looked_at=rests_on
+        looked_at=input_version
     )
-    return moved
+    return n_changed
 
 
-def _rests_on(question: Question) -> dict[str, object] | None:
-    """What the outcome of a look hangs on; None before there are labels. The labels of the
-    project's other questions too: an item is asked for with all of them."""
-    of_project = Consensus.objects.filter(question__project=question.project_id)
-    made_at = of_project.aggregate(at=Max("made_at"))["at"]
-    if made_at is None or not of_project.filter(question=question, made_at__isnull=False).exists():
+def _get_input_version(question: Question) -> dict[str, object] | None:
+    """Return the input version of the requests, or None before the first labels.
+
+    It includes the labels of the project's other questions: a request for an item asks all
+    questions.
+    """
+    project_consensus = Consensus.objects.filter(question__project=question.project_id)
+    made_at = project_consensus.aggregate(at=Max("made_at"))["at"]
+    if (
+        made_at is None
+        or not project_consensus.filter(question=question, made_at__isnull=False).exists()
+    ):
         return None
     raters = Rater.objects.filter(project=question.project_id)
     return {
@@ -117,78 +134,87 @@ def _rests_on(question: Question) -> dict[str, object] | None:
     }
 
 
-def _settled(question: Question) -> list[int]:
-    """Ids of the items that were escalated and are not in doubt any more, or that nobody is left
-    for; of all that wait, where asking again was switched off."""
+def _list_settled_items(question: Question) -> list[int]:
+    """Return ids of items that are no longer uncertain or that nobody is left to rate.
+
+    Where requests were switched off: of all items that wait for a rating.
+    """
     rules = LabelRules.objects.get(question=question)
     rows = Escalation.objects.filter(question=question)
     if not rules.escalate:
-        waiting = rows.filter(state=State.WAITING).order_by("item_id")
-        return list(waiting.values_list("item_id", flat=True))
-    still = _doubtful(question, rules).filter(item=OuterRef("item"))
-    settled = rows.exclude(state=State.SURE).filter(~Exists(still)).order_by("item_id")
-    found = list(settled.values_list("item_id", flat=True))
+        pending = rows.filter(state=State.WAITING).order_by("item_id")
+        return list(pending.values_list("item_id", flat=True))
+    uncertain = _get_uncertain_labels(question, rules).filter(item=OuterRef("item"))
+    settled = rows.exclude(state=State.SURE).filter(~Exists(uncertain)).order_by("item_id")
+    item_ids = list(settled.values_list("item_id", flat=True))
     values = [question.pk, *[question.project_id] * 2]
-    found += [item for (item,) in bulk.several([(_STRANDED, values)])[0]]
-    return list(dict.fromkeys(found))
+    item_ids += [
+        item_id for (item_id,) in bulk.execute_statements([(_STRANDED_ITEMS_SQL, values)])[0]
+    ]
+    return list(dict.fromkeys(item_ids))
 
 
-def _in_doubt(question: Question, *, afresh: bool) -> list[int]:
-    """Ids of the items in doubt of which all that was wanted was said, the most doubtful first.
-    What goes to a decision stays there, but for what the budget was too small for, once there is
-    something of it again."""
+def _list_uncertain_items(question: Question, *, reconsider_all: bool) -> list[int]:
+    """Return ids of uncertain items with all planned ratings, the most uncertain first.
+
+    Items in review stay there unless ``reconsider_all``; those for which the budget was too small
+    come back when there is budget again.
+    """
     rules = LabelRules.objects.get(question=question)
     if not rules.escalate:
         return []
-    full = _doubtful(question, rules)
-    full = full.filter(item__places_taken__gte=question.project.overlap)
-    if not afresh:
-        gone = Escalation.objects.filter(question=question, state=State.DECIDE)
+    fully_rated = _get_uncertain_labels(question, rules)
+    fully_rated = fully_rated.filter(item__places_taken__gte=question.project.overlap)
+    if not reconsider_all:
+        in_review = Escalation.objects.filter(question=question, state=State.DECIDE)
         if rules.used < rules.budget:
-            gone = gone.exclude(why=Why.BUDGET)
-        full = full.exclude(item__in=gone.values("item"))
-    return list(full.order_by("-doubt", "item_id").values_list("item_id", flat=True))
+            in_review = in_review.exclude(why=Why.BUDGET)
+        fully_rated = fully_rated.exclude(item__in=in_review.values("item"))
+    return list(fully_rated.order_by("-doubt", "item_id").values_list("item_id", flat=True))
 
 
-def _doubtful(question: Question, rules: LabelRules) -> QuerySet[ItemLabel]:
+def _get_uncertain_labels(question: Question, rules: LabelRules) -> QuerySet[ItemLabel]:
     return ItemLabel.objects.filter(
         question=question, source=Source.CONSENSUS, doubt__gt=1 - rules.sure_from
     )
 
 
-def _chunks(items: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(items), ITEMS_AT_ONCE):
-        yield items[start : start + ITEMS_AT_ONCE]
+def _iter_chunks(items: list[int]) -> Iterator[list[int]]:
+    for start in range(0, len(items), BATCH_SIZE):
+        yield items[start : start + BATCH_SIZE]
 
 
 @transaction.atomic
-def _look_at(question: Question, items: list[int]) -> int:
-    """The most doubtful get what is left of the budget: they come first among the chunks."""
-    consensus = storage.lock(question.pk)
+def _update_items(question: Question, items: list[int]) -> int:
+    """Update a batch of items under the locks of labels and rules; return how many changed.
+
+    The most uncertain items get the rest of the budget: they are in the first batches.
+    """
+    consensus = storage.lock_consensus(question.pk)
     rules = LabelRules.objects.select_for_update().get(question=question)
-    look = _Look(question, consensus, rules)
+    update = _BatchUpdate(question, consensus, rules)
     labels = {
         row.item_id: row for row in ItemLabel.objects.filter(question=question, item__in=items)
     }
-    stood = {
+    escalations = {
         row.item_id: row for row in Escalation.objects.filter(question=question, item__in=items)
     }
-    moved = 0
-    for item in sorted(items):  # locks are taken in one order
-        row = stood.get(item) or Escalation(question=question, item_id=item, state="")
+    n_changed = 0
+    for item_id in sorted(items):  # a fixed order of locks avoids deadlocks
+        row = escalations.get(item_id) or Escalation(question=question, item_id=item_id, state="")
         before = (row.state, row.why, row.asked)
-        look.at(row, labels.get(item))
+        update.update_item(row, labels.get(item_id))
         if row.state and (row.state, row.why, row.asked) != before:
             row.changed_at = timezone.now()
             row.save()
-            moved += 1
+            n_changed += 1
     rules.save(update_fields=["used"])
-    return moved
+    return n_changed
 
 
 @dataclass
-class _Look:
-    """With the locks of the question's labels and rules in hand."""
+class _BatchUpdate:
+    """Update of a batch; the caller holds the locks of the question's labels and rules."""
 
     question: Question
     consensus: Consensus
@@ -198,61 +224,67 @@ class _Look:
     def _overlap(self) -> int:
         return self.question.project.overlap
 
-    def _want(self, item: int, number: int) -> None:
-        slots.want(item, number, overlap=self._overlap)
+    def _set_target(self, item_id: int, number: int) -> None:
+        slots.set_requested_slots(item_id, number, overlap=self._overlap)
 
-    def at(self, row: Escalation, label: ItemLabel | None) -> None:
-        """Move one item on, where it is time."""
-        asked = slots.lock_and_look(row.item_id, overlap=self._overlap)
-        if asked is None:
+    def update_item(self, row: Escalation, label: ItemLabel | None) -> None:
+        """Move one item to its next state where that is due."""
+        demand = slots.lock_and_get_demand(row.item_id, overlap=self._overlap)
+        if demand is None:
             return
-        if not self._doubtful(label):
+        if not self._is_uncertain(label):
             if row.state:
-                self._spare(row, asked)
+                self._cancel_request(row, demand)
                 row.state, row.why = State.SURE, ""
         elif not self.rules.escalate:
-            self._spare(row, asked)
+            self._cancel_request(row, demand)
             row.state, row.why = State.DECIDE, Why.STOPPED
-        elif row.state == State.WAITING and asked.free:
-            if not asked.open and not self._somebody(row.item_id):
-                self._spare(row, asked)
+        elif row.state == State.WAITING and demand.has_free_slot:
+            if not demand.open and not self._has_available_rater(row.item_id):
+                self._cancel_request(row, demand)
                 row.state, row.why = State.DECIDE, Why.NOBODY
-        elif asked.done and self._knows_all(row.item_id, label):
-            self._ask_again(row, asked)
+        elif demand.is_complete and self._is_label_complete(row.item_id, label):
+            self._request_rating(row, demand)
 
-    def _doubtful(self, label: ItemLabel | None) -> bool:
+    def _is_uncertain(self, label: ItemLabel | None) -> bool:
         if label is None or label.source != Source.CONSENSUS:
             return False
         return label.doubt > 1 - self.rules.sure_from
 
-    def _knows_all(self, item: int, label: ItemLabel | None) -> bool:
-        """Whether the stored label rests on all that was said: else the next one decides."""
-        said = Rating.objects.standing().filter(question=self.question, item=item)
-        if not self.consensus.with_models:
-            said = said.filter(rater__kind=Rater.Kind.HUMAN)
-        return label is not None and said.count() == label.n_ratings
+    def _is_label_complete(self, item_id: int, label: ItemLabel | None) -> bool:
+        """Return whether the stored label contains all current ratings of the item.
 
-    def _ask_again(self, row: Escalation, asked: slots.Asked) -> None:
+        If not, the item is decided after the next computation of the labels.
+        """
+        ratings = Rating.objects.current().filter(question=self.question, item=item_id)
+        if not self.consensus.with_models:
+            ratings = ratings.filter(rater__kind=Rater.Kind.HUMAN)
+        return label is not None and ratings.count() == label.n_ratings
+
+    def _request_rating(self, row: Escalation, demand: slots.SlotDemand) -> None:
+        """Request one more rating, or send the item to review with the reason."""
         row.state, row.why = State.DECIDE, ""
-        if asked.taken >= self.rules.most:
+        if demand.taken >= self.rules.most:
             row.why = Why.MOST
         elif self.rules.used >= self.rules.budget:
             row.why = Why.BUDGET
-        elif not self._somebody(row.item_id):
+        elif not self._has_available_rater(row.item_id):
             row.why = Why.NOBODY
         else:
-            self._want(row.item_id, asked.taken + 1)
+            self._set_target(row.item_id, demand.taken + 1)
             row.state = State.WAITING
             row.asked += 1
             self.rules.used += 1
 
-    def _spare(self, row: Escalation, asked: slots.Asked) -> None:
-        """What was asked for and is not needed any more is not asked for."""
-        if row.state == State.WAITING and row.asked and asked.free:
-            self._want(row.item_id, asked.taken)
+    def _cancel_request(self, row: Escalation, demand: slots.SlotDemand) -> None:
+        """Withdraw a pending request that is no longer needed."""
+        if row.state == State.WAITING and row.asked and demand.has_free_slot:
+            self._set_target(row.item_id, demand.taken)
             row.asked -= 1
             self.rules.used -= 1
 
-    def _somebody(self, item: int) -> bool:
-        project = self.question.project_id
-        return bool(bulk.several([(_SOMEBODY_FOR, [item, project, project])])[0])
+    def _has_available_rater(self, item_id: int) -> bool:
+        project_id = self.question.project_id
+        return bool(
+            bulk.execute_statements([(_ITEM_HAS_RATER_SQL, [item_id, project_id, project_id])])[0]
+        )

@@ -1,4 +1,4 @@
-"""What a lead chooses about labels that are not sure after the planned ratings."""
+"""Settings for labels that are uncertain after the planned ratings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core import security_log
-from events.services import record
+from events.services import record_event
 from projects.models import Question
 from quality.models import LabelRules
-from quality.validation import Refused
+from quality.validation import InvalidSettings
 
-MOST_RATINGS = 1000
-MOST_BUDGET = 10_000_000
-MOST_DAYS = 1000
+MAX_RATINGS = 1000
+MAX_BUDGET = 10_000_000
+MAX_DAYS = 1000
 RULES = (
     "escalate",
     "sure_from",
@@ -27,61 +27,63 @@ RULES = (
 )
 
 
-def rules_of(question: Question) -> LabelRules:
-    """Those that stand, or the ones that every question begins with (not stored)."""
+def get_label_rules(question: Question) -> LabelRules:
+    """Return the stored rules of a question, or the defaults (not stored)."""
     return LabelRules.objects.filter(question=question).first() or LabelRules(question=question)
 
 
 @transaction.atomic
-def choose(*, question: Question, by: Any, **chosen: Any) -> LabelRules:
-    """Set some of RULES. With ``escalate`` the next sweep asks again, or no more; ``second_share``
-    of the decided items are put before a second adjudicator; with ``tell_raters`` raters learn of
-    decisions on their items after ``tell_after`` days. Raises Refused, and then has changed
-    nothing."""
-    stands = rules_of(question)
-    before = {name: getattr(stands, name) for name in RULES}
-    wanted = before | {name: chosen[name] for name in chosen if name in before}
-    if wrong := _problems(wanted, overlap=question.project.overlap):
-        raise Refused(wrong)
+def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules:
+    """Set some of RULES and record the change.
+
+    ``escalate``: request further ratings from the next sweep on; ``second_share``: share of
+    decided items shown to a second adjudicator; ``tell_raters``: raters see decisions on their
+    items after ``tell_after`` days. Raises InvalidSettings, without changes.
+    """
+    current = get_label_rules(question)
+    before = {name: getattr(current, name) for name in RULES}
+    new = before | {name: values[name] for name in values if name in before}
+    if errors := _validate(new, overlap=question.project.overlap):
+        raise InvalidSettings(errors)
     LabelRules.objects.get_or_create(question=question)
     row = LabelRules.objects.select_for_update().get(question=question)
-    if before == wanted:
+    if before == new:
         return row
-    for name, value in wanted.items():
+    for name, value in new.items():
         setattr(row, name, value)
-    row.looked_at = {}  # at once
-    row.save(update_fields=[*wanted, "looked_at"])
-    record(
+    row.looked_at = {}  # so that the next sweep applies the rules at once
+    row.save(update_fields=[*new, "looked_at"])
+    record_event(
         project_id=question.project_id,
         kind="label_rules_changed",
         subject=f"question/{question.key}",
-        data={"before": before, "after": wanted},
+        data={"before": before, "after": new},
         by=by,
     )
-    security_log.event(
+    security_log.log_event(
         "rules_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,
         before=before,
-        after=wanted,
+        after=new,
     )
     return row
 
 
-def _problems(wanted: dict[str, Any], *, overlap: int) -> dict[str, str]:
-    """Name -> what is wrong; empty when all is well."""
-    wrong = {}
-    if not 0.5 <= wanted["sure_from"] <= 0.999:
-        wrong["sure_from"] = _("A number from 0.5 to 0.999.")
-    if not 2 <= wanted["most"] <= MOST_RATINGS:
-        wrong["most"] = _("A whole number from 2 to %(most)s.") % {"most": MOST_RATINGS}
-    elif wanted["escalate"] and wanted["most"] <= overlap:
-        said = _("More than the %(overlap)s ratings that every item gets.")
-        wrong["most"] = said % {"overlap": overlap}
-    if not 0 <= wanted["second_share"] <= 1:
-        wrong["second_share"] = _("A number from 0 to 1.")
-    for name, most in (("budget", MOST_BUDGET), ("tell_after", MOST_DAYS)):
-        if not 0 <= wanted[name] <= most:
-            wrong[name] = _("A whole number from 0 to %(most)s.") % {"most": most}
-    return wrong
+def _validate(values: dict[str, Any], *, overlap: int) -> dict[str, str]:
+    """Return {name: error message}; empty when all values are valid."""
+    errors = {}
+    if not 0.5 <= values["sure_from"] <= 0.999:
+        errors["sure_from"] = _("A number from 0.5 to 0.999.")
+    if not 2 <= values["most"] <= MAX_RATINGS:
+        errors["most"] = _("A whole number from 2 to %(most)s.") % {"most": MAX_RATINGS}
+    elif values["escalate"] and values["most"] <= overlap:
+        message = _("More than the %(overlap)s ratings that every item gets.")
+        errors["most"] = message % {"overlap": overlap}
+    if not 0 <= values["second_share"] <= 1:
+        errors["second_share"] = _("A number from 0 to 1.")
+    for name, maximum in (("budget", MAX_BUDGET), ("tell_after", MAX_DAYS)):
+        if not 0 <= values[name] <= maximum:
+            errors[name] = _("A whole number from 0 to %(most)s.") % {"most": maximum}
+    return errors

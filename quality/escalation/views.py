@@ -1,4 +1,4 @@
-"""The page where a lead says what follows when labels are not sure after the planned ratings."""
+"""Settings page for labels that are uncertain after the planned ratings."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.http import require_http_methods
 
-from metrics.views.common.selection import Selection, chosen_question
+from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Member
 from quality.escalation import settings
-from quality.escalation.summary import summary
-from quality.validation import Refused
+from quality.escalation.summary import summarize_escalations
+from quality.validation import InvalidSettings
 
 
-class RulesForm(forms.Form):
-    """What may be chosen; its bounds are those of quality.escalation.settings."""
+class LabelRulesForm(forms.Form):
+    """Form of the rules; bounds are checked in quality.escalation.settings."""
 
     escalate = forms.BooleanField(
         label=_lazy("Ask again for an item whose label is in doubt"), required=False
@@ -51,31 +51,31 @@ class RulesForm(forms.Form):
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
-    chosen = chosen_question(request, project_id, role=Member.Role.LEAD)
-    question = chosen.question
-    rules = settings.rules_of(question)
-    stands = {name: getattr(rules, name) for name in RulesForm.base_fields}
-    form = RulesForm(request.POST or None, initial=stands)
+def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
+    selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
+    question = selection.question
+    rules = settings.get_label_rules(question)
+    current = {name: getattr(rules, name) for name in LabelRulesForm.base_fields}
+    form = LabelRulesForm(request.POST or None, initial=current)
     if request.method == "POST" and form.is_valid():
         try:
-            settings.choose(question=question, by=request.user, **form.cleaned_data)
-        except Refused as refused:
-            for name, said in refused.fields.items():
-                form.add_error(name, said)
+            settings.set_label_rules(question=question, by=request.user, **form.cleaned_data)
+        except InvalidSettings as invalid:
+            for name, message in invalid.fields.items():
+                form.add_error(name, message)
         else:
             messages.success(request, _("Saved."))
-            return _again(chosen)
+            return _redirect_to_form(selection)
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
+        "project": selection.project,
+        "chosen": selection,
         "form": form,
-        "escalation": summary(question, rules),
+        "escalation": summarize_escalations(question, rules),
     }
     status = 400 if form.errors else 200
     return render(request, "quality/escalation/settings.html", context, status=status)
 
 
-def _again(chosen: Selection) -> HttpResponse:
-    address = reverse("label_rules", args=[chosen.project.pk])
-    return redirect(f"{address}?question={chosen.question.key}")
+def _redirect_to_form(selection: Selection) -> HttpResponse:
+    url = reverse("label_rules", args=[selection.project.pk])
+    return redirect(f"{url}?question={selection.question.key}")

@@ -1,5 +1,4 @@
-"""The API of exams before the first item: their rules, the tries, and what a lead decides about a
-rater. For leads alone."""
+"""API of exams: rules, tries and decisions on raters. For leads only."""
 
 from __future__ import annotations
 
@@ -10,102 +9,121 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import Key, page
-from core.api.parameters import choice, parameters
-from core.api.schema import PAGING, QUESTION, page_of, parameter, reads, writes
-from projects.api.base import ApiView, question_of
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import get_choice, parse_query
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    QUESTION_PARAMETER,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+    describe_write,
+)
+from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
 from quality.exams import decisions, settings
-from quality.validation import Refused
+from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.models import Exam
 
-from .serializers import DecideIn, ExamOut, ExamRulesIn, ExamRulesOut
+from .serializers import ExamDecisionIn, ExamOut, ExamRulesIn, ExamRulesOut
 
 LEAD = Member.Role.LEAD
-SHOWN = ("id", "number", "state", "right", "chance", "began_at", "ended_at", "reason")
+FIELDS = ("id", "number", "state", "right", "chance", "began_at", "ended_at", "reason")
 
 
 class ExamRulesView(ApiView):
-    @reads("getExamRules", "The exam before the first item", ExamRulesOut, [QUESTION])
+    @describe_get(
+        "getExamRules", "The exam before the first item", ExamRulesOut, [QUESTION_PARAMETER]
+    )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=LEAD)
-        found = parameters(request, ("question",))
-        return Response(_rules(question_of(project, found.get("question"))))
+        project = self.get_project(request, project_id, role=LEAD)
+        params = parse_query(request, ("question",))
+        return Response(_serialize_rules(get_question(project, params.get("question"))))
 
-    @writes("changeExamRules", "Change it", body=ExamRulesIn, answer=ExamRulesOut)
+    @describe_write("changeExamRules", "Change it", body=ExamRulesIn, response=ExamRulesOut)
     def patch(self, request: Request, project_id: int) -> Response:
-        """What is left out stays. Exams under way go on as they were drawn."""
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        given = ExamRulesIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        wanted = given.validated_data
-        question = question_of(project, wanted.pop("question", None))
+        """Fields left out stay unchanged. Running exams continue unchanged."""
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query(request)
+        serializer = ExamRulesIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
+        question = get_question(project, data.pop("question", None))
         try:
-            settings.choose(question=question, by=request.user, **wanted)
-        except Refused as error:
+            settings.set_exam_rules(question=question, by=request.user, **data)
+        except InvalidSettings as error:
             raise BadRequest("The rules were not changed.", fields=error.fields) from None
-        return Response(_rules(question))
+        return Response(_serialize_rules(question))
 
 
-class Exams(ApiView):
-    @reads(
+class ExamListView(ApiView):
+    @describe_get(
         "listExams",
         "The tries of all raters, oldest first",
-        page_of("Exam", ExamOut),
+        build_page_serializer("Exam", ExamOut),
         [
-            QUESTION,
-            parameter("state", "Only tries in this state", enum=Exam.State.values),
-            *PAGING,
+            QUESTION_PARAMETER,
+            build_parameter("state", "Only tries in this state", enum=Exam.State.values),
+            *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=LEAD)
-        found = parameters(request, ("question", "state", *pagination.PAGING))
-        question = question_of(project, found.get("question"))
+        project = self.get_project(request, project_id, role=LEAD)
+        params = parse_query(request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES))
+        question = get_question(project, params.get("question"))
         rows = Exam.objects.filter(question=question).select_related("rater", "question", "by")
-        if "state" in found:
-            rows = rows.filter(state=choice(found, "state", Exam.State.values, default=""))
+        if "state" in params:
+            rows = rows.filter(state=get_choice(params, "state", Exam.State.values, default=""))
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            later = rows.filter(pk__gt=after[0]) if after else rows
-            return [((row.pk,), _shown(row)) for row in later.order_by("pk")[:size]]
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            next_rows = rows.filter(pk__gt=after[0]) if after else rows
+            return [((row.pk,), _serialize_exam(row)) for row in next_rows.order_by("pk")[:size]]
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, params, key_length=1, read=read))
 
-    @writes("decideExam", "Another try for a rater, or none needed", body=DecideIn, answer=ExamOut)
+    @describe_write(
+        "decideExam",
+        "Another try for a rater, or none needed",
+        body=ExamDecisionIn,
+        response=ExamOut,
+    )
     def post(self, request: Request, project_id: int) -> Response:
-        """Written down with its reason. A rater who passed, or needs no exam, is refused."""
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        given = DecideIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        asked = given.validated_data
-        question = question_of(project, asked.get("question"))
-        question.exam_rules = settings.rules_of(question)
-        rater = project.raters.filter(key=asked["rater"]).first()
+        """The reason is stored. Rejected for a rater who has passed or needs no exam."""
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query(request)
+        serializer = ExamDecisionIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
+        question = get_question(project, data.get("question"))
+        question.exam_rules = settings.get_exam_rules(question)
+        rater = project.raters.filter(key=data["rater"]).first()
         if rater is None:
             raise BadRequest("Nothing was decided.", fields={"rater": "no rater of the project"})
-        act = decisions.waive if asked["do"] == "waive" else decisions.grant
+        apply_decision = decisions.waive_exam if data["do"] == "waive" else decisions.grant_try
         try:
-            exam = act(question=question, rater=rater, by=request.user, reason=asked["reason"])
-        except decisions.Refused as error:
+            exam = apply_decision(
+                question=question, rater=rater, by=request.user, reason=data["reason"]
+            )
+        except decisions.InvalidExamDecision as error:
             raise BadRequest(str(error)) from None
-        return Response(_shown(exam))
+        return Response(_serialize_exam(exam))
 
 
-def _rules(question: Question) -> dict[str, Any]:
-    rules = question.exam_rules = settings.rules_of(question)
-    chosen = {name: getattr(rules, name) for name in settings.RULES}
-    counts = {"items": len(exams.fit(question)), "least": exams.least(question)}
-    return {"question": question.key, **chosen, **counts}
+def _serialize_rules(question: Question) -> dict[str, Any]:
+    rules = question.exam_rules = settings.get_exam_rules(question)
+    values = {name: getattr(rules, name) for name in settings.RULES}
+    counts = {
+        "items": len(exams.get_eligible_items(question)),
+        "least": exams.get_min_correct(question),
+    }
+    return {"question": question.key, **values, **counts}
 
 
-def _shown(exam: Exam) -> dict[str, Any]:
-    return {name: getattr(exam, name) for name in SHOWN} | {
+def _serialize_exam(exam: Exam) -> dict[str, Any]:
+    return {name: getattr(exam, name) for name in FIELDS} | {
         "question": exam.question.key,
         "rater": exam.rater.key,
-        "answers": len(exam.answered),
+        "answers": len(exam.scored_answers),
         "by": exam.by.get_username() if exam.by else None,
     }

@@ -1,4 +1,4 @@
-"""What a lead does about a rater who does not pass: another try, or none is needed."""
+"""Decisions of leads on raters who have not passed an exam: another try, or a waiver."""
 
 from __future__ import annotations
 
@@ -13,51 +13,52 @@ from quality import validation
 from ratings.annotation.assignments import exams
 from ratings.models import Exam
 
-LONGEST_REASON = 2_000
+MAX_REASON_LENGTH = 2_000
 
 
-class Refused(ValueError):
-    """It cannot be done; the message says why."""
+class InvalidExamDecision(ValueError):
+    """The decision is not possible; the message says why."""
 
 
 @transaction.atomic
-def grant(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """One more try, drawn now. Raises Refused."""
-    reason = _checked(question, rater, reason)
+def grant_try(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
+    """Create one more try for the rater. Raises InvalidExamDecision."""
+    reason = _validate_decision(question, rater, reason)
     if Exam.objects.filter(question=question, rater=rater, state=Exam.State.OPEN).exists():
-        raise Refused(_("A try is under way."))
+        raise InvalidExamDecision(_("A try is under way."))
     try:
-        exam = exams.begin(question=question, rater=rater, by=by, reason=reason)
-    except exams.NoExam:
-        said = _("Too few gold items are new to this rater: an exam needs %(n)s at least.")
-        raise Refused(said % {"n": exams.least(question)}) from None
-    _tell("exam_granted", exam, by)
+        exam = exams.begin_exam(question=question, rater=rater, by=by, reason=reason)
+    except exams.ExamNotAvailable:
+        message = _("Too few gold items are new to this rater: an exam needs %(n)s at least.")
+        raise InvalidExamDecision(message % {"n": exams.get_min_correct(question)}) from None
+    _record_security_event("exam_granted", exam, by)
     return exam
 
 
 @transaction.atomic
-def waive(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """The rater rates without having passed. Raises Refused."""
-    exam = exams.waive(
-        question=question, rater=rater, by=by, reason=_checked(question, rater, reason)
+def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
+    """Let the rater rate without having passed. Raises InvalidExamDecision."""
+    exam = exams.waive_exam(
+        question=question, rater=rater, by=by, reason=_validate_decision(question, rater, reason)
     )
-    _tell("exam_waived", exam, by)
+    _record_security_event("exam_waived", exam, by)
     return exam
 
 
-def _checked(question: Question, rater: Rater, reason: str) -> str:
+def _validate_decision(question: Question, rater: Rater, reason: str) -> str:
+    """Return the stripped reason; raises InvalidExamDecision."""
     reason = reason.strip()
-    if wrong := validation.trouble_with_needed(reason, longest=LONGEST_REASON):
-        raise Refused(wrong)
-    done = (Exam.State.PASSED, Exam.State.WAIVED)
-    if Exam.objects.filter(question=question, rater=rater, state__in=done).exists():
-        raise Refused(_("This rater has no exam to pass any more."))
+    if problem := validation.validate_required_reason(reason, max_length=MAX_REASON_LENGTH):
+        raise InvalidExamDecision(problem)
+    final_states = (Exam.State.PASSED, Exam.State.WAIVED)
+    if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():
+        raise InvalidExamDecision(_("This rater has no exam to pass any more."))
     return reason
 
 
-def _tell(what: str, exam: Exam, by: Any) -> None:
-    security_log.event(
-        what,
+def _record_security_event(event_name: str, exam: Exam, by: Any) -> None:
+    security_log.log_event(
+        event_name,
         project_id=exam.question.project_id,
         by=by.pk,
         question=exam.question.key,

@@ -1,4 +1,4 @@
-"""What a lead chooses about the exam of a question."""
+"""Settings of a question's exam."""
 
 from __future__ import annotations
 
@@ -10,69 +10,75 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
-from events.services import record
+from events.services import record_event
 from projects.models import Question, Rater
-from quality.validation import Refused
+from quality.validation import InvalidSettings
 from ratings.models import Exam, ExamRules, Rating
 
 RULES = ("required", "p_fail", "p_pass", "alpha", "beta", "most", "tries")
-MOST_ITEMS = 500
-MOST_TRIES = 20
-# Kept as the reason of a waiver; shown in the reader's language.
+MAX_ITEMS = 500
+MAX_TRIES = 20
+# Stored as the reason of a waiver; pages show it translated.
 RATED_BEFORE = "rated before the exam was asked for"
-ROWS_AT_ONCE = 500
+BATCH_SIZE = 500
 
 
-def rules_of(question: Question) -> ExamRules:
-    """Those that stand, or the ones that every question begins with (not stored)."""
+def get_exam_rules(question: Question) -> ExamRules:
+    """Return the stored rules of a question, or the defaults (not stored)."""
     return ExamRules.objects.filter(question=question).first() or ExamRules(question=question)
 
 
 @transaction.atomic
-def choose(*, question: Question, by: Any, everybody: bool = False, **chosen: Any) -> ExamRules:
-    """Set some of RULES. Where an exam is asked for from now on, those who have rated already need
-    none, unless ``everybody`` does. Exams under way go on as they were drawn. Raises Refused, and
-    then has changed nothing."""
+def set_exam_rules(
+    *, question: Question, by: Any, everybody: bool = False, **values: Any
+) -> ExamRules:
+    """Set some of RULES and record the change.
+
+    When an exam becomes required, raters who have rated already get a waiver, unless
+    ``everybody`` must take it. Running exams continue unchanged. Raises InvalidSettings, without
+    changes.
+    """
     ExamRules.objects.get_or_create(question=question)
     row = ExamRules.objects.select_for_update().get(question=question)
     before = {name: getattr(row, name) for name in RULES}
-    wanted = before | {name: chosen[name] for name in chosen if name in before}
-    if wrong := _problems(wanted):
-        raise Refused(wrong)
-    if before == wanted:
+    new = before | {name: values[name] for name in values if name in before}
+    if errors := _validate(new):
+        raise InvalidSettings(errors)
+    if before == new:
         return row
-    for name, value in wanted.items():
+    for name, value in new.items():
         setattr(row, name, value)
     row.save()
-    waived = 0
-    if wanted["required"] and not before["required"] and not everybody:
-        waived = _waive_who_rated(question, by)
-    data = {"before": before, "after": wanted, "waived": waived}
-    record(
+    n_waived = 0
+    if new["required"] and not before["required"] and not everybody:
+        n_waived = _waive_experienced_raters(question, by)
+    data = {"before": before, "after": new, "waived": n_waived}
+    record_event(
         project_id=question.project_id,
         kind="exam_rules_changed",
         subject=f"question/{question.key}",
         data=data,
         by=by,
     )
-    security_log.event(
+    security_log.log_event(
         "exam_rules_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,
-        waived=waived,
+        waived=n_waived,
         before=before,
-        after=wanted,
+        after=new,
     )
     return row
 
 
-def _waive_who_rated(question: Question, by: Any) -> int:
-    said = Rating.objects.standing().filter(question=question)
-    had = Exam.objects.filter(question=question)
+def _waive_experienced_raters(question: Question, by: Any) -> int:
+    """Create a waiver for each person who has rated and has no exam; return how many."""
+    ratings = Rating.objects.current().filter(question=question)
+    exams = Exam.objects.filter(question=question)
     people = Rater.objects.filter(
-        project=question.project_id, kind=Rater.Kind.HUMAN, pk__in=said.values("rater")
-    ).exclude(pk__in=had.values("rater"))
+        project=question.project_id, kind=Rater.Kind.HUMAN, pk__in=ratings.values("rater")
+    ).exclude(pk__in=exams.values("rater"))
     now = timezone.now()
     rows = [
         Exam(
@@ -87,28 +93,28 @@ def _waive_who_rated(question: Question, by: Any) -> int:
         )
         for rater in people
     ]
-    Exam.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+    Exam.objects.bulk_create(rows, batch_size=BATCH_SIZE)
     return len(rows)
 
 
-def _problems(wanted: dict[str, Any]) -> dict[str, str]:
-    """Name -> what is wrong; empty when all is well."""
-    found = {}
-    low, high = wanted["p_fail"], wanted["p_pass"]
-    if not _finite(low) or not 0.05 <= low <= 0.95:
-        found["p_fail"] = _("From 0.05 to 0.95.")
-    if not _finite(high) or not 0.1 <= high <= 0.99:
-        found["p_pass"] = _("From 0.1 to 0.99.")
-    elif "p_fail" not in found and high - low < 0.05:
-        found["p_pass"] = _("At least 0.05 above the other share: else no exam could tell.")
+def _validate(values: dict[str, Any]) -> dict[str, str]:
+    """Return {name: error message}; empty when all values are valid."""
+    errors = {}
+    low, high = values["p_fail"], values["p_pass"]
+    if not _is_finite(low) or not 0.05 <= low <= 0.95:
+        errors["p_fail"] = _("From 0.05 to 0.95.")
+    if not _is_finite(high) or not 0.1 <= high <= 0.99:
+        errors["p_pass"] = _("From 0.1 to 0.99.")
+    elif "p_fail" not in errors and high - low < 0.05:
+        errors["p_pass"] = _("At least 0.05 above the other share: else no exam could tell.")
     for name in ("alpha", "beta"):
-        if not _finite(wanted[name]) or not 0.001 <= wanted[name] <= 0.3:
-            found[name] = _("From 0.001 to 0.3.")
-    for name, most in (("most", MOST_ITEMS), ("tries", MOST_TRIES)):
-        if not 1 <= wanted[name] <= most:
-            found[name] = _("From 1 to %(most)s.") % {"most": most}
-    return found
+        if not _is_finite(values[name]) or not 0.001 <= values[name] <= 0.3:
+            errors[name] = _("From 0.001 to 0.3.")
+    for name, maximum in (("most", MAX_ITEMS), ("tries", MAX_TRIES)):
+        if not 1 <= values[name] <= maximum:
+            errors[name] = _("From 1 to %(most)s.") % {"most": maximum}
+    return errors
 
 
-def _finite(value: float) -> bool:
+def _is_finite(value: float) -> bool:
     return math.isfinite(value)

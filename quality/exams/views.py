@@ -1,4 +1,4 @@
-"""The exam of a question: what raters see of theirs, and what leads choose, see and decide."""
+"""Pages of exams: the user's own tries, and for leads the rules, the results and decisions."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from core.web.tables import a_page
-from metrics.agreement.rater_quality.gold import exam_passes
-from metrics.views.common.selection import Selection, chosen_question
+from core.web.tables import get_page_size
+from metrics.agreement.rater_quality.gold import exam_pass_probability
+from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.access import own_rater
+from quality.access import get_own_rater_or_404
 from quality.exams import decisions, settings
 from quality.models import Appeal
 from quality.review import gold_appeals
-from quality.validation import Refused
+from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.items import content
 from ratings.models import Exam, ExamRules
 
-RATERS_A_PAGE = 50
+RATERS_PER_PAGE = 50
 LEAD = Member.Role.LEAD
-OVER = (Exam.State.PASSED, Exam.State.FAILED, Exam.State.WAIVED)
+FINISHED_STATES = (Exam.State.PASSED, Exam.State.FAILED, Exam.State.WAIVED)
 
 
-class ExamForm(forms.Form):
-    """What may be chosen; its bounds are those of quality.exams.settings."""
+class ExamRulesForm(forms.Form):
+    """Form of the exam's rules; bounds are checked in quality.exams.settings."""
 
     required = forms.BooleanField(
         label=_lazy("Raters pass an exam before their first item"), required=False
@@ -73,33 +73,35 @@ class ExamForm(forms.Form):
     )
 
 
-# --- the rater's own
+# --- pages for raters
 
 
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def exam(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The user's tries that have ended, with the right answers; POST begins the next one."""
-    rater = own_rater(request, project_id)
-    examining = None if rater.paused else exams.standing(rater)
+def show_own_exam(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the user's finished tries with the right answers; POST begins the next try."""
+    rater = get_own_rater_or_404(request, project_id)
+    exam_status = None if rater.paused else exams.get_exam_status(rater)
     if request.method == "POST":
-        if examining is not None and examining.state == "to_begin":
-            exams.begin(question=examining.question, rater=rater)
+        if exam_status is not None and exam_status.state == "to_begin":
+            exams.begin_exam(question=exam_status.question, rater=rater)
         return redirect("rate", project_id)
-    ended = Exam.objects.filter(rater=rater, state__in=OVER).select_related("question")
+    finished = Exam.objects.filter(rater=rater, state__in=FINISHED_STATES).select_related(
+        "question"
+    )
     context = {
         "project": rater.project,
-        "examining": examining,
-        "tries": _reviews(rater, list(ended.order_by("-pk"))),
+        "examining": exam_status,
+        "tries": _build_reviews(rater, list(finished.order_by("-pk"))),
         "several_questions": rater.project.questions.count() > 1,
     }
     return render(request, "quality/exams/own_exam.html", context)
 
 
 @dataclass(frozen=True)
-class Shown:
-    """An answer of an exam beside the one that was right then."""
+class ReviewedAnswer:
+    """An answer of an exam, next to the gold answer of that time."""
 
     item: Item
     blocks: Any
@@ -110,149 +112,170 @@ class Shown:
     appeal: Appeal | None = None
 
 
-def _reviews(rater: Rater, tries: list[Exam]) -> list[dict[str, Any]]:
-    """Each try with its answers, those first that were wrong."""
-    steps = [step for one in tries for step in one.course]
+def _build_reviews(rater: Rater, tries: list[Exam]) -> list[dict[str, Any]]:
+    """Return each try with its answers, wrong ones first."""
+    steps = [step for exam in tries for step in exam.course]
     items = Item.objects.in_bulk({step[0] for step in steps})
     golds = GoldAnswer.objects.in_bulk({step[3] for step in steps if step[3] is not None})
-    rows = Category.objects.filter(question__in=[one.question_id for one in tries])
+    rows = Category.objects.filter(question__in=[exam.question_id for exam in tries])
     labels = {(row.question_id, row.code): row.label for row in rows}
-    appeals = gold_appeals.appeals_of(rater)
-    letting = gold_appeals.may_contest(rater, [one.question_id for one in tries])
+    appeals = gold_appeals.get_gold_appeals(rater)
+    contestable = gold_appeals.get_contestable_questions(
+        rater, [exam.question_id for exam in tries]
+    )
     return [
         {
-            "exam": one,
+            "exam": exam,
             "rows": [
-                replace(row, appeal=appeals.get((one.question_id, row.item.pk)))
-                for row in _shown(one, items, golds, labels)
+                replace(row, appeal=appeals.get((exam.question_id, row.item.pk)))
+                for row in _list_reviewed_answers(exam, items, golds, labels)
             ],
-            "may_contest": one.question_id in letting,
+            "may_contest": exam.question_id in contestable,
         }
-        for one in tries
+        for exam in tries
     ]
 
 
-def _shown(
-    one: Exam,
+def _list_reviewed_answers(
+    exam: Exam,
     items: dict[int, Item],
     golds: dict[int, GoldAnswer],
     labels: dict[tuple[int, int], str],
-) -> list[Shown]:
-    found = []
-    for item_id, code, right, gold_id in one.course:
+) -> list[ReviewedAnswer]:
+    answers = []
+    for item_id, code, right, gold_id in exam.course:
         item, gold = items.get(item_id), golds.get(gold_id)
         if item is None or item.withdrawn_at is not None:
             continue
-        known = [labels.get((one.question_id, each), "") for each in gold.answer] if gold else []
-        said = labels.get((one.question_id, code), "")
-        blocks = content.blocks(item.body)
+        gold_labels = (
+            [labels.get((exam.question_id, gold_code), "") for gold_code in gold.answer]
+            if gold
+            else []
+        )
+        label = labels.get((exam.question_id, code), "")
+        blocks = content.build_blocks(item.body)
         explanation = gold.explanation if gold else ""
-        found.append(Shown(item, blocks, said, right, " / ".join(known), explanation))
-    return sorted(found, key=lambda row: row.right is not False)
+        answers.append(
+            ReviewedAnswer(item, blocks, label, right, " / ".join(gold_labels), explanation)
+        )
+    return sorted(answers, key=lambda row: row.right is not False)
 
 
-# --- the lead's
+# --- pages for leads
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The rules of a question's exam, and how each rater stands."""
-    chosen = chosen_question(request, project_id, role=LEAD)
-    question = chosen.question
-    rules = settings.rules_of(question)
+def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show and change the rules of a question's exam, with each rater's result."""
+    selection = get_permitted_selection(request, project_id, role=LEAD)
+    question = selection.question
+    rules = settings.get_exam_rules(question)
     initial = {name: getattr(rules, name) for name in settings.RULES}
-    form = ExamForm(request.POST or None, initial=initial)
+    form = ExamRulesForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            settings.choose(question=question, by=request.user, **form.cleaned_data)
-        except Refused as refused:
-            for name, said in refused.fields.items():
-                form.add_error(name, said)
+            settings.set_exam_rules(question=question, by=request.user, **form.cleaned_data)
+        except InvalidSettings as invalid:
+            for name, message in invalid.fields.items():
+                form.add_error(name, message)
         else:
             messages.success(request, _("Saved."))
-            return _back(chosen)
+            return _redirect_to_exams(selection)
     question.exam_rules = rules
-    power = _power(question, rules)
+    power = _compute_power(question, rules)
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
+        "project": selection.project,
+        "chosen": selection,
         "form": form,
         "rules": rules,
         **power,
-        "page": _results(question, rules, power["least"], request.GET.get("page")),
+        "page": _build_results_page(question, rules, power["least"], request.GET.get("page")),
     }
     return render(
         request, "quality/exams/overview.html", context, status=400 if form.errors else 200
     )
 
 
-def _power(question: Question, rules: ExamRules) -> dict[str, Any]:
-    """How many items there are, and what one try tells by them."""
-    n_gold = len(exams.fit(question))
-    test = {**rules.test(), "most": min(rules.most, max(n_gold, 1))}
+def _compute_power(question: Question, rules: ExamRules) -> dict[str, Any]:
+    """Return the number of available items and the error rates of one try."""
+    n_gold = len(exams.get_eligible_items(question))
+    test = {**rules.get_test_parameters(), "most": min(rules.most, max(n_gold, 1))}
     return {
         "n_gold": n_gold,
-        "least": exams.least(question),
+        "least": exams.get_min_correct(question),
         "items_each": test["most"],
-        "passing_low": exam_passes(rules.p_fail, **test),
-        "failing_high": 1 - exam_passes(rules.p_pass, **test),
+        "passing_low": exam_pass_probability(rules.p_fail, **test),
+        "failing_high": 1 - exam_pass_probability(rules.p_pass, **test),
     }
 
 
 @dataclass(frozen=True)
-class Row:
-    """A rater and their latest try."""
+class ExamResultRow:
+    """A rater with their latest try."""
 
     rater: Rater
     exam: Exam | None
     tries: int
     required: bool
     most_tries: int
-    short: bool = False  # too few gold items are new to them for another try
+    lacks_items: bool = False  # too few gold items are new to the rater for another try
 
     @property
-    def over(self) -> bool:
-        """No try is left, and none was passed."""
+    def is_out_of_tries(self) -> bool:
+        """Return whether no try is left and none was passed."""
         failed = self.exam is not None and self.exam.state == Exam.State.FAILED
         return failed and self.tries >= self.most_tries
 
     @property
-    def may_act(self) -> bool:
-        done = self.exam is not None and self.exam.state in (Exam.State.PASSED, Exam.State.WAIVED)
-        return self.required and not done
+    def can_decide(self) -> bool:
+        """Return whether a lead can grant a try or waive the exam."""
+        is_done = self.exam is not None and self.exam.state in (
+            Exam.State.PASSED,
+            Exam.State.WAIVED,
+        )
+        return self.required and not is_done
 
     @property
-    def stuck(self) -> bool:
-        """Whether they may neither rate nor begin a try, though the rules leave them one."""
-        going = self.exam is not None and self.exam.state == Exam.State.OPEN
-        return self.may_act and self.short and not going and not self.over
+    def is_blocked(self) -> bool:
+        """Return whether the rater can neither rate nor begin a try that the rules allow."""
+        is_running = self.exam is not None and self.exam.state == Exam.State.OPEN
+        return self.can_decide and self.lacks_items and not is_running and not self.is_out_of_tries
 
     @property
     def reason(self) -> str:
-        said = self.exam.reason if self.exam is not None else ""
-        return _("rated before the exam was asked for") if said == settings.RATED_BEFORE else said
+        """Reason of the latest try, translated where the program wrote it."""
+        reason = self.exam.reason if self.exam is not None else ""
+        return (
+            _("rated before the exam was asked for") if reason == settings.RATED_BEFORE else reason
+        )
 
 
-def _results(question: Question, rules: ExamRules, least: int, number: str | None) -> Any:
-    """Those who had an exam, and where one is asked for all annotators; ``least`` items make up a
-    try."""
+def _build_results_page(
+    question: Question, rules: ExamRules, min_items: int, page_number: str | None
+) -> Any:
+    """Return a page of the raters with an exam, or of all annotators where one is required.
+
+    ``min_items``: gold items that a try needs.
+    """
     by_rater: dict[int, list[Exam]] = {}
-    for one in Exam.objects.filter(question=question).select_related("by").defer("items"):
-        by_rater.setdefault(one.rater_id, []).append(one)
-    raters = Rater.objects.filter(project=question.project_id, kind=Rater.Kind.HUMAN)
+    for exam in Exam.objects.filter(question=question).select_related("by").defer("items"):
+        by_rater.setdefault(exam.rater_id, []).append(exam)
+    people = Rater.objects.filter(project=question.project_id, kind=Rater.Kind.HUMAN)
     leads = Member.objects.filter(project=question.project_id, role=LEAD).values("user")
-    shown = raters.exclude(user=None).exclude(user__in=leads) if rules.required else raters.none()
-    listed = (raters.filter(pk__in=list(by_rater)) | shown).order_by("key").distinct()
-    page: Any = Paginator(listed, a_page(RATERS_A_PAGE)).get_page(number)
+    expected_raters = (
+        people.exclude(user=None).exclude(user__in=leads) if rules.required else people.none()
+    )
+    raters = (people.filter(pk__in=list(by_rater)) | expected_raters).order_by("key").distinct()
+    page: Any = Paginator(raters, get_page_size(RATERS_PER_PAGE)).get_page(page_number)
     page.object_list = list(page.object_list)
-    new = exams.drawable_by_rater(question, page.object_list)
+    new_items = exams.get_new_items_by_rater(question, page.object_list)
     page.object_list = [
-        Row(
+        ExamResultRow(
             rater=rater,
-            short=len(new[rater.pk]) < least,
+            lacks_items=len(new_items[rater.pk]) < min_items,
             exam=by_rater[rater.pk][-1] if rater.pk in by_rater else None,
-            tries=len([one for one in by_rater.get(rater.pk, []) if one.state != "waived"]),
+            tries=len([exam for exam in by_rater.get(rater.pk, []) if exam.state != "waived"]),
             required=rules.required,
             most_tries=rules.tries,
         )
@@ -263,23 +286,29 @@ def _results(question: Question, rules: ExamRules, least: int, number: str | Non
 
 @login_required
 @require_POST
-def decide(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
-    """Another try for a rater (``do``: grant), or none needed (waive), with a ``reason``."""
-    chosen = chosen_question(request, project_id, role=LEAD)
-    rater = get_object_or_404(Rater, project=chosen.project, pk=rater_id)
-    question = chosen.question
-    question.exam_rules = settings.rules_of(question)
-    waiving = request.POST.get("do") == "waive"
-    act = decisions.waive if waiving else decisions.grant
+def submit_decision(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
+    """Grant a rater another try or waive the exam (``do``), with a ``reason``."""
+    selection = get_permitted_selection(request, project_id, role=LEAD)
+    rater = get_object_or_404(Rater, project=selection.project, pk=rater_id)
+    question = selection.question
+    question.exam_rules = settings.get_exam_rules(question)
+    is_waiver = request.POST.get("do") == "waive"
+    apply_decision = decisions.waive_exam if is_waiver else decisions.grant_try
     try:
-        act(question=question, rater=rater, by=request.user, reason=request.POST.get("reason", ""))
-    except decisions.Refused as refused:
-        messages.error(request, str(refused))
+        apply_decision(
+            question=question, rater=rater, by=request.user, reason=request.POST.get("reason", "")
+        )
+    except decisions.InvalidExamDecision as invalid:
+        messages.error(request, str(invalid))
     else:
-        said = _("%(rater)s rates without an exam.") if waiving else _("%(rater)s has another try.")
-        messages.success(request, said % {"rater": rater})
-    return _back(chosen)
+        message = (
+            _("%(rater)s rates without an exam.") if is_waiver else _("%(rater)s has another try.")
+        )
+        messages.success(request, message % {"rater": rater})
+    return _redirect_to_exams(selection)
 
 
-def _back(chosen: Selection) -> HttpResponse:
-    return redirect(f"{reverse('exams', args=[chosen.project.pk])}?question={chosen.question.key}")
+def _redirect_to_exams(selection: Selection) -> HttpResponse:
+    return redirect(
+        f"{reverse('exams', args=[selection.project.pk])}?question={selection.question.key}"
+    )

@@ -1,4 +1,4 @@
-"""The gold answers of a question and what raters said of their items."""
+"""Gold answers of a question and raters' answers to their items."""
 
 from __future__ import annotations
 
@@ -14,79 +14,102 @@ from metrics.scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
 from quality.models import GoldReview
 from ratings.models import Apart, Assignment, Rating
-from ratings.services.days import day_of
+from ratings.services.days import day_number
 
-ROWS_AT_ONCE = 20_000
+CHUNK_SIZE = 20_000
 
 
 @dataclass(frozen=True)
-class Gold:
-    """A gold answer in force. ``right`` are the places, among the declared categories, of those
-    that are right; empty of shares, and of categories that are retired: such gold is not scored."""
+class CurrentGold:
+    """A gold answer in force.
+
+    ``right``: indexes of the accepted categories; empty for shares and for retired categories:
+    such gold is not scored. ``is_confirmed``: a lead confirmed it.
+    """
 
     id: int
     item: int
     right: frozenset[int]
     shares: bool
-    kept: bool  # a lead looked at it and says that it is right
+    is_confirmed: bool  # a lead has confirmed it
 
     @property
-    def single(self) -> int | None:
-        """The one category that is right."""
+    def single_category(self) -> int | None:
+        """Index of the only accepted category; None with several."""
         return next(iter(self.right)) if len(self.right) == 1 else None
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a rater says of an item that has gold: a standing rating, or ``apart`` from these, when
-    the desk asked it as hidden gold or in an exam. ``code`` is the place among the declared
-    categories, ``day`` counts from 1970-01-01 in the project's time zone."""
+class GoldResponse:
+    """A rater's answer to an item that has gold.
+
+    A current rating, or a check answer (``is_check``) to hidden gold or in an exam. ``code`` is
+    the index of the declared category, ``day`` counts from 1970-01-01 in the project's time zone.
+    """
 
     item: int
     rater: int
-    human: bool
+    is_human: bool
     code: int
     day: int
     at: datetime.datetime
-    apart: bool = False
-    exam: bool = False
+    is_check: bool = False
+    is_exam: bool = False
 
 
-def golds_of(question: Question, scale: QuestionScale) -> dict[int, Gold]:
-    """Item id -> its gold answer in force."""
-    places = {int(code): place for place, code in enumerate(scale.codes)}
-    kept = GoldReview.objects.filter(gold=OuterRef("pk"), verdict=GoldReview.Verdict.KEEP)
-    rows = GoldAnswer.objects.in_force().filter(question=question).annotate(kept=Exists(kept))
-    found = {}
-    for pk, item, answer, is_kept in rows.values_list("pk", "item_id", "answer", "kept"):
+def get_current_gold(question: Question, scale: QuestionScale) -> dict[int, CurrentGold]:
+    """Return {item id: its gold answer in force}."""
+    index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
+    confirmations = GoldReview.objects.filter(gold=OuterRef("pk"), verdict=GoldReview.Verdict.KEEP)
+    rows = (
+        GoldAnswer.objects.in_force().filter(question=question).annotate(kept=Exists(confirmations))
+    )
+    gold_of_item = {}
+    for pk, item_id, answer, is_kept in rows.values_list("pk", "item_id", "answer", "kept"):
         codes = answer if isinstance(answer, list) else []
-        right = frozenset(places[code] for code in codes if code in places)
-        found[item] = Gold(pk, item, right, isinstance(answer, dict), is_kept)
-    return found
+        right = frozenset(index_of_code[code] for code in codes if code in index_of_code)
+        gold_of_item[item_id] = CurrentGold(pk, item_id, right, isinstance(answer, dict), is_kept)
+    return gold_of_item
 
 
-def said_of(question: Question, scale: QuestionScale) -> list[Said]:
-    """All that raters say of items with gold, in the order in which it was given. Who rated an item
-    that was hidden gold for them too, by a file perhaps, says what they said there."""
+def list_responses(question: Question, scale: QuestionScale) -> list[GoldResponse]:
+    """Return all raters' answers to items with gold, in the order in which they were given.
+
+    Where a rater has both a rating and a check answer of an item, the check answer counts.
+    """
     gold = GoldAnswer.objects.in_force().filter(question=question).values("item")
-    apart = Apart.objects.filter(why__in=(Assignment.Why.GOLD, Assignment.Why.EXAM))
-    found = [*_rows(apart, question, scale, gold), *_rows(Rating.objects, question, scale, gold)]
-    first: dict[tuple[int, int], Said] = {}
-    for one in found:
-        first.setdefault((one.item, one.rater), one)
-    return sorted(first.values(), key=lambda one: one.at)
+    check_answers = Apart.objects.filter(why__in=(Assignment.Why.GOLD, Assignment.Why.EXAM))
+    responses = [
+        *_iter_responses(check_answers, question, scale, gold),
+        *_iter_responses(Rating.objects, question, scale, gold),
+    ]
+    response_of: dict[tuple[int, int], GoldResponse] = {}
+    for response in responses:
+        response_of.setdefault((response.item, response.rater), response)
+    return sorted(response_of.values(), key=lambda response: response.at)
 
 
-def _rows(rows: Any, question: Question, scale: QuestionScale, items: Any) -> Iterator[Said]:
-    places = {int(code): place for place, code in enumerate(scale.codes)}
+def _iter_responses(
+    rows: Any, question: Question, scale: QuestionScale, items: Any
+) -> Iterator[GoldResponse]:
+    index_of_code = {int(code): place for place, code in enumerate(scale.codes)}
     zone = ZoneInfo(question.project.time_zone)
-    is_apart = rows.model is Apart
-    chosen = rows.standing().filter(question=question, item__in=items).order_by("rated_at", "id")
+    is_check = rows.model is Apart
+    selected = rows.current().filter(question=question, item__in=items).order_by("rated_at", "id")
     columns = ["item_id", "rater_id", "rater__kind", "code", "rated_at"]
-    columns += ["why"] if is_apart else []
-    listed = chosen.values_list(*columns).iterator(ROWS_AT_ONCE)
-    for item, rater, kind, code, at, *why in listed:
-        if code in places:
-            human = kind == Rater.Kind.HUMAN
-            exam = why == [Assignment.Why.EXAM]
-            yield Said(item, rater, human, places[code], day_of(at, zone), at, is_apart, exam)
+    columns += ["why"] if is_check else []
+    values = selected.values_list(*columns).iterator(CHUNK_SIZE)
+    for item_id, rater_id, kind, code, at, *why in values:
+        if code in index_of_code:
+            is_human = kind == Rater.Kind.HUMAN
+            is_exam = why == [Assignment.Why.EXAM]
+            yield GoldResponse(
+                item_id,
+                rater_id,
+                is_human,
+                index_of_code[code],
+                day_number(at, zone),
+                at,
+                is_check,
+                is_exam,
+            )

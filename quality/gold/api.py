@@ -1,5 +1,7 @@
-"""The API of gold answers: those in force with how raters do on them, and that of one item. For
-leads alone: whoever rates must not know what is gold."""
+"""API of gold answers: those in force with their scores, and all versions of an item.
+
+For leads only: raters must not learn which items have gold.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,25 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import Key, page
-from core.api.parameters import parameters
-from core.api.schema import PAGING, QUESTION, page_of, reads, writes
-from projects.api.base import ApiView, question_of
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import parse_query
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    QUESTION_PARAMETER,
+    build_page_serializer,
+    describe_get,
+    describe_write,
+)
+from projects.api.base import ApiView, get_question
 from projects.models import GoldAnswer, Item, Member, Project, Question
 from projects.services.items import gold, gold_rows
 from quality.models import GoldItem
 
-from .serializers import GoldIn, GoldOut, OneGoldOut
+from .serializers import GoldDetailOut, GoldIn, GoldOut
 
 LEAD = Member.Role.LEAD
-# Nobody was asked yet, or the answer came after the last scores.
-NOT_SEEN = {
+# Values of gold answers that nobody has rated yet or that are newer than the last scores.
+NO_SCORES = {
     "exposures": 0,
     "right": 0,
     "probability": None,
@@ -32,105 +40,115 @@ NOT_SEEN = {
 }
 
 
-class Golds(ApiView):
-    @reads(
+class GoldListView(ApiView):
+    @describe_get(
         "listGold",
         "The gold answers in force, with how raters do on each",
-        page_of("Gold", GoldOut),
-        [QUESTION, *PAGING],
+        build_page_serializer("Gold", GoldOut),
+        [QUESTION_PARAMETER, *PAGE_PARAMETERS],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=LEAD)
-        found = parameters(request, ("question", *pagination.PAGING))
-        question = question_of(project, found.get("question"))
+        project = self.get_project(request, project_id, role=LEAD)
+        params = parse_query(request, ("question", *pagination.PAGE_PARAMETER_NAMES))
+        question = get_question(project, params.get("question"))
         answers = GoldAnswer.objects.in_force().filter(question=question)
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            later = answers.filter(item__gt=after[0]) if after else answers
-            rows = list(later.select_related("item", "by").order_by("item_id")[:size])
-            return list(zip([(row.item_id,) for row in rows], _shown(question, rows), strict=True))
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            next_answers = answers.filter(item__gt=after[0]) if after else answers
+            rows = list(next_answers.select_related("item", "by").order_by("item_id")[:size])
+            return list(
+                zip([(row.item_id,) for row in rows], _serialize_gold(question, rows), strict=True)
+            )
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, params, key_length=1, read=read))
 
 
-class OneGold(ApiView):
+class GoldDetailView(ApiView):
     http_method_names = ["get", "head", "put"]
 
-    @reads("getGold", "The gold answer of an item, and what it was before", OneGoldOut, [QUESTION])
+    @describe_get(
+        "getGold",
+        "The gold answer of an item, and what it was before",
+        GoldDetailOut,
+        [QUESTION_PARAMETER],
+    )
     def get(self, request: Request, project_id: int, item_key: str) -> Response:
-        project = self.project(request, project_id, role=LEAD)
-        found = parameters(request, ("question",))
-        question = question_of(project, found.get("question"))
-        return Response(_one(question, _item(project, item_key)))
+        project = self.get_project(request, project_id, role=LEAD)
+        params = parse_query(request, ("question",))
+        question = get_question(project, params.get("question"))
+        return Response(_serialize_item(question, _get_item_or_404(project, item_key)))
 
-    @writes("setGold", "Set the gold answer of an item", body=GoldIn, answer=OneGoldOut)
+    @describe_write(
+        "setGold", "Set the gold answer of an item", body=GoldIn, response=GoldDetailOut
+    )
     def put(self, request: Request, project_id: int, item_key: str) -> Response:
-        """Another answer is the next version; what was set before is kept. The same one changes
-        nothing."""
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        item = _item(project, item_key)
-        given = GoldIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        asked = given.validated_data
-        question = question_of(project, asked.get("question"))
-        if asked["answer"] is None:
-            gold.retire_gold(item=item, question=question, by=request.user)
-            return Response(_one(question, item))
+        """A different answer becomes the next version; earlier versions are kept. The same answer
+        changes nothing.
+        """
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query(request)
+        item = _get_item_or_404(project, item_key)
+        serializer = GoldIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
+        question = get_question(project, data.get("question"))
+        if data["answer"] is None:
+            gold.retire_gold_answer(item=item, question=question, by=request.user)
+            return Response(_serialize_item(question, item))
         try:
-            answer = gold.read_answer(asked["answer"], gold_rows.codes_of(question))
-            new = gold.New(item.pk, answer, asked.get("explanation"))
-            gold.set_many(question=question, answers=[new], by=request.user)
-        except gold.InvalidGold as error:
+            answer = gold.parse_answer(data["answer"], gold_rows.get_codes_by_label(question))
+            new_gold = gold.NewGoldAnswer(item.pk, answer, data.get("explanation"))
+            gold.set_gold_answers(question=question, answers=[new_gold], by=request.user)
+        except gold.InvalidGoldAnswer as error:
             raise BadRequest(
                 "The request has invalid fields.", fields={"answer": str(error)}
             ) from None
-        return Response(_one(question, item))
+        return Response(_serialize_item(question, item))
 
 
-def _item(project: Project, key: str) -> Item:
+def _get_item_or_404(project: Project, key: str) -> Item:
     item = Item.objects.filter(project=project, key=key).first()
     if item is None:
         raise Http404("No such item.")
     return item
 
 
-def _one(question: Question, item: Item) -> dict[str, Any]:
+def _serialize_item(question: Question, item: Item) -> dict[str, Any]:
     rows = GoldAnswer.objects.filter(question=question, item=item).select_related("item", "by")
     versions = list(rows.order_by("version"))
-    labels = _labels(question)
-    shown = _shown(question, [row for row in versions if row.retired_at is None])
+    labels = _get_labels(question)
+    current = _serialize_gold(question, [row for row in versions if row.retired_at is None])
     return {
         "item": item.key,
         "question": question.key,
-        "gold": shown[0] if shown else None,
-        "versions": [_version(row, labels) for row in versions],
+        "gold": current[0] if current else None,
+        "versions": [_serialize_version(row, labels) for row in versions],
     }
 
 
-def _shown(question: Question, rows: list[GoldAnswer]) -> list[dict[str, Any]]:
-    labels = _labels(question)
-    seen = GoldItem.objects.filter(gold__in=[row.pk for row in rows])
-    known = {row.pop("gold_id"): row for row in seen.values("gold_id", *NOT_SEEN)}
+def _serialize_gold(question: Question, rows: list[GoldAnswer]) -> list[dict[str, Any]]:
+    labels = _get_labels(question)
+    gold_items = GoldItem.objects.filter(gold__in=[row.pk for row in rows])
+    scores_of_gold = {row.pop("gold_id"): row for row in gold_items.values("gold_id", *NO_SCORES)}
     return [
         {
             "item": row.item.key,
             "question": question.key,
-            **_version(row, labels),
-            **known.get(row.pk, NOT_SEEN),
+            **_serialize_version(row, labels),
+            **scores_of_gold.get(row.pk, NO_SCORES),
         }
         for row in rows
     ]
 
 
-def _labels(question: Question) -> dict[int, str]:
+def _get_labels(question: Question) -> dict[int, str]:
     return {category.code: category.label for category in question.categories.all()}
 
 
-def _version(row: GoldAnswer, labels: dict[int, str]) -> dict[str, Any]:
+def _serialize_version(row: GoldAnswer, labels: dict[int, str]) -> dict[str, Any]:
     return {
         "version": row.version,
-        "answer": gold.shown(row.answer, labels),
+        "answer": gold.format_answer(row.answer, labels),
         "explanation": row.explanation,
         "by": row.by.get_username() if row.by else None,
         "made_at": row.made_at,

@@ -1,4 +1,4 @@
-"""Whether scores on gold are those of what stands now: what they were made of, in a few numbers."""
+"""Input version of a question's scores on gold: the few values from which changes are detected."""
 
 from __future__ import annotations
 
@@ -9,34 +9,40 @@ from quality.models import GoldAct, GoldReview, GoldState
 from ratings.models import Assignment
 
 
-def stamps(only: int | None = None) -> recompute.Stamps:
-    """question id -> what its scores should rest on, of all counted questions that ever had gold,
-    or of one."""
-    gold = recompute.gold(only)
-    reviews = GoldReview.objects.filter(gold__question__in=list(gold))
-    reviewed = dict(reviews.values_list("gold__question_id").order_by().annotate(Max("pk")))
-    counted = recompute.counted(only, bar="gold_state__bar", rule="gold_state__rule")
-    acts = GoldAct.objects.filter(question__in=list(gold), state=GoldAct.State.OVERRIDDEN)
-    overridden = dict(acts.values_list("question").order_by().annotate(Count("pk")))
-    found = {}
-    for question_id in gold.keys() & counted.keys():
-        review = reviewed.get(question_id, 0)
-        known = {"gold": gold[question_id], "review": review}
-        known["overridden"] = overridden.get(question_id, 0)
-        found[question_id] = {**counted[question_id], **known}
+def get_input_versions(only: int | None = None) -> recompute.InputVersions:
+    """Return {question id: input version of its scores}.
+
+    Of all counted questions that ever had gold, or of one.
+    """
+    gold_versions = recompute.get_gold_versions(only)
+    reviews = GoldReview.objects.filter(gold__question__in=list(gold_versions))
+    last_reviews = dict(reviews.values_list("gold__question_id").order_by().annotate(Max("pk")))
+    count_versions = recompute.get_count_versions(
+        only, bar="gold_state__bar", rule="gold_state__rule"
+    )
+    overrides = GoldAct.objects.filter(
+        question__in=list(gold_versions), state=GoldAct.State.OVERRIDDEN
+    )
+    override_counts = dict(overrides.values_list("question").order_by().annotate(Count("pk")))
+    versions = {}
+    for question_id in gold_versions.keys() & count_versions.keys():
+        review = last_reviews.get(question_id, 0)
+        extra = {"gold": gold_versions[question_id], "review": review}
+        extra["overridden"] = override_counts.get(question_id, 0)
+        versions[question_id] = {**count_versions[question_id], **extra}
     for name, why in (("apart", Assignment.Why.GOLD), ("exam", Assignment.Why.EXAM)):
-        for question_id, newest in recompute.apart(found, why).items():
-            found[question_id][name] = newest
-    return found
+        for question_id, newest in recompute.get_check_answer_versions(versions, why).items():
+            versions[question_id][name] = newest
+    return versions
 
 
-def is_old(question_id: int) -> bool:
-    """Whether the question's scores are not those of now."""
+def is_outdated(question_id: int) -> bool:
+    """Return whether the input of the question's scores has changed since they were computed."""
     row = GoldState.objects.filter(question_id=question_id).first()
-    stamp = stamps(question_id).get(question_id)
-    return stamp is not None and (row is None or row.rests_on != stamp)
+    version = get_input_versions(question_id).get(question_id)
+    return version is not None and (row is None or row.rests_on != version)
 
 
-def waiting() -> list[int]:
-    """Ids of the questions whose scores are not those of now, the longest untouched first."""
-    return recompute.behind(GoldState, stamps())
+def list_outdated_questions() -> list[int]:
+    """Return ids of the questions whose scores are outdated or missing, oldest first."""
+    return recompute.list_outdated(GoldState, get_input_versions())

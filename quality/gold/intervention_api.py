@@ -1,4 +1,4 @@
-"""The API of warnings and pauses by the evidence of gold. For leads alone."""
+"""API of interventions (warnings and pauses by the evidence of gold). For leads only."""
 
 from __future__ import annotations
 
@@ -10,91 +10,104 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import Key, page
-from core.api.parameters import choice, parameters
-from core.api.schema import PAGING, page_of, parameter, reads, writes
-from projects.api.base import ApiView, question_of
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import get_choice, parse_query
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+    describe_write,
+)
+from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
-from quality.exams.serializers import ActIn, ActOut
+from quality.exams.serializers import GoldInterventionIn, GoldInterventionOut
 from quality.gold import interventions
 from quality.models import GoldAct
 
 LEAD = Member.Role.LEAD
-SHOWN = (
+FIELDS = (
     "id", "step", "state", "evidence", "answers", "made_at", "decided_at", "reason",
 )  # fmt: skip
 
 
-class Acts(ApiView):
-    @reads(
+class GoldInterventionListView(ApiView):
+    @describe_get(
         "listGoldActs",
         "Warnings and pauses by answers on gold, oldest first",
-        page_of("GoldAct", ActOut),
+        build_page_serializer("GoldAct", GoldInterventionOut),
         [
-            parameter("question", "Key of a question; all questions when left out"),
-            parameter("state", "Only acts in this state", enum=GoldAct.State.values),
-            *PAGING,
+            build_parameter("question", "Key of a question; all questions when left out"),
+            build_parameter("state", "Only acts in this state", enum=GoldAct.State.values),
+            *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=LEAD)
-        found = parameters(request, ("question", "state", *pagination.PAGING))
-        rows = _of(project)
-        if "question" in found:
-            rows = rows.filter(question=question_of(project, found["question"]))
-        if "state" in found:
-            rows = rows.filter(state=choice(found, "state", GoldAct.State.values, default=""))
+        project = self.get_project(request, project_id, role=LEAD)
+        params = parse_query(request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES))
+        rows = _get_project_interventions(project)
+        if "question" in params:
+            rows = rows.filter(question=get_question(project, params["question"]))
+        if "state" in params:
+            rows = rows.filter(state=get_choice(params, "state", GoldAct.State.values, default=""))
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            later = rows.filter(pk__gt=after[0]) if after else rows
-            return [((row.pk,), _shown(row)) for row in later.order_by("pk")[:size]]
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            next_rows = rows.filter(pk__gt=after[0]) if after else rows
+            return [
+                ((row.pk,), _serialize_intervention(row)) for row in next_rows.order_by("pk")[:size]
+            ]
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, params, key_length=1, read=read))
 
 
-class OneAct(ApiView):
-    @reads("getGoldAct", "One of them", ActOut)
+class GoldInterventionDetailView(ApiView):
+    @describe_get("getGoldAct", "One of them", GoldInterventionOut)
     def get(self, request: Request, project_id: int, act_id: int) -> Response:
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        return Response(_shown(_act(project, act_id)))
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query(request)
+        return Response(_serialize_intervention(_get_intervention_or_404(project, act_id)))
 
-    @writes(
-        "decideGoldAct", "Carry out what is proposed, or override it", body=ActIn, answer=ActOut
+    @describe_write(
+        "decideGoldAct",
+        "Carry out what is proposed, or override it",
+        body=GoldInterventionIn,
+        response=GoldInterventionOut,
     )
     def post(self, request: Request, project_id: int, act_id: int) -> Response:
-        """Overridden with a reason, it ends, and the evidence begins anew with later answers."""
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        act = _act(project, act_id)
-        given = ActIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        asked = given.validated_data
+        """An override needs a reason; it ends the intervention, and the evidence starts again."""
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query(request)
+        intervention = _get_intervention_or_404(project, act_id)
+        serializer = GoldInterventionIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
         try:
-            if asked["do"] == "carry_out":
-                interventions.carry_out(act=act, by=request.user)
+            if data["do"] == "carry_out":
+                interventions.carry_out_intervention(intervention=intervention, by=request.user)
             else:
-                interventions.override(act=act, reason=asked.get("reason", ""), by=request.user)
-        except interventions.Refused as error:
+                interventions.override_intervention(
+                    intervention=intervention, reason=data.get("reason", ""), by=request.user
+                )
+        except interventions.InvalidIntervention as error:
             raise BadRequest(str(error)) from None
-        return Response(_shown(_act(project, act_id)))
+        return Response(_serialize_intervention(_get_intervention_or_404(project, act_id)))
 
 
-def _of(project: Project) -> Any:
+def _get_project_interventions(project: Project) -> Any:
     rows = GoldAct.objects.filter(question__project=project)
     return rows.select_related("question", "rater", "by")
 
 
-def _act(project: Project, act_id: int) -> GoldAct:
-    act: GoldAct | None = _of(project).filter(pk=act_id).first()
-    if act is None:
+def _get_intervention_or_404(project: Project, act_id: int) -> GoldAct:
+    intervention: GoldAct | None = _get_project_interventions(project).filter(pk=act_id).first()
+    if intervention is None:
         raise Http404("No such act.")
-    return act
+    return intervention
 
 
-def _shown(act: GoldAct) -> dict[str, Any]:
-    return {name: getattr(act, name) for name in SHOWN} | {
-        "question": act.question.key,
-        "rater": act.rater.key,
-        "by": act.by.get_username() if act.by else None,
+def _serialize_intervention(intervention: GoldAct) -> dict[str, Any]:
+    return {name: getattr(intervention, name) for name in FIELDS} | {
+        "question": intervention.question.key,
+        "rater": intervention.rater.key,
+        "by": intervention.by.get_username() if intervention.by else None,
     }

@@ -1,9 +1,9 @@
-"""Warning and pausing raters whose answers on gold speak against them, as the project's rule says.
+"""Interventions: warning and pausing raters whose answers on gold items are too often wrong.
 
-Whoever is right as often as the bar asks ever reaches the evidence of a pause with probability
-1/100 at most, that of a warning with 1/20, however often one looks (metrics.agreement.rater_quality.gold): the
-highest evidence counts, and an act stands until a lead overrides it. Then the evidence begins anew
-with the answers that come after.
+A rater who is right as often as the pass mark requires ever reaches the evidence of a pause with
+probability at most 1/100, that of a warning with at most 1/20, however often it is computed
+(metrics.agreement.rater_quality.gold): the highest evidence counts. An intervention stays until a
+lead overrides it; the evidence then starts again with later answers.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
-from events.services import record
-from metrics.agreement.rater_quality.gold import PAUSE_AT
+from events.services import record_event
+from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from projects.models import Question, Rater
 from projects.services.raters.updates import pause_rater
 from quality import validation
@@ -28,44 +28,49 @@ from quality.models import GoldAct, GoldScore, GoldState
 Step, State, Rule = GoldAct.Step, GoldAct.State, GoldState.Rule
 
 WARN_AT = 20.0
-LONGEST_REASON = 2_000
-# Kept as the reason of what ended when the lead resumed the rater elsewhere.
+MAX_REASON_LENGTH = 2_000
+# Stored as the reason of interventions that ended when a lead resumed the rater.
 RESUMED = "resumed among the people"
 
 
-class Refused(ValueError):
-    """It cannot be done; the message says why."""
+class InvalidIntervention(ValueError):
+    """The intervention cannot be carried out or overridden; the message says why."""
 
 
-def begins_anew(question_id: int) -> dict[int, datetime.datetime]:
-    """Rater -> when an act against them was overridden last: the evidence is of later answers."""
+def get_evidence_starts(question_id: int) -> dict[int, datetime.datetime]:
+    """Return {rater id: time of the last override}; the evidence counts later answers only."""
     rows = GoldAct.objects.filter(question=question_id, state=State.OVERRIDDEN).order_by()
     return dict(rows.values_list("rater").annotate(Max("decided_at")))
 
 
 @transaction.atomic
-def notice_resumed(question_id: int) -> None:
-    """A lead who lets a paused rater go on elsewhere has overridden the pause."""
+def override_resumed_pauses(question_id: int) -> None:
+    """Override the pauses of raters whom a lead resumed elsewhere."""
     rows = GoldAct.objects.filter(question=question_id, step=Step.PAUSE, state=State.DONE)
-    for act in rows.filter(rater__paused=False).select_related("rater", "question"):
-        _override(act, reason=RESUMED, by=None)
+    for intervention in rows.filter(rater__paused=False).select_related("rater", "question"):
+        _override(intervention, reason=RESUMED, by=None)
 
 
-def follow(question: Question, rule: str, scores: Iterable[GoldScore]) -> list[GoldAct]:
-    """Raise what the evidence asks for and does not stand yet. In the transaction that stores the
-    scores."""
+def create_interventions(
+    question: Question, rule: str, scores: Iterable[GoldScore]
+) -> list[GoldAct]:
+    """Create the interventions that the evidence calls for and that do not exist yet.
+
+    ``rule``: whether they are proposed or carried out. Runs in the transaction that stores the
+    scores.
+    """
     if rule == Rule.OFF:
         return []
-    high = {row.rater_id: row for row in scores if row.highest >= WARN_AT}
-    people = Rater.objects.filter(pk__in=high, kind=Rater.Kind.HUMAN).order_by("pk")
-    standing = _standing(question, high)
-    made = []
+    score_of_rater = {row.rater_id: row for row in scores if row.highest >= WARN_AT}
+    people = Rater.objects.filter(pk__in=score_of_rater, kind=Rater.Kind.HUMAN).order_by("pk")
+    steps_of_rater = _get_current_steps(question, score_of_rater)
+    interventions = []
     for rater in people:
-        score = high[rater.pk]
-        step = Step.PAUSE if score.highest >= PAUSE_AT else Step.WARN
-        if {step, Step.PAUSE} & standing.get(rater.pk, set()):
+        score = score_of_rater[rater.pk]
+        step = Step.PAUSE if score.highest >= PAUSE_EVIDENCE else Step.WARN
+        if {step, Step.PAUSE} & steps_of_rater.get(rater.pk, set()):
             continue
-        act = GoldAct.objects.create(
+        intervention = GoldAct.objects.create(
             question=question,
             rater=rater,
             step=step,
@@ -75,107 +80,115 @@ def follow(question: Question, rule: str, scores: Iterable[GoldScore]) -> list[G
             made_at=timezone.now(),
         )
         if rule == Rule.AUTOMATIC:
-            _carry_out(act, by=None)
+            _carry_out(intervention, by=None)
         else:
-            _tell(act, f"gold_{step}_proposed", by=None)
-        made.append(act)
-    return made
+            _record_event(intervention, f"gold_{step}_proposed", by=None)
+        interventions.append(intervention)
+    return interventions
 
 
 @transaction.atomic
-def carry_out(*, act: GoldAct, by: Any) -> GoldAct:
-    """Do what is proposed. Raises Refused."""
-    row = _locked(act)
+def carry_out_intervention(*, intervention: GoldAct, by: Any) -> GoldAct:
+    """Carry out a proposed intervention. Raises InvalidIntervention."""
+    row = _lock_intervention(intervention)
     if row.state != State.PROPOSED:
-        raise Refused(_("This was decided already."))
+        raise InvalidIntervention(_("This was decided already."))
     _carry_out(row, by=by)
     return row
 
 
 @transaction.atomic
-def override(*, act: GoldAct, reason: str, by: Any) -> GoldAct:
-    """It is not to be, or no longer: the rater goes on, and the evidence begins anew. What else
-    stands against the rater for this question ends with it. Raises Refused."""
+def override_intervention(*, intervention: GoldAct, reason: str, by: Any) -> GoldAct:
+    """Override an intervention: the rater continues, and the evidence starts again.
+
+    Ends all interventions against the rater in this question. Raises InvalidIntervention.
+    """
     reason = reason.strip()
-    if wrong := validation.trouble_with_needed(reason, longest=LONGEST_REASON):
-        raise Refused(wrong)
-    row = _locked(act)
+    if problem := validation.validate_required_reason(reason, max_length=MAX_REASON_LENGTH):
+        raise InvalidIntervention(problem)
+    row = _lock_intervention(intervention)
     if row.state == State.OVERRIDDEN:
-        raise Refused(_("This was decided already."))
+        raise InvalidIntervention(_("This was decided already."))
     _override(row, reason=reason, by=by)
     return row
 
 
-def _locked(act: GoldAct) -> GoldAct:
+def _lock_intervention(intervention: GoldAct) -> GoldAct:
     return (
         GoldAct.objects.select_for_update(of=("self",))
         .select_related("rater", "question")
-        .get(pk=act.pk)
+        .get(pk=intervention.pk)
     )
 
 
-def _standing(question: Question, raters: Collection[int]) -> dict[int, set[str]]:
-    found: dict[int, set[str]] = {}
+def _get_current_steps(question: Question, raters: Collection[int]) -> dict[int, set[str]]:
+    """Return {rater id: steps of interventions that are not overridden}."""
+    steps: dict[int, set[str]] = {}
     rows = GoldAct.objects.filter(question=question, rater__in=raters)
     for rater, step in rows.exclude(state=State.OVERRIDDEN).values_list("rater", "step"):
-        found.setdefault(rater, set()).add(step)
-    return found
+        steps.setdefault(rater, set()).add(step)
+    return steps
 
 
-def _carry_out(act: GoldAct, *, by: Any) -> None:
-    act.state, act.by, act.decided_at = State.DONE, by, timezone.now()
-    act.save(update_fields=["state", "by", "decided_at"])
-    rater = act.rater
-    if act.step == Step.PAUSE:
+def _carry_out(intervention: GoldAct, *, by: Any) -> None:
+    intervention.state, intervention.by, intervention.decided_at = State.DONE, by, timezone.now()
+    intervention.save(update_fields=["state", "by", "decided_at"])
+    rater = intervention.rater
+    if intervention.step == Step.PAUSE:
         if not rater.paused:
-            pause_rater(rater=rater, paused=True, by=by, told=Rater.Told.PAUSED)
+            pause_rater(rater=rater, paused=True, by=by, reason=Rater.Told.PAUSED)
     elif not rater.told:
         rater.told = Rater.Told.WARNED
         rater.save(update_fields=["told"])
-        _write_trail("rater_warned", act, by)
-    _tell(act, f"gold_{act.step}_carried_out", by=by)
+        _record_security_event("rater_warned", intervention, by)
+    _record_event(intervention, f"gold_{intervention.step}_carried_out", by=by)
 
 
-def _override(act: GoldAct, *, reason: str, by: Any) -> None:
+def _override(intervention: GoldAct, *, reason: str, by: Any) -> None:
     now = timezone.now()
-    rows = GoldAct.objects.filter(question=act.question, rater=act.rater)
+    rows = GoldAct.objects.filter(question=intervention.question, rater=intervention.rater)
     ended = list(rows.exclude(state=State.OVERRIDDEN).values_list("step", "state"))
     rows.exclude(state=State.OVERRIDDEN).update(
         state=State.OVERRIDDEN, by=by, decided_at=now, reason=reason
     )
-    others = GoldAct.objects.filter(rater=act.rater, state=State.DONE)
-    rater = act.rater
+    other_interventions = GoldAct.objects.filter(rater=intervention.rater, state=State.DONE)
+    rater = intervention.rater
     was_paused = (Step.PAUSE, State.DONE) in ended and rater.paused
-    if was_paused and not others.filter(step=Step.PAUSE).exists():
+    if was_paused and not other_interventions.filter(step=Step.PAUSE).exists():
         pause_rater(rater=rater, paused=False, by=by)
-    if rater.told == Rater.Told.WARNED and not others.exists():
+    if rater.told == Rater.Told.WARNED and not other_interventions.exists():
         rater.told = ""
         rater.save(update_fields=["told"])
-    _write_trail("gold_overridden", act, by, reason=reason)
-    _tell(act, "gold_overridden", by=by)
+    _record_security_event("gold_overridden", intervention, by, reason=reason)
+    _record_event(intervention, "gold_overridden", by=by)
 
 
-def _write_trail(what: str, act: GoldAct, by: Any, **more: Any) -> None:
-    security_log.event(
-        what,
-        project_id=act.question.project_id,
+def _record_security_event(event_name: str, intervention: GoldAct, by: Any, **details: Any) -> None:
+    security_log.log_event(
+        event_name,
+        project_id=intervention.question.project_id,
         by=by.pk if by is not None else None,
-        question=act.question.key,
-        rater=act.rater_id,
-        after={"rater": act.rater.key, "step": act.step, "evidence": act.evidence, **more},
+        question=intervention.question.key,
+        rater=intervention.rater_id,
+        after={
+            "rater": intervention.rater.key,
+            "step": intervention.step,
+            "evidence": intervention.evidence,
+            **details,
+        },
     )
 
 
-def _tell(act: GoldAct, kind: str, *, by: Any) -> None:
-    record(
-        project_id=act.question.project_id,
+def _record_event(intervention: GoldAct, kind: str, *, by: Any) -> None:
+    record_event(
+        project_id=intervention.question.project_id,
         kind=kind,
-        subject=f"rater/{act.rater_id}",
+        subject=f"rater/{intervention.rater_id}",
         data={
-            "question": act.question.key,
-            "step": act.step,
-            "evidence": act.evidence,
-            "answers": act.answers,
+            "question": intervention.question.key,
+            "step": intervention.step,
+            "evidence": intervention.evidence,
+            "answers": intervention.answers,
         },
         by=by,
     )

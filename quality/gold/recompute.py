@@ -1,6 +1,6 @@
-"""Making a question's scores on gold anew when what they rest on has changed.
+"""Recompute a question's scores on gold when their input has changed.
 
-Always from all answers on gold: they are few beside the ratings. When and by whom it is done:
+Always from all answers on gold: they are few compared with the ratings. Scheduling and leases:
 quality.recompute.
 """
 
@@ -13,85 +13,101 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from core.jobs.lease import Lost, held
+from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.scale import QuestionScale
 from projects.models import Question
 from quality.models import GoldItem, GoldScore, GoldState
-from quality.recompute import Renewing
+from quality.recompute import Recomputation
 
 from . import answers, input_version, interventions, scores, suspected_answers
 
-ROWS_AT_ONCE = 500
+BATCH_SIZE = 500
 
 
-def _make(row: GoldState) -> None:
+def _recompute(row: GoldState) -> None:
+    """Compute and store the scores of a question."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
-    interventions.notice_resumed(question.pk)
-    # The stamp first: what changes from here on makes the scores old again.
-    rests_on = input_version.stamps(question.pk).get(question.pk, {})
-    each, items, summary = anew(question, row.bar)
-    row.rests_on = rests_on
+    interventions.override_resumed_pauses(question.pk)
+    # Read the input version first: later changes must make the scores outdated again.
+    current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
+    gold_scores, items, summary = compute_gold_results(question, row.bar)
+    row.rests_on = current_version
     row.seconds = time.monotonic() - started
-    _store(row, each, items, summary)
+    _store_results(row, gold_scores, items, summary)
 
 
-def anew(question: Question, bar: float) -> tuple[list[GoldScore], list[GoldItem], dict[str, int]]:
-    """A row of each rater, one of each gold answer, and what stands of all together."""
-    scale = QuestionScale.of(question)
-    golds = answers.golds_of(question, scale)
-    said = [one for one in answers.said_of(question, scale) if one.item in golds]
-    items = suspected_answers.doubts(golds, said, scale, question_id=question.pk, bar=bar)
-    doubted = {item.item_id for item in items if item.suspected}
-    anew = interventions.begins_anew(question.pk)
-    each = []
-    for rater, given in scores.scored(said, golds, without=doubted).items():
-        each.append(
-            scores.score(
-                given,
-                golds,
+def compute_gold_results(
+    question: Question, pass_mark: float
+) -> tuple[list[GoldScore], list[GoldItem], dict[str, int]]:
+    """Return a score for each rater, a row for each gold answer, and totals of the question.
+
+    ``pass_mark``: the pass mark.
+    """
+    scale = QuestionScale.for_question(question)
+    gold_of_item = answers.get_current_gold(question, scale)
+    responses = [
+        response
+        for response in answers.list_responses(question, scale)
+        if response.item in gold_of_item
+    ]
+    items = suspected_answers.build_gold_items(
+        gold_of_item, responses, scale, question_id=question.pk, pass_mark=pass_mark
+    )
+    suspected_items = {item.item_id for item in items if item.suspected}
+    evidence_starts = interventions.get_evidence_starts(question.pk)
+    gold_scores = []
+    for rater, rater_responses in scores.group_scored_responses(
+        responses, gold_of_item, excluded_items=suspected_items
+    ).items():
+        gold_scores.append(
+            scores.build_score(
+                rater_responses,
+                gold_of_item,
                 scale,
                 question_id=question.pk,
-                bar=bar,
-                since=anew.get(rater),
+                pass_mark=pass_mark,
+                since=evidence_starts.get(rater),
             )
         )
-    return each, items, _summary(golds, said)
+    return gold_scores, items, _compute_totals(gold_of_item, responses)
 
 
-def _summary(golds: Mapping[int, answers.Gold], said: Sequence[answers.Said]) -> dict[str, int]:
+def _compute_totals(
+    gold_of_item: Mapping[int, answers.CurrentGold], responses: Sequence[answers.GoldResponse]
+) -> dict[str, int]:
     return {
-        "n_single": sum(gold.single is not None for gold in golds.values()),
-        "n_several": sum(len(gold.right) > 1 for gold in golds.values()),
-        "n_shares": sum(gold.shares for gold in golds.values()),
-        "n_answers": len(said),
-        "n_apart": sum(one.apart for one in said),
+        "n_single": sum(gold.single_category is not None for gold in gold_of_item.values()),
+        "n_several": sum(len(gold.right) > 1 for gold in gold_of_item.values()),
+        "n_shares": sum(gold.shares for gold in gold_of_item.values()),
+        "n_answers": len(responses),
+        "n_apart": sum(response.is_check for response in responses),
     }
 
 
 @transaction.atomic
-def _store(
-    row: GoldState, each: list[GoldScore], items: list[GoldItem], summary: dict[str, int]
+def _store_results(
+    row: GoldState, gold_scores: list[GoldScore], items: list[GoldItem], summary: dict[str, int]
 ) -> None:
-    """All rows anew, unless another worker has the question meanwhile: they are few."""
-    done = {"rests_on": row.rests_on, "seconds": row.seconds, "made_at": timezone.now()}
-    if not held(row).update(**summary, **done):
-        raise Lost
+    """Replace all rows of the question. Raises Lost where another worker has taken over."""
+    metadata = {"rests_on": row.rests_on, "seconds": row.seconds, "made_at": timezone.now()}
+    if not get_leased_rows(row).update(**summary, **metadata):
+        raise LeaseLost
     GoldScore.objects.filter(question_id=row.question_id).delete()
-    GoldScore.objects.bulk_create(each, batch_size=ROWS_AT_ONCE)
+    GoldScore.objects.bulk_create(gold_scores, batch_size=BATCH_SIZE)
     GoldItem.objects.filter(question_id=row.question_id).delete()
-    GoldItem.objects.bulk_create(items, batch_size=ROWS_AT_ONCE)
-    interventions.follow(row.question, row.rule, each)
+    GoldItem.objects.bulk_create(items, batch_size=BATCH_SIZE)
+    interventions.create_interventions(row.question, row.rule, gold_scores)
 
 
-WORK = Renewing(
+RECOMPUTATION = Recomputation(
     "scores on gold",
     GoldState,
-    _make,
-    input_version.waiting,
-    rest=1.5,
-    longest_rest=datetime.timedelta(minutes=10),
+    _recompute,
+    input_version.list_outdated_questions,
+    pause_factor=1.5,
+    max_pause=datetime.timedelta(minutes=10),
     lease=datetime.timedelta(minutes=10),
 )
-sweep = WORK.sweep
-renew = WORK.renew
+sweep = RECOMPUTATION.sweep
+recompute_question = RECOMPUTATION.recompute

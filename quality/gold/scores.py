@@ -1,10 +1,10 @@
-"""Each rater's answers on gold -> a score: what is known of how often the rater is right.
+"""Scores of raters on gold answers: how often each rater is right, with the evidence.
 
-An answer is a standing rating of an item that has gold, or one to hidden gold. Those of an exam
-are none: there the rater knew of the test, and it ended when they had done well or badly. Where
-gold allows several categories, any of them is right, and such answers enter the accuracy and the
-evidence; into the table, and so into kappa, chance, bias and classes, goes only gold of one
-category. Gold that is shares of categories is not scored.
+A response is a current rating of an item with gold, or an answer to hidden gold. Answers of an
+exam do not count: the rater knew of the test, and it ended when they had done well or badly.
+Where gold allows several categories, any of them is right; such responses enter the accuracy and
+the evidence, but only gold of a single category enters the table and thus kappa, chance, bias and
+classes. Gold given as shares of categories is not scored.
 """
 
 from __future__ import annotations
@@ -15,109 +15,124 @@ from typing import Any
 
 import numpy as np
 
-from metrics.agreement.estimate import wilson
+from metrics.agreement.estimate import wilson_interval
 from metrics.agreement.rater_quality import gold as formulas
-from metrics.periods import starts
+from metrics.periods import compute_start_days
 from metrics.scale import QuestionScale
 from quality.models import GoldScore
 
-from .answers import Gold, Said
+from .answers import CurrentGold, GoldResponse
 
-# The evidence as it is stored: beyond that nobody tells numbers apart.
-HIGHEST = 1e300
+# Upper limit of the stored evidence; larger numbers make no difference.
+MAX_EVIDENCE = 1e300
 
 
-def of_question(question_id: int) -> list[GoldScore]:
-    """The stored scores of a question's raters, in the order of their keys."""
+def list_scores(question_id: int) -> list[GoldScore]:
+    """Return the stored scores of a question's raters, ordered by key."""
     rows = GoldScore.objects.filter(question_id=question_id).select_related("rater")
     return list(rows.order_by("rater__key"))
 
 
-def scored(
-    said: Sequence[Said], golds: Mapping[int, Gold], *, without: Collection[int] = ()
-) -> dict[int, list[Said]]:
-    """Rater -> the answers that can be right or wrong, in the order in which they were given.
-    ``without``: items whose gold is suspected."""
-    found: dict[int, list[Said]] = {}
-    for one in said:
-        if not one.exam and golds[one.item].right and one.item not in without:
-            found.setdefault(one.rater, []).append(one)
-    return found
+def group_scored_responses(
+    responses: Sequence[GoldResponse],
+    gold_of_item: Mapping[int, CurrentGold],
+    *,
+    excluded_items: Collection[int] = (),
+) -> dict[int, list[GoldResponse]]:
+    """Return {rater id: responses that can be right or wrong}, in the order given.
+
+    ``excluded_items``: ids of items whose gold is suspected.
+    """
+    responses_of_rater: dict[int, list[GoldResponse]] = {}
+    for response in responses:
+        if (
+            not response.is_exam
+            and gold_of_item[response.item].right
+            and response.item not in excluded_items
+        ):
+            responses_of_rater.setdefault(response.rater, []).append(response)
+    return responses_of_rater
 
 
-def score(
-    answers: Sequence[Said],
-    golds: Mapping[int, Gold],
+def build_score(
+    responses: Sequence[GoldResponse],
+    gold_of_item: Mapping[int, CurrentGold],
     scale: QuestionScale,
     *,
     question_id: int,
-    bar: float,
+    pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """One rater's answers (at least one), in the order in which they were given, as a row. The
-    evidence is of those after ``since``."""
-    right = [one.code in golds[one.item].right for one in answers]
+    """Return the score of one rater's responses (at least one, in the order given).
+
+    ``pass_mark``: the pass mark. The evidence counts responses after ``since``.
+    """
+    right = [response.code in gold_of_item[response.item].right for response in responses]
     table = np.zeros((scale.k, scale.k), np.int64)
-    for one in answers:
-        known = golds[one.item].single
-        if known is not None:
-            table[one.code, known] += 1
+    for response in responses:
+        category = gold_of_item[response.item].single_category
+        if category is not None:
+            table[response.code, category] += 1
     values = scale.values if scale.type.numeric else None
-    found = formulas.score(table, None, values)
-    n, n_right = len(answers), sum(right)
-    low, high = wilson(n_right, n)
-    begin = 0 if since is None else sum(one.at <= since for one in answers)
-    course = np.ones(n)  # the evidence of no answers
-    course[begin:] = np.minimum(formulas.evidence(right[begin:], bar), HIGHEST)
-    reached = formulas.paused_at(course)
+    result = formulas.compute_score(table, None, values)
+    n, n_right = len(responses), sum(right)
+    low, high = wilson_interval(n_right, n)
+    start = 0 if since is None else sum(response.at <= since for response in responses)
+    evidence_course = np.ones(n)  # evidence before the first answer
+    evidence_course[start:] = np.minimum(
+        formulas.compute_evidence(right[start:], pass_mark), MAX_EVIDENCE
+    )
+    reached = formulas.find_pause(evidence_course)
     return GoldScore(
         question_id=question_id,
-        rater_id=answers[0].rater,
+        rater_id=responses[0].rater,
         n=n,
         right=n_right,
         accuracy=n_right / n,
         low=low,
         high=high,
         table=table.tolist(),
-        chance=found.chance,
-        kappa=found.kappa,
-        bias=found.bias if scale.type.ordered else None,
-        classes=_classes(table, scale),
-        weeks=_weeks(answers, np.array(right), course),
-        evidence=float(course[-1]),
-        highest=float(course.max()),
+        chance=result.chance,
+        kappa=result.kappa,
+        bias=result.bias if scale.type.ordered else None,
+        classes=_list_class_scores(table, scale),
+        weeks=_list_week_scores(responses, np.array(right), evidence_course),
+        evidence=float(evidence_course[-1]),
+        highest=float(evidence_course.max()),
         reached=reached,
-        reached_at=None if reached is None else answers[reached - 1].at,
+        reached_at=None if reached is None else responses[reached - 1].at,
     )
 
 
-def _classes(table: np.ndarray, scale: QuestionScale) -> list[dict[str, Any]]:
-    """How often the rater is right where the gold says each category."""
-    found = []
-    for place, code in enumerate(scale.codes.tolist()):
-        n, right = int(table[:, place].sum()), int(table[place, place])
+def _list_class_scores(table: np.ndarray, scale: QuestionScale) -> list[dict[str, Any]]:
+    """Return the rater's accuracy for each gold category."""
+    rows = []
+    for index, code in enumerate(scale.codes.tolist()):
+        n, right = int(table[:, index].sum()), int(table[index, index])
         if n:
-            low, high = wilson(right, n)
-            found.append({"code": code, "n": n, "right": right, "low": low, "high": high})
-    return found
+            low, high = wilson_interval(right, n)
+            rows.append({"code": code, "n": n, "right": right, "low": low, "high": high})
+    return rows
 
 
-def _weeks(answers: Sequence[Said], right: np.ndarray, course: np.ndarray) -> list[dict[str, Any]]:
-    """How often the rater was right week by week, and the evidence at the end of each."""
-    weeks = starts(np.array([one.day for one in answers]), "week")
-    found = []
+def _list_week_scores(
+    responses: Sequence[GoldResponse], right: np.ndarray, evidence_course: np.ndarray
+) -> list[dict[str, Any]]:
+    """Return the rater's accuracy by week, and the evidence at the end of each week."""
+    weeks = compute_start_days(np.array([response.day for response in responses]), "week")
+    rows = []
     for start in np.unique(weeks).tolist():
         of_week = np.flatnonzero(weeks == start)
         n, n_right = int(of_week.size), int(right[of_week].sum())
-        low, high = wilson(n_right, n)
-        found.append(
+        low, high = wilson_interval(n_right, n)
+        rows.append(
             {
                 "start": start,
                 "n": n,
                 "right": n_right,
                 "low": low,
                 "high": high,
-                "evidence": float(course[of_week[-1]]),
+                "evidence": float(evidence_course[of_week[-1]]),
             }
         )
-    return found
+    return rows

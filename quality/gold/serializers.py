@@ -1,4 +1,4 @@
-"""The shapes of gold answers in the API."""
+"""Serializers of gold answers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from core.api.strict_fields import StrictSerializer, Text
-from projects.services.items.gold import LONGEST_EXPLANATION
+from core.api.strict_fields import StrictCharField, StrictSerializer
+from projects.services.items.gold import MAX_EXPLANATION_LENGTH
 
 
 @extend_schema_field(OpenApiTypes.ANY)
-class Answer(serializers.Field):
-    """A label, a list of labels that are right, shares by label, or null; who reads it, checks
-    it."""
+class GoldAnswerField(serializers.Field):
+    """A label, a list of accepted labels, shares by label, or null; validated by the service."""
 
     def to_internal_value(self, data: Any) -> Any:
         return data
@@ -25,42 +24,42 @@ class Answer(serializers.Field):
 
 
 class GoldIn(StrictSerializer):
-    question = Text(required=False)
-    answer = Answer(
+    question = StrictCharField(required=False)
+    answer = GoldAnswerField(
         allow_null=True,
-        help_text="A label, several that are right, or {label: share}; null takes it away",
+        help_text="A label, several accepted labels, or {label: share}; null retires it",
     )
-    explanation = Text(
+    explanation = StrictCharField(
         required=False,
         allow_blank=True,
-        max_length=LONGEST_EXPLANATION,
-        help_text="Left out, it stays while the answer does",
+        max_length=MAX_EXPLANATION_LENGTH,
+        help_text="If left out, it is kept while the answer is unchanged",
     )
 
 
 class GoldVersionOut(serializers.Serializer):
     version = serializers.IntegerField()
-    answer = Answer(help_text="A label, several that are right, or {label: share}")
+    answer = GoldAnswerField(help_text="A label, several accepted labels, or {label: share}")
     explanation = serializers.CharField(allow_blank=True)
     by = serializers.CharField(allow_null=True)
     made_at = serializers.DateTimeField()
-    retired_at = serializers.DateTimeField(allow_null=True, help_text="null: it is in force")
+    retired_at = serializers.DateTimeField(allow_null=True, help_text="null: in force")
 
 
 class GoldOut(GoldVersionOut):
     item = serializers.CharField()
     question = serializers.CharField()
-    exposures = serializers.IntegerField(help_text="Answers by anybody, hidden gold among them")
-    right = serializers.IntegerField(help_text="Of these answers")
+    exposures = serializers.IntegerField(help_text="Number of answers, including hidden gold")
+    right = serializers.IntegerField(help_text="Right answers")
     probability = serializers.FloatField(
-        allow_null=True, help_text="That the gold is wrong, by what people say of it"
+        allow_null=True, help_text="Probability that the gold is wrong, from people's answers"
     )
-    suspected = serializers.BooleanField(help_text="And so in no score until a lead decides")
-    leaked = serializers.BooleanField(help_text="Later raters know it suddenly better")
+    suspected = serializers.BooleanField(help_text="Excluded from scores until a lead decides")
+    leaked = serializers.BooleanField(help_text="Later raters are suddenly more often right")
 
 
-class OneGoldOut(serializers.Serializer):
+class GoldDetailOut(serializers.Serializer):
     item = serializers.CharField()
     question = serializers.CharField()
-    gold = GoldOut(allow_null=True, help_text="The answer in force; null: there is none")
-    versions = GoldVersionOut(many=True, help_text="All that were ever set, oldest first")
+    gold = GoldOut(allow_null=True, help_text="The answer in force; null without one")
+    versions = GoldVersionOut(many=True, help_text="All versions, oldest first")

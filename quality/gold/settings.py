@@ -1,4 +1,4 @@
-"""What a lead chooses about gold of a question."""
+"""Settings of gold answers of a question."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ from quality.models import GoldState
 
 
 @transaction.atomic
-def choose(*, question: Question, bar: str | float, by: Any, rule: str | None = None) -> GoldState:
-    """Raters are to be right with this probability at least; the next sweep weighs the evidence
-    anew. ``rule``: what follows when it speaks against one; None: as it is. ValueError for what is
-    no number between 0.05 and 0.99, and an unknown rule."""
+def set_pass_mark(
+    *, question: Question, pass_mark: str | float, by: Any, rule: str | None = None
+) -> GoldState:
+    """Set the accuracy that raters must reach (``pass_mark``), and what follows below it (``rule``).
+
+    ``rule`` None leaves it unchanged. The next sweep recomputes the evidence. Records a security
+    event. Raises ValueError for a number outside 0.05 to 0.99 and for an unknown rule.
+    """
     try:
-        share = float(bar)
+        value = float(pass_mark)
     except ValueError:
-        share = math.nan
-    if not 0.05 <= share <= 0.99:
+        value = math.nan
+    if not 0.05 <= value <= 0.99:
         raise ValueError(_("The bar is a number from 0.05 to 0.99."))
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose what follows."))
-    row, _new = GoldState.objects.get_or_create(question=question)
+    row, _created = GoldState.objects.get_or_create(question=question)
     before = {"bar": row.bar, "rule": row.rule}
-    row.bar, row.rule = share, rule or row.rule
+    row.bar, row.rule = value, rule or row.rule
     row.save(update_fields=["bar", "rule"])
-    security_log.event(
+    security_log.log_event(
         "gold_bar_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,
         before=before,
-        after={"bar": share, "rule": row.rule},
+        after={"bar": value, "rule": row.rule},
     )
     return row

@@ -1,8 +1,8 @@
-"""Gold answers that raters put in doubt.
+"""Gold answers that raters' answers make suspect, and the leads' reviews of them.
 
-By what people say of gold of one category (metrics.agreement.rater_quality.gold.wrong_gold). A suspected answer
-is in no score until a lead decides; one that a lead kept is not suspected again, until another
-answer takes its place.
+Suspicion is computed for gold of a single category from people's answers
+(metrics.agreement.rater_quality.gold.wrong_gold). A suspected answer is in no score until a lead
+decides. One that a lead has kept is not suspected again until another answer replaces it.
 """
 
 from __future__ import annotations
@@ -21,118 +21,139 @@ from projects.services.items import gold as catalogue
 from quality import validation
 from quality.models import GoldItem, GoldReview
 
-from .answers import Gold, Said
+from .answers import CurrentGold, GoldResponse
 
-LONGEST_REASON = 4_000  # characters
-# What a rater without other gold is taken for: right 4 times in 5 (as in wrong_gold).
+MAX_REASON_LENGTH = 4_000  # characters
+# Prior accuracy of a rater without other gold: right 4 times in 5 (as in wrong_gold).
 PRIOR_RIGHT, PRIOR = 4, 5
 
 
-class Refused(Exception):
-    """A review that cannot be written; the message says why."""
+class InvalidGoldReview(Exception):
+    """The review cannot be stored; the message says why."""
 
 
-def doubts(
-    golds: Mapping[int, Gold],
-    said: Sequence[Said],
+def build_gold_items(
+    gold_of_item: Mapping[int, CurrentGold],
+    responses: Sequence[GoldResponse],
     scale: QuestionScale,
     *,
     question_id: int,
-    bar: float,
+    pass_mark: float,
 ) -> list[GoldItem]:
-    """A row for each gold answer in force, ordered by its item."""
-    by_item: dict[int, list[Said]] = {}
-    for one in said:
-        by_item.setdefault(one.item, []).append(one)
-    known = {item: gold.single for item, gold in golds.items() if gold.single is not None}
-    people: dict[int, dict[int, int]] = {}
-    for one in said:
-        if one.human and one.item in known:
-            people.setdefault(one.item, {})[one.rater] = one.code
-    suspects = formulas.wrong_gold(people, known, scale.k) if scale.k > 1 else {}
-    tally = _tally(people, known)
+    """Return a row for each gold answer in force, ordered by item. ``pass_mark``: the pass mark."""
+    responses_of_item: dict[int, list[GoldResponse]] = {}
+    for response in responses:
+        responses_of_item.setdefault(response.item, []).append(response)
+    category_of_item = {
+        item_id: gold.single_category
+        for item_id, gold in gold_of_item.items()
+        if gold.single_category is not None
+    }
+    codes_of_people: dict[int, dict[int, int]] = {}
+    for response in responses:
+        if response.is_human and response.item in category_of_item:
+            codes_of_people.setdefault(response.item, {})[response.rater] = response.code
+    suspects = (
+        formulas.find_suspect_gold(codes_of_people, category_of_item, scale.k)
+        if scale.k > 1
+        else {}
+    )
+    tally = _count_right_answers(codes_of_people, category_of_item)
     rows = []
-    for item, gold in sorted(golds.items()):
-        answers = by_item.get(item, [])
-        course = [one.code in gold.right for one in answers]
+    for item_id, gold in sorted(gold_of_item.items()):
+        item_responses = responses_of_item.get(item_id, [])
+        is_right = [response.code in gold.right for response in item_responses]
         row = GoldItem(
             gold_id=gold.id,
             question_id=question_id,
-            item_id=item,
-            exposures=len(answers),
-            right=sum(course),
-            leaked=bool(gold.right) and formulas.leaked(course),
+            item_id=item_id,
+            exposures=len(item_responses),
+            right=sum(is_right),
+            leaked=bool(gold.right) and formulas.has_leaked(is_right),
         )
-        if item in suspects:
-            suspect, given = suspects[item], people.get(item, {})
+        if item_id in suspects:
+            suspect, codes = suspects[item_id], codes_of_people.get(item_id, {})
             row.probability = suspect.probability
             row.people = suspect.n_raters
-            row.better = int(scale.codes[suspect.better])
-            row.suspected = suspect.listed and not gold.kept
-            others = _on_others(gold.single, given, tally)
-            _count_good(row, given, others, bar=bar, better=suspect.better)
+            row.better = int(scale.codes[suspect.likely_code])
+            row.suspected = suspect.is_suspect and not gold.is_confirmed
+            accuracies = _compute_other_accuracies(gold.single_category, codes, tally)
+            _count_good_raters(
+                row, codes, accuracies, pass_mark=pass_mark, better=suspect.likely_code
+            )
         rows.append(row)
     return rows
 
 
-def _count_good(
-    row: GoldItem, said: Mapping[int, int], others: Mapping[int, float], *, bar: float, better: int
+def _count_good_raters(
+    row: GoldItem,
+    codes: Mapping[int, int],
+    accuracies: Mapping[int, float],
+    *,
+    pass_mark: float,
+    better: int,
 ) -> None:
-    """rater -> code, rater -> accuracy on all other gold."""
-    for rater, code in said.items():
-        if others[rater] >= bar:
+    """Count the raters who pass on all other gold, and those of them who choose ``better``.
+
+    ``codes``: {rater id: code}; ``accuracies``: {rater id: accuracy on all other gold}.
+    """
+    for rater_id, code in codes.items():
+        if accuracies[rater_id] >= pass_mark:
             row.good += 1
             row.good_better += code == better
 
 
-def _on_others(
-    item_gold: int | None, said: Mapping[int, int], tally: Mapping[int, tuple[int, int]]
+def _compute_other_accuracies(
+    item_gold: int | None, codes: Mapping[int, int], tally: Mapping[int, tuple[int, int]]
 ) -> dict[int, float]:
-    """Rater -> how often right on all other gold, as wrong_gold takes it."""
-    found = {}
-    for rater, code in said.items():
-        right, n = tally[rater]
-        found[rater] = (right - (code == item_gold) + PRIOR_RIGHT) / (n - 1 + PRIOR)
-    return found
+    """Return {rater id: accuracy on all other gold}, with the prior of wrong_gold."""
+    accuracies = {}
+    for rater_id, code in codes.items():
+        right, n = tally[rater_id]
+        accuracies[rater_id] = (right - (code == item_gold) + PRIOR_RIGHT) / (n - 1 + PRIOR)
+    return accuracies
 
 
-def _tally(
-    people: Mapping[int, Mapping[int, int]], known: Mapping[int, int | None]
+def _count_right_answers(
+    codes_of_people: Mapping[int, Mapping[int, int]], category_of_item: Mapping[int, int | None]
 ) -> dict[int, tuple[int, int]]:
-    """Rater -> (right answers, answers) on gold of one category."""
-    found: dict[int, tuple[int, int]] = {}
-    for item, given in people.items():
-        for rater, code in given.items():
-            right, n = found.get(rater, (0, 0))
-            found[rater] = (right + (code == known[item]), n + 1)
-    return found
+    """Return {rater id: (right answers, answers)} on gold of a single category."""
+    counts: dict[int, tuple[int, int]] = {}
+    for item_id, codes in codes_of_people.items():
+        for rater_id, code in codes.items():
+            right, n = counts.get(rater_id, (0, 0))
+            counts[rater_id] = (right + (code == category_of_item[item_id]), n + 1)
+    return counts
 
 
 @transaction.atomic
-def review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) -> GoldReview:
-    """A lead's decision of a gold answer in force: to keep it in spite of what raters say, or to
-    retire it. Raises Refused, having changed nothing."""
+def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) -> GoldReview:
+    """Store a lead's review of a gold answer in force: keep it, or retire it.
+
+    Raises InvalidGoldReview, without changes.
+    """
     if verdict not in GoldReview.Verdict.values:
-        raise Refused(_("Choose to keep or to retire it."))
-    if wrong := validation.trouble_with(reason, longest=LONGEST_REASON):
-        raise Refused(wrong)
-    catalogue.hold(gold.question)
+        raise InvalidGoldReview(_("Choose to keep or to retire it."))
+    if problem := validation.validate_reason(reason, max_length=MAX_REASON_LENGTH):
+        raise InvalidGoldReview(problem)
+    catalogue.lock_gold_answers(gold.question)
     if not GoldAnswer.objects.in_force().filter(pk=gold.pk).exists():
-        raise Refused(_("This gold answer is not in force any more."))
+        raise InvalidGoldReview(_("This gold answer is not in force any more."))
     if verdict == GoldReview.Verdict.RETIRE:
-        catalogue.retire_gold(item=gold.item, question=gold.question, by=by)
+        catalogue.retire_gold_answer(item=gold.item, question=gold.question, by=by)
     else:
         GoldItem.objects.filter(gold=gold).update(suspected=False)
     return GoldReview.objects.create(
         gold=gold,
         verdict=verdict,
         reason=reason,
-        evidence=_known(gold),
+        evidence=_get_evidence(gold),
         by=by,
         made_at=timezone.now(),
     )
 
 
-def _known(gold: GoldAnswer) -> dict[str, object]:
+def _get_evidence(gold: GoldAnswer) -> dict[str, object]:
+    """Return the columns of the gold item that the review is based on."""
     columns = ("exposures", "right", "probability", "people", "better", "good", "good_better")
     return GoldItem.objects.filter(gold=gold).values(*columns).first() or {}

@@ -1,4 +1,4 @@
-"""Pages for leads: how raters do on gold answers, and which gold answers are in doubt."""
+"""Pages for leads: scores of raters on gold answers, and suspected gold answers."""
 
 from __future__ import annotations
 
@@ -13,73 +13,80 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from core.web.tables import a_page
-from metrics.agreement.rater_quality.gold import PAUSE_AT, WORDED_FROM
-from metrics.views.common.selection import Selection, chosen_question
+from core.web.tables import get_page_size
+from metrics.agreement.rater_quality.gold import MIN_ANSWERS, PAUSE_EVIDENCE
+from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from quality.gold import input_version, interventions, settings, suspected_answers
 from quality.models import GoldAct, GoldItem, GoldReview, GoldScore, GoldState
-from ratings.services.days import date_of
+from ratings.services.days import date_from_day
 
-RATERS_A_PAGE = 50
-ITEMS_A_PAGE = 25
-ACTS_SHOWN = 100
+RATERS_PER_PAGE = 50
+ITEMS_PER_PAGE = 25
+MAX_INTERVENTIONS = 100
 LEAD = Member.Role.LEAD
 
 
 @login_required
 @require_safe
-def gold(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The scores of a question's raters, the gold answers in doubt, and how often each was
-    shown."""
-    chosen = chosen_question(request, project_id, role=LEAD)
-    question = chosen.question
+def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show raters' scores, suspected gold answers, and how often each gold answer was shown."""
+    selection = get_permitted_selection(request, project_id, role=LEAD)
+    question = selection.question
     scores = GoldScore.objects.filter(question=question).select_related("rater")
-    ordered = scores.order_by("-highest", "low", "rater__key")
-    raters = Paginator(ordered, a_page(RATERS_A_PAGE)).get_page(request.GET.get("page"))
+    sorted_scores = scores.order_by("-highest", "low", "rater__key")
+    raters = Paginator(sorted_scores, get_page_size(RATERS_PER_PAGE)).get_page(
+        request.GET.get("page")
+    )
     in_force = GoldItem.objects.filter(question=question, gold__retired_at=None)
     items = in_force.select_related("item", "gold")
-    shown = items.order_by("-exposures", "item__id")
+    by_exposure = items.order_by("-exposures", "item__id")
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
+        "project": selection.project,
+        "chosen": selection,
         "state": GoldState.objects.filter(question=question).first(),
         "has_gold": GoldAnswer.objects.in_force().filter(question=question).exists(),
-        "waiting": input_version.is_old(question.pk),
+        "waiting": input_version.is_outdated(question.pk),
         "raters": raters,
         "suspected": [
-            _worded(item, chosen)
-            for item in items.filter(suspected=True).order_by("-probability")[:ITEMS_A_PAGE]
+            _describe_gold(item, selection)
+            for item in items.filter(suspected=True).order_by("-probability")[:ITEMS_PER_PAGE]
         ],
-        "leaked": [_worded(item, chosen) for item in items.filter(leaked=True)[:ITEMS_A_PAGE]],
-        "items": Paginator(shown, a_page(ITEMS_A_PAGE)).get_page(request.GET.get("items")),
-        "acts": _acts(question),
+        "leaked": [
+            _describe_gold(item, selection) for item in items.filter(leaked=True)[:ITEMS_PER_PAGE]
+        ],
+        "items": Paginator(by_exposure, get_page_size(ITEMS_PER_PAGE)).get_page(
+            request.GET.get("items")
+        ),
+        "acts": _list_interventions(question),
         "rules": GoldState.Rule.choices,
-        "pause_at": PAUSE_AT,
-        "worded_from": WORDED_FROM,
+        "pause_at": PAUSE_EVIDENCE,
+        "worded_from": MIN_ANSWERS,
         "ordered": Scale(question.scale).ordered,
     }
     return render(request, "quality/gold/overview.html", context)
 
 
-def _acts(question: Question) -> list[GoldAct]:
-    """What is proposed or stands, what waits for the lead first; those of models never exist."""
+def _list_interventions(question: Question) -> list[GoldAct]:
+    """Return proposed and current interventions, proposed ones first."""
     rows = GoldAct.objects.filter(question=question).exclude(state=GoldAct.State.OVERRIDDEN)
-    found = rows.select_related("rater", "by").order_by("-pk")[:ACTS_SHOWN]
-    return sorted(found, key=lambda act: act.state != GoldAct.State.PROPOSED)
+    interventions = rows.select_related("rater", "by").order_by("-pk")[:MAX_INTERVENTIONS]
+    return sorted(
+        interventions, key=lambda intervention: intervention.state != GoldAct.State.PROPOSED
+    )
 
 
-def _worded(row: GoldItem, chosen: Selection) -> dict[str, Any]:
-    """A gold answer in doubt, with what its sentence says."""
-    labels = {one.code: one.label for one in chosen.question.categories.all()}
+def _describe_gold(row: GoldItem, selection: Selection) -> dict[str, Any]:
+    """Return a gold item with the labels and counts of its sentence."""
+    labels = {category.code: category.label for category in selection.question.categories.all()}
     answer = row.gold.answer
     right = [labels.get(int(code), "") for code in answer]
-    good = row.good > 0
+    has_good_raters = row.good > 0
     return {
         "row": row,
         "gold": ", ".join(right),
         "better": labels.get(row.better, "") if row.better is not None else "",
-        "good": good,
+        "good": has_good_raters,
         "saying": row.good_better,
         "of": row.good,
     }
@@ -87,82 +94,93 @@ def _worded(row: GoldItem, chosen: Selection) -> dict[str, Any]:
 
 @login_required
 @require_safe
-def rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
-    """One rater's answers on gold: by category and week by week."""
-    chosen = chosen_question(request, project_id, role=LEAD)
-    found = get_object_or_404(Rater, project=chosen.project, pk=rater_id)
-    score = GoldScore.objects.filter(question=chosen.question, rater=found).first()
-    labels = {one.code: one.label for one in chosen.question.categories.all()}
+def show_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
+    """Show one rater's answers on gold, by category and by week."""
+    selection = get_permitted_selection(request, project_id, role=LEAD)
+    rater = get_object_or_404(Rater, project=selection.project, pk=rater_id)
+    score = GoldScore.objects.filter(question=selection.question, rater=rater).first()
+    labels = {row.code: row.label for row in selection.question.categories.all()}
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
-        "rater": found,
+        "project": selection.project,
+        "chosen": selection,
+        "rater": rater,
         "score": score,
-        "state": GoldState.objects.filter(question=chosen.question).first(),
+        "state": GoldState.objects.filter(question=selection.question).first(),
         "classes": [
-            {**one, "label": labels.get(one["code"], "")}
-            for one in (score.classes if score else [])
+            {**row, "label": labels.get(row["code"], "")}
+            for row in (score.classes if score else [])
         ],
         "weeks": [
-            {**one, "date": date_of(one["start"])} for one in reversed(score.weeks if score else [])
+            {**row, "date": date_from_day(row["start"])}
+            for row in reversed(score.weeks if score else [])
         ],
-        "pause_at": PAUSE_AT,
-        "worded_from": WORDED_FROM,
+        "pause_at": PAUSE_EVIDENCE,
+        "worded_from": MIN_ANSWERS,
     }
     return render(request, "quality/gold/rater.html", context)
 
 
 @login_required
 @require_POST
-def review(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Keep a gold answer or retire it."""
-    chosen = chosen_question(request, project_id, role=LEAD)
-    item = get_object_or_404(Item, project=chosen.project, pk=item_id)
+def submit_review(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Keep or retire a gold answer."""
+    selection = get_permitted_selection(request, project_id, role=LEAD)
+    item = get_object_or_404(Item, project=selection.project, pk=item_id)
     answers = GoldAnswer.objects.in_force().select_related("question", "item")
-    answer = get_object_or_404(answers, question=chosen.question, item=item)
+    answer = get_object_or_404(answers, question=selection.question, item=item)
     verdict = request.POST.get("verdict", "")
     reason = request.POST.get("reason", "").strip()
     try:
-        suspected_answers.review(gold=answer, verdict=verdict, reason=reason, by=request.user)
-    except suspected_answers.Refused as error:
+        suspected_answers.create_review(
+            gold=answer, verdict=verdict, reason=reason, by=request.user
+        )
+    except suspected_answers.InvalidGoldReview as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
-    kept = verdict == GoldReview.Verdict.KEEP
-    said = _("The gold answer of %(key)s is kept.") if kept else _("Retired: gold of %(key)s.")
-    messages.success(request, said % {"key": item.key})
-    return _back(chosen)
+    is_kept = verdict == GoldReview.Verdict.KEEP
+    message = (
+        _("The gold answer of %(key)s is kept.") if is_kept else _("Retired: gold of %(key)s.")
+    )
+    messages.success(request, message % {"key": item.key})
+    return _redirect_to_gold(selection)
 
 
 @login_required
 @require_POST
-def decide_act(request: HttpRequest, project_id: int, act_id: int) -> HttpResponse:
-    """Carry out what is proposed against a rater, or override it (``do``) with a ``reason``."""
-    chosen = chosen_question(request, project_id, role=LEAD)
-    act = get_object_or_404(GoldAct, question=chosen.question, pk=act_id)
+def submit_intervention(request: HttpRequest, project_id: int, act_id: int) -> HttpResponse:
+    """Carry out a proposed intervention, or override it with a ``reason`` (``do``)."""
+    selection = get_permitted_selection(request, project_id, role=LEAD)
+    intervention = get_object_or_404(GoldAct, question=selection.question, pk=act_id)
     try:
         if request.POST.get("do") == "carry_out":
-            interventions.carry_out(act=act, by=request.user)
+            interventions.carry_out_intervention(intervention=intervention, by=request.user)
         else:
             reason = request.POST.get("reason", "")
-            interventions.override(act=act, reason=reason, by=request.user)
-    except interventions.Refused as refused:
-        messages.error(request, str(refused))
+            interventions.override_intervention(
+                intervention=intervention, reason=reason, by=request.user
+            )
+    except interventions.InvalidIntervention as invalid:
+        messages.error(request, str(invalid))
     else:
         messages.success(request, _("Done, and written down."))
-    return _back(chosen)
+    return _redirect_to_gold(selection)
 
 
 @login_required
 @require_POST
-def choose_bar(request: HttpRequest, project_id: int) -> HttpResponse:
-    """How often raters are to be right at least, and what follows when one is not."""
-    chosen = chosen_question(request, project_id, role=LEAD)
+def set_pass_mark(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Set the pass mark of raters, and what follows when one is below it."""
+    selection = get_permitted_selection(request, project_id, role=LEAD)
     bar, rule = request.POST.get("bar", ""), request.POST.get("rule")
     try:
-        settings.choose(question=chosen.question, bar=bar, rule=rule, by=request.user)
+        settings.set_pass_mark(
+            question=selection.question, pass_mark=bar, rule=rule, by=request.user
+        )
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
-    return _back(chosen)
+    return _redirect_to_gold(selection)
 
 
-def _back(chosen: Selection) -> HttpResponse:
-    return redirect(f"{reverse('gold', args=[chosen.project.pk])}?question={chosen.question.key}")
+def _redirect_to_gold(selection: Selection) -> HttpResponse:
+    return redirect(
+        f"{reverse('gold', args=[selection.project.pk])}?question={selection.question.key}"
+    )

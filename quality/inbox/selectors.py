@@ -1,5 +1,7 @@
-"""What waits for somebody in projects: cases that nobody has looked at yet, and what only whoever
-leads decides (proposed warnings and pauses, raters without a try left, appeals)."""
+"""Inbox: what needs somebody's attention in projects.
+
+Open alerts, and for leads proposed interventions, raters without a try of the exam, and appeals.
+"""
 
 from __future__ import annotations
 
@@ -25,27 +27,34 @@ from quality.models import (
 from quality.models.consensus import DOUBT
 from ratings.models import Exam
 
-CASES, ACTS, EXAMS, APPEALS = "alarms", "gold", "exams", "appeals"  # the pages' names
-DISPUTED = "adjudicate"
+ALERTS, INTERVENTIONS, EXAMS, APPEALS = (
+    "alarms",
+    "gold",
+    "exams",
+    "appeals",
+)  # URL names of the pages
+UNCERTAIN_ITEMS = "adjudicate"
 LEAD = Member.Role.LEAD
-DECIDE = (LEAD, Member.Role.ADJUDICATOR)
+REVIEW_ROLES = (LEAD, Member.Role.ADJUDICATOR)
 
 
 @dataclass(frozen=True)
-class Wait:
-    """So many of a kind in a project; ``question``, its key, where the page shows one at a time."""
+class InboxEntry:
+    """Number of pending things of one kind; ``question`` is a key where the page shows one
+    question."""
 
-    what: str
+    kind: str
     number: int
     project_id: int
     question: str = ""
 
     @property
     def words(self) -> str:
+        """Number and kind as a text."""
         n = self.number
         forms = {
-            CASES: ngettext("%(number)s open case", "%(number)s open cases", n),
-            ACTS: ngettext(
+            ALERTS: ngettext("%(number)s open case", "%(number)s open cases", n),
+            INTERVENTIONS: ngettext(
                 "%(number)s proposed warning or pause", "%(number)s proposed warnings or pauses", n
             ),
             EXAMS: ngettext(
@@ -54,64 +63,91 @@ class Wait:
                 n,
             ),
             APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
-            DISPUTED: ngettext("%(number)s item in doubt", "%(number)s items in doubt", n),
+            UNCERTAIN_ITEMS: ngettext("%(number)s item in doubt", "%(number)s items in doubt", n),
         }
-        return forms[self.what] % {"number": number_formats.whole(n)}
+        return forms[self.kind] % {"number": number_formats.format_count(n)}
 
     @property
     def url(self) -> str:
-        page = reverse(self.what, args=[self.project_id])
+        """URL of the page that lists them."""
+        page = reverse(self.kind, args=[self.project_id])
         return f"{page}?question={self.question}" if self.question else page
 
 
-def by_project(roles: Mapping[int, str]) -> dict[int, list[Wait]]:
-    """Project -> what waits there for somebody of this role, where anything does; one query."""
-    seen = list(roles)
-    led = [project for project, role in roles.items() if role == LEAD]
-    rows = _numbers(CASES, Alarm.objects.filter(state=State.OPEN), seen).union(
-        _numbers(ACTS, GoldAct.objects.filter(state=GoldAct.State.PROPOSED), led, each=True),
-        _numbers(EXAMS, _without_a_try(), led, each=True),
-        _numbers(APPEALS, Appeal.objects.filter(state=Appeal.State.OPEN), led),
+def get_project_entries(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]:
+    """Return {project id: inbox entries for a user with this role}; one query.
+
+    Projects without entries are left out. ``roles``: {project id: role}.
+    """
+    project_ids = list(roles)
+    led_ids = [project for project, role in roles.items() if role == LEAD]
+    rows = _count_by_project(ALERTS, Alarm.objects.filter(state=State.OPEN), project_ids).union(
+        _count_by_project(
+            INTERVENTIONS,
+            GoldAct.objects.filter(state=GoldAct.State.PROPOSED),
+            led_ids,
+            per_question=True,
+        ),
+        _count_by_project(EXAMS, _get_exams_without_tries(), led_ids, per_question=True),
+        _count_by_project(APPEALS, Appeal.objects.filter(state=Appeal.State.OPEN), led_ids),
         all=True,
     )
-    found: dict[int, list[Wait]] = {}
-    for what, project, question, number in _in_order(rows):
-        found.setdefault(project, []).append(Wait(what, number, project, question))
-    return found
+    entries: dict[int, list[InboxEntry]] = {}
+    for kind, project, question, number in _sort_rows(rows):
+        entries.setdefault(project, []).append(InboxEntry(kind, number, project, question))
+    return entries
 
 
-def by_question(project: Any, questions: Sequence[Question]) -> dict[int, list[Wait]]:
-    """The same of each question of a project (with the reader's role) by itself, and to whoever
-    decides the items that are worth a decision; one query."""
-    seen, role = [project.pk], project.role
-    led, decided = ([project.pk] if role in may else [] for may in ((LEAD,), DECIDE))
-    rows = _numbers(CASES, Alarm.objects.filter(state=State.OPEN), seen, each=True).union(
-        _numbers(ACTS, GoldAct.objects.filter(state=GoldAct.State.PROPOSED), led, each=True),
-        _numbers(EXAMS, _without_a_try(), led, each=True),
-        _numbers(APPEALS, Appeal.objects.filter(state=Appeal.State.OPEN), led, each=True),
-        _numbers(DISPUTED, _doubtful(), decided, each=True),
+def get_question_entries(
+    project: Any, questions: Sequence[Question]
+) -> dict[int, list[InboxEntry]]:
+    """Return {question id: inbox entries} for a project with the reader's role; one query.
+
+    Includes uncertain items for those who may decide them.
+    """
+    visible_ids, role = [project.pk], project.role
+    led_ids, review_ids = (
+        [project.pk] if role in allowed_roles else [] for allowed_roles in ((LEAD,), REVIEW_ROLES)
+    )
+    rows = _count_by_project(
+        ALERTS, Alarm.objects.filter(state=State.OPEN), visible_ids, per_question=True
+    ).union(
+        _count_by_project(
+            INTERVENTIONS,
+            GoldAct.objects.filter(state=GoldAct.State.PROPOSED),
+            led_ids,
+            per_question=True,
+        ),
+        _count_by_project(EXAMS, _get_exams_without_tries(), led_ids, per_question=True),
+        _count_by_project(
+            APPEALS, Appeal.objects.filter(state=Appeal.State.OPEN), led_ids, per_question=True
+        ),
+        _count_by_project(UNCERTAIN_ITEMS, _get_uncertain_labels(), review_ids, per_question=True),
         all=True,
     )
     ids = {question.key: question.pk for question in questions}
-    found: dict[int, list[Wait]] = {}
-    for what, _project, question, number in _in_order(rows):
-        found.setdefault(ids[question], []).append(Wait(what, number, project.pk, question))
-    return found
+    entries: dict[int, list[InboxEntry]] = {}
+    for kind, _project, question, number in _sort_rows(rows):
+        entries.setdefault(ids[question], []).append(InboxEntry(kind, number, project.pk, question))
+    return entries
 
 
-def _in_order(rows: Iterable[Any]) -> list[Any]:
-    order = [CASES, ACTS, EXAMS, APPEALS, DISPUTED]
+def _sort_rows(rows: Iterable[Any]) -> list[Any]:
+    order = [ALERTS, INTERVENTIONS, EXAMS, APPEALS, UNCERTAIN_ITEMS]
     return sorted(rows, key=lambda row: order.index(row[0]))
 
 
-def _without_a_try() -> QuerySet[Exam]:
-    """The last try of each rater who did not pass it, has none left and is not paused, where an
-    exam is asked for. What a lead grants or waives comes after it, and so ends the waiting."""
-    later = Exam.objects.filter(
+def _get_exams_without_tries() -> QuerySet[Exam]:
+    """Return the last exam of each rater who failed, has no try left and is not paused.
+
+    Only where an exam is required. A try that a lead grants, or a waiver, is newer and removes
+    the entry.
+    """
+    newer_exams = Exam.objects.filter(
         question=OuterRef("question"), rater=OuterRef("rater"), number__gt=OuterRef("number")
     )
     return Exam.objects.filter(
-        ~Exists(later),
+        ~Exists(newer_exams),
         state=Exam.State.FAILED,
         number__gte=F("question__exam_rules__tries"),
         question__exam_rules__required=True,
@@ -119,18 +155,20 @@ def _without_a_try() -> QuerySet[Exam]:
     )
 
 
-def _doubtful() -> QuerySet[ItemLabel]:
-    """Labels that are worth a decision for their doubt (adjudication.deciding.worth_deciding)."""
-    asked = Escalation.objects.filter(
+def _get_uncertain_labels() -> QuerySet[ItemLabel]:
+    """Return the labels that need a decision for their doubt (see get_review_queue)."""
+    pending_requests = Escalation.objects.filter(
         question=OuterRef("question"), item=OuterRef("item"), state=Escalation.State.WAITING
     )
-    found = ItemLabel.objects.filter(source=Source.CONSENSUS, n_ratings__gte=2, doubt__gt=DOUBT)
-    return found.filter(~Exists(asked))
+    uncertain = ItemLabel.objects.filter(source=Source.CONSENSUS, n_ratings__gte=2, doubt__gt=DOUBT)
+    return uncertain.filter(~Exists(pending_requests))
 
 
-def _numbers(what: str, rows: QuerySet[Any], projects: list[int], *, each: bool = False) -> Any:
-    """(what, project, question's key, number); ``each`` question by itself, or all together."""
-    question = F("question__key") if each else Value("")
-    chosen = rows.filter(question__project__in=projects).order_by()
-    named = chosen.annotate(what=Value(what), at=question)
-    return named.values_list("what", "question__project_id", "at").annotate(number=Count("pk"))
+def _count_by_project(
+    kind: str, rows: QuerySet[Any], projects: list[int], *, per_question: bool = False
+) -> Any:
+    """Return rows (kind, project id, question's key, number), per question with ``per_question``."""
+    question = F("question__key") if per_question else Value("")
+    selected = rows.filter(question__project__in=projects).order_by()
+    annotated = selected.annotate(what=Value(kind), at=question)
+    return annotated.values_list("what", "question__project_id", "at").annotate(number=Count("pk"))

@@ -1,4 +1,4 @@
-"""The API of final labels."""
+"""API of final labels."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest, Conflict
-from core.api.pagination import Key, page
-from core.api.parameters import choice, parameters
-from core.api.schema import PAGING, QUESTION, page_of, parameter, reads, writes
-from projects.api.base import ApiView, question_of
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import get_choice, parse_query
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    QUESTION_PARAMETER,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+    describe_write,
+)
+from projects.api.base import ApiView, get_question
 from projects.models import Item, Member, Project, Question
 from quality.labels import selectors
 from quality.models import Consensus, Decision, Source
@@ -25,73 +32,79 @@ VIEWER = Member.Role.VIEWER
 ADJUDICATOR = Member.Role.ADJUDICATOR
 
 
-class Labels(ApiView):
-    @reads(
+class LabelListView(ApiView):
+    @describe_get(
         "listLabels",
         "The final label of each item",
-        page_of("Label", LabelOut),
+        build_page_serializer("Label", LabelOut),
         [
-            QUESTION,
-            parameter("source", "Only labels of this source", enum=Source.values),
-            parameter("min_confidence", "Only labels at least so sure, from 0 to 1"),
-            *PAGING,
+            QUESTION_PARAMETER,
+            build_parameter("source", "Only labels of this source", enum=Source.values),
+            build_parameter("min_confidence", "Only labels at least so sure, from 0 to 1"),
+            *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """A decision stands above a gold answer, and that above what the ratings come to."""
-        project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, ("question", "source", "min_confidence", *pagination.PAGING))
-        question = question_of(project, found.get("question"))
-        source = None
-        if "source" in found:
-            source = choice(found, "source", Source.values, default="")
-        labels = selectors.chosen(
-            question, source=source, at_least=_share(found.get("min_confidence"))
+        """A decision takes precedence over a gold answer, and that over the ratings."""
+        project = self.get_project(request, project_id, role=VIEWER)
+        params = parse_query(
+            request, ("question", "source", "min_confidence", *pagination.PAGE_PARAMETER_NAMES)
         )
-        words = selectors.Words.of(question, Consensus.objects.filter(question=question).first())
+        question = get_question(project, params.get("question"))
+        source = None
+        if "source" in params:
+            source = get_choice(params, "source", Source.values, default="")
+        labels = selectors.get_labels(
+            question, source=source, at_least=_parse_share(params.get("min_confidence"))
+        )
+        label_names = selectors.LabelNames.for_question(
+            question, Consensus.objects.filter(question=question).first()
+        )
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            later = labels.filter(item__gt=after[0]) if after else labels
-            return [((item,), row) for item, row in selectors.rows(later[:size], words)]
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            next_labels = labels.filter(item__gt=after[0]) if after else labels
+            return [
+                ((item_id,), row)
+                for item_id, row in selectors.iter_label_rows(next_labels[:size], label_names)
+            ]
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, params, key_length=1, read=read))
 
-    @writes(
+    @describe_write(
         "decideLabel",
         "Decide the label of an item, or take a decision back",
         body=DecisionIn,
-        answer=DecisionOut,
+        response=DecisionOut,
         status=201,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """First ratings stay as they are, and so does every earlier decision. 409 while somebody
-        else is deciding the item in the browser."""
-        project = self.project(request, project_id, role=ADJUDICATOR)
-        parameters(request)
-        given = DecisionIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        asked = given.validated_data
-        question = question_of(project, asked.get("question"))
-        item = _item(project, asked["item"])
-        code = _code(question, asked["label"])
+        """Ratings and earlier decisions are kept. 409 while somebody else has claimed the item."""
+        project = self.get_project(request, project_id, role=ADJUDICATOR)
+        parse_query(request)
+        serializer = DecisionIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
+        question = get_question(project, data.get("question"))
+        item = _get_item(project, data["item"])
+        code = _get_code(question, data["label"])
         try:
-            made = decisions.decide(
+            decision = decisions.create_decision(
                 question=question,
                 item=item,
                 code=code,
-                reason=asked.get("reason", ""),
+                reason=data.get("reason", ""),
                 by=request.user,
             )
-        except decisions.Held as error:
-            raise Conflict(error.said) from None
-        except decisions.Refused as error:
+        except decisions.ItemClaimed as error:
+            raise Conflict(error.message) from None
+        except decisions.InvalidDecision as error:
             raise BadRequest(
-                "The decision was not made.", fields={error.field: error.said}
+                "The decision was not made.", fields={error.field: error.message}
             ) from None
-        return Response(_shown(made, item, question, asked["label"]), status=201)
+        return Response(_serialize_decision(decision, item, question, data["label"]), status=201)
 
 
-def _share(text: str | None) -> float | None:
+def _parse_share(text: str | None) -> float | None:
     if text is None:
         return None
     try:
@@ -106,30 +119,34 @@ def _share(text: str | None) -> float | None:
     return value
 
 
-def _item(project: Project, key: str) -> Item:
+def _get_item(project: Project, key: str) -> Item:
+    """Return the item with this key; raises BadRequest."""
     item = Item.objects.filter(project=project, key=key).first()
     if item is None:
         raise BadRequest("The decision was not made.", fields={"item": f"unknown: '{key[:60]}'"})
     return item
 
 
-def _code(question: Question, label: str | None) -> int | None:
+def _get_code(question: Question, label: str | None) -> int | None:
+    """Return the code of a label, None for None; raises BadRequest."""
     if label is None:
         return None
     codes = {category.label: category.code for category in question.active_categories()}
     if label not in codes:
-        said = f"unknown label '{label[:60]}'; one of {', '.join(codes)}"
-        raise BadRequest("The decision was not made.", fields={"label": said})
+        message = f"unknown label '{label[:60]}'; one of {', '.join(codes)}"
+        raise BadRequest("The decision was not made.", fields={"label": message})
     return codes[label]
 
 
-def _shown(made: Decision, item: Item, question: Question, label: str | None) -> dict[str, Any]:
+def _serialize_decision(
+    decision: Decision, item: Item, question: Question, label: str | None
+) -> dict[str, Any]:
     return {
         "item": item.key,
         "question": question.key,
         "label": label,
-        "reason": made.reason,
-        "number": made.number,
-        "decided_by": made.by.username if made.by else None,
-        "made_at": made.made_at,
+        "reason": decision.reason,
+        "number": decision.number,
+        "decided_by": decision.by.username if decision.by else None,
+        "made_at": decision.made_at,
     }

@@ -1,5 +1,7 @@
-"""The data card of a set of labels: who rated, how far they agree, how labels were made, what is
-not known. Markdown, in English: it travels with the file."""
+"""Data card of a set of labels: raters, agreement, method and limits.
+
+Markdown, in English: it accompanies the file.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from ratings.models import Rating
 
 from . import selectors
 
-HOW = {
+METHOD_TEXTS = {
     Method.DAWID_SKENE: (
         "Dawid and Skene's model (1979), maximum a posteriori: the raters' habits are estimated"
         " with ten pseudo-ratings a row, seven of them right."
@@ -25,20 +27,20 @@ HOW = {
 }
 
 
-def text(question: Question) -> str:
-    """The whole card. Numbers come from stored readings and labels."""
+def build_data_card(question: Question) -> str:
+    """Return the data card; its numbers come from stored results and labels."""
     consensus = Consensus.objects.filter(question=question).first()
     parts = [
         f"# Labels: {question.project.name}",
         f"Question: {question.text or question.key} (`{question.key}`, {question.scale} scale)",
-        *_made(question, consensus),
-        *_rated(question),
-        *_limits(question, consensus),
+        *_build_method_section(question, consensus),
+        *_build_agreement_section(question),
+        *_build_limits_section(question, consensus),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _made(question: Question, consensus: Consensus | None) -> list[str]:
+def _build_method_section(question: Question, consensus: Consensus | None) -> list[str]:
     if consensus is None or consensus.made_at is None:
         return ["No labels were made yet."]
     labels = ItemLabel.objects.filter(question=question)
@@ -50,32 +52,34 @@ def _made(question: Question, consensus: Consensus | None) -> list[str]:
         f"* {sum(by_source.values())} items: "
         + ", ".join(f"{n} by {Source(source).value}" for source, n in sorted(by_source.items())),
         f"* Without a label (tied): {unlabelled}",
-        f"* Hash of the labels (SHA-256): `{digest(question, consensus)}`",
+        f"* Hash of the labels (SHA-256): `{compute_digest(question, consensus)}`",
     ]
     if consensus.expected_errors is not None:
         lines.append(f"* Expected wrong labels among these: {consensus.expected_errors:.1f}")
-    return ["## How labels were made", HOW[Method(consensus.method)], "\n".join(lines)]
+    return ["## How labels were made", METHOD_TEXTS[Method(consensus.method)], "\n".join(lines)]
 
 
-def _rated(question: Question) -> list[str]:
+def _build_agreement_section(question: Question) -> list[str]:
     kinds = Rater.objects.filter(
         project=question.project,
-        pk__in=Rating.objects.standing().filter(question=question).values("rater"),
+        pk__in=Rating.objects.current().filter(question=question).values("rater"),
     )
     people = kinds.filter(kind=Rater.Kind.HUMAN).count()
     lines = [f"* Raters: {people} people, {kinds.count() - people} models"]
-    whole = Reading.objects.filter(question=question, span=Span.ALL).first()
-    known = whole.of_all if whole else {}
-    if whole is not None and known is not whole.coefficients:
+    unfiltered = Reading.objects.filter(question=question, span=Span.ALL).first()
+    coefficients = unfiltered.all_coefficients if unfiltered else {}
+    if unfiltered is not None and coefficients is not unfiltered.coefficients:
         lines.append("* Agreement below: of the people")
-    first = [whole.headline["name"]] if whole and whole.headline else []
-    for name in dict.fromkeys([*first, "fleiss_kappa", f"krippendorff_alpha_{question.scale}"]):
-        if (value := known.get(name)) is not None:
-            lines.append(f"* {name}: {_worded(value)}")
-    if whole is not None and "drawn" in whole.headline:
-        lines.append(_drawn(whole.headline))
-    if whole is not None:
-        details = whole.details
+    headline_names = [unfiltered.headline["name"]] if unfiltered and unfiltered.headline else []
+    for name in dict.fromkeys(
+        [*headline_names, "fleiss_kappa", f"krippendorff_alpha_{question.scale}"]
+    ):
+        if (value := coefficients.get(name)) is not None:
+            lines.append(f"* {name}: {_format_value(value)}")
+    if unfiltered is not None and "drawn" in unfiltered.headline:
+        lines.append(_describe_random_sample(unfiltered.headline))
+    if unfiltered is not None:
+        details = unfiltered.details
         lines.append(
             f"* {details.get('rated', 0)} items rated,"
             f" {details.get('with_two_or_more', 0)} by two raters or more"
@@ -83,24 +87,25 @@ def _rated(question: Question) -> list[str]:
     return ["## Who rated, and how far they agree", "\n".join(lines)]
 
 
-def _drawn(first: dict[str, Any]) -> str:
+def _describe_random_sample(headline: dict[str, Any]) -> str:
+    """Return the line on ratings that were requested because of uncertain labels."""
     return (
-        f"* {first['drawn']['left_out']} ratings were asked for because others had left their items"
-        f" in doubt, which lowers the above; {first['name']} without them:"
-        f" {_worded(first['value'])}"
+        f"* {headline['drawn']['left_out']} ratings were asked for because others had left their items"
+        f" in doubt, which lowers the above; {headline['name']} without them:"
+        f" {_format_value(headline['value'])}"
     )
 
 
-def _worded(value: dict[str, float | None]) -> str:
+def _format_value(value: dict[str, float | None]) -> str:
     if value.get("value") is None:
         return f"undefined ({value.get('reason')})"
-    said = f"{value['value']:.3f}"
+    text = f"{value['value']:.3f}"
     if value.get("low") is not None:
-        said += f" [{value['low']:.3f}, {value['high']:.3f}]"
-    return said
+        text += f" [{value['low']:.3f}, {value['high']:.3f}]"
+    return text
 
 
-def _limits(question: Question, consensus: Consensus | None) -> list[str]:
+def _build_limits_section(question: Question, consensus: Consensus | None) -> list[str]:
     lines = [
         "* Probabilities assume that raters err independently of each other, given the truth.",
         "* Items that nobody rated, decided or gave a gold answer are not in the file.",
@@ -112,11 +117,13 @@ def _limits(question: Question, consensus: Consensus | None) -> list[str]:
     return ["## Known limits", "\n".join(lines)]
 
 
-def digest(question: Question, consensus: Consensus | None) -> str:
-    """SHA-256 over "item, tab, label, tab, source" of each item in the order of their keys: equal
-    labels have one hash wherever they are made."""
-    words = selectors.Words.of(question, consensus)
+def compute_digest(question: Question, consensus: Consensus | None) -> str:
+    """Return the SHA-256 of "item, tab, label, tab, source" lines, sorted by item key.
+
+    Equal labels have the same hash wherever they are computed.
+    """
+    label_names = selectors.LabelNames.for_question(question, consensus)
     lines = []
-    for _item, row in selectors.rows(selectors.chosen(question), words):
+    for _item, row in selectors.iter_label_rows(selectors.get_labels(question), label_names):
         lines.append(f"{row['item']}\t{row['label'] or ''}\t{row['source']}\n")
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()

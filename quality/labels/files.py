@@ -1,5 +1,4 @@
-"""Final labels as a file: CSV, JSON Lines, Parquet, or what another tool reads; made while it is
-read."""
+"""Final labels as streamed files: CSV, JSON Lines, Parquet, or formats of other tools."""
 
 from __future__ import annotations
 
@@ -10,14 +9,14 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from quality.models import ItemLabel
-from ratings.exports.rating_files import cell, parcels
-from ratings.files.parquet_file import pieces_of
+from ratings.exports.rating_files import format_cell, join_lines
+from ratings.files.parquet_file import iter_parquet
 
 from . import tool_formats
-from .selectors import Words, part_of, rows
+from .selectors import LabelNames, get_split, iter_label_rows
 
-# The columns before one a category, which holds its probability.
-NAMES = (
+# Columns before those of the categories, which hold the probabilities.
+COLUMNS = (
     "item",
     "question",
     "label",
@@ -33,73 +32,84 @@ NAMES = (
 Labels = QuerySet[ItemLabel]
 
 
-def csv(labels: Labels, words: Words) -> Iterator[bytes]:
-    return parcels(_csv_lines(labels, words))
+def stream_csv(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
+    return join_lines(_iter_csv_lines(labels, label_names))
 
 
-def _csv_lines(labels: Labels, words: Words) -> Iterator[str]:
-    heads = [*NAMES, *(f"p {label}" for label in words.shown)]
-    yield ",".join(map(cell, heads)) + "\r\n"
-    for _item, row in rows(labels, words):
-        values = _values(row, words)
-        yield ",".join(["" if value is None else cell(str(value)) for value in values]) + "\r\n"
+def _iter_csv_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
+    header = [*COLUMNS, *(f"p {label}" for label in label_names.share_labels)]
+    yield ",".join(map(format_cell, header)) + "\r\n"
+    for _item, row in iter_label_rows(labels, label_names):
+        values = _list_values(row, label_names)
+        yield (
+            ",".join(["" if value is None else format_cell(str(value)) for value in values])
+            + "\r\n"
+        )
 
 
-def _values(row: dict[str, Any], words: Words) -> list[Any]:
-    """A row as one value for each of NAMES, then one for each category."""
-    plain = row | {"as_of": _moment(row["as_of"]), "split": part_of(row["item"])}
-    shares = [row["distribution"].get(label) for label in words.shown]
-    return [*(plain[name] for name in NAMES), *shares]
+def _list_values(row: dict[str, Any], label_names: LabelNames) -> list[Any]:
+    """Return a row as a value for each of COLUMNS, then one for each category."""
+    fields = row | {"as_of": _format_time(row["as_of"]), "split": get_split(row["item"])}
+    shares = [row["distribution"].get(label) for label in label_names.share_labels]
+    return [*(fields[name] for name in COLUMNS), *shares]
 
 
-def _moment(time: Any) -> str:
+def _format_time(time: Any) -> str:
     return time.isoformat().replace("+00:00", "Z")
 
 
-def jsonl(labels: Labels, words: Words) -> Iterator[bytes]:
-    return parcels(_json_lines(labels, words))
+def stream_jsonl(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
+    return join_lines(_iter_json_lines(labels, label_names))
 
 
-def _json_lines(labels: Labels, words: Words) -> Iterator[str]:
-    write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    for _item, row in rows(labels, words):
-        plain = row | {"as_of": _moment(row["as_of"]), "split": part_of(row["item"])}
-        yield f"{write(plain)}\n"
+def _iter_json_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    for _item, row in iter_label_rows(labels, label_names):
+        fields = row | {"as_of": _format_time(row["as_of"]), "split": get_split(row["item"])}
+        yield f"{encode(fields)}\n"
 
 
-def parquet(labels: Labels, words: Words) -> Iterator[bytes]:
-    """Texts, but for ``confidence``, ``mean`` and the probabilities (doubles), ``ratings`` (a whole
-    number) and ``as_of`` (a time in UTC)."""
+def stream_parquet(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
+    """Yield the bytes of a Parquet file.
+
+    Columns are texts, except ``confidence``, ``mean`` and the probabilities (doubles),
+    ``ratings`` (integers) and ``as_of`` (timestamps in UTC).
+    """
     import pyarrow
 
-    kinds = dict.fromkeys(NAMES, pyarrow.string())
-    kinds |= dict.fromkeys(("confidence", "mean"), pyarrow.float64())
-    kinds |= {"ratings": pyarrow.int32(), "as_of": pyarrow.timestamp("us", tz="UTC")}
-    fields = [*kinds.items(), *((f"p {label}", pyarrow.float64()) for label in words.shown)]
-    yield from pieces_of(_typed(labels, words), fields)
+    types = dict.fromkeys(COLUMNS, pyarrow.string())
+    types |= dict.fromkeys(("confidence", "mean"), pyarrow.float64())
+    types |= {"ratings": pyarrow.int32(), "as_of": pyarrow.timestamp("us", tz="UTC")}
+    fields = [
+        *types.items(),
+        *((f"p {label}", pyarrow.float64()) for label in label_names.share_labels),
+    ]
+    yield from iter_parquet(_iter_typed_values(labels, label_names), fields)
 
 
-def _typed(labels: Labels, words: Words) -> Iterator[list[Any]]:
-    """Values with times as times."""
-    moment = NAMES.index("as_of")
-    for _item, row in rows(labels, words):
-        values = _values(row, words)
-        values[moment] = row["as_of"]
+def _iter_typed_values(labels: Labels, label_names: LabelNames) -> Iterator[list[Any]]:
+    """Yield rows of values with timestamps instead of texts."""
+    time_index = COLUMNS.index("as_of")
+    for _item, row in iter_label_rows(labels, label_names):
+        values = _list_values(row, label_names)
+        values[time_index] = row["as_of"]
         yield values
 
 
-class Kind(NamedTuple):
-    """How a file is made, its type, and the end of its name."""
+class LabelFileFormat(NamedTuple):
+    """A file format: function that streams it, content type, and file name ending."""
 
-    make: Callable[[Labels, Words], Iterator[bytes]]
+    stream: Callable[[Labels, LabelNames], Iterator[bytes]]
     content_type: str
     ending: str
 
 
-KINDS = {
-    "csv": Kind(csv, "text/csv; charset=utf-8", "csv"),
-    "jsonl": Kind(jsonl, "application/jsonl", "jsonl"),
-    "parquet": Kind(parquet, "application/vnd.apache.parquet", "parquet"),
-    "label_studio": Kind(tool_formats.label_studio, "application/json", "label-studio.json"),
-    "argilla": Kind(tool_formats.argilla, "application/json", "argilla.json"),
+FORMATS = {
+    "csv": LabelFileFormat(stream_csv, "text/csv; charset=utf-8", "csv"),
+    "jsonl": LabelFileFormat(stream_jsonl, "application/jsonl", "jsonl"),
+    "parquet": LabelFileFormat(stream_parquet, "application/vnd.apache.parquet", "parquet"),
+    "label_studio": LabelFileFormat(
+        tool_formats.stream_label_studio, "application/json", "label-studio.json"
+    ),
+    "argilla": LabelFileFormat(tool_formats.stream_argilla, "application/json", "argilla.json"),
 }

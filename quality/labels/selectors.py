@@ -1,4 +1,4 @@
-"""The final labels of a question, as they leave the house: page, API, command and files."""
+"""Final labels of a question, as pages, API, command and files read them."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from django.db.models import QuerySet
 from projects.models import Question
 from quality.models import Consensus, Decision, ItemLabel, Source
 
-ROWS_AT_ONCE = 2_000
-# Parts of a split by an item's key: (name, up to this share of all keys).
+CHUNK_SIZE = 2_000
+# Splits by item key: (name, upper limit of its share of all keys).
 SPLIT = (("train", 0.8), ("dev", 0.9), ("test", 1.0))
 
 
 @dataclass(frozen=True)
-class Words:
-    """What the codes of a question's stored labels mean."""
+class LabelNames:
+    """Names of the codes of a question's stored labels."""
 
     question: Question
-    label_of: dict[int, str]  # every category that the question ever had
-    shown: list[str]  # the labels in the order of every list of shares
+    label_of: dict[int, str]  # of all categories, retired ones too
+    share_labels: list[str]  # labels in the order of the lists of shares
 
     @classmethod
-    def of(cls, question: Question, consensus: Consensus | None) -> Words:
+    def for_question(cls, question: Question, consensus: Consensus | None) -> LabelNames:
         label_of = {category.code: category.label for category in question.categories.all()}
         codes = consensus.codes if consensus else []
         return cls(question, label_of, [label_of[code] for code in codes])
 
 
-def chosen(
+def get_labels(
     question: Question, *, source: str | None = None, at_least: float | None = None
 ) -> QuerySet[ItemLabel]:
-    """The question's labels in the order of its items; ``at_least``: those at least so sure."""
+    """Return the question's labels, ordered by item; ``at_least``: minimum confidence."""
     rows = ItemLabel.objects.filter(question=question).order_by("item_id")
     if source is not None:
         rows = rows.filter(source=source)
@@ -44,13 +44,15 @@ def chosen(
     return rows
 
 
-def bodies(labels: QuerySet[ItemLabel]) -> Iterator[Any]:
-    """The contents of the items of these labels, in their order; some at a time."""
-    return labels.values_list("item__body", flat=True).iterator(chunk_size=ROWS_AT_ONCE)
+def iter_item_bodies(labels: QuerySet[ItemLabel]) -> Iterator[Any]:
+    """Yield the contents of the labels' items, in the same order, in chunks."""
+    return labels.values_list("item__body", flat=True).iterator(chunk_size=CHUNK_SIZE)
 
 
-def rows(labels: QuerySet[ItemLabel], words: Words) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(item id, the label in the shape of docs/api.md) of each; some at a time."""
+def iter_label_rows(
+    labels: QuerySet[ItemLabel], label_names: LabelNames
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (item id, label in the form of docs/api.md), in chunks."""
     columns = (
         "item_id",
         "item__key",
@@ -63,7 +65,7 @@ def rows(labels: QuerySet[ItemLabel], words: Words) -> Iterator[tuple[int, dict[
         "reason",
         "made_at",
     )
-    decided = _deciders(words.question)
+    decider_of_item = _get_deciders(label_names.question)
     for (
         item_id,
         key,
@@ -75,33 +77,35 @@ def rows(labels: QuerySet[ItemLabel], words: Words) -> Iterator[tuple[int, dict[
         n,
         reason,
         made_at,
-    ) in labels.values_list(*columns).iterator(chunk_size=ROWS_AT_ONCE):
+    ) in labels.values_list(*columns).iterator(chunk_size=CHUNK_SIZE):
         yield (
             item_id,
             {
                 "item": key,
-                "question": words.question.key,
-                "label": None if code is None else words.label_of[code],
+                "question": label_names.question.key,
+                "label": None if code is None else label_names.label_of[code],
                 "source": source,
                 "confidence": confidence,
-                "distribution": dict(zip(words.shown, shares, strict=False)),
+                "distribution": dict(zip(label_names.share_labels, shares, strict=False)),
                 "mean": mean,
                 "ratings": n,
                 "reason": reason or None,
-                "decided_by": decided.get(item_id) if source == Source.DECISION else None,
+                "decided_by": decider_of_item.get(item_id) if source == Source.DECISION else None,
                 "as_of": made_at,
             },
         )
 
 
-def _deciders(question: Question) -> dict[int, str | None]:
-    """item id -> the user name of whoever decided it last."""
-    found = Decision.objects.filter(question=question).order_by("number")
-    return dict(found.values_list("item_id", "by__username"))
+def _get_deciders(question: Question) -> dict[int, str | None]:
+    """Return {item id: name of the user who made the latest decision}."""
+    decisions = Decision.objects.filter(question=question).order_by("number")
+    return dict(decisions.values_list("item_id", "by__username"))
 
 
-def part_of(key: str) -> str:
-    """train, dev or test: by the SHA-256 of the item's key, so that an item stays where it is
-    whatever else comes or goes."""
-    place = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64
-    return next(name for name, up_to in SPLIT if place < up_to)
+def get_split(key: str) -> str:
+    """Return train, dev or test, by the SHA-256 of the item's key.
+
+    An item keeps its split whatever other items are added or removed.
+    """
+    position = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64
+    return next(name for name, limit in SPLIT if position < limit)

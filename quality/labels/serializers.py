@@ -1,10 +1,10 @@
-"""The shapes of labels in the API."""
+"""Serializers of final labels and decisions."""
 
 from __future__ import annotations
 
 from rest_framework import serializers
 
-from core.api.strict_fields import StrictSerializer, Text
+from core.api.strict_fields import StrictCharField, StrictSerializer
 from quality.models import Source
 
 
@@ -12,36 +12,35 @@ class LabelOut(serializers.Serializer):
     item = serializers.CharField()
     question = serializers.CharField()
     confidence = serializers.FloatField(
-        allow_null=True, help_text="Probability of the label; null where the method knows none"
+        allow_null=True, help_text="Probability of the label; null where the method has none"
     )
     distribution = serializers.DictField(
-        child=serializers.FloatField(), help_text="Label -> its probability, or share of votes"
+        child=serializers.FloatField(), help_text="Probability or share of votes by label"
     )
     mean = serializers.FloatField(
         allow_null=True, help_text="Expected value, on interval and ratio scales"
     )
-    ratings = serializers.IntegerField(help_text="Ratings that it rests on")
-    reason = serializers.CharField(allow_null=True, help_text="Why there is no label: tied")
+    ratings = serializers.IntegerField(help_text="Number of ratings")
+    reason = serializers.CharField(allow_null=True, help_text="Reason without a label: tied")
     decided_by = serializers.CharField(allow_null=True)
     as_of = serializers.DateTimeField()
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """``label`` and ``source`` are the contract's names, and mean other things to a
-        serializer's class."""
+        """Add ``label`` and ``source``, which would hide attributes of the serializer class."""
         return super().get_fields() | {
-            "label": serializers.CharField(allow_null=True, help_text="null: there is none"),
+            "label": serializers.CharField(allow_null=True, help_text="null: no label"),
             "source": serializers.ChoiceField(Source.values),
         }
 
 
 class DecisionIn(StrictSerializer):
-    item = Text(trim_whitespace=False)
-    question = Text(required=False)
-    reason = Text(required=False, allow_blank=True)
+    item = StrictCharField(trim_whitespace=False)
+    question = StrictCharField(required=False)
+    reason = StrictCharField(required=False, allow_blank=True)
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        label = Text(
-            allow_null=True, trim_whitespace=False, help_text="null takes the decision back"
+        label = StrictCharField(
+            allow_null=True, trim_whitespace=False, help_text="null withdraws the decision"
         )
         return super().get_fields() | {"label": label}
 
@@ -50,7 +49,7 @@ class DecisionOut(serializers.Serializer):
     item = serializers.CharField()
     question = serializers.CharField()
     reason = serializers.CharField(allow_blank=True)
-    number = serializers.IntegerField(help_text="The how manieth decision of this item it is")
+    number = serializers.IntegerField(help_text="Number of the item's decision, from 1")
     decided_by = serializers.CharField()
     made_at = serializers.DateTimeField()
 

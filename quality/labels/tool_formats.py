@@ -1,6 +1,6 @@
-"""Final labels as other tools read them: their own JSON of tasks or records, each with its content.
+"""Final labels in the JSON formats of other tools: tasks or records with their content.
 
-An item without a label goes out without an annotation: it is what is left to be rated there.
+Items without a label are exported without an annotation, so that they can be rated there.
 """
 
 from __future__ import annotations
@@ -12,43 +12,49 @@ from typing import Any
 from django.db.models import QuerySet
 
 from quality.models import ItemLabel, Source
-from ratings.exports.rating_files import parcels
+from ratings.exports.rating_files import join_lines
 
-from .selectors import Words, bodies, rows
+from .selectors import LabelNames, iter_item_bodies, iter_label_rows
 
 Labels = QuerySet[ItemLabel]
 
 
-def label_studio(labels: Labels, words: Words) -> Iterator[bytes]:
-    """A list of tasks with one annotation each, as Label Studio imports them: ``from_name`` is the
-    key of the question, ``to_name`` is text. Decisions and gold answers are ground truth."""
-    return parcels(_listed(labels, words, _task))
+def stream_label_studio(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
+    """Yield a list of tasks with one annotation each, as Label Studio imports them.
+
+    ``from_name`` is the question's key, ``to_name`` is text. Decisions and gold answers are
+    ground truth.
+    """
+    return join_lines(_iter_json_list(labels, label_names, _build_task))
 
 
-def argilla(labels: Labels, words: Words) -> Iterator[bytes]:
-    """A list of records with a suggestion each, as Argilla's datasets import them."""
-    return parcels(_listed(labels, words, _record))
+def stream_argilla(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
+    """Yield a list of records with one suggestion each, as Argilla's datasets import them."""
+    return join_lines(_iter_json_list(labels, label_names, _build_record))
 
 
-def _listed(
-    labels: Labels, words: Words, make: Callable[[dict[str, Any], Any], dict[str, Any]]
+def _iter_json_list(
+    labels: Labels, label_names: LabelNames, build: Callable[[dict[str, Any], Any], dict[str, Any]]
 ) -> Iterator[str]:
-    write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    before = "["
-    for (_item, row), body in zip(rows(labels, words), bodies(labels), strict=True):
-        yield before + write(make(row, body))
-        before = ",\n"
-    yield "]\n" if before != "[" else "[]\n"
+    """Yield the pieces of a JSON list with one element per label."""
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    separator = "["
+    for (_item, row), body in zip(
+        iter_label_rows(labels, label_names), iter_item_bodies(labels), strict=True
+    ):
+        yield separator + encode(build(row, body))
+        separator = ",\n"
+    yield "]\n" if separator != "[" else "[]\n"
 
 
-def _content(row: dict[str, Any], body: Any) -> dict[str, Any]:
-    """The parts of an item by name, with its key."""
+def _get_content(row: dict[str, Any], body: Any) -> dict[str, Any]:
+    """Return the parts of an item by name, with its key."""
     parts = body if isinstance(body, dict) else {"text": body}
     return {"item": row["item"], **parts}
 
 
-def _task(row: dict[str, Any], body: Any) -> dict[str, Any]:
-    task: dict[str, Any] = {"data": _content(row, body), "annotations": []}
+def _build_task(row: dict[str, Any], body: Any) -> dict[str, Any]:
+    task: dict[str, Any] = {"data": _get_content(row, body), "annotations": []}
     if row["label"] is not None:
         result = {
             "from_name": row["question"],
@@ -62,9 +68,9 @@ def _task(row: dict[str, Any], body: Any) -> dict[str, Any]:
     return task
 
 
-def _record(row: dict[str, Any], body: Any) -> dict[str, Any]:
+def _build_record(row: dict[str, Any], body: Any) -> dict[str, Any]:
     fields = {}
-    for name, value in _content(row, body).items():
+    for name, value in _get_content(row, body).items():
         fields[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     record: dict[str, Any] = {"id": row["item"], "fields": fields, "suggestions": {}}
     if row["label"] is not None:

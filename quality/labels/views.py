@@ -1,4 +1,4 @@
-"""The page of final labels: how they are made, how sure they are, and the files."""
+"""Page of final labels: how they are computed, how certain they are, and downloads."""
 
 from __future__ import annotations
 
@@ -20,100 +20,110 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from core import security_log
-from core.web.tables import a_page, is_made
-from metrics.views.common.selection import Selection, chosen_question, one_of, place_after
+from core.web.tables import get_page_size, is_exporting
+from metrics.views.common.selection import (
+    Selection,
+    get_after_id,
+    get_choice,
+    get_permitted_selection,
+)
 from projects.models import Item, Member
 from quality.consensus import input_version, settings
-from quality.escalation.settings import rules_of
-from quality.escalation.summary import summary
+from quality.escalation.settings import get_label_rules
+from quality.escalation.summary import summarize_escalations
 from quality.labels import data_card, files, selectors
 from quality.models import Appeal, Consensus, Escalation, Method, Source
 from quality.models.consensus import DOUBT
 from quality.review import decisions, second_opinions
 from ratings.files import parquet_file
 
-LABELS_A_PAGE = 50
+LABELS_PER_PAGE = 50
 
 
 @login_required
 @require_safe
-def labels(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The labels of a question, a page at a time, and what they rest on."""
-    chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
-    consensus = Consensus.objects.filter(question=chosen.question).first()
-    words = selectors.Words.of(chosen.question, consensus)
-    source = one_of(request.GET, "source", Source.values)
-    after = place_after(request.GET)
-    found = selectors.chosen(chosen.question, source=source).filter(item__gt=after)
-    shown = a_page(LABELS_A_PAGE)
-    rows = list(selectors.rows(found[: shown + 1], words))
-    more = len(rows) > shown
-    asked = _asked_again(chosen, [item for item, _row in rows])
-    # A table's file names items by their keys, and is long.
-    contents = {} if is_made() else Item.objects.in_bulk([item for item, _row in rows])
+def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the labels of a question, a page at a time, with the state of their computation."""
+    selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
+    consensus = Consensus.objects.filter(question=selection.question).first()
+    label_names = selectors.LabelNames.for_question(selection.question, consensus)
+    source = get_choice(request.GET, "source", Source.values)
+    after = get_after_id(request.GET)
+    labels = selectors.get_labels(selection.question, source=source).filter(item__gt=after)
+    page_size = get_page_size(LABELS_PER_PAGE)
+    rows = list(selectors.iter_label_rows(labels[: page_size + 1], label_names))
+    has_more = len(rows) > page_size
+    escalations = _get_escalations(selection, [item_id for item_id, _row in rows])
+    # The download of a table names items by key; it is long, so it reads no items.
+    items = {} if is_exporting() else Item.objects.in_bulk([item_id for item_id, _row in rows])
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
+        "project": selection.project,
+        "chosen": selection,
         "consensus": consensus,
-        "waiting": consensus is not None and input_version.is_old(consensus),
+        "waiting": consensus is not None and input_version.is_outdated(consensus),
         "rows": [
-            row | {"asked": asked.get(item), "content": contents.get(item)}
-            for item, row in rows[:shown]
+            row | {"asked": escalations.get(item_id), "content": items.get(item_id)}
+            for item_id, row in rows[:page_size]
         ],
-        "next_after": rows[shown - 1][0] if more else None,
+        "next_after": rows[page_size - 1][0] if has_more else None,
         "after": after,
         "source": source or "",
         "sources": Source.choices,
         "methods": Method.choices,
-        "doubtful": _doubtful(chosen, consensus),
-        "open_appeals": Appeal.objects.filter(question=chosen.question, state="open").count(),
-        "adjudicators": second_opinions.agreement(chosen.question),
-        "escalation": summary(chosen.question, rules_of(chosen.question)),
+        "doubtful": _count_uncertain_items(selection, consensus),
+        "open_appeals": Appeal.objects.filter(question=selection.question, state="open").count(),
+        "adjudicators": second_opinions.compute_agreement(selection.question),
+        "escalation": summarize_escalations(
+            selection.question, get_label_rules(selection.question)
+        ),
         "has_parquet": parquet_file.has_parquet(),
     }
     return render(request, "quality/labels/overview.html", context)
 
 
-def _asked_again(chosen: Selection, items: list[int]) -> dict[int, Escalation]:
-    rows = Escalation.objects.filter(question=chosen.question, item__in=items)
+def _get_escalations(selection: Selection, item_ids: list[int]) -> dict[int, Escalation]:
+    rows = Escalation.objects.filter(question=selection.question, item__in=item_ids)
     return {row.item_id: row for row in rows}
 
 
-def _doubtful(chosen: Selection, consensus: Consensus | None) -> int:
+def _count_uncertain_items(selection: Selection, consensus: Consensus | None) -> int:
     if consensus is None:
         return 0
-    return decisions.worth_deciding(chosen.question, doubt=DOUBT).order_by().count()
+    return decisions.get_review_queue(selection.question, doubt=DOUBT).order_by().count()
 
 
 @login_required
 @require_GET
-def labels_file(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
-    """The labels of a question as a file; ``?at_least=0.95``: only those at least so sure."""
-    chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
-    name = f"{slugify(chosen.project.name) or 'project'}-{chosen.question.key}-labels"
-    if kind == "card":  # figures alone
-        answer = HttpResponse(
-            data_card.text(chosen.question), content_type="text/markdown; charset=utf-8"
+def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
+    """Return the labels as a file; ``?at_least=0.95`` only those with at least this confidence."""
+    selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
+    name = f"{slugify(selection.project.name) or 'project'}-{selection.question.key}-labels"
+    if kind == "card":  # numbers only, no items
+        response = HttpResponse(
+            data_card.build_data_card(selection.question),
+            content_type="text/markdown; charset=utf-8",
         )
-        answer["Content-Disposition"] = f'attachment; filename="{slugify(name)}.md"'
-        return answer
-    if kind not in files.KINDS:
+        response["Content-Disposition"] = f'attachment; filename="{slugify(name)}.md"'
+        return response
+    if kind not in files.FORMATS:
         raise Http404(_("There is no such file."))
     if kind == "parquet" and not parquet_file.has_parquet():
-        return parquet_file.missing()
-    at_least = _share(request.GET.get("at_least"))
-    security_log.event("export", what_of="labels", kind=kind, question=chosen.question.key)
-    consensus = Consensus.objects.filter(question=chosen.question).first()
-    words = selectors.Words.of(chosen.question, consensus)
-    found = files.KINDS[kind]
-    pieces = found.make(selectors.chosen(chosen.question, at_least=at_least), words)
+        return parquet_file.build_missing_response()
+    at_least = _parse_share(request.GET.get("at_least"))
+    security_log.log_event("export", what_of="labels", kind=kind, question=selection.question.key)
+    consensus = Consensus.objects.filter(question=selection.question).first()
+    label_names = selectors.LabelNames.for_question(selection.question, consensus)
+    file_format = files.FORMATS[kind]
+    chunks = file_format.stream(
+        selectors.get_labels(selection.question, at_least=at_least), label_names
+    )
     headers: dict[str, Any] = {
-        "Content-Disposition": f'attachment; filename="{slugify(name)}.{found.ending}"'
+        "Content-Disposition": f'attachment; filename="{slugify(name)}.{file_format.ending}"'
     }
-    return StreamingHttpResponse(pieces, content_type=found.content_type, headers=headers)
+    return StreamingHttpResponse(chunks, content_type=file_format.content_type, headers=headers)
 
 
-def _share(text: str | None) -> float | None:
+def _parse_share(text: str | None) -> float | None:
     if not text:
         return None
     try:
@@ -127,16 +137,16 @@ def _share(text: str | None) -> float | None:
 
 @login_required
 @require_POST
-def choose_method(request: HttpRequest, project_id: int) -> HttpResponse:
-    """How the labels of a question are made, from now on."""
-    chosen = chosen_question(request, project_id, role=Member.Role.LEAD)
+def set_method(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Set the method by which the question's labels are computed."""
+    selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
     method = request.POST.get("method", "")
     if method not in Method.values:
         return HttpResponseBadRequest(_("Choose one of the methods."), content_type="text/plain")
-    settings.choose(
-        question=chosen.question,
+    settings.set_method(
+        question=selection.question,
         method=method,
         with_models="with_models" in request.POST,
         by=request.user,
     )
-    return redirect(f"{reverse('labels', args=[project_id])}?question={chosen.question.key}")
+    return redirect(f"{reverse('labels', args=[project_id])}?question={selection.question.key}")

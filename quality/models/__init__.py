@@ -1,5 +1,4 @@
-"""What is done about the numbers: labels that somebody can rely on, and
-alarms that hold up."""
+"""Models of quality control: alerts, gold scores, labels, decisions and escalations."""
 
 from .alert import (
     Alarm,

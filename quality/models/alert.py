@@ -1,4 +1,4 @@
-"""Alarms as cases with a life, and where each rater stands without one."""
+"""Alerts with their history, and the drift state of each rater."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .recomputed import Renewed
 
 
 class Kind(models.TextChoices):
-    """What an alarm is about; docs/statistics.md says when each is raised."""
+    """Kind of an alert; docs/statistics.md defines when each is raised."""
 
     RATER_DRIFT = "rater_drift", _("rates otherwise than before")
     RATER_SAME = "rater_same", _("nearly always the same answer")
@@ -30,6 +30,8 @@ class Kind(models.TextChoices):
 
 
 class Measure(models.TextChoices):
+    """Quantity whose change an alert reports."""
+
     AGREEMENT = "agreement", _("agreement with the others")
     BIAS = "bias", _("milder or harsher than the others")
     ANSWERS = "answers", _("share of other answers than the usual one")
@@ -39,6 +41,8 @@ class Measure(models.TextChoices):
 
 
 class State(models.TextChoices):
+    """State of an alert."""
+
     OPEN = "open", pgettext_lazy("waits for an answer", "open")
     LOOKED_AT = "looked_at", _("looked at")
     MUTED = "muted", _("muted")
@@ -46,7 +50,7 @@ class State(models.TextChoices):
 
 
 class Answer(models.TextChoices):
-    """What the lead found out about an alarm."""
+    """Cause of a resolved alert, as the lead found it."""
 
     REAL = "real", _("It is real")
     NOT_HIS_FAULT = "not_his_fault", _("It is not the rater's fault")
@@ -54,7 +58,7 @@ class Answer(models.TextChoices):
 
 
 class Sensitivity(models.TextChoices):
-    """How much evidence rings (quality.alerts.sensitivity)."""
+    """Amount of evidence that raises an alert (quality.alerts.sensitivity)."""
 
     SURE = "sure", _("few and sure")
     MIDDLE = "middle", _("some, sooner")
@@ -62,7 +66,7 @@ class Sensitivity(models.TextChoices):
 
 
 class AlarmRules(models.Model):
-    """What a lead chose of a project's alarms."""
+    """Settings of a project's alerts."""
 
     project = models.OneToOneField(
         Project, models.CASCADE, primary_key=True, related_name="alarm_rules"
@@ -84,51 +88,56 @@ class AlarmRules(models.Model):
 
 
 class AlarmQuerySet(models.QuerySet["Alarm"]):
-    def newest(self) -> Self:
-        """Noticed last first; of those of one day, as when a history is imported, those first that
-        rest on most."""
+    def order_by_newest(self) -> Self:
+        """Order by day of detection, newest first; within a day by number of items.
+
+        Many alerts share a day when a history is imported.
+        """
         return self.order_by("-noticed", "-n", "-pk")
 
 
 class Alarm(models.Model):
-    """Something that somebody should look at, with the numbers that it was raised with: they stay,
-    whatever later ratings say. Only ``state``, ``answer``, ``until`` and ``stands`` move."""
+    """An alert with the numbers at the time when it was raised.
+
+    These never change, whatever later ratings say. Only ``state``, ``answer``, ``until`` and
+    ``stands`` do.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="alarms", db_index=False)
-    # Null: it is about no single rater.
+    # Null: not about a single rater.
     rater = models.ForeignKey(
         Rater, models.CASCADE, null=True, blank=True, related_name="alarms", db_index=False
     )
-    # The other of two raters: whom nothing tells apart, or of a pair that it is about.
+    # The second rater of a pair, or of two raters one of whom changed.
     other = models.ForeignKey(Rater, models.CASCADE, null=True, blank=True, related_name="+")
-    code = models.SmallIntegerField(null=True, blank=True)  # of the category that it is about
+    code = models.SmallIntegerField(null=True, blank=True)  # of the affected category
     kind = models.CharField(max_length=20, choices=Kind.choices)
     measure = models.CharField(max_length=9, choices=Measure.choices)
-    # The day since when, and the days between which it probably is.
+    # Day of the onset, and its 95% interval.
     since = models.DateField()
     since_earliest = models.DateField()
     since_latest = models.DateField()
-    # The day whose ratings made the evidence enough; raised_at is when the program saw them.
+    # Day whose ratings reached the evidence threshold; raised_at is when the row was created.
     noticed = models.DateField()
     raised_at = models.DateTimeField()
-    # How far it moved, or where it is, with its 95 % interval, in units of the measure: kappa units
-    # of agreement, ranks of a bias, shares of answers, pace and use.
+    # Size of the change, or the level, with its 95% interval, in units of the measure: kappa for
+    # agreement, ranks for bias, shares for answers, pace and use.
     size = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
-    n = models.PositiveIntegerField()  # items that it rests on, since then
-    n_before = models.PositiveIntegerField()  # and before, in the same segment
+    n = models.PositiveIntegerField()  # items since the onset
+    n_before = models.PositiveIntegerField()  # items before the onset, in the same segment
     evidence = models.FloatField()
-    # What else it rests on: docs/api.md.
+    # Further data behind the alert: docs/api.md.
     facts = models.JSONField(default=dict)
     reason = models.CharField(max_length=40, blank=True)  # cannot_tell_who
-    # {"days": [days since 1970-01-01], "n": [...], "means": [...], "evidence": [...]} of the
-    # days (of a rater) or weeks (of other kinds), as they stood when it was raised.
+    # {"days": [days since 1970-01-01], "n": [...], "means": [...], "evidence": [...]} by day (of a
+    # rater) or week (of other kinds), at the time when it was raised.
     chart = models.JSONField(default=dict)
     state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
     answer = models.CharField(max_length=13, choices=Answer.choices, blank=True)
-    until = models.DateField(null=True, blank=True)  # muted until this day; null: without an end
-    # Whether today's ratings would raise it still.
+    until = models.DateField(null=True, blank=True)  # muted until this day; null: indefinitely
+    # Whether current ratings still support it.
     stands = models.BooleanField(default=True)
 
     objects = AlarmQuerySet.as_manager()
@@ -162,7 +171,7 @@ class Alarm(models.Model):
 
 
 class AlarmStep(models.Model):
-    """One step in the life of an alarm. Written once, never changed; ``by`` null: the program."""
+    """A change of the state of an alert. Never updated or deleted."""
 
     alarm = models.ForeignKey(Alarm, models.CASCADE, related_name="steps")
     by = models.ForeignKey(
@@ -195,17 +204,18 @@ class AlarmStep(models.Model):
 
 
 class DriftRun(Renewed):
-    """When a question was last looked through for drift, and what of. One row a question; the
-    worker that looks holds its lease."""
+    """The last scan of a question for drift: one row per question.
+
+    The worker that scans holds its lease.
+    """
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="drift_run"
     )
     n_ratings = models.PositiveIntegerField(default=0)
-    # Why nothing could be looked for; empty where it could: too_many_comparisons, or
-    # single_category.
+    # Why the question could not be scanned (too_many_comparisons, single_category); else empty.
     reason = models.CharField(max_length=40, blank=True)
-    # What an expectation of alarms rests on (quality.alerts.sensitivity).
+    # Workload for the expected number of alerts (quality.alerts.sensitivity).
     volume = models.JSONField(default=dict)
 
     def __str__(self) -> str:
@@ -213,8 +223,11 @@ class DriftRun(Renewed):
 
 
 class DriftStanding(models.Model):
-    """Where a rater stands after all alarms, in the present segment. ``channel``, ``since`` and
-    the size: of what the evidence is most for, empty where there is none yet."""
+    """Drift state of a rater in the segment since their last alert.
+
+    ``measure``, ``since`` and the size belong to the measure with the most evidence; empty
+    without any.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""A rater contests what was decided of an item that they rated."""
+"""Appeals of raters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from projects.models import Item, Question, Rater
 
 
 class Appeal(models.Model):
-    """One a rater, item and what it is about; answered once."""
+    """A rater's appeal against a decision or a gold answer.
+
+    At most one per rater, item and subject; answered once.
+    """
 
     class About(models.TextChoices):
         DECISION = "decision", _("decision")

@@ -1,4 +1,4 @@
-"""The label that the ratings of an item come to, and how sure it is."""
+"""Labels computed from ratings, and how certain they are."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from projects.models import Item, Question, Rater
 
 from .recomputed import Renewed
 
-DOUBT = 0.05  # with less, a label is not worth somebody's decision unless asked for
+DOUBT = 0.05  # labels with less doubt go to review only on request
 
 
 class Method(models.TextChoices):
-    """How ratings of an item become one label (docs/statistics.md, "Consensus")."""
+    """Method by which the ratings of an item become one label (docs/statistics.md, "Consensus")."""
 
     DAWID_SKENE = "dawid_skene", _("Dawid and Skene: each rater's habits are estimated")
     WEIGHTED = "weighted", _("majority, weighted by the raters' skill")
@@ -22,7 +22,7 @@ class Method(models.TextChoices):
 
 
 class Source(models.TextChoices):
-    """Where a label comes from; a decision stands above gold, and gold above the ratings."""
+    """Source of a label: decisions take precedence over gold answers, and these over ratings."""
 
     DECISION = "decision", _("decision")
     GOLD = "gold", _("gold answer")
@@ -30,28 +30,31 @@ class Source(models.TextChoices):
 
 
 class Consensus(Renewed):
-    """How the labels of a question are made, and what they were made of. One row a question; the
-    worker that makes them holds its lease."""
+    """Settings and result of the labels of a question: one row per question.
+
+    The worker that computes them holds its lease.
+    """
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="consensus"
     )
-    # What the lead chose.
+    # Settings of the lead.
     method = models.CharField(max_length=11, choices=Method.choices, default=Method.DAWID_SKENE)
     with_models = models.BooleanField(default=False, help_text=_("Models count as raters"))
-    # The codes of the categories in the order of every list of probabilities here.
+    # Codes of the categories, in the order of all lists of probabilities in this module.
     codes = models.JSONField(default=list)
     n_items = models.PositiveIntegerField(default=0)
     n_ratings = models.PositiveIntegerField(default=0)
     expected_errors = models.FloatField(null=True)
-    # [{"least", "items", "errors"}, ...]: of the labels at least so sure, how many there are and
-    # how many of them are expected to be wrong.
+    # [{"least", "items", "errors"}, ...]: number of labels with at least this confidence, and the
+    # expected number of wrong ones among them.
     sure = models.JSONField(default=list)
-    # {"classes": [...], "tempering": t, "rounds": n}; empty where nothing was estimated.
+    # {"classes": [...], "tempering": t, "rounds": n}; empty without an estimate.
     model = models.JSONField(default=dict)
-    # [{"low", "high", "n", "said", "was"}, ...]: predicted and seen shares of held-out ratings.
+    # [{"low", "high", "n", "predicted", "observed"}, ...]: bins of held-out ratings, with the mean
+    # predicted and the observed share.
     calibration = models.JSONField(default=list)
-    # Why there is no certainty; empty where there is.
+    # Why labels have no confidence; else empty.
     reason = models.CharField(max_length=40, blank=True)
 
     class Meta:
@@ -67,18 +70,18 @@ class Consensus(Renewed):
 
 
 class ItemLabel(models.Model):
-    """The final label of an item. ``code`` null: there is none, and ``reason`` says why."""
+    """The final label of an item. ``code`` is null without a label; ``reason`` then says why."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="labels")
     code = models.SmallIntegerField(null=True)
     source = models.CharField(max_length=9, choices=Source.choices)
-    # The probability of the label; null where the method knows none.
+    # Probability of the label; null where the method has none.
     confidence = models.FloatField(null=True)
-    # How unsure it is, from 0 to 1: 1 - confidence; without one, the share of votes for others.
+    # From 0 to 1: 1 - confidence; without a confidence, the share of votes for other categories.
     doubt = models.FloatField()
-    # Of each category, in the order of ``Consensus.codes``: its probability, or with a majority
-    # its share of the votes.
+    # Probability of each category in the order of ``Consensus.codes``; with a majority, its share
+    # of the votes.
     shares = models.JSONField(default=list)
     mean = models.FloatField(null=True)  # on interval and ratio scales: the expected value
     n_ratings = models.PositiveIntegerField()
@@ -93,7 +96,7 @@ class ItemLabel(models.Model):
             ),
         ]
         indexes = [
-            # The least certain first: the queue of adjudication.
+            # For the review queue: the most uncertain labels first.
             models.Index(fields=["question", "-doubt", "item"], name="item_label_by_doubt")
         ]
 
@@ -102,13 +105,13 @@ class ItemLabel(models.Model):
 
 
 class RaterConfusion(models.Model):
-    """What a rater probably says of which true category, as the consensus estimates it."""
+    """Confusion matrix of a rater, as estimated with the consensus."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="+")
-    # (k, k): row the true category, column what the rater says; rows sum to 1.
+    # (k, k): rows are true categories, columns the rater's answers; rows sum to 1.
     confusion = models.JSONField()
-    # (k,): ratings that each row is expected to rest on.
+    # (k,): expected number of ratings behind each row.
     rests_on = models.JSONField()
     accuracy = models.FloatField()
     bias = models.FloatField(null=True)  # in ranks, on ordered scales

@@ -1,4 +1,4 @@
-"""What adjudicators decide."""
+"""Decisions of adjudicators, with claims and assignments."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from projects.models import Item, Question
 
 
 class Decision(models.Model):
-    """The final label of an item by somebody's decision. Written once, never changed: a later one
-    has the next number, and the one of the highest number stands. ``code`` null takes it back."""
+    """A decision on the final label of an item. Never updated or deleted.
+
+    A later decision has the next number; the highest number is the current one. ``code`` null
+    withdraws the decision.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="decisions")
@@ -43,17 +46,17 @@ class Decision(models.Model):
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError("A decision is never deleted; the next one takes it back.")
+        raise TypeError("A decision is never deleted; the next one withdraws it.")
 
 
 class Claim(models.Model):
-    """An item that somebody is deciding just now, so that nobody else does."""
+    """Claim of an adjudicator on an item that they are deciding, so that nobody else gets it."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     until = models.DateTimeField()
-    # They want another item first.
+    # The user has postponed the item.
     passed = models.BooleanField(default=False)
 
     class Meta:
@@ -64,7 +67,7 @@ class Claim(models.Model):
 
 
 class Sent(models.Model):
-    """A lead wants a decision on an item, whatever its doubt; gone when it is decided."""
+    """An item that a lead sent to review, whatever its doubt; deleted when it is decided."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
@@ -82,7 +85,7 @@ class Sent(models.Model):
 
 
 class NamesSeen(models.Model):
-    """An adjudicator looked who gave which rating, before deciding."""
+    """Record that an adjudicator looked at the raters' names before deciding."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""What follows when the planned ratings of an item leave its label in doubt."""
+"""Rules for labels that stay uncertain after the planned ratings, and requested ratings."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from projects.models import Item, Question
 
 
 class LabelRules(models.Model):
-    """What a lead chose of a question's labels that are not sure. Off by default."""
+    """A lead's rules for uncertain labels of a question. Off by default."""
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="label_rules"
     )
-    # Ask again while a label is less sure than ``sure_from`` and fewer than ``most`` ratings stand.
+    # Request ratings while the confidence is below ``sure_from`` and there are fewer than ``most``
+    # current ratings.
     escalate = models.BooleanField(default=False)
     sure_from = models.FloatField(default=0.9)
     most = models.PositiveSmallIntegerField(default=5)
-    # How many ratings may be asked for in all beyond the planned ones, and how many were.
+    # Total ratings that may be requested beyond the planned ones, and those requested so far.
     budget = models.PositiveIntegerField(default=100)
     used = models.PositiveIntegerField(default=0)
-    # Of the decided items, the share that a second adjudicator is asked about as well.
+    # Share of decided items that are shown to a second adjudicator as well.
     second_share = models.FloatField(default=0)
-    # Whether raters learn what was decided of items that they rated, and after how many days.
+    # Whether raters see decisions on items that they rated, and after how many days.
     tell_raters = models.BooleanField(default=False)
     tell_after = models.PositiveSmallIntegerField(default=7)
-    # What the last look rested on; other than what stands: it is time for another one.
+    # Input version of the last update; a different current one means that it is outdated.
     looked_at = models.JSONField(default=dict)
 
     class Meta:
@@ -50,7 +51,7 @@ class LabelRules(models.Model):
 
 
 class Escalation(models.Model):
-    """An item that was asked for once more than planned, or that goes to a decision instead."""
+    """An item for which a rating beyond the planned ones was requested, or that goes to review."""
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waits for a rating more")
@@ -58,7 +59,7 @@ class Escalation(models.Model):
         DECIDE = "decide", _("for a decision")
 
     class Why(models.TextChoices):
-        """Why an item goes to a decision."""
+        """Reason why an item goes to review."""
 
         MOST = "most", _("as many ratings as allowed")
         BUDGET = "budget", _("the budget is used up")
@@ -69,7 +70,7 @@ class Escalation(models.Model):
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
     state = models.CharField(max_length=7, choices=State.choices)
     why = models.CharField(max_length=6, choices=Why.choices, blank=True)
-    # Ratings that this question asked for beyond the planned ones.
+    # Ratings that this question requested beyond the planned ones.
     asked = models.PositiveSmallIntegerField(default=0)
     changed_at = models.DateTimeField()
 

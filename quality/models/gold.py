@@ -1,4 +1,4 @@
-"""Raters against gold answers, and gold answers against raters."""
+"""Scores of raters on gold answers, and evidence about the gold answers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from .recomputed import Renewed
 
 
 class GoldState(Renewed):
-    """What is asked of a question's raters on gold, and what their stored scores rest on. One row a
-    question that ever had gold; the worker that makes the scores holds its lease."""
+    """Settings and totals of a question's gold answers: one row per question that ever had gold.
+
+    The worker that computes the scores holds its lease.
+    """
 
     class Rule(models.TextChoices):
-        """What follows when the evidence reaches its limits (quality.gold.interventions)."""
+        """Consequence when the evidence reaches its limits (quality.gold.interventions)."""
 
         OFF = "off", _("nothing follows")
         PROPOSE = "propose", _("a warning or a pause is proposed to the lead")
@@ -28,17 +30,17 @@ class GoldState(Renewed):
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="gold_state"
     )
-    # How often a rater is to be right at least: the evidence is against that.
+    # Pass mark: the accuracy against which the evidence is computed.
     bar = models.FloatField(default=0.7, db_default=0.7)
     rule = models.CharField(
         max_length=9, choices=Rule.choices, default=Rule.OFF, db_default=Rule.OFF
     )
-    # Gold answers in force: of one category, of several, and shares, which are not scored.
+    # Gold answers in force: with one category, with several, and with shares (not scored).
     n_single = models.PositiveIntegerField(default=0)
     n_several = models.PositiveIntegerField(default=0)
     n_shares = models.PositiveIntegerField(default=0)
-    # What raters say of items that have gold, whoever they are; and how much of it stands apart
-    # from the ratings (hidden gold).
+    # Answers to items with gold, by all raters, and those among them that are check answers
+    # (hidden gold).
     n_answers = models.PositiveIntegerField(default=0)
     n_apart = models.PositiveIntegerField(default=0, db_default=0)
 
@@ -55,35 +57,37 @@ class GoldState(Renewed):
 
 
 class GoldScore(models.Model):
-    """What a rater says against the gold answers of a question. Gold answers that are
-    suspected, and not kept, are left out of everything here."""
+    """Score of a rater on the gold answers of a question.
+
+    Suspected gold answers that no lead has confirmed are excluded.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="gold_scores")
-    # Answers, and how many of them were right: gold of one category, or of several of which any is
-    # right. accuracy, low, high: right / n with Wilson's 95 % interval.
+    # Number of answers, and of right ones, on gold with one category or with several accepted ones.
+    # accuracy, low, high: right / n with Wilson's 95% interval.
     n = models.PositiveIntegerField()
     right = models.PositiveIntegerField()
     accuracy = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
-    # (k, k) own category x gold, active categories in declared order: of gold of one category.
+    # (k, k) own category x gold, active categories in declared order; gold with one category only.
     table = models.JSONField()
-    # What guessing by the same habits would reach on ``table``; null where that is empty.
+    # Agreement expected by chance in ``table``; null where it is empty.
     chance = models.FloatField(null=True)
     # Values (metrics.agreement.estimate.Value); bias null on nominal scales.
     kappa = models.JSONField()
     bias = models.JSONField(null=True)
-    # Of ``table``: [{"code", "n", "right", "low", "high"}, ...] a gold category that was asked.
+    # From ``table``: [{"code", "n", "right", "low", "high"}, ...], one per gold category.
     classes = models.JSONField(default=list)
-    # [{"start": first day, "n", "right", "low", "high", "evidence"}, ...] an ISO week with answers.
+    # [{"start": first day, "n", "right", "low", "high", "evidence"}, ...], one per ISO week.
     weeks = models.JSONField(default=list)
-    # Against being right as often as the bar asks, answers in the order in which they were given:
-    # now, and the highest it ever was, since an act was overridden last (quality.gold.interventions). At
-    # most HIGHEST (quality.gold.scores).
+    # Evidence that the accuracy is below the pass mark, over answers in the order given: the
+    # current value, and the highest since the last override (quality.gold.interventions). At most
+    # MAX_EVIDENCE (quality.gold.scores).
     evidence = models.FloatField()
     highest = models.FloatField()
-    # After how many answers, and when, it first reached the threshold of a pause.
+    # Number of answers, and time, when it first reached the threshold of a pause.
     reached = models.PositiveIntegerField(null=True)
     reached_at = models.DateTimeField(null=True)
 
@@ -100,28 +104,26 @@ class GoldScore(models.Model):
 
 
 class GoldItem(models.Model):
-    """A gold answer in force as its raters see it."""
+    """A gold answer in force with the answers of its raters."""
 
     gold = models.OneToOneField(
         GoldAnswer, models.CASCADE, primary_key=True, related_name="seen_as"
     )
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
-    # Answers by anybody: how often it was shown and answered; and those that are right.
+    # Number of answers by all raters, and of right ones.
     exposures = models.PositiveIntegerField()
     right = models.PositiveIntegerField()
-    # Of gold of one category, by what people say of it: the probability that it is wrong, the
-    # number of people who said something, and the answer that they make most probable. Null of
-    # other gold.
+    # For gold with one category, from people's answers: the probability that it is wrong, the
+    # number of people, and the most probable category. Null for other gold.
     probability = models.FloatField(null=True)
     people = models.PositiveIntegerField(default=0)
     better = models.SmallIntegerField(null=True)
-    # People who are right on other gold as often as the bar asks, and those of them who say
-    # ``better``.
+    # People who reach the pass mark on other gold, and those of them who answer ``better``.
     good = models.PositiveIntegerField(default=0)
     good_better = models.PositiveIntegerField(default=0)
-    suspected = models.BooleanField(default=False)  # and so in no score until a lead decides
-    leaked = models.BooleanField(default=False)  # later raters know it suddenly better
+    suspected = models.BooleanField(default=False)  # excluded from scores until a lead decides
+    leaked = models.BooleanField(default=False)  # later raters are suddenly more often right
 
     class Meta:
         indexes = [
@@ -133,7 +135,7 @@ class GoldItem(models.Model):
 
 
 class GoldReview(models.Model):
-    """What a lead decided of a gold answer that raters or numbers put in doubt. Written once."""
+    """A lead's review of a suspected gold answer. Never updated or deleted."""
 
     class Verdict(models.TextChoices):
         KEEP = "keep", _("kept: it is right")
@@ -142,7 +144,7 @@ class GoldReview(models.Model):
     gold = models.ForeignKey(GoldAnswer, models.CASCADE, related_name="reviews")
     verdict = models.CharField(max_length=6, choices=Verdict.choices)
     reason = models.TextField(blank=True)
-    # What was known then: the columns of its GoldItem.
+    # Columns of the GoldItem at that time.
     evidence = models.JSONField(default=dict)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"

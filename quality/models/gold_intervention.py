@@ -1,4 +1,4 @@
-"""What follows when a rater's answers on gold speak against them."""
+"""Interventions against raters with too many wrong answers on gold."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from projects.models import Question, Rater
 
 
 class GoldAct(models.Model):
-    """A warning or a pause of a rater: proposed to the lead, or carried out. Overridden, it is over
-    and the evidence begins anew."""
+    """A warning or a pause of a rater, proposed to the lead or carried out.
+
+    An override ends it, and the evidence starts again.
+    """
 
     class Step(models.TextChoices):
         WARN = "warn", _("warning")
@@ -27,11 +29,11 @@ class GoldAct(models.Model):
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="gold_acts")
     step = models.CharField(max_length=5, choices=Step.choices)
     state = models.CharField(max_length=10, choices=State.choices)
-    # The highest evidence when it was raised, and the answers that this rested on.
+    # Highest evidence when it was created, and the number of answers behind it.
     evidence = models.FloatField()
     answers = models.PositiveIntegerField()
     made_at = models.DateTimeField()
-    # Who carried it out or overrode it; nobody, where the project's rule carried it out.
+    # User who carried it out or overrode it; null where the project's rule did.
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )

@@ -1,4 +1,4 @@
-"""What is told of all raters of a question at once."""
+"""Stored comparison of all raters of a question."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from .recomputed import Renewed
 
 
 class Triage(Renewed):
-    """Whom to look at first: every rater beside all others, in one row a question, so that a page
-    of thousands of raters reads them at once. The worker that makes it holds its lease."""
+    """Comparison of every rater with all others: one row per question.
+
+    A single row lets pages of thousands of raters read it at once. The worker that computes it
+    holds its lease.
+    """
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="triage"

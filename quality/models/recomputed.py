@@ -1,4 +1,4 @@
-"""The columns of what is made anew when what it rests on has changed (quality.recompute)."""
+"""Abstract base of results that are recomputed when their input has changed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from projects.models import Question
 
 
 class Renewed(Leased):
-    """One row a question, ``question``; the worker that makes it holds its lease."""
+    """One row per question; the worker that computes it holds its lease."""
 
     question: models.OneToOneField[Question, Question]
-    # What it rests on; other than what stands: it is old.
+    # Input version; when it differs from the current one, the result is outdated.
     rests_on = models.JSONField(default=dict)
-    seconds = models.FloatField(default=0)  # that making it took
+    seconds = models.FloatField(default=0)  # duration of the computation
     made_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""How far raters agree with themselves."""
+"""Intra-rater agreement: repeated answers of raters."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from .recomputed import Renewed
 
 
 class RepeatState(Renewed):
-    """All people of a question together. One row a question with repeats; the
-    worker that makes the scores holds its lease."""
+    """Totals of all people of a question: one row per question with repeats.
+
+    The worker that computes the scores holds its lease.
+    """
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="repeat_state"
     )
-    # Items that were rated twice, and how many of them the same; with Wilson's 95 % interval.
+    # Items rated twice, and those with equal answers; with Wilson's 95% interval.
     n = models.PositiveIntegerField(default=0)
     same = models.PositiveIntegerField(default=0)
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     # Values (metrics.agreement.estimate), stratified by raters; icc is null unless categories have
-    # values, as in RepeatScore.
+    # numeric values, as in RepeatScore.
     kappa = models.JSONField(default=dict)
     icc = models.JSONField(null=True)
 
@@ -32,7 +34,7 @@ class RepeatState(Renewed):
 
 
 class RepeatScore(models.Model):
-    """A rater's second answers against the first ones."""
+    """Agreement of a rater's second answers with their first ones."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="repeat_scores")
@@ -43,11 +45,11 @@ class RepeatScore(models.Model):
     high = models.FloatField()
     # (k, k) first x second, active categories in declared order.
     table = models.JSONField()
-    # Values; shift, the mean of second less first answer, is null on nominal scales.
+    # Values; shift, the mean difference of second and first answer, is null on nominal scales.
     kappa = models.JSONField()
     shift = models.JSONField(null=True)
     icc = models.JSONField(null=True)
-    # [{"start": first day, "n", "same", "low", "high"}, ...] a month with repeats.
+    # [{"start": first day, "n", "same", "low", "high"}, ...], one per month with repeats.
     months = models.JSONField(default=list)
 
     class Meta:

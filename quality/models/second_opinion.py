@@ -1,4 +1,4 @@
-"""What a second adjudicator says of an item that was decided already, without knowing it."""
+"""Second opinions: blind answers of another adjudicator to decided items."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from .decision import Decision
 
 
 class SecondOpinion(models.Model):
-    """Of a sample of the decided items, so that two adjudicators can be compared. It changes no
-    label. Written once."""
+    """Second opinion on a sampled decided item, to compare adjudicators. It changes no label.
+
+    Never updated.
+    """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
-    # The decision that stood then.
+    # The decision that was current at that time.
     decision = models.ForeignKey(Decision, models.CASCADE, related_name="+")
     code = models.SmallIntegerField()
     reason = models.TextField(blank=True)

@@ -1,4 +1,4 @@
-"""How many ratings an item should get, from the stored counts of those that there are."""
+"""Number of ratings an item should get, computed from the stored counts."""
 
 from __future__ import annotations
 
@@ -8,38 +8,43 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.agreement import sample_size
-from metrics.results.all_time import Ever
-from metrics.results.headline.stored_weights import weights_of
+from metrics.results.all_time import AllTimePatterns
+from metrics.results.headline.stored_weights import get_headline_weights
 from metrics.scale import QuestionScale
 from projects.models import Question
 
-MOST_PATTERNS = 2_000  # of as many ratings as the fullest item has: some ten milliseconds
+MAX_PATTERNS = 2_000  # possible patterns of the item with most ratings: some ten milliseconds
 HALF_WIDTH = 0.05
 
 
 @dataclass(frozen=True)
-class Overlaps:
-    """Fleiss' kappa with 2, 3, .. ratings an item. Without ``plans``: too little is known, or
-    ``too_many`` ratings an item to work it out."""
+class OverlapPlans:
+    """Fleiss' kappa with 2, 3, ... ratings per item.
+
+    ``plans`` is empty without enough data, or where there are ``too_many`` patterns to compute.
+    """
 
     half_width: float
-    plans: list[sample_size.Plan]
-    cheapest: sample_size.Plan | None = None
+    plans: list[sample_size.OverlapPlan]
+    cheapest: sample_size.OverlapPlan | None = None
     too_many: bool = False
 
 
-def overlaps(question: Question, half_width: float = HALF_WIDTH) -> Overlaps:
-    """Under the weights of what is read first, of people where models are kept apart."""
-    scale = QuestionScale.of(question)
-    ever = Ever.of(question.pk, scale)
-    if not len(ever.n_items) or scale.k < 2:
-        return Overlaps(half_width, [])
-    told = ever.told
-    most = int(told.sum(axis=1).max()) if len(told) else 0
-    if math.comb(most + scale.k - 1, scale.k - 1) > MOST_PATTERNS:
-        return Overlaps(half_width, [], too_many=True)
-    weights = scale.weightings()[weights_of(question, scale)]
-    distinct, where = np.unique(told, axis=0, return_inverse=True)
-    items = np.bincount(where.ravel(), ever.n_items, len(distinct))
-    found = sample_size.plans(distinct, items, half_width, weights)
-    return Overlaps(half_width, found, sample_size.cheapest(found))
+def compute_overlap_plans(question: Question, half_width: float = HALF_WIDTH) -> OverlapPlans:
+    """Return the plans for a question, with the weighting of the headline.
+
+    Based on people only where people and models are shown separately.
+    """
+    scale = QuestionScale.for_question(question)
+    all_time = AllTimePatterns.load(question.pk, scale)
+    if not len(all_time.n_items) or scale.k < 2:
+        return OverlapPlans(half_width, [])
+    patterns = all_time.displayed_counts
+    max_ratings = int(patterns.sum(axis=1).max()) if len(patterns) else 0
+    if math.comb(max_ratings + scale.k - 1, scale.k - 1) > MAX_PATTERNS:
+        return OverlapPlans(half_width, [], too_many=True)
+    weights = scale.build_weight_matrices()[get_headline_weights(question, scale)]
+    distinct, pattern_index = np.unique(patterns, axis=0, return_inverse=True)
+    items = np.bincount(pattern_index.ravel(), all_time.n_items, len(distinct))
+    plans = sample_size.compute_plans(distinct, items, half_width, weights)
+    return OverlapPlans(half_width, plans, sample_size.find_cheapest_plan(plans))

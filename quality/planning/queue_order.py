@@ -1,14 +1,13 @@
-"""Which items come first where a project's queue is planned.
+"""Order of the items in a planned queue.
 
-    labels  those that the next rating probably tells most of: the mutual information of the item's
-            category and what a rater says, with the team's pooled habits; of several questions the
-            sum. Sure labels are done.
-    narrow  those that lack least of the number of ratings which makes the interval of kappa narrow
-            with the fewest ratings in all (two where that is not known), in an order that has
-            nothing to do with what was said.
+    labels  items whose next rating is expected to be most informative: the mutual information of
+            the item's category and a rater's answer, with the pooled confusion matrix; summed over
+            questions. Certain labels are done.
+    narrow  items closest to the number of ratings that makes the interval of kappa narrow with the
+            fewest ratings overall (two where that is unknown), in an order that is independent of
+            the answers.
 
-Made anew whenever labels were. What is being rated just now is left out: what it says may change
-the plan.
+Recomputed after the labels. Items being rated are left out: their answers may change the plan.
 """
 
 from __future__ import annotations
@@ -23,46 +22,48 @@ from django.db.models import Exists, F, Max, OuterRef, QuerySet
 
 from metrics.agreement import consensus
 from projects.models import Item, Project, Question, QueueOrder
-from projects.models.item import ASKED
+from projects.models.item import AVAILABLE
 from quality.models import Consensus, ItemLabel, Source
 from ratings.annotation.assignments import planned_order
 from ratings.models import Assignment
 
-from .overlaps import overlaps
+from .overlaps import compute_overlap_plans
 
 logger = logging.getLogger(__name__)
 
-SURE = 0.95  # a label that is surer needs no further rating
-WEIGHED = 5_000  # labels of a question, the most doubtful ones
-PAIR = 2
+CERTAIN_CONFIDENCE = 0.95  # labels with a higher confidence need no further rating
+MAX_UNCERTAIN_LABELS = 5_000  # per question, the most uncertain ones
+DEFAULT_RATINGS = 2
 
-# project id -> what this worker's last plan rested on. Another worker makes the same plan.
-_made: dict[int, dict[str, Any]] = {}
+# project id -> input version of this worker's last plan; other workers compute the same plan.
+_input_version_of: dict[int, dict[str, Any]] = {}
 
 
 def sweep() -> int:
-    """Plan the projects whose labels, items or order changed; how many. A failure of one keeps no
-    other waiting."""
-    made = 0
-    planned = [order.value for order in QueueOrder if order.planned]
-    for project in Project.objects.filter(queue_order__in=planned, archived_at=None):
+    """Plan the projects whose labels, items or order changed; return how many.
+
+    A failure in one project does not keep the others from being planned.
+    """
+    n_planned = 0
+    planned_orders = [order.value for order in QueueOrder if order.planned]
+    for project in Project.objects.filter(queue_order__in=planned_orders, archived_at=None):
         try:
-            made += _plan_if_old(project)
+            n_planned += _plan_if_outdated(project)
         except Exception:
             logger.exception("planning of project %s failed; it is tried again", project.pk)
-    return made
+    return n_planned
 
 
-def _plan_if_old(project: Project) -> bool:
-    rests_on = _rests_on(project)
-    if _made.get(project.pk) == rests_on:
+def _plan_if_outdated(project: Project) -> bool:
+    input_version = _get_input_version(project)
+    if _input_version_of.get(project.pk) == input_version:
         return False
-    plan(project)
-    _made[project.pk] = rests_on
+    plan_queue(project)
+    _input_version_of[project.pk] = input_version
     return True
 
 
-def _rests_on(project: Project) -> dict[str, Any]:
+def _get_input_version(project: Project) -> dict[str, Any]:
     labels = Consensus.objects.filter(question__project=project)
     return {
         "made_at": labels.aggregate(at=Max("made_at"))["at"],
@@ -72,69 +73,77 @@ def _rests_on(project: Project) -> dict[str, Any]:
     }
 
 
-def plan(project: Project) -> list[int]:
-    """The items that come first from now on, by id, in their order."""
+def plan_queue(project: Project) -> list[int]:
+    """Store and return the ids of the items that come first, in order."""
     if project.queue_order == QueueOrder.LABELS:
-        found = _most_telling(project)
+        item_ids = _list_most_informative(project)
     else:
-        found = _nearly_narrow(project)
-    planned_order.arrange(project.pk, found)
-    return found
+        item_ids = _list_nearly_complete(project)
+    planned_order.set_planned_order(project.pk, item_ids)
+    return item_ids
 
 
-def _open_items(project: Project) -> QuerySet[Item]:
-    """Those that have a free place and that nobody has before them just now."""
-    busy = Assignment.objects.filter(item=OuterRef("pk"), state=Assignment.State.OPEN)
-    asked = Item.objects.filter(ASKED, project=project, places_taken__lt=project.overlap)
-    return asked.filter(~Exists(busy))
+def _get_open_items(project: Project) -> QuerySet[Item]:
+    """Return the items that have a free slot and that nobody is rating."""
+    open_assignments = Assignment.objects.filter(item=OuterRef("pk"), state=Assignment.State.OPEN)
+    queued = Item.objects.filter(AVAILABLE, project=project, places_taken__lt=project.overlap)
+    return queued.filter(~Exists(open_assignments))
 
 
-def _most_telling(project: Project) -> list[int]:
+def _list_most_informative(project: Project) -> list[int]:
+    """Return the items whose next rating is expected to be most informative."""
     gains: defaultdict[int, float] = defaultdict(float)
-    unrated = 0.0
+    unrated_gain = 0.0
     for labels in Consensus.objects.filter(question__project=project, made_at__isnull=False):
         if "pooled" not in labels.model:
             continue  # nothing was estimated
         pooled = np.array([labels.model["pooled"]])
-        for item, gain in _gains(project, labels, pooled):
-            gains[item] += gain
+        for item_id, gain in _iter_gains(project, labels, pooled):
+            gains[item_id] += gain
         classes = np.array([labels.model["classes"]])
-        unrated += float(consensus.information(classes, pooled)[0, 0])
-    new = _open_items(project).filter(places_taken=0, extra_places=0).order_by("pk")
-    for item in new.values_list("pk", flat=True)[: planned_order.MOST]:
-        gains[item] = max(gains[item], unrated)
-    ordered = sorted(gains, key=lambda item: (-gains[item], item))
-    return ordered[: planned_order.MOST]
+        unrated_gain += float(consensus.expected_information(classes, pooled)[0, 0])
+    unrated_items = _get_open_items(project).filter(places_taken=0, extra_places=0).order_by("pk")
+    for item_id in unrated_items.values_list("pk", flat=True)[: planned_order.MAX_PLANNED_ITEMS]:
+        gains[item_id] = max(gains[item_id], unrated_gain)
+    item_ids = sorted(gains, key=lambda item_id: (-gains[item_id], item_id))
+    return item_ids[: planned_order.MAX_PLANNED_ITEMS]
 
 
-def _gains(project: Project, labels: Consensus, pooled: np.ndarray) -> Iterator[tuple[int, float]]:
-    """(item id, nats) of the open items that are not sure yet."""
-    rows = ItemLabel.objects.filter(
+def _iter_gains(
+    project: Project, labels: Consensus, pooled: np.ndarray
+) -> Iterator[tuple[int, float]]:
+    """Yield (item id, expected information in nats) of open items that are not certain."""
+    candidates = ItemLabel.objects.filter(
         question=labels.question_id,
         source=Source.CONSENSUS,
-        doubt__gt=1 - SURE,
-        item__in=_open_items(project),
+        doubt__gt=1 - CERTAIN_CONFIDENCE,
+        item__in=_get_open_items(project),
     )
-    doubtful = rows.order_by("-doubt", "item_id").values_list("item_id", "shares")
-    found = [row for row in doubtful[:WEIGHED] if len(row[1]) == pooled.shape[1]]
-    if found:
-        items, shares = zip(*found, strict=True)
-        yield from zip(items, consensus.information(shares, pooled)[:, 0].tolist(), strict=True)
+    uncertain = candidates.order_by("-doubt", "item_id").values_list("item_id", "shares")
+    valid_rows = [row for row in uncertain[:MAX_UNCERTAIN_LABELS] if len(row[1]) == pooled.shape[1]]
+    if valid_rows:
+        item_ids, shares = zip(*valid_rows, strict=True)
+        yield from zip(
+            item_ids, consensus.expected_information(shares, pooled)[:, 0].tolist(), strict=True
+        )
 
 
-def _nearly_narrow(project: Project) -> list[int]:
-    """Items with some of the wanted ratings, those with the most first, then those with none."""
-    wanted = min(_wanted(project), project.overlap)
-    found: list[int] = []
-    for taken in [*range(wanted - 1, 0, -1), 0]:
-        level = _open_items(project).filter(places_taken=taken)
-        # Spread over the whole project: neighbours are often alike.
-        spread = level.order_by(F("pk") * 2654435761 % 4294967296)
-        found += spread.values_list("pk", flat=True)[: planned_order.MOST - len(found)]
-    return found
+def _list_nearly_complete(project: Project) -> list[int]:
+    """Return items with some of the needed ratings, those with most first, then unrated ones."""
+    target = min(_get_best_overlap(project), project.overlap)
+    item_ids: list[int] = []
+    for n_ratings in [*range(target - 1, 0, -1), 0]:
+        level = _get_open_items(project).filter(places_taken=n_ratings)
+        # Spread over the whole project: items with adjacent ids are often similar.
+        shuffled = level.order_by(F("pk") * 2654435761 % 4294967296)
+        item_ids += shuffled.values_list("pk", flat=True)[
+            : planned_order.MAX_PLANNED_ITEMS - len(item_ids)
+        ]
+    return item_ids
 
 
-def _wanted(project: Project) -> int:
+def _get_best_overlap(project: Project) -> int:
+    """Return the number of ratings per item that needs the fewest ratings overall."""
     question = Question.objects.filter(project=project).order_by("position", "pk").first()
-    best = overlaps(question).cheapest if question is not None else None
-    return best.m if best is not None else PAIR
+    best = compute_overlap_plans(question).cheapest if question is not None else None
+    return best.m if best is not None else DEFAULT_RATINGS

@@ -1,4 +1,4 @@
-"""How many more items until an interval is as narrow as wished, from the stored reading."""
+"""Number of further items that an interval of a wanted width needs, from the stored result."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.models import Reading, Span
 from metrics.results.headline import variants
-from metrics.results.headline.stored_weights import weights_of
-from metrics.scale import QuestionScale, weighted
+from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
 
 HALF_WIDTHS = (0.1, 0.05, 0.03, 0.02)
 
 
 @dataclass(frozen=True)
-class Width:
-    """``items`` in all, ``more`` beside those there are; None where nothing is known."""
+class WidthPlan:
+    """Items needed for one half-width: in total, and in addition; None where unknown."""
 
     half_width: float
     items: int | None
@@ -28,32 +28,40 @@ class Width:
 
 
 @dataclass(frozen=True)
-class Outlook:
-    """What a question's coefficient rests on, and how many items other widths take."""
+class SampleSizePlan:
+    """A question's coefficient, and the items needed for narrower intervals."""
 
     name: str
     value: dict[str, Any] | None
-    widths: list[Width]
+    widths: list[WidthPlan]
 
     @property
-    def rough(self) -> bool:
-        """Whether the error itself rests on too few items to reckon with."""
-        return bool(self.value) and (self.value or {}).get("n_items", 0) < bands.FEW_ITEMS
+    def is_rough(self) -> bool:
+        """Return whether the standard error itself is based on too few items."""
+        return (
+            bool(self.value) and (self.value or {}).get("n_items", 0) < bands.MIN_ITEMS_ZERO_WIDTH
+        )
 
 
-def outlook(question: Question, half_widths: Sequence[float] = HALF_WIDTHS) -> Outlook:
-    """Of the kappa that is read first: Cohen's of two raters, or else Fleiss' under the same
-    weights, of the ratings of which it is told (Reading.told). Items of the same kind are
-    assumed."""
-    name = weighted(FLEISS, weights_of(question, QuestionScale.of(question)))
-    whole = Reading.objects.filter(question=question, span=Span.ALL).first()
-    value = whole.told.get(name) if whole else None
-    first = variants.of_all(whole.headline) if whole else {}
-    if first and first["name"].startswith(COHEN):
-        name, value = first["name"], first["value"]
+def plan_sample_size(
+    question: Question, half_widths: Sequence[float] = HALF_WIDTHS
+) -> SampleSizePlan:
+    """Return the items needed for each half-width, assuming further items of the same kind.
+
+    For the headline kappa: Cohen's with two raters, else Fleiss' with the same weights, of the
+    ratings that it describes (Reading.told).
+    """
+    name = get_weighted_name(
+        FLEISS, get_headline_weights(question, QuestionScale.for_question(question))
+    )
+    unfiltered = Reading.objects.filter(question=question, span=Span.ALL).first()
+    value = unfiltered.displayed_coefficients.get(name) if unfiltered else None
+    headline = variants.get_full_headline(unfiltered.headline) if unfiltered else {}
+    if headline and headline["name"].startswith(COHEN):
+        name, value = headline["name"], headline["value"]
     se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)
     widths = []
     for half_width in half_widths:
-        found = sample_size.items_needed(se, n, half_width)
-        widths.append(Width(half_width, found.items, found.more))
-    return Outlook(name, value, widths)
+        needed = sample_size.compute_items_needed(se, n, half_width)
+        widths.append(WidthPlan(half_width, needed.items, needed.additional))
+    return SampleSizePlan(name, value, widths)

@@ -1,4 +1,4 @@
-"""The page of planning: how much more is to be rated, or how much a study will take."""
+"""Planning page: how many more items a question needs, and how many a new study takes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from metrics.agreement import sample_size
-from metrics.views.common.selection import chosen_question
+from metrics.views.common.selection import get_permitted_selection
 from projects.models import Member
 from quality.planning import sample_size as planning_sample_size
-from quality.planning.overlaps import overlaps
+from quality.planning.overlaps import compute_overlap_plans
 
 
 class StudyForm(forms.Form):
-    """What is expected of a study of two raters an item that has not begun."""
+    """Expectations for a study that has not begun, with two raters per item."""
 
     kappa = forms.FloatField(label=_("Kappa expected"), min_value=-0.99, max_value=0.99)
     prevalence = forms.FloatField(
@@ -34,7 +34,9 @@ class StudyForm(forms.Form):
 
 
 @dataclass(frozen=True)
-class Study:
+class StudyPlan:
+    """Size and cost of a study with two raters per item."""
+
     items: int
     cost: float | None
 
@@ -45,30 +47,30 @@ class Study:
 
 @login_required
 @require_safe
-def plan(request: HttpRequest, project_id: int) -> HttpResponse:
-    """How many items other half-widths take; with a query, what a study of its own takes."""
-    chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
-    asked = any(name in request.GET for name in StudyForm.base_fields)
-    form = StudyForm(request.GET if asked else None, initial=_usual())
+def show_plan(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the items needed for several interval widths; with a query, the size of a study."""
+    selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
+    is_submitted = any(name in request.GET for name in StudyForm.base_fields)
+    form = StudyForm(request.GET if is_submitted else None, initial=_get_default_study())
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
-        "outlook": planning_sample_size.outlook(chosen.question),
-        "overlaps": overlaps(chosen.question),
+        "project": selection.project,
+        "chosen": selection,
+        "outlook": planning_sample_size.plan_sample_size(selection.question),
+        "overlaps": compute_overlap_plans(selection.question),
         "form": form,
-        "study": _study(form.cleaned_data) if asked and form.is_valid() else None,
+        "study": _plan_study(form.cleaned_data) if is_submitted and form.is_valid() else None,
     }
-    status = 400 if asked and not form.is_valid() else 200
+    status = 400 if is_submitted and not form.is_valid() else 200
     return render(request, "quality/planning/plan.html", context, status=status)
 
 
-def _usual() -> dict[str, Any]:
+def _get_default_study() -> dict[str, Any]:
     return {"kappa": 0.6, "prevalence": 0.3, "half_width": 0.05}
 
 
-def _study(given: dict[str, Any]) -> Study:
-    items = sample_size.items_needed_before(
-        given["kappa"], given["prevalence"], given["half_width"]
+def _plan_study(values: dict[str, Any]) -> StudyPlan:
+    items = sample_size.compute_items_needed_before(
+        values["kappa"], values["prevalence"], values["half_width"]
     )
-    cost = given["cost"]
-    return Study(items, None if cost is None else math.ceil(2 * items * cost))
+    cost = values["cost"]
+    return StudyPlan(items, None if cost is None else math.ceil(2 * items * cost))

@@ -1,7 +1,7 @@
-"""Every rater of a question beside all others: made by a sweep from the stored readings, read by
-pages of thousands of raters. Of people only.
+"""Comparison of all raters of a question, computed by a sweep and stored as one row.
 
-When and by whom it is done: quality.recompute. Formulas: metrics.agreement.rater_quality.funnel.
+Pages of thousands of raters read it at once. People only. Scheduling and leases:
+quality.recompute. Formulas: metrics.agreement.rater_quality.funnel.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.utils import timezone
 
-from core.jobs.lease import Lost, held
+from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.rater_quality import funnel
 from metrics.models import CountState, RaterReading
-from metrics.results.headline.stored_weights import weights_of
-from metrics.results.values import not_counted
-from metrics.scale import QuestionScale, weighted
+from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.results.values import build_uncounted_value
+from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 from quality import recompute
 from quality.models import Triage
 
-FORMAT = 4  # of the body: nobody reads one that an older release wrote
-LEAST_ITEMS = 30  # compared items below which nothing is said of a rater
+BODY_FORMAT = 4  # version of the stored body; bodies of older releases are ignored
+MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
 
 
-class Standing(NamedTuple):
-    """One rater as stored. ``n_items``: compared ones; value, low, high, se: kappa with the others;
-    ``category``: the place of the most frequent answer, with its share of the own answers and of
-    the others' on the same items."""
+class ComparedRater(NamedTuple):
+    """Stored result of one rater.
+
+    ``n_items``: items that others rated too; value, low, high, se: kappa with the others;
+    ``category``: index of the rater's most frequent category; ``share``: its share in their
+    answers; ``peers``: its share in the others' answers on the same items.
+    """
 
     rater: int
     n_ratings: int
@@ -47,146 +50,162 @@ class Standing(NamedTuple):
     peers: float
 
     @property
-    def enough(self) -> bool:
-        """Whether something can be said of the rater."""
-        return self.value is not None and self.n_items >= LEAST_ITEMS
+    def has_enough_items(self) -> bool:
+        """Return whether the kappa exists and is based on at least MIN_ITEMS items."""
+        return self.value is not None and self.n_items >= MIN_ITEMS
 
 
-class Standings(NamedTuple):
-    """``middle``: the median kappa of the raters with enough items, None for fewer than three;
-    ``spread``: the standard deviation of one item in the funnel; ``weights``: of all kappas here,
-    those that go with what is read first."""
+class RaterComparison(NamedTuple):
+    """Comparison of all raters of a question.
+
+    ``middle``: median kappa of the raters with enough items, None with fewer than three;
+    ``spread``: standard deviation of one item in the funnel; ``weights``: weighting of all kappas
+    here, that of the headline.
+    """
 
     made_at: datetime.datetime | None
     weights: str
     middle: float | None
     spread: float | None
-    raters: dict[int, Standing]
+    raters: dict[int, ComparedRater]
 
     @property
     def funnel(self) -> funnel.Funnel | None:
+        """Funnel of the raters, or None with too few of them."""
         if self.middle is None or self.spread is None:
             return None
         return funnel.Funnel(self.middle, self.spread)
 
-    def harm(self, rater: int) -> float:
-        """Ratings x gap: how many ratings lie how far below the middle."""
-        found = self.raters.get(rater)
-        if found is None or found.value is None or self.middle is None:
+    def compute_impact(self, rater: int) -> float:
+        """Return the number of ratings times the gap between the rater's kappa and the median."""
+        result = self.raters.get(rater)
+        if result is None or result.value is None or self.middle is None:
             return 0.0
-        return found.n_ratings * max(0.0, self.middle - found.value)
+        return result.n_ratings * max(0.0, self.middle - result.value)
 
 
-def of(question: Question) -> Standings:
-    """What was made last; empty before."""
+def get_comparison(question: Question) -> RaterComparison:
+    """Return the latest comparison; an empty one before the first."""
     row = Triage.objects.filter(question=question).first()
-    if row is None or row.body.get("format") != FORMAT:
-        return Standings(None, question.weights, None, None, {})
-    raters = {line[0]: Standing(*line) for line in row.body["raters"]}
+    if row is None or row.body.get("format") != BODY_FORMAT:
+        return RaterComparison(None, question.weights, None, None, {})
+    raters = {values[0]: ComparedRater(*values) for values in row.body["raters"]}
     body = row.body
-    return Standings(row.made_at, body["weights"], body["middle"], body["spread"], raters)
+    return RaterComparison(row.made_at, body["weights"], body["middle"], body["spread"], raters)
 
 
-def stamps(only: int | None = None) -> recompute.Stamps:
-    """question id -> what its triage should rest on: readings, scale, and kinds of raters."""
+def get_input_versions(only: int | None = None) -> recompute.InputVersions:
+    """Return {question id: input version}: results, scale and kinds of raters."""
     columns = ("version", "question__scale_version", "question__project__catalogue_version")
-    rows = CountState.objects.filter(**recompute.of(only)).values_list("question_id", *columns)
+    rows = CountState.objects.filter(**recompute.build_question_filter(only)).values_list(
+        "question_id", *columns
+    )
     return {
-        pk: {"version": version, "scale": scale, "catalogue": catalogue, "format": FORMAT}
+        pk: {"version": version, "scale": scale, "catalogue": catalogue, "format": BODY_FORMAT}
         for pk, version, scale, catalogue in rows
     }
 
 
-def waiting() -> list[int]:
-    return recompute.behind(Triage, stamps())
+def list_outdated_questions() -> list[int]:
+    """Return ids of the questions whose comparison is outdated or missing, oldest first."""
+    return recompute.list_outdated(Triage, get_input_versions())
 
 
-def _make(row: Triage) -> None:
+def _compare(row: Triage) -> None:
+    """Compute and store the comparison of a question; raises Lost when the lease was lost."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
-    # The stamp first: what changes from here on makes it old again.
-    rests_on = stamps(question.pk).get(question.pk, {})
-    body = _body(question, QuestionScale.of(question))
-    done = {"rests_on": rests_on, "seconds": time.monotonic() - started}
-    if not held(row).update(body=body, **done, made_at=timezone.now()):
-        raise Lost
+    # Read the input version first: later changes must make the result outdated again.
+    input_version = get_input_versions(question.pk).get(question.pk, {})
+    body = _build_body(question, QuestionScale.for_question(question))
+    metadata = {"rests_on": input_version, "seconds": time.monotonic() - started}
+    if not get_leased_rows(row).update(body=body, **metadata, made_at=timezone.now()):
+        raise LeaseLost
 
 
-def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
-    weights = weights_of(question, scale)
-    name = f"coefficients__{weighted('vs_peers', weights)}"
-    bias = "coefficients__vs_peers_bias"
-    readings = RaterReading.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
-    columns = ("rater_id", "n_ratings", "seconds", name, bias, "details__table")
+def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
+    """Return the stored form of the comparison."""
+    weights = get_headline_weights(question, scale)
+    kappa_path = f"coefficients__{get_weighted_name('vs_peers', weights)}"
+    bias_path = "coefficients__vs_peers_bias"
+    results = RaterReading.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
+    columns = ("rater_id", "n_ratings", "seconds", kappa_path, bias_path, "details__table")
     rows, margins = [], []
-    for *row, table in readings.order_by("rater").values_list(*columns).iterator(500):
+    for *row, table in results.order_by("rater").values_list(*columns).iterator(500):
         rows.append(row)
-        margins.append(_margins(table, scale.k))
-    own, others = np.array(margins, np.int64).reshape(-1, 2, scale.k).transpose(1, 0, 2)
-    peers = [row[3] or not_counted() for row in rows]
-    n_items = np.array([one["n_items"] or 0 for one in peers], np.int64)
-    values, ses = (_numbers(one[part] for one in peers) for part in ("value", "se"))
-    category = own.argmax(axis=1)
-    share, of_others = (_shares(side, category) for side in (own, others))
-    shape = funnel.of(values, ses, n_items)
-    found = []
-    for place, (rater, n_ratings, median, _peers, moved) in enumerate(rows):
-        mine = peers[place]
-        found.append(
-            Standing(
+        margins.append(_get_margins(table, scale.k))
+    own_counts, other_counts = (
+        np.array(margins, np.int64).reshape(-1, 2, scale.k).transpose(1, 0, 2)
+    )
+    peers = [row[3] or build_uncounted_value() for row in rows]
+    n_items = np.array([peer_value["n_items"] or 0 for peer_value in peers], np.int64)
+    values, ses = (
+        _to_array(peer_value[field] for peer_value in peers) for field in ("value", "se")
+    )
+    category = own_counts.argmax(axis=1)
+    share, shares_of_others = (
+        _compute_shares(counts, category) for counts in (own_counts, other_counts)
+    )
+    funnel_shape = funnel.build_funnel(values, ses, n_items)
+    compared = []
+    for index, (rater, n_ratings, median_seconds, _peers, bias_value) in enumerate(rows):
+        peer_result = peers[index]
+        compared.append(
+            ComparedRater(
                 rater=rater,
                 n_ratings=n_ratings,
-                n_items=int(n_items[place]),
-                value=mine["value"],
-                low=mine["low"],
-                high=mine["high"],
-                se=mine["se"],
-                bias=moved["value"] if moved and scale.type.ordered else None,
-                seconds=median,
-                category=int(category[place]),
-                share=float(share[place]),
-                peers=float(of_others[place]),
+                n_items=int(n_items[index]),
+                value=peer_result["value"],
+                low=peer_result["low"],
+                high=peer_result["high"],
+                se=peer_result["se"],
+                bias=bias_value["value"] if bias_value and scale.type.ordered else None,
+                seconds=median_seconds,
+                category=int(category[index]),
+                share=float(share[index]),
+                peers=float(shares_of_others[index]),
             )
         )
     return {
-        "format": FORMAT,
+        "format": BODY_FORMAT,
         "weights": weights,
-        "middle": shape.middle if shape else None,
-        "spread": shape.spread if shape else None,
-        "raters": found,
+        "middle": funnel_shape.center if funnel_shape else None,
+        "spread": funnel_shape.item_sd if funnel_shape else None,
+        "raters": compared,
     }
 
 
-def _margins(table: list[list[int]] | None, k: int) -> np.ndarray:
-    """(2, k): own answers and the others'; nothing of a table of another scale."""
+def _get_margins(table: list[list[int]] | None, k: int) -> np.ndarray:
+    """Return the (2, k) counts of own answers and of the others'; zeros for another scale."""
     if not table or len(table) != k:
         return np.zeros((2, k), np.int64)
     counts = np.array(table, np.int64)
     return np.stack([counts.sum(axis=1), counts.sum(axis=0)])
 
 
-def _shares(answers: np.ndarray, category: np.ndarray) -> np.ndarray:
-    """(R,): of each rater's row of ``answers`` (R, k) the share of one category; 0 of nothing."""
+def _compute_shares(answers: np.ndarray, category: np.ndarray) -> np.ndarray:
+    """Return the (R,) shares of one category in each row of ``answers`` (R, k); 0 of no answers."""
     return answers[np.arange(len(answers)), category] / np.maximum(answers.sum(axis=1), 1)
 
 
-def _numbers(values: Any) -> np.ndarray:
+def _to_array(values: Any) -> np.ndarray:
+    """Return the values as floats, NaN for None."""
     return np.array([np.nan if value is None else value for value in values], float)
 
 
-def enough(peers: Mapping[str, Any]) -> bool:
-    """Whether something can be said of a rater with this kappa with the others."""
-    return peers["value"] is not None and (peers["n_items"] or 0) >= LEAST_ITEMS
+def has_enough_items(peers: Mapping[str, Any]) -> bool:
+    """Return whether a kappa with the others exists and is based on at least MIN_ITEMS items."""
+    return peers["value"] is not None and (peers["n_items"] or 0) >= MIN_ITEMS
 
 
-WORK = recompute.Renewing(
+RECOMPUTATION = recompute.Recomputation(
     "every rater beside the others",
     Triage,
-    _make,
-    waiting,
-    rest=5,
-    longest_rest=datetime.timedelta(minutes=1),
+    _compare,
+    list_outdated_questions,
+    pause_factor=5,
+    max_pause=datetime.timedelta(minutes=1),
     lease=datetime.timedelta(minutes=10),
 )
-sweep = WORK.sweep
-renew = WORK.renew
+sweep = RECOMPUTATION.sweep
+recompute_question = RECOMPUTATION.recompute

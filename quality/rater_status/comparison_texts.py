@@ -1,50 +1,59 @@
-"""What the numbers say of a rater, in a sentence: the judgement first."""
+"""Sentences that compare a rater with all raters of a question."""
 
 from __future__ import annotations
 
 import numpy as np
 from django.utils.translation import gettext as _
 
-from metrics.views.common.number_formats import figure, whole
+from metrics.views.common.number_formats import format_count, format_number
 from quality.rater_status import comparison
 
 
-def judgement(standings: comparison.Standings, rater: int, *, apart: bool) -> str:
-    """Empty while nothing was made of the rater; ``apart``: a case says so."""
-    one = standings.raters.get(rater)
-    if one is None:
+def describe_agreement(
+    comparison: comparison.RaterComparison, rater: int, *, is_outlier: bool
+) -> str:
+    """Return a sentence on the rater's agreement with the others; empty without a result.
+
+    ``is_outlier``: an unresolved alert says that the rater agrees clearly less than the others.
+    """
+    result = comparison.raters.get(rater)
+    if result is None:
         return ""
-    if not one.enough or standings.middle is None:
+    if not result.has_enough_items or comparison.middle is None:
         return _("Too little is known: %(n)s items that others rated too.") % {
-            "n": whole(one.n_items)
+            "n": format_count(result.n_items)
         }
-    told = {"value": figure(one.value), "middle": figure(standings.middle)}
-    if apart:
-        told["place"] = whole(_place(standings, rater))
+    params = {"value": format_number(result.value), "middle": format_number(comparison.middle)}
+    if is_outlier:
+        params["place"] = format_count(_get_impact_rank(comparison, rater))
         return _(
             "Agrees clearly less with everybody than the others do: %(value)s against %(middle)s of"
             " the middle rater. Place %(place)s of all by harm."
-        ) % told  # fmt: skip
-    if one.value is not None and one.value < standings.middle:
+        ) % params  # fmt: skip
+    if result.value is not None and result.value < comparison.middle:
         return _(
             "Agrees less with the others than the middle rater: %(value)s against %(middle)s."
-        ) % told  # fmt: skip
+        ) % params  # fmt: skip
     return _(
         "Agrees with the others no less than the middle rater: %(value)s against %(middle)s."
-    ) % told  # fmt: skip
+    ) % params  # fmt: skip
 
 
-def remark(standings: comparison.Standings, rater: int) -> str:
-    """Of a rater whom no alarm names: that the whole interval lies below the funnel. Empty where
-    chance may explain the distance from the middle, and while too little is known."""
-    one, shape = standings.raters.get(rater), standings.funnel
-    if one is None or one.high is None or shape is None or not one.enough:
+def describe_funnel_distance(comparison: comparison.RaterComparison, rater: int) -> str:
+    """Return a remark where the rater's whole interval lies below the funnel, else an empty text.
+
+    Also empty while there are too few items. For raters without an alert.
+    """
+    result, funnel = comparison.raters.get(rater), comparison.funnel
+    if result is None or result.high is None or funnel is None or not result.has_enough_items:
         return ""
-    low, _high = shape.limits(np.array([one.n_items]))
-    return _("not by chance alone") if one.high < low[0] else ""
+    low, _high = funnel.compute_limits(np.array([result.n_items]))
+    return _("not by chance alone") if result.high < low[0] else ""
 
 
-def _place(standings: comparison.Standings, rater: int) -> int:
-    """1 for the rater of most harm."""
-    own = standings.harm(rater)
-    return 1 + sum(standings.harm(other) > own for other in standings.raters)
+def _get_impact_rank(comparison: comparison.RaterComparison, rater: int) -> int:
+    """Return the rater's rank by impact; 1 is the greatest."""
+    own_impact = comparison.compute_impact(rater)
+    return 1 + sum(
+        comparison.compute_impact(other_rater) > own_impact for other_rater in comparison.raters
+    )

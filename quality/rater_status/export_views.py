@@ -1,4 +1,4 @@
-"""The raters of a project as a file."""
+"""Download of the raters of a question as CSV."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from django.views.decorators.http import require_safe
 
 from core import security_log
 from metrics.scale import QuestionScale
-from metrics.views.common.selection import chosen_question
+from metrics.views.common.selection import get_permitted_selection
 from projects.models import Member
 from quality.rater_status import comparison
-from quality.rater_status.status import Card, cards
-from ratings.files.formula_escaping import guard
+from quality.rater_status.status import RaterSummary, list_rater_summaries
+from ratings.files.formula_escaping import escape_formula
 
-from .rater_list import ids_of
+from .rater_list import parse_rater_ids
 
 COLUMNS = (
     "rater", "status", "reasons", "ratings", "seconds", "peers", "peers_low", "peers_high",
@@ -32,67 +32,77 @@ COLUMNS = (
 
 @login_required
 @require_safe
-def raters_file(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The raters as CSV, by key: all of them, or those whose ids ``rater`` names."""
-    chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
-    named = request.GET.get("rater", "")
-    ids = ids_of(named.split(",")) if named else None
-    name = f"{slugify(chosen.project.name) or 'project'}-{slugify(chosen.question.key)}-raters"
-    security_log.event("export", what_of="raters", kind="csv", question=chosen.question.key)
+def export_raters(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Return the raters as CSV, ordered by key: all, or those whose ids ``rater`` lists."""
+    selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
+    ids_text = request.GET.get("rater", "")
+    ids = parse_rater_ids(ids_text.split(",")) if ids_text else None
+    name = (
+        f"{slugify(selection.project.name) or 'project'}-{slugify(selection.question.key)}-raters"
+    )
+    security_log.log_event("export", what_of="raters", kind="csv", question=selection.question.key)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
-    standings = comparison.of(chosen.question)
-    found = cards(chosen.question, ordered=chosen.ordered, raters=ids)
-    for card in sorted(found, key=lambda card: card.rater.key):
-        row = _row(card) | _beside(card, standings, chosen.scale)
+    rater_comparison = comparison.get_comparison(selection.question)
+    summaries = list_rater_summaries(selection.question, ordered=selection.ordered, raters=ids)
+    for summary in sorted(summaries, key=lambda summary: summary.rater.key):
+        row = _build_row(summary) | _build_comparison_columns(
+            summary, rater_comparison, selection.scale
+        )
         writer.writerow([row[column] for column in COLUMNS])
     return response
 
 
-def _beside(card: Card, standings: comparison.Standings, scale: QuestionScale) -> dict[str, Any]:
-    """What is known of the rater beside all others."""
-    one = standings.raters.get(card.rater.pk)
-    known = one is not None and one.n_items > 0 and one.category < len(scale.labels)
+def _build_comparison_columns(
+    summary: RaterSummary, comparison: comparison.RaterComparison, scale: QuestionScale
+) -> dict[str, Any]:
+    """Return the columns that compare the rater with the others."""
+    result = comparison.raters.get(summary.rater.pk)
+    has_category = result is not None and result.n_items > 0 and result.category < len(scale.labels)
     return {
-        "harm": standings.harm(card.rater.pk),
-        "main_category": guard(scale.labels[one.category]) if one and known else None,
-        "main_share": one.share if one and known else None,
-        "main_share_of_others": one.peers if one and known else None,
+        "harm": comparison.compute_impact(summary.rater.pk),
+        "main_category": escape_formula(scale.labels[result.category])
+        if result and has_category
+        else None,
+        "main_share": result.share if result and has_category else None,
+        "main_share_of_others": result.peers if result and has_category else None,
     }
 
 
-def _row(card: Card) -> dict[str, Any]:
-    bias, drift = card.bias or {}, card.drift
+def _build_row(summary: RaterSummary) -> dict[str, Any]:
+    bias, drift = summary.bias or {}, summary.drift
     return {
-        "rater": guard(card.rater.key),  # a spreadsheet would take some texts for formulas
-        "status": card.status.value,
-        "reasons": " ".join(card.reasons),
-        "ratings": card.n_ratings,
-        "seconds": card.seconds,
-        "peers": card.peers["value"],
-        "peers_low": card.peers["low"],
-        "peers_high": card.peers["high"],
-        "peers_items": card.peers["n_items"],
+        "rater": escape_formula(
+            summary.rater.key
+        ),  # a spreadsheet would take some texts for formulas
+        "status": summary.status.value,
+        "reasons": " ".join(summary.reasons),
+        "ratings": summary.n_ratings,
+        "seconds": summary.seconds,
+        "peers": summary.peers["value"],
+        "peers_low": summary.peers["low"],
+        "peers_high": summary.peers["high"],
+        "peers_items": summary.peers["n_items"],
         "bias": bias.get("value"),
         "bias_low": bias.get("low"),
         "bias_high": bias.get("high"),
-        "gold": card.gold_kappa["value"],
-        "gold_low": card.gold_kappa["low"],
-        "gold_high": card.gold_kappa["high"],
-        "gold_right": card.gold.right if card.gold else None,
-        "gold_answers": card.gold.n if card.gold else None,
-        "repeats": card.repeat_kappa["value"],
-        "repeats_low": card.repeat_kappa["low"],
-        "repeats_high": card.repeat_kappa["high"],
-        "repeats_same": card.repeats.same if card.repeats else None,
-        "repeats_answers": card.repeats.n if card.repeats else None,
+        "gold": summary.gold_kappa["value"],
+        "gold_low": summary.gold_kappa["low"],
+        "gold_high": summary.gold_kappa["high"],
+        "gold_right": summary.gold.right if summary.gold else None,
+        "gold_answers": summary.gold.n if summary.gold else None,
+        "repeats": summary.repeat_kappa["value"],
+        "repeats_low": summary.repeat_kappa["low"],
+        "repeats_high": summary.repeat_kappa["high"],
+        "repeats_same": summary.repeats.same if summary.repeats else None,
+        "repeats_answers": summary.repeats.n if summary.repeats else None,
         "drift_measure": drift.measure if drift else None,
         "drift_since": drift.since if drift else None,
         "drift_size": drift.size if drift else None,
         "drift_low": drift.low if drift else None,
         "drift_high": drift.high if drift else None,
         "drift_evidence": drift.evidence if drift else None,
-        "open_alarms": len(card.alarms),
+        "open_alarms": len(summary.alerts),
     }

@@ -1,5 +1,8 @@
-"""The funnel plot of a question's raters, honest for thousands of them: who lies outside the funnel
-is a point; of those within, when they are many, squares say how many."""
+"""Funnel plot of a question's raters, readable with thousands of them.
+
+Raters outside the funnel are drawn as points. Of those within, when there are many, squares show
+the number.
+"""
 
 from __future__ import annotations
 
@@ -11,87 +14,108 @@ from django.utils.translation import pgettext
 
 from metrics.agreement.rater_quality.funnel import Funnel
 from metrics.views.common.charts import vega_lite
-from quality.rater_status.rater_list import Line
+from quality.rater_status.rater_list import RaterListEntry
 
-POINTS = 400  # raters who are drawn one by one
+MAX_POINTS = 400  # raters drawn as single points
 BINS = (24, 30)  # squares along the two axes
-STEPS = 60  # of the funnel's edge
-LOWEST = -0.5  # that is shown; what lies below stands at the edge
+EDGE_POINTS = 60  # points along the edge of the funnel
+MIN_SHOWN_VALUE = -0.5  # lower values are drawn at this one
 
 Rows = list[dict[str, Any]]
 
 
-def rows(lines: list[Line], shape: Funnel | None, address: str) -> Rows:
-    """One row a point (kind "rater"), a square ("many") or a place along the edge ("edge").
-    ``address``: of a rater's page, with KEY where the key stands."""
-    known = [line for line in lines if line.standing and line.standing.value is not None]
-    known = [line for line in known if line.standing and line.standing.n_items > 0]
-    points, within = _apart(known, shape)
+def list_chart_rows(raters: list[RaterListEntry], funnel: Funnel | None, url_template: str) -> Rows:
+    """Return a row per point (kind "rater"), square ("many") and point of the edge ("edge").
+
+    ``url_template``: URL of a rater's page, with KEY in place of the rater's key.
+    """
+    with_value = [rater for rater in raters if rater.result and rater.result.value is not None]
+    with_value = [rater for rater in with_value if rater.result and rater.result.n_items > 0]
+    single, within = _split_points(with_value, funnel)
     return [
-        *_edge(known, shape),
-        *_squares(within),
-        *(_point(line, outside=out, address=address) for line, out in points),
+        *_build_edge(with_value, funnel),
+        *_build_squares(within),
+        *(
+            _build_point(rater, outside=is_outside, url_template=url_template)
+            for rater, is_outside in single
+        ),
     ]
 
 
-def _apart(lines: list[Line], shape: Funnel | None) -> tuple[list[tuple[Line, bool]], list[Line]]:
-    """Points, each with whether it lies outside; and those of whom squares tell."""
-    told = [(line, _outside(line, shape)) for line in lines]
-    if len(told) <= POINTS:
-        return told, []
-    told.sort(key=lambda one: (not one[1], -one[0].harm))
-    return told[:POINTS], [line for line, _out in told[POINTS:]]
+def _split_points(
+    raters: list[RaterListEntry], funnel: Funnel | None
+) -> tuple[list[tuple[RaterListEntry, bool]], list[RaterListEntry]]:
+    """Return (rater, is outside) of the raters drawn as points, and the raters in squares."""
+    points = [(rater, _is_outside(rater, funnel)) for rater in raters]
+    if len(points) <= MAX_POINTS:
+        return points, []
+    points.sort(key=lambda point: (not point[1], -point[0].impact))
+    return points[:MAX_POINTS], [rater for rater, _flag in points[MAX_POINTS:]]
 
 
-def _outside(line: Line, shape: Funnel | None) -> bool:
-    if shape is None or line.standing is None or line.standing.value is None:
+def _is_outside(rater: RaterListEntry, funnel: Funnel | None) -> bool:
+    if funnel is None or rater.result is None or rater.result.value is None:
         return False
-    low, high = shape.limits(np.array([line.standing.n_items]))
-    return not low[0] <= line.standing.value <= high[0]
+    low, high = funnel.compute_limits(np.array([rater.result.n_items]))
+    return not low[0] <= rater.result.value <= high[0]
 
 
-def _point(line: Line, *, outside: bool, address: str) -> dict[str, Any]:
-    standing = line.standing
-    assert standing is not None and standing.value is not None
-    found = {"kind": "rater", "rater": line.name or line.key, "n": standing.n_items}
-    found |= {"value": max(standing.value, LOWEST), "kappa": standing.value}
-    found |= {"low": standing.low, "high": standing.high, "ratings": standing.n_ratings}
-    found |= {"outside": outside, "same": "same" in line.told}
-    return found | {"url": address.replace("KEY", line.key)}
+def _build_point(rater: RaterListEntry, *, outside: bool, url_template: str) -> dict[str, Any]:
+    result = rater.result
+    assert result is not None and result.value is not None
+    row = {"kind": "rater", "rater": rater.name or rater.key, "n": result.n_items}
+    row |= {"value": max(result.value, MIN_SHOWN_VALUE), "kappa": result.value}
+    row |= {"low": result.low, "high": result.high, "ratings": result.n_ratings}
+    row |= {"outside": outside, "same": "same" in rater.flags}
+    return row | {"url": url_template.replace("KEY", rater.key)}
 
 
-def _squares(lines: list[Line]) -> Rows:
-    """How many raters lie in each square of a grid; along the first axis by ratio."""
-    if not lines:
+def _build_squares(raters: list[RaterListEntry]) -> Rows:
+    """Return a row per occupied square of a grid, whose first axis is logarithmic."""
+    if not raters:
         return []
-    places = [(one.n_items, one.value or 0.0) for line in lines if (one := line.standing)]
-    n, value = np.array(places).T
-    across = np.geomspace(n.min(), n.max() + 1, BINS[0] + 1)
-    up = np.linspace(LOWEST, 1, BINS[1] + 1)
-    counts, _x, _y = np.histogram2d(n, np.clip(value, LOWEST, 1), [across, up])
-    found = []
+    points = [(result.n_items, result.value or 0.0) for rater in raters if (result := rater.result)]
+    n_items, value = np.array(points).T
+    x_edges = np.geomspace(n_items.min(), n_items.max() + 1, BINS[0] + 1)
+    y_edges = np.linspace(MIN_SHOWN_VALUE, 1, BINS[1] + 1)
+    counts, _x, _y = np.histogram2d(n_items, np.clip(value, MIN_SHOWN_VALUE, 1), [x_edges, y_edges])
+    rows = []
     for x, y in zip(*np.nonzero(counts), strict=True):
-        square = {"n": across[x], "n2": across[x + 1], "value": up[y], "value2": up[y + 1]}
-        square = {name: float(at) for name, at in square.items()}
-        found.append({"kind": "many", "raters": int(counts[x, y]), **square})
-    return found
+        square = {
+            "n": x_edges[x],
+            "n2": x_edges[x + 1],
+            "value": y_edges[y],
+            "value2": y_edges[y + 1],
+        }
+        square = {column: float(bound) for column, bound in square.items()}
+        rows.append({"kind": "many", "raters": int(counts[x, y]), **square})
+    return rows
 
 
-def _edge(lines: list[Line], shape: Funnel | None) -> Rows:
-    if shape is None or not lines:
+def _build_edge(raters: list[RaterListEntry], funnel: Funnel | None) -> Rows:
+    """Return rows along both edges of the funnel."""
+    if funnel is None or not raters:
         return []
-    sizes = [line.standing.n_items for line in lines if line.standing]
-    # Beyond the points, so that there is something to see where all have as many.
-    at = np.geomspace(max(min(sizes) * 0.8, 2), max(max(sizes) * 1.25, 3), STEPS)
-    low, high = shape.limits(at)
+    item_counts = [rater.result.n_items for rater in raters if rater.result]
+    # Wider than the points, so that the funnel is visible where all raters have as many items.
+    positions = np.geomspace(
+        max(min(item_counts) * 0.8, 2), max(max(item_counts) * 1.25, 3), EDGE_POINTS
+    )
+    low, high = funnel.compute_limits(positions)
     return [
-        {"kind": "edge", "n": n, "low": max(a, LOWEST), "high": min(b, 1.0), "value": shape.middle}
-        for n, a, b in zip(at.tolist(), low.tolist(), high.tolist(), strict=True)
+        {
+            "kind": "edge",
+            "n": n,
+            "low": max(lower, MIN_SHOWN_VALUE),
+            "high": min(upper, 1.0),
+            "value": funnel.center,
+        }
+        for n, lower, upper in zip(positions.tolist(), low.tolist(), high.tolist(), strict=True)
     ]
 
 
-def spec(*, title: str) -> vega_lite.Spec:
-    """``title``: of the coefficient."""
+def build_spec(*, title: str) -> vega_lite.Spec:
+    """Return the Vega-Lite specification; ``title`` names the coefficient."""
     x: vega_lite.Spec = {
         "field": "n",
         "type": "quantitative",
@@ -119,7 +143,7 @@ def spec(*, title: str) -> vega_lite.Spec:
         {"field": "n", "type": "quantitative", "title": _("items"), "format": ",d"},
         {"field": "ratings", "type": "quantitative", "title": _("ratings"), "format": ",d"},
     ]
-    at: vega_lite.Spec = {"x": x, "y": {**y, "field": "value"}}
+    position: vega_lite.Spec = {"x": x, "y": {**y, "field": "value"}}
     edge = {
         "transform": [{"filter": "datum.kind == 'edge'"}],
         "mark": {"type": "area", "style": "accent", "opacity": 0.12, "line": False},
@@ -128,13 +152,13 @@ def spec(*, title: str) -> vega_lite.Spec:
     middle = {
         "transform": [{"filter": "datum.kind == 'edge'"}],
         "mark": {"type": "line", "style": "text", "strokeWidth": 1, "strokeDash": [4, 3]},
-        "encoding": at,
+        "encoding": position,
     }
     squares = {
         "transform": [{"filter": "datum.kind == 'many'"}],
         "mark": {"type": "rect", "style": "accent"},
         "encoding": {
-            **at,
+            **position,
             "x2": {"field": "n2"},
             "y2": {"field": "value2"},
             "opacity": {**raters, "scale": {"type": "sqrt", "range": [0.15, 0.8]}, "legend": None},
@@ -149,9 +173,9 @@ def spec(*, title: str) -> vega_lite.Spec:
         ("datum.same", {**point, "shape": "diamond", "size": 80, "style": "look"}),
     )
     for test, mark in kinds:
-        of_kind = {"filter": f"datum.kind == 'rater' && {test}"}
-        encoding = {**at, "href": {"field": "url"}, "tooltip": tooltip}
-        layers.append({"transform": [of_kind], "mark": mark, "encoding": encoding})
+        row_filter = {"filter": f"datum.kind == 'rater' && {test}"}
+        encoding = {**position, "href": {"field": "url"}, "tooltip": tooltip}
+        layers.append({"transform": [row_filter], "mark": mark, "encoding": encoding})
     return {
         "$schema": vega_lite.SCHEMA,
         "height": 320,

@@ -1,4 +1,4 @@
-"""A lead writes to raters; at the desk they find it (ratings.annotation.rater_messages)."""
+"""Page on which a lead sends a message to raters (stored by ratings.annotation.rater_messages)."""
 
 from __future__ import annotations
 
@@ -14,68 +14,78 @@ from django.urls import reverse
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from core.text import without_nul
+from core.text import replace_nul
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from ratings.annotation import rater_messages
 
-from .rater_list import ids_of, refused_choice
+from .rater_list import build_selection_error, parse_rater_ids
 
 
-def address_of(project: Project, raters: Sequence[Rater], *, passed: str, back: str) -> str:
-    """Where one writes to these raters; ``passed`` and ``back`` say where one came from."""
+def build_message_url(
+    project: Project, raters: Sequence[Rater], *, list_query: str, origin: str
+) -> str:
+    """Return the URL of the message form for these raters.
+
+    ``list_query`` and ``origin``: query and page to return to.
+    """
     ids = ",".join(str(rater.pk) for rater in raters)
-    query = urlencode({"rater": ids, "passed": passed, "back": back})
+    query = urlencode({"rater": ids, "passed": list_query, "back": origin})
     return f"{reverse('raters_write', args=[project.pk])}?{query}"
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def write(request: HttpRequest, project_id: int) -> HttpResponse:
-    """``rater``: ids with commas between. POST sends ``text`` to those who can read it."""
+def send_message(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the message form, or send ``text`` to the selected raters who can read messages.
+
+    ``rater``: ids, separated by commas.
+    """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    given = request.POST if request.method == "POST" else request.GET
-    ids = ids_of([one for one in given.get("rater", "").split(",") if one])
-    found = list(project.raters.filter(pk__in=ids).order_by("key"))
-    if not found or len(found) != len(set(ids)):
-        raise refused_choice()
-    can_read = rater_messages.readers(found)
-    back = _back(project, found, given)
-    trouble = ""
+    params = request.POST if request.method == "POST" else request.GET
+    ids = parse_rater_ids([text for text in params.get("rater", "").split(",") if text])
+    selected = list(project.raters.filter(pk__in=ids).order_by("key"))
+    if not selected or len(selected) != len(set(ids)):
+        raise build_selection_error()
+    can_read = rater_messages.list_readers(selected)
+    return_url = _get_return_url(project, selected, params)
+    error = ""
     if request.method == "POST":
         try:
-            rater_messages.write(raters=can_read, text=given.get("text", ""), by=request.user)
-        except rater_messages.Refused as refusal:
-            trouble = str(refusal)
+            rater_messages.send_messages(
+                raters=can_read, text=params.get("text", ""), by=request.user
+            )
+        except rater_messages.InvalidRaterMessage as exception:
+            error = str(exception)
         else:
             n = len(can_read)
-            said = ngettext("Sent to %(n)s rater.", "Sent to %(n)s raters.", n)
-            messages.success(request, said % {"n": n})
-            return redirect(back)
+            sent_text = ngettext("Sent to %(n)s rater.", "Sent to %(n)s raters.", n)
+            messages.success(request, sent_text % {"n": n})
+            return redirect(return_url)
     context: dict[str, Any] = {
         "project": project,
         "raters": can_read,
-        "chosen": found,
-        "left_out": len(found) - len(can_read),
-        "longest": rater_messages.LONGEST,
+        "chosen": selected,
+        "left_out": len(selected) - len(can_read),
+        "longest": rater_messages.MAX_LENGTH,
         "ids": ",".join(map(str, ids)),
-        "text": without_nul(given.get("text", "")) if trouble else "",
-        "trouble": trouble,
-        "passed": given.get("passed", ""),
-        "back": given.get("back", ""),
-        "back_url": back,
+        "text": replace_nul(params.get("text", "")) if error else "",
+        "trouble": error,
+        "passed": params.get("passed", ""),
+        "back": params.get("back", ""),
+        "back_url": return_url,
     }
     return render(
-        request, "quality/rater_status/message.html", context, status=400 if trouble else 200
+        request, "quality/rater_status/message.html", context, status=400 if error else 200
     )
 
 
-def _back(project: Project, raters: Sequence[Rater], given: QueryDict) -> str:
-    """The rater's page, the people or the list, as the lead left it."""
-    passed = given.get("passed", "")
-    if given.get("back") == "people":
+def _get_return_url(project: Project, raters: Sequence[Rater], params: QueryDict) -> str:
+    """Return the URL of the page that the lead came from: rater, members or list."""
+    list_query = params.get("passed", "")
+    if params.get("back") == "people":
         return reverse("people", args=[project.pk])
-    address = reverse("raters", args=[project.pk])
-    if given.get("back") == "rater":
-        address = reverse("rater", args=[project.pk, raters[0].key])
-    return f"{address}?{QueryDict(passed).urlencode()}" if passed else address
+    url = reverse("raters", args=[project.pk])
+    if params.get("back") == "rater":
+        url = reverse("rater", args=[project.pk, raters[0].key])
+    return f"{url}?{QueryDict(list_query).urlencode()}" if list_query else url

@@ -1,8 +1,7 @@
-"""The list of a project's raters: who is shown, in which order, and what is known of a page of
-them.
+"""List of a question's raters: filters, sort order and the values to sort by.
 
-Of all raters it reads what one row holds (quality.rater_status.comparison) and the ids of those of whom
-something else is told; the whole card is read for one page.
+It reads one row for all raters (quality.rater_status.comparison) and the ids of those with alerts
+or other flags. Whole summaries are read for one page only.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from metrics.agreement.rater_quality.gold import PAUSE_AT
-from metrics.views.common.selection import one_of
+from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
+from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from quality.models import DriftStanding, GoldScore, Kind, RepeatScore
 from quality.rater_status import comparison
-from quality.rater_status.status import signs, unresolved
+from quality.rater_status.status import get_unresolved_alerts, list_alert_reasons
 
-LONGEST_SEARCH = 100
-MOST_LEAST = 1_000_000
-MOST_CHOSEN = 100  # raters, in one act
-# Chip -> its words, in the order of the page.
-SHOWN: dict[str, Promise] = {
+MAX_SEARCH_LENGTH = 100
+MAX_MIN_RATINGS = 1_000_000
+MAX_SELECTED = 100  # raters in one action
+# Flag -> text of its filter chip, in the order of the page.
+FLAGS: dict[str, Promise] = {
     "same": gettext_lazy("nearly always the same answer"),
     "fast": gettext_lazy("too fast"),
     "apart": gettext_lazy("far apart"),
@@ -40,177 +39,197 @@ SHOWN: dict[str, Promise] = {
     "few": gettext_lazy("few overlaps"),
     "paused": gettext_lazy("paused"),
 }
-NAME_OF = {
+FLAG_OF_REASON = {
     "apart_from_peers": "apart",
     "one_answer": "same",
     "too_fast": "fast",
-}  # of signs that cases give
+}
 
 
-class Line(NamedTuple):
-    """A rater among all; ``standing``: None without a rating."""
+class RaterListEntry(NamedTuple):
+    """A rater of the list, with the values to filter and sort by.
+
+    ``result`` is None for a rater without ratings.
+    """
 
     pk: int
     key: str
     name: str
     group: str
-    standing: comparison.Standing | None
-    harm: float
-    told: set[str]  # of SHOWN
+    result: comparison.ComparedRater | None
+    impact: float
+    flags: set[str]  # keys of FLAGS
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the address asks for: a chip, a least number of ratings, a text in key, name or
-    group."""
+class RaterFilter:
+    """Filter of the rater list from the query: a flag, a minimum of ratings, a search text."""
 
-    show: str = ""
+    flag: str = ""
     least: int = 0
     search: str = ""
 
     @classmethod
-    def of(cls, given: QueryDict) -> Wanted:
-        """Raises Http404 for an unknown chip, BadRequest for what cannot be."""
-        show = one_of(given, "show", list(SHOWN)) or ""
-        text = given.get("least") or "0"
-        if not (text.isascii() and text.isdigit() and int(text[:8]) <= MOST_LEAST):
-            raise BadRequest(
-                _("“least” is a number of ratings, from 0 to %(most)s.") % {"most": MOST_LEAST}
-            )
-        search = (given.get("search") or "").strip()
-        if len(search) > LONGEST_SEARCH:
-            raise BadRequest(_("Search for a shorter text."))
-        return cls(show, int(text), search)
+    def from_query(cls, query: QueryDict) -> RaterFilter:
+        """Return the filter of the query.
 
-    def holds(self, line: Line) -> bool:
-        if self.show and self.show not in line.told:
+        Raises Http404 for an unknown flag and BadRequest for invalid values.
+        """
+        flag = get_choice(query, "show", list(FLAGS)) or ""
+        text = query.get("least") or "0"
+        if not (text.isascii() and text.isdigit() and int(text[:8]) <= MAX_MIN_RATINGS):
+            raise BadRequest(
+                _("“least” is a number of ratings, from 0 to %(most)s.") % {"most": MAX_MIN_RATINGS}
+            )
+        search = (query.get("search") or "").strip()
+        if len(search) > MAX_SEARCH_LENGTH:
+            raise BadRequest(_("Search for a shorter text."))
+        return cls(flag, int(text), search)
+
+    def matches(self, rater: RaterListEntry) -> bool:
+        """Return whether the rater passes the filter."""
+        if self.flag and self.flag not in rater.flags:
             return False
-        if self.least and (line.standing is None or line.standing.n_ratings < self.least):
+        if self.least and (rater.result is None or rater.result.n_ratings < self.least):
             return False
         text = self.search.casefold()
         return not text or any(
-            text in part.casefold() for part in (line.key, line.name, line.group)
+            text in field_value.casefold() for field_value in (rater.key, rater.name, rater.group)
         )
 
 
-def _at(name: str) -> Callable[[RaterList, Line], Any]:
-    return lambda _all, line: getattr(line.standing, name) if line.standing else None
+def _get_result_field(name: str) -> Callable[[RaterList, RaterListEntry], Any]:
+    """Return a sort key that reads this field of a rater's result."""
+    return lambda _rater_list, rater: getattr(rater.result, name) if rater.result else None
 
 
-NOTHING: tuple[float | None, int] = (None, 0)
-# Column -> what it is sorted by; None comes last, and before it whoever of COMPARED has too few.
-SORTED_BY: dict[str, Callable[[RaterList, Line], Any]] = {
-    "harm": lambda _all, line: line.harm,
+NO_VALUE: tuple[float | None, int] = (None, 0)
+# Column -> sort key. Raters without a value come last, before them those with too few items.
+SORT_KEYS: dict[str, Callable[[RaterList, RaterListEntry], Any]] = {
+    "harm": lambda _all, line: line.impact,
     "rater": lambda _all, line: line.key,
-    "ratings": _at("n_ratings"),
-    "peers": _at("value"),
-    "bias": _at("bias"),
-    "seconds": _at("seconds"),
-    "gold": lambda every, line: every.gold_values.get(line.pk, NOTHING)[0],
-    "repeats": lambda every, line: every.repeat_values.get(line.pk, NOTHING)[0],
+    "ratings": _get_result_field("n_ratings"),
+    "peers": _get_result_field("value"),
+    "bias": _get_result_field("bias"),
+    "seconds": _get_result_field("seconds"),
+    "gold": lambda every, line: every.gold_values.get(line.pk, NO_VALUE)[0],
+    "repeats": lambda every, line: every.repeat_values.get(line.pk, NO_VALUE)[0],
     "drift": lambda every, line: every.evidence.get(line.pk),
 }
-# Column that compares -> the number of items on which it rests.
-COMPARED: dict[str, Callable[[RaterList, Line], int]] = {
-    "peers": lambda _all, line: line.standing.n_items if line.standing else 0,
-    "bias": lambda _all, line: line.standing.n_items if line.standing else 0,
-    "gold": lambda every, line: every.gold_values.get(line.pk, NOTHING)[1],
-    "repeats": lambda every, line: every.repeat_values.get(line.pk, NOTHING)[1],
+# Column -> number of items behind the value, for columns that compare raters.
+ITEM_COUNTS: dict[str, Callable[[RaterList, RaterListEntry], int]] = {
+    "peers": lambda _all, line: line.result.n_items if line.result else 0,
+    "bias": lambda _all, line: line.result.n_items if line.result else 0,
+    "gold": lambda every, line: every.gold_values.get(line.pk, NO_VALUE)[1],
+    "repeats": lambda every, line: every.repeat_values.get(line.pk, NO_VALUE)[1],
 }
 
 
 @dataclass
 class RaterList:
-    """All people of a question's project. ``standings``: of the last sweep."""
+    """All people of a question's project, with the latest comparison of its raters."""
 
     question: Question
-    standings: comparison.Standings = field(init=False)
+    comparison: comparison.RaterComparison = field(init=False)
 
     def __post_init__(self) -> None:
-        self.standings = comparison.of(self.question)
+        self.comparison = comparison.get_comparison(self.question)
 
     @property
-    def waiting(self) -> bool:
-        """Whether a worker will set the raters beside each other for the first time. Where nobody
-        has rated there is nothing to wait for."""
-        made, rated = self.standings.made_at is not None, comparison.stamps(self.question.pk)
-        return not made and bool(rated) and bool(self.lines)
+    def is_pending(self) -> bool:
+        """Return whether the first comparison of the raters is still to be computed.
+
+        False where nobody has rated.
+        """
+        is_computed, input_version = (
+            self.comparison.made_at is not None,
+            comparison.get_input_versions(self.question.pk),
+        )
+        return not is_computed and bool(input_version) and bool(self.raters)
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def raters(self) -> list[RaterListEntry]:
+        """All raters with their flags, unordered."""
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
-        alarms = unresolved(self.question)
-        drifting = DriftStanding.objects.filter(question=self.question, watched=True)
-        watched = {*drifting.values_list("rater_id", flat=True)}
-        missing = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_AT)
-        below = {*missing.values_list("rater_id", flat=True)}
-        of_rater = self.standings.raters
-        found = []
+        alerts = get_unresolved_alerts(self.question)
+        drift_states = DriftStanding.objects.filter(question=self.question, watched=True)
+        watched = {*drift_states.values_list("rater_id", flat=True)}
+        gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
+        below_pass_mark = {*gold_scores.values_list("rater_id", flat=True)}
+        results = self.comparison.raters
+        listed = []
         columns = ("pk", "key", "name", "group", "paused")
         for pk, key, name, group, paused in people.order_by().values_list(*columns):
-            standing = of_rater.get(pk)
-            told = {NAME_OF[sign] for sign in signs(alarms.get(pk, []))}
-            if any(case.kind == Kind.RATER_DRIFT for case in alarms.get(pk, [])):
-                told.add("drifted")
-            if pk in alarms or pk in watched:
-                told.add("alarm")
-            if pk in below:
-                told.add("gold")
+            result = results.get(pk)
+            flags = {FLAG_OF_REASON[reason] for reason in list_alert_reasons(alerts.get(pk, []))}
+            if any(alert.kind == Kind.RATER_DRIFT for alert in alerts.get(pk, [])):
+                flags.add("drifted")
+            if pk in alerts or pk in watched:
+                flags.add("alarm")
+            if pk in below_pass_mark:
+                flags.add("gold")
             if paused:
-                told.add("paused")
-            if standing is None or not standing.enough:
-                told.add("few")
-            harm = self.standings.harm(pk)
-            found.append(Line(pk, key, name, group, standing, harm, told))
-        return found
+                flags.add("paused")
+            if result is None or not result.has_enough_items:
+                flags.add("few")
+            impact = self.comparison.compute_impact(pk)
+            listed.append(RaterListEntry(pk, key, name, group, result, impact, flags))
+        return listed
 
-    def chips(self) -> list[tuple[str, Promise, int]]:
-        """Chip, its words, and of how many raters it is true."""
+    def list_filter_chips(self) -> list[tuple[str, Promise, int]]:
+        """Return (flag, text, number of raters) of each flag."""
         return [
-            (name, words, sum(name in line.told for line in self.lines))
-            for name, words in SHOWN.items()
+            (flag, text, sum(flag in rater.flags for rater in self.raters))
+            for flag, text in FLAGS.items()
         ]
 
-    def chosen(self, wanted: Wanted, sort: str = "-harm") -> list[Line]:
-        """By one column, equals by key. In either order last comes what has no value, and before
-        it what rests on too few items: of five, one is the worst or the best by chance."""
-        name = sort.removeprefix("-")
-        column, compared = SORTED_BY[name], COMPARED.get(name)
-        lines = sorted(filter(wanted.holds, self.lines), key=lambda line: line.key)
-        known = [line for line in lines if column(self, line) is not None]
-        known.sort(key=lambda line: column(self, line), reverse=sort.startswith("-"))
-        if compared is not None:
-            known.sort(key=lambda line: compared(self, line) < comparison.LEAST_ITEMS)
-        return known + [line for line in lines if column(self, line) is None]
+    def select(self, rater_filter: RaterFilter, sort: str = "-harm") -> list[RaterListEntry]:
+        """Return the raters that match, sorted by one column and then by key.
+
+        In either order raters without a value come last, and before them those with too few
+        items: with five items one is the best or the worst by chance.
+        """
+        column = sort.removeprefix("-")
+        get_value, count_items = SORT_KEYS[column], ITEM_COUNTS.get(column)
+        raters = sorted(filter(rater_filter.matches, self.raters), key=lambda rater: rater.key)
+        with_value = [rater for rater in raters if get_value(self, rater) is not None]
+        with_value.sort(key=lambda rater: get_value(self, rater), reverse=sort.startswith("-"))
+        if count_items is not None:
+            with_value.sort(key=lambda rater: count_items(self, rater) < comparison.MIN_ITEMS)
+        return with_value + [rater for rater in raters if get_value(self, rater) is None]
 
     @cached_property
     def gold_values(self) -> dict[int, tuple[float | None, int]]:
-        return _kappas(GoldScore.objects.filter(question=self.question))
+        """Kappa with gold of each rater (see _get_kappas)."""
+        return _get_kappas(GoldScore.objects.filter(question=self.question))
 
     @cached_property
     def repeat_values(self) -> dict[int, tuple[float | None, int]]:
-        return _kappas(RepeatScore.objects.filter(question=self.question))
+        """Kappa of each rater with their own repeated answers (see _get_kappas)."""
+        return _get_kappas(RepeatScore.objects.filter(question=self.question))
 
     @cached_property
     def evidence(self) -> dict[int, float | None]:
+        """Evidence of drift of each rater."""
         rows = DriftStanding.objects.filter(question=self.question)
         return dict(rows.values_list("rater_id", "evidence"))
 
 
-def _kappas(rows: QuerySet[Any]) -> dict[int, tuple[float | None, int]]:
-    """Rater id -> kappa, and the number of items on which it rests."""
-    found = rows.values_list("rater_id", "kappa")
-    return {rater: (kappa["value"], kappa["n_items"] or 0) for rater, kappa in found}
+def _get_kappas(rows: QuerySet[Any]) -> dict[int, tuple[float | None, int]]:
+    """Return {rater id: (kappa, number of items)}."""
+    values = rows.values_list("rater_id", "kappa")
+    return {rater: (kappa["value"], kappa["n_items"] or 0) for rater, kappa in values}
 
 
-def ids_of(texts: Sequence[str]) -> list[int]:
-    """Ids of raters as a form or an address sends them. Raises BadRequest for what is none."""
-    if len(texts) > MOST_CHOSEN or not all(
+def parse_rater_ids(texts: Sequence[str]) -> list[int]:
+    """Return the rater ids of a form or a query; raises BadRequest for invalid ones."""
+    if len(texts) > MAX_SELECTED or not all(
         text.isascii() and text.isdigit() and len(text) < 19 for text in texts
     ):
-        raise refused_choice()
+        raise build_selection_error()
     return [int(text) for text in texts]
 
 
-def refused_choice() -> BadRequest:
-    return BadRequest(_("Choose at most %(most)s raters of this project.") % {"most": MOST_CHOSEN})
+def build_selection_error() -> BadRequest:
+    """Return the error for a selection of raters that is too large or of another project."""
+    return BadRequest(_("Choose at most %(most)s raters of this project.") % {"most": MAX_SELECTED})

@@ -1,5 +1,7 @@
-"""One line a rater: what is known of each, and one status with its reasons. Read from stored
-readings alone; of people only."""
+"""Summary of each rater of a question, with one status and its reasons.
+
+Computed from stored results alone, for people only.
+"""
 
 from __future__ import annotations
 
@@ -10,43 +12,48 @@ from enum import StrEnum
 from typing import Any
 
 from metrics.agreement.estimate import Value
-from metrics.agreement.rater_quality.gold import NO_GOLD, PAUSE_AT
+from metrics.agreement.rater_quality.gold import NO_GOLD, PAUSE_EVIDENCE
 from metrics.agreement.rater_quality.repeats import NO_REPEATS
 from metrics.models import RaterReading
-from metrics.results.values import not_counted
-from metrics.scale import weighted
+from metrics.results.values import build_uncounted_value
+from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
 from quality.models import Alarm, DriftStanding, GoldScore, Kind, RepeatScore, State
 
-from . import comparison
+from .comparison import RaterComparison, get_comparison, has_enough_items
 
 
-class Status(StrEnum):
+class RaterStatus(StrEnum):
+    """Status of a rater in a question."""
+
     FINE = "fine"
     WATCH = "watch"
     ACT = "act"
     UNKNOWN = "unknown"
 
 
-# Reason -> the status that it asks for; docs/statistics.md tells when each holds.
-REASONS = {
-    "drift_alarm": Status.ACT,
-    "gold_below_bar": Status.ACT,
-    "alarm_muted": Status.WATCH,
-    "drift_watched": Status.WATCH,
-    # What a case is about, beside that there is one.
-    "apart_from_peers": Status.WATCH,
-    "one_answer": Status.WATCH,
-    "too_fast": Status.WATCH,
-    "too_few_items": Status.UNKNOWN,
+# Reason -> the status that it implies; docs/statistics.md defines the reasons.
+STATUS_OF_REASON = {
+    "drift_alarm": RaterStatus.ACT,
+    "gold_below_bar": RaterStatus.ACT,
+    "alarm_muted": RaterStatus.WATCH,
+    "drift_watched": RaterStatus.WATCH,
+    # Kinds of alerts, in addition to drift_alarm for any alert.
+    "apart_from_peers": RaterStatus.WATCH,
+    "one_answer": RaterStatus.WATCH,
+    "too_fast": RaterStatus.WATCH,
+    "too_few_items": RaterStatus.UNKNOWN,
 }
 
 
 @dataclass(frozen=True)
-class Card:
-    """``peers``, ``bias``: stored readings; ``gold``: answers on gold, and ``repeats``: answers to
-    what was asked again, None without one; ``drift``: the latest evidence; ``alarms``: cases that
-    are not resolved, oldest first."""
+class RaterSummary:
+    """Results of one rater in a question.
+
+    ``peers``, ``bias``: stored estimates; ``gold`` and ``repeats``: scores on gold answers and on
+    repeated items, None without any; ``drift``: the latest drift state; ``alerts``: unresolved
+    alerts, oldest first.
+    """
 
     rater: Rater
     n_ratings: int
@@ -56,145 +63,157 @@ class Card:
     gold: GoldScore | None
     repeats: RepeatScore | None
     drift: DriftStanding | None
-    alarms: list[Alarm] = field(default_factory=list)
+    alerts: list[Alarm] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
     @property
     def gold_kappa(self) -> Mapping[str, Any]:
-        """Chance-corrected agreement with gold."""
-        kappa: Mapping[str, Any] = self.gold.kappa if self.gold else without(NO_GOLD)
+        """Chance-corrected agreement with gold answers."""
+        kappa: Mapping[str, Any] = self.gold.kappa if self.gold else build_undefined_value(NO_GOLD)
         return kappa
 
     @property
     def repeat_kappa(self) -> Mapping[str, Any]:
-        """Chance-corrected agreement with oneself."""
-        kappa: Mapping[str, Any] = self.repeats.kappa if self.repeats else without(NO_REPEATS)
+        """Chance-corrected agreement with the rater's own repeated answers."""
+        kappa: Mapping[str, Any] = (
+            self.repeats.kappa if self.repeats else build_undefined_value(NO_REPEATS)
+        )
         return kappa
 
     @property
-    def status(self) -> Status:
-        asked = {REASONS[reason] for reason in self.reasons}
-        for status in (Status.ACT, Status.WATCH, Status.UNKNOWN):
-            if status in asked:
+    def status(self) -> RaterStatus:
+        """Most severe status among the reasons."""
+        implied = {STATUS_OF_REASON[reason] for reason in self.reasons}
+        for status in (RaterStatus.ACT, RaterStatus.WATCH, RaterStatus.UNKNOWN):
+            if status in implied:
                 return status
-        return Status.FINE
+        return RaterStatus.FINE
 
 
-def without(reason: str) -> Value:
-    """A reading that does not exist, and why."""
-    return {**not_counted(), "reason": reason}
+def build_undefined_value(reason: str) -> Value:
+    """Return an undefined estimate with its reason."""
+    return {**build_uncounted_value(), "reason": reason}
 
 
-def cards(
+def list_rater_summaries(
     question: Question,
     *,
     ordered: bool,
     raters: Collection[int] | None = None,
-    standings: comparison.Standings | None = None,
-) -> list[Card]:
-    """Of all people of the project or of these raters, in the order of their ids. Seven queries.
-    ``standings``: of the last sweep, read where it is not given."""
+    comparison: RaterComparison | None = None,
+) -> list[RaterSummary]:
+    """Return the summaries of the project's people, or of these raters, in order of their ids.
+
+    ``comparison``: the comparison to use; by default the latest one. Seven queries.
+    """
     people = Rater.objects.filter(project_id=question.project_id, kind=Rater.Kind.HUMAN)
-    of: dict[str, Any] = {"question": question}
+    conditions: dict[str, Any] = {"question": question}
     if raters is not None:
         people = people.filter(pk__in=raters)
-        of["rater__in"] = raters
-    standings = standings or comparison.of(question)
-    readings = _readings(of, standings.weights, ordered=ordered)
-    drifts = {row.rater_id: row for row in DriftStanding.objects.filter(**of)}
-    golds = {row.rater_id: row for row in GoldScore.objects.filter(**of)}
-    repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**of)}
-    alarms = unresolved(question)
-    found = []
+        conditions["rater__in"] = raters
+    comparison = comparison or get_comparison(question)
+    results = _get_results(conditions, comparison.weights, ordered=ordered)
+    drifts = {row.rater_id: row for row in DriftStanding.objects.filter(**conditions)}
+    golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
+    repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
+    alerts = get_unresolved_alerts(question)
+    summaries = []
     for rater in people.order_by("pk"):
-        reading = readings.get(rater.pk, _NOTHING)
+        result = results.get(rater.pk, _NO_RESULT)
         drift = drifts.get(rater.pk)
         gold = golds.get(rater.pk)
-        reasons = _reasons(reading["peers"], drift, alarms[rater.pk])
-        if gold is not None and gold.evidence >= PAUSE_AT:
+        reasons = _list_reasons(result["peers"], drift, alerts[rater.pk])
+        if gold is not None and gold.evidence >= PAUSE_EVIDENCE:
             reasons.insert(0, "gold_below_bar")
-        found.append(
-            Card(
+        summaries.append(
+            RaterSummary(
                 rater=rater,
-                n_ratings=reading["n_ratings"],
-                seconds=reading["seconds"],
-                peers=reading["peers"],
-                bias=reading["bias"],
+                n_ratings=result["n_ratings"],
+                seconds=result["seconds"],
+                peers=result["peers"],
+                bias=result["bias"],
                 gold=gold,
                 repeats=repeats.get(rater.pk),
                 drift=drift,
-                alarms=alarms[rater.pk],
+                alerts=alerts[rater.pk],
                 reasons=reasons,
             )
         )
-    return found
+    return summaries
 
 
-_NOTHING: dict[str, Any] = {
+_NO_RESULT: dict[str, Any] = {
     "n_ratings": 0,
     "seconds": None,
-    "peers": not_counted(),
+    "peers": build_uncounted_value(),
     "bias": None,
 }
 
 
-def _readings(of: dict[str, Any], weights: str, *, ordered: bool) -> dict[int, dict[str, Any]]:
-    peers = f"coefficients__{weighted('vs_peers', weights)}"
+def _get_results(
+    conditions: dict[str, Any], weights: str, *, ordered: bool
+) -> dict[int, dict[str, Any]]:
+    """Return {rater id: counts, seconds, agreement with peers and bias}."""
+    peers = f"coefficients__{get_weighted_name('vs_peers', weights)}"
     bias = "coefficients__vs_peers_bias"
-    rows = RaterReading.objects.filter(**of)
-    found = {}
-    for rater_id, n_ratings, seconds, with_peers, moved in rows.values_list(
+    rows = RaterReading.objects.filter(**conditions)
+    results = {}
+    for rater_id, n_ratings, seconds, peers_value, bias_value in rows.values_list(
         "rater_id", "n_ratings", "seconds", peers, bias
     ):
-        found[rater_id] = {
+        results[rater_id] = {
             "n_ratings": n_ratings,
             "seconds": seconds,
-            "peers": with_peers or not_counted(),
-            "bias": moved if ordered else None,
+            "peers": peers_value or build_uncounted_value(),
+            "bias": bias_value if ordered else None,
         }
-    return found
+    return results
 
 
-def unresolved(question: Question) -> dict[int, list[Alarm]]:
-    """Rater id -> the cases in which the rater is named."""
-    found: dict[int, list[Alarm]] = defaultdict(list)
-    cases = Alarm.objects.filter(question=question).exclude(state=State.RESOLVED)
-    for alarm in cases.order_by("pk").select_related("rater", "other").defer("chart"):
-        for rater_id in (alarm.rater_id, alarm.other_id):
+def get_unresolved_alerts(question: Question) -> dict[int, list[Alarm]]:
+    """Return {rater id: unresolved alerts about the rater}, oldest first."""
+    alerts_of_rater: dict[int, list[Alarm]] = defaultdict(list)
+    alerts = Alarm.objects.filter(question=question).exclude(state=State.RESOLVED)
+    for alert in alerts.order_by("pk").select_related("rater", "other").defer("chart"):
+        for rater_id in (alert.rater_id, alert.other_id):
             if rater_id is not None:
-                found[rater_id].append(alarm)
-    return found
+                alerts_of_rater[rater_id].append(alert)
+    return alerts_of_rater
 
 
-SIGNS = {
+ALERT_REASONS = {
     Kind.RATER_APART: "apart_from_peers",
     Kind.RATER_SAME: "one_answer",
     Kind.RATER_FAST: "too_fast",
 }
 
 
-def signs(cases: Collection[Alarm]) -> list[str]:
-    """What the cases of a rater say of the way they answer, where today's ratings say so still."""
-    return [SIGNS[Kind(case.kind)] for case in cases if case.stands and case.kind in SIGNS]
+def list_alert_reasons(alerts: Collection[Alarm]) -> list[str]:
+    """Return the reasons for a status in alerts that current ratings still support."""
+    return [
+        ALERT_REASONS[Kind(alert.kind)]
+        for alert in alerts
+        if alert.stands and alert.kind in ALERT_REASONS
+    ]
 
 
-def is_apart(question: Question, rater: Rater) -> bool:
-    """Whether the rater has a case of agreeing clearly less than the others."""
-    cases = Alarm.objects.filter(question=question, rater=rater, kind=Kind.RATER_APART)
-    return cases.filter(stands=True).exclude(state=State.RESOLVED).exists()
+def is_outlier(question: Question, rater: Rater) -> bool:
+    """Return whether an unresolved alert says that the rater agrees clearly less than the others."""
+    alerts = Alarm.objects.filter(question=question, rater=rater, kind=Kind.RATER_APART)
+    return alerts.filter(stands=True).exclude(state=State.RESOLVED).exists()
 
 
-def _reasons(
-    peers: Mapping[str, Any] | Value, drift: DriftStanding | None, alarms: list[Alarm]
+def _list_reasons(
+    peers: Mapping[str, Any] | Value, drift: DriftStanding | None, alerts: list[Alarm]
 ) -> list[str]:
     reasons = []
-    states = {alarm.state for alarm in alarms}
+    states = {alert.state for alert in alerts}
     if states & {State.OPEN, State.LOOKED_AT}:
         reasons.append("drift_alarm")
     elif states:
         reasons.append("alarm_muted")
     if drift is not None and drift.watched:
         reasons.append("drift_watched")
-    if not comparison.enough(peers):
+    if not has_enough_items(peers):
         reasons.append("too_few_items")
-    return reasons + signs(alarms)
+    return reasons + list_alert_reasons(alerts)

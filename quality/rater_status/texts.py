@@ -1,20 +1,22 @@
-"""The words of scorecards, and why a question could not be looked through. (What an alarm says:
-quality.alerts.kinds.)"""
+"""Texts of rater statuses and of the reasons why a question could not be scanned.
+
+The texts of alerts are in quality.alerts.kinds.
+"""
 
 from __future__ import annotations
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from quality.rater_status.status import SIGNS, Card, Status
+from quality.rater_status.status import ALERT_REASONS, RaterStatus, RaterSummary
 
-STATUS: dict[str, Promise] = {
-    Status.FINE: gettext_lazy("nothing found"),
-    Status.WATCH: gettext_lazy("watch"),
-    Status.ACT: gettext_lazy("ask them"),
-    Status.UNKNOWN: gettext_lazy("too little known"),
+STATUS_LABELS: dict[str, Promise] = {
+    RaterStatus.FINE: gettext_lazy("nothing found"),
+    RaterStatus.WATCH: gettext_lazy("watch"),
+    RaterStatus.ACT: gettext_lazy("ask them"),
+    RaterStatus.UNKNOWN: gettext_lazy("too little known"),
 }
-REASONS: dict[str, Promise] = {
+REASON_TEXTS: dict[str, Promise] = {
     "drift_alarm": gettext_lazy("an alarm is open"),
     "gold_below_bar": gettext_lazy("misses gold answers more often than the bar allows"),
     "alarm_muted": gettext_lazy("an alarm is muted"),
@@ -24,8 +26,8 @@ REASONS: dict[str, Promise] = {
     "too_fast": gettext_lazy("far faster than the others"),
     "too_few_items": gettext_lazy("fewer than 30 items that others rated too"),
 }
-# Why nothing could be looked for.
-NOT_LOOKED: dict[str, Promise] = {
+# Reason -> why a question could not be scanned.
+NOT_SCANNED_TEXTS: dict[str, Promise] = {
     "too_many_comparisons": gettext_lazy(
         "This question has more ratings than can be looked through for drift."
     ),
@@ -33,15 +35,15 @@ NOT_LOOKED: dict[str, Promise] = {
 }
 
 
-def status(card: Card) -> str:
-    return str(STATUS[card.status])
+def get_status_label(summary: RaterSummary) -> str:
+    return str(STATUS_LABELS[summary.status])
 
 
-def reasons(card: Card) -> list[str]:
-    return [str(REASONS[reason]) for reason in card.reasons]
+def list_reason_texts(summary: RaterSummary) -> list[str]:
+    return [str(REASON_TEXTS[reason]) for reason in summary.reasons]
 
 
-def untold(card: Card) -> list[str]:
-    """The reasons that the card's cases do not tell themselves."""
-    told = {"drift_alarm", *SIGNS.values()}
-    return [str(REASONS[reason]) for reason in card.reasons if reason not in told]
+def list_other_reason_texts(summary: RaterSummary) -> list[str]:
+    """Return the texts of the reasons that the summary's alerts do not state themselves."""
+    alert_reasons = {"drift_alarm", *ALERT_REASONS.values()}
+    return [str(REASON_TEXTS[reason]) for reason in summary.reasons if reason not in alert_reasons]

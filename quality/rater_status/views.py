@@ -1,5 +1,4 @@
-"""The raters of a project: whom to look at first, as a page, a chart and a file, and what is done
-about many at once."""
+"""Pages of a question's raters: the list, its funnel chart, and actions on several raters."""
 
 from __future__ import annotations
 
@@ -18,28 +17,36 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from metrics.filters import Filter, one_line
-from metrics.scale import weighted
+from metrics.filters import RatingFilter, join_keys
+from metrics.scale import get_weighted_name
 from metrics.views.common import display_names, live_updates
 from metrics.views.common.charts import vega_lite
-from metrics.views.common.selection import Selection, asked_question, one_of, page_number
-from metrics.views.common.sources.filtered import SlicedProject
-from metrics.views.common.sources.stored import whole_reading
+from metrics.views.common.selection import Selection, get_choice, get_page_number, get_selection
+from metrics.views.common.sources.filtered import FilteredProjectSource
+from metrics.views.common.sources.stored import get_all_time_result
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.services.raters.updates import pause_raters
-from quality.alerts.kinds import briefly
+from quality.alerts.kinds import get_brief_text
 from quality.models import Alarm, GoldAct
-from quality.rater_status.comparison import LEAST_ITEMS
-from quality.rater_status.status import Card, Status, cards
+from quality.rater_status.comparison import MIN_ITEMS
+from quality.rater_status.status import RaterStatus, RaterSummary, list_rater_summaries
 
 from . import comparison_texts, funnel_chart, texts
-from .message_views import address_of
-from .rater_list import COMPARED, SORTED_BY, Line, RaterList, Wanted, ids_of, refused_choice
+from .message_views import build_message_url
+from .rater_list import (
+    ITEM_COUNTS,
+    SORT_KEYS,
+    RaterFilter,
+    RaterList,
+    RaterListEntry,
+    build_selection_error,
+    parse_rater_ids,
+)
 
 LEAD = Member.Role.LEAD
-LINES_A_PAGE = 50
-PASSED = (
+RATERS_PER_PAGE = 50
+KEPT_PARAMETERS = (
     "question",
     "show",
     "least",
@@ -47,228 +54,259 @@ PASSED = (
     "sort",
     "page",
     "without",
-)  # from one address to the next
+)  # query parameters of the list that an action keeps
 
 
 @dataclass(frozen=True)
-class Row:
-    """A rater of the page: the line among all, the card, both in words, and their cases;
-    ``untold``: of the reasons those that the cases do not tell."""
+class RaterTableRow:
+    """A row of the table: the listed rater, the summary (``card``), texts and alerts.
 
-    line: Line
-    card: Card
+    ``other_reasons``: texts of the reasons that the alerts do not state themselves.
+    """
+
+    listed: RaterListEntry
+    card: RaterSummary
     status: str
     reasons: list[str]
-    untold: list[str]
-    cases: list[tuple[Alarm, str]]
-    acts: list[GoldAct]
+    other_reasons: list[str]
+    alerts: list[tuple[Alarm, str]]
+    interventions: list[GoldAct]
 
 
 @login_required
 @require_safe
-def raters(request: HttpRequest, project_id: int) -> HttpResponse:
-    """A page of the raters, those of most harm first unless told otherwise."""
-    return raters_of(request, get_project(request.user, project_id, role=Member.Role.VIEWER))
+def show_raters(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show a page of the raters, by default those with the greatest impact first."""
+    return render_raters(request, get_project(request.user, project_id, role=Member.Role.VIEWER))
 
 
-def raters_of(request: HttpRequest, project: Project) -> HttpResponse:
-    chosen = asked_question(request, project)
-    allowed = [*SORTED_BY, *(f"-{name}" for name in SORTED_BY)]
-    sort = one_of(request.GET, "sort", allowed) or "-harm"
-    wanted = Wanted.of(request.GET)
-    every = RaterList(chosen.question)
-    if live_updates.asks(request):
-        return live_updates.awaited(waiting=every.waiting)
-    lines = every.chosen(wanted, sort)
-    paginator = Paginator(lines, LINES_A_PAGE)
-    number = page_number(request)
+def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
+    """Render the list for a project that the caller has checked (also for shared views)."""
+    selection = get_selection(request, project)
+    sort_choices = [*SORT_KEYS, *(f"-{name}" for name in SORT_KEYS)]
+    sort = get_choice(request.GET, "sort", sort_choices) or "-harm"
+    rater_filter = RaterFilter.from_query(request.GET)
+    rater_list = RaterList(selection.question)
+    if live_updates.is_live_request(request):
+        return live_updates.build_pending_response(pending=rater_list.is_pending)
+    listed = rater_list.select(rater_filter, sort)
+    paginator = Paginator(listed, RATERS_PER_PAGE)
+    number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
-    rows = _rows(chosen, every, list(page.object_list))
+    rows = _build_rows(selection, rater_list, list(page.object_list))
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
-        "every": every,
-        "waiting": every.waiting,
-        "wanted": wanted,
-        "chips": every.chips(),
+        "project": selection.project,
+        "chosen": selection,
+        "every": rater_list,
+        "waiting": rater_list.is_pending,
+        "wanted": rater_filter,
+        "chips": rater_list.list_filter_chips(),
         "page": page,
         "rows": rows,
-        "n_lines": len(lines),
+        "n_lines": len(listed),
         "sorted_by": sort,
-        "floor": LEAST_ITEMS if sort.removeprefix("-") in COMPARED else 0,
+        "floor": MIN_ITEMS if sort.removeprefix("-") in ITEM_COUNTS else 0,
         "most_ratings": 200,
         "shown": {
-            "gold": bool(every.gold_values),
-            "repeats": bool(every.repeat_values),
+            "gold": bool(rater_list.gold_values),
+            "repeats": bool(rater_list.repeat_values),
             "drift": any(row.card.drift and row.card.drift.size is not None for row in rows),
             "seconds": any(row.card.seconds is not None for row in rows),
         },
-        "passed": _passed(request.GET),
-        "paused_now": _paused_now(request, chosen.project),
-        "comparison": _comparison(request, chosen),
+        "passed": _build_kept_query(request.GET),
+        "paused_now": _list_just_paused(request, selection.project),
+        "comparison": _build_comparison(request, selection),
     }
     return render(request, "quality/rater_status/rater_list.html", context)
 
 
 @login_required
 @require_safe
-def scorecard(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Where the raters stood in earlier releases."""
-    address = reverse("raters", args=[project_id])
+def redirect_old_url(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Redirect from the URL of the list in earlier releases."""
+    url = reverse("raters", args=[project_id])
     query = request.GET.urlencode()
-    return redirect(f"{address}?{query}" if query else address, permanent=True)
+    return redirect(f"{url}?{query}" if query else url, permanent=True)
 
 
-def _rows(chosen: Selection, every: RaterList, lines: list[Line]) -> list[Row]:
-    ids = [line.pk for line in lines]
-    found = cards(chosen.question, ordered=chosen.ordered, raters=ids, standings=every.standings)
-    known = {card.rater.pk: card for card in found}
-    # Whoever rates must not know what is gold, and a viewer may rate elsewhere.
-    proposed = GoldAct.objects.filter(question=chosen.question, state=GoldAct.State.PROPOSED)
-    acts = (
-        list(proposed.filter(rater__in=ids)) if getattr(chosen.project, "role", "") == LEAD else []
+def _build_rows(
+    selection: Selection, rater_list: RaterList, listed: list[RaterListEntry]
+) -> list[RaterTableRow]:
+    ids = [rater.pk for rater in listed]
+    summaries = list_rater_summaries(
+        selection.question, ordered=selection.ordered, raters=ids, comparison=rater_list.comparison
+    )
+    summary_of = {summary.rater.pk: summary for summary in summaries}
+    # Only for leads: raters must not learn which items have gold answers, and a viewer may be a
+    # rater of another project.
+    proposed = GoldAct.objects.filter(question=selection.question, state=GoldAct.State.PROPOSED)
+    interventions = (
+        list(proposed.filter(rater__in=ids))
+        if getattr(selection.project, "role", "") == LEAD
+        else []
     )
     remarks = {
-        pk: comparison_texts.remark(every.standings, pk)
-        for pk, card in known.items()
-        if card.status is Status.FINE
+        rater_id: comparison_texts.describe_funnel_distance(rater_list.comparison, rater_id)
+        for rater_id, summary in summary_of.items()
+        if summary.status is RaterStatus.FINE
     }
     return [
-        Row(
-            line=line,
-            card=card,
-            # "Nothing found" would be read as "good" of whom the chart shows far below.
-            status=_("agrees less") if remarks.get(line.pk) else texts.status(card),
-            reasons=[*texts.reasons(card), *filter(None, [remarks.get(line.pk)])],
-            untold=[*texts.untold(card), *filter(None, [remarks.get(line.pk)])],
-            acts=[act for act in acts if act.rater_id == line.pk],
-            cases=[(case, briefly(case, line.pk)) for case in card.alarms],
+        RaterTableRow(
+            listed=rater,
+            card=summary,
+            # "OK" would contradict the chart where the rater lies far below the funnel.
+            status=_("agrees less") if remarks.get(rater.pk) else texts.get_status_label(summary),
+            reasons=[*texts.list_reason_texts(summary), *filter(None, [remarks.get(rater.pk)])],
+            other_reasons=[
+                *texts.list_other_reason_texts(summary),
+                *filter(None, [remarks.get(rater.pk)]),
+            ],
+            interventions=[
+                intervention for intervention in interventions if intervention.rater_id == rater.pk
+            ],
+            alerts=[(alert, get_brief_text(alert, rater.pk)) for alert in summary.alerts],
         )
-        for line in lines
-        if (card := known.get(line.pk)) is not None
+        for rater in listed
+        if (summary := summary_of.get(rater.pk)) is not None
     ]
 
 
-def _passed(given: QueryDict) -> str:
-    """What an act brings back to the same list."""
-    return urlencode({name: given[name] for name in PASSED if given.get(name)})
+def _build_kept_query(query: QueryDict) -> str:
+    """Return the query that leads back to the same list."""
+    return urlencode({name: query[name] for name in KEPT_PARAMETERS if query.get(name)})
 
 
-def _paused_now(request: HttpRequest, project: Any) -> list[Rater]:
-    """Those who were paused just now and still are: for the way back."""
+def _list_just_paused(request: HttpRequest, project: Any) -> list[Rater]:
+    """Return the raters paused by the last action who still are, for the undo button."""
     if project.role != Member.Role.LEAD or "paused" not in request.GET:
         return []
-    ids = ids_of(request.GET["paused"].split(","))
+    ids = parse_rater_ids(request.GET["paused"].split(","))
     return list(project.raters.filter(pk__in=ids, paused=True))
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """What is read first, of all ratings and without those of some raters. ``without``: None while
-    a worker is at it."""
+class ExclusionComparison:
+    """The headline of all ratings and that without some raters; None while it is computed."""
 
     keys: tuple[str, ...]
     name: str
-    whole: dict[str, Any] | None
+    unfiltered: dict[str, Any] | None
     without: dict[str, Any] | None
-    waiting: bool
+    is_pending: bool
     query: str
 
 
-def _comparison(request: HttpRequest, chosen: Selection) -> Comparison | None:
-    """For ``without`` in the address; a worker computes it (metrics.filtered.filtered_jobs)."""
-    given = QueryDict(mutable=True)
-    given["without"] = request.GET.get("without", "")
-    narrowed = Filter.of(given)
-    if not narrowed:
+def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionComparison | None:
+    """Return the comparison for ``without`` of the query, or None without it.
+
+    A worker computes it (metrics.filtered.filtered_jobs).
+    """
+    query_params = QueryDict(mutable=True)
+    query_params["without"] = request.GET.get("without", "")
+    filters = RatingFilter.from_query(query_params)
+    if not filters:
         return None
-    numbers = SlicedProject(
+    filtered_project = FilteredProjectSource(
         Selection(
-            chosen.project, chosen.questions, chosen.question, chosen.scale, None, None, None,
-            narrowed,
+            selection.project, selection.questions, selection.question, selection.scale, None, None, None,
+            filters,
         )
     )  # fmt: skip
-    reading = whole_reading(chosen.question)
-    name, whole = "", None
+    reading = get_all_time_result(selection.question)
+    name, unfiltered = "", None
     if reading is not None and reading.headline:
-        name, whole = reading.headline["name"], reading.headline["value"]
-    waiting = numbers.waiting
-    without = None if waiting else numbers.reading.told.get(name)
-    if not waiting and numbers.reading.headline.get("name") == name:
-        without = numbers.reading.headline["value"]
-    query = urlencode({"question": chosen.question.key, **narrowed.parameters})
-    return Comparison(narrowed.without, name, whole, without, waiting, query)
+        name, unfiltered = reading.headline["name"], reading.headline["value"]
+    is_pending = filtered_project.pending
+    without = (
+        None if is_pending else filtered_project.question_result.displayed_coefficients.get(name)
+    )
+    if not is_pending and filtered_project.question_result.headline.get("name") == name:
+        without = filtered_project.question_result.headline["value"]
+    query = urlencode({"question": selection.question.key, **filters.parameters})
+    return ExclusionComparison(
+        filters.excluded_raters, name, unfiltered, without, is_pending, query
+    )
 
 
 @login_required
 @require_safe
-def funnel(request: HttpRequest, project_id: int, form: str) -> HttpResponse:
-    """The funnel plot of the raters whom the list shows: ``form`` json."""
+def export_funnel(request: HttpRequest, project_id: int, form: str) -> HttpResponse:
+    """Return the funnel chart of the listed raters as JSON (``form`` must be json)."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     if form != "json":
         raise Http404(_("No such chart."))
-    return funnel_of(request, project)
+    return render_funnel(request, project)
 
 
-def funnel_of(request: HttpRequest, project: Project) -> HttpResponse:
-    chosen = asked_question(request, project)
-    every = RaterList(chosen.question)
-    address = reverse("rater", args=[chosen.project.pk, "KEY"])
-    query = urlencode({"question": chosen.question.key})
-    lines = every.chosen(Wanted.of(request.GET))
-    rows = funnel_chart.rows(lines, every.standings.funnel, f"{address}?{query}")
-    spec = funnel_chart.spec(
-        title=str(display_names.coefficient(weighted("vs_peers", every.standings.weights)))
+def render_funnel(request: HttpRequest, project: Project) -> HttpResponse:
+    """Return the funnel chart for a project that the caller has checked (also for shared views)."""
+    selection = get_selection(request, project)
+    rater_list = RaterList(selection.question)
+    url = reverse("rater", args=[selection.project.pk, "KEY"])
+    query = urlencode({"question": selection.question.key})
+    raters = rater_list.select(RaterFilter.from_query(request.GET))
+    rows = funnel_chart.list_chart_rows(raters, rater_list.comparison.funnel, f"{url}?{query}")
+    spec = funnel_chart.build_spec(
+        title=str(
+            display_names.get_coefficient_name(
+                get_weighted_name("vs_peers", rater_list.comparison.weights)
+            )
+        )
     )
-    return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.locale()})
+    return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.build_locale()})
 
 
 @login_required
 @require_POST
-def act(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What is done about the raters that were chosen: ``do`` pause, resume, write, without or
-    csv."""
-    do = request.POST.get("do", "")
-    if do not in ("pause", "resume", "write", "without", "csv"):
+def apply_action(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Apply an action to the selected raters: ``do`` is pause, resume, write, without or csv."""
+    action = request.POST.get("do", "")
+    if action not in ("pause", "resume", "write", "without", "csv"):
         raise BadRequest(_("“do” is one of pause, resume, write, without, csv."))
-    role = Member.Role.LEAD if do in ("pause", "resume", "write") else Member.Role.VIEWER
+    role = Member.Role.LEAD if action in ("pause", "resume", "write") else Member.Role.VIEWER
     project = get_project(request.user, project_id, role=role)
-    ids = ids_of(request.POST.getlist("rater"))
-    found = list(project.raters.filter(pk__in=ids).order_by("key"))
-    if len(found) != len(set(ids)):
-        raise refused_choice()
-    back = QueryDict(_passed(QueryDict(request.POST.get("passed", ""))), mutable=True)
-    if not found:
+    ids = parse_rater_ids(request.POST.getlist("rater"))
+    selected = list(project.raters.filter(pk__in=ids).order_by("key"))
+    if len(selected) != len(set(ids)):
+        raise build_selection_error()
+    list_query = QueryDict(
+        _build_kept_query(QueryDict(request.POST.get("passed", ""))), mutable=True
+    )
+    if not selected:
         messages.error(request, _("Choose a rater first."))
-    elif do == "csv":
-        back["rater"] = ",".join(str(one.pk) for one in found)
-        return redirect(f"{reverse('raters_file', args=[project.pk])}?{back.urlencode()}")
-    elif do == "write":
-        came = request.POST.get("back", "")
-        return redirect(address_of(project, found, passed=back.urlencode(), back=came))
-    elif do == "without":
-        back["without"] = one_line(one.key for one in found)
+    elif action == "csv":
+        list_query["rater"] = ",".join(str(rater.pk) for rater in selected)
+        return redirect(f"{reverse('raters_file', args=[project.pk])}?{list_query.urlencode()}")
+    elif action == "write":
+        origin = request.POST.get("back", "")
+        return redirect(
+            build_message_url(project, selected, list_query=list_query.urlencode(), origin=origin)
+        )
+    elif action == "without":
+        list_query["without"] = join_keys(rater.key for rater in selected)
     else:
-        _pause(request, found, do == "pause", back)
+        _set_paused(request, selected, action == "pause", list_query)
         if request.POST.get("back") == "rater":
-            address = reverse("rater", args=[project.pk, found[0].key])
-            return redirect(f"{address}?{urlencode({'question': back.get('question', '')})}")
-    return redirect(f"{reverse('raters', args=[project.pk])}?{back.urlencode()}")
+            url = reverse("rater", args=[project.pk, selected[0].key])
+            return redirect(f"{url}?{urlencode({'question': list_query.get('question', '')})}")
+    return redirect(f"{reverse('raters', args=[project.pk])}?{list_query.urlencode()}")
 
 
-def _pause(request: HttpRequest, found: list[Rater], pause: bool, back: QueryDict) -> None:
-    changed = pause_raters(raters=found, paused=pause, by=request.user)
-    n = len(changed)
-    if pause:
-        said = ngettext(
+def _set_paused(
+    request: HttpRequest, selected: list[Rater], paused: bool, list_query: QueryDict
+) -> None:
+    changed_raters = pause_raters(raters=selected, paused=paused, by=request.user)
+    n = len(changed_raters)
+    if paused:
+        text = ngettext(
             "%(n)s rater gets no items until you resume.",
             "%(n)s raters get no items until you resume.",
             n,
         )
-        if changed:
-            back["paused"] = ",".join(str(one.pk) for one in changed)
+        if changed_raters:
+            list_query["paused"] = ",".join(str(rater.pk) for rater in changed_raters)
     else:
-        said = ngettext("%(n)s rater gets items again.", "%(n)s raters get items again.", n)
-    messages.success(request, said % {"n": n})
+        text = ngettext("%(n)s rater gets items again.", "%(n)s raters get items again.", n)
+    messages.success(request, text % {"n": n})

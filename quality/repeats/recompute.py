@@ -1,10 +1,10 @@
-"""Making anew how far a question's raters agree with themselves, when a repeat was answered or the
-scale changed.
+"""Recompute intra-rater agreement when a repeated item was answered or the scale changed.
 
-A repeat is the answer to an item that the desk asked a rater again (ratings.annotation.assignments.hidden_checks), or that a
-file brought again (ratings.services.check_answers), with what their rating said at that moment. Models
-that ran twice have scores of their own; all together are people. Weighted as the question is, so
-that it stands beside the agreement with the others. When and by whom it is done: quality.recompute.
+A repeat is the answer to an item that a rater was asked again
+(ratings.annotation.assignments.hidden_checks) or that an import contains twice
+(ratings.services.check_answers), with the rating at that moment. Models that ran twice have
+scores of their own; totals are of people. Weighted as the question is, so that it can be compared
+with the agreement with others. Scheduling and leases: quality.recompute.
 """
 
 from __future__ import annotations
@@ -20,133 +20,157 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from core.jobs.lease import Lost, held
-from metrics.agreement.estimate import wilson
+from core.jobs.lease import LeaseLost, get_leased_rows
+from metrics.agreement.estimate import wilson_interval
 from metrics.agreement.rater_quality import repeats
-from metrics.periods import starts
+from metrics.periods import compute_start_days
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from quality import recompute
 from quality.models import RepeatScore, RepeatState
 from ratings.models import Apart, Assignment
-from ratings.services.days import day_of
+from ratings.services.days import day_number
 
-ROWS_AT_ONCE = 500
+BATCH_SIZE = 500
 REPEAT = Assignment.Why.REPEAT
 
 
-class Pair(NamedTuple):
-    """Places of the first and the second answer among the declared categories, and the day of the
-    second one."""
+class RepeatedAnswer(NamedTuple):
+    """Category indexes of the first and the second answer, and the day of the second."""
 
     first: int
     second: int
     day: int
 
 
-def stamps(only: int | None = None) -> recompute.Stamps:
-    """question id -> what its scores should rest on; of those whose raters are asked again, or
-    that have repeats."""
-    again = Apart.objects.filter(question=OuterRef("pk"), why=REPEAT)
-    asked = Q(project__repeat_percent__gt=0) | Q(repeat_state__isnull=False) | Exists(again)
-    questions = Question.objects.filter(asked, **({} if only is None else {"pk": only}))
-    # The catalogue tells of raters' kinds.
+def get_input_versions(only: int | None = None) -> recompute.InputVersions:
+    """Return {question id: input version of its scores}.
+
+    Of questions whose raters are asked again or that have repeats.
+    """
+    repeated_answers = Apart.objects.filter(question=OuterRef("pk"), why=REPEAT)
+    has_repeats = (
+        Q(project__repeat_percent__gt=0) | Q(repeat_state__isnull=False) | Exists(repeated_answers)
+    )
+    questions = Question.objects.filter(has_repeats, **({} if only is None else {"pk": only}))
+    # The catalogue version covers the kinds of raters.
     columns = ("pk", "scale_version", "project__catalogue_version")
-    found = {
-        pk: {"scale": scale, "catalogue": at} for pk, scale, at in questions.values_list(*columns)
+    versions = {
+        question_id: {"scale": scale, "catalogue": catalogue}
+        for question_id, scale, catalogue in questions.values_list(*columns)
     }
-    newest = recompute.apart(found, REPEAT)
-    return {pk: stamp | {"apart": newest.get(pk, 0)} for pk, stamp in found.items()}
+    last_repeats = recompute.get_check_answer_versions(versions, REPEAT)
+    return {
+        question_id: version | {"apart": last_repeats.get(question_id, 0)}
+        for question_id, version in versions.items()
+    }
 
 
-def waiting() -> list[int]:
-    return recompute.behind(RepeatState, stamps())
+def list_outdated_questions() -> list[int]:
+    """Return ids of the questions whose scores are outdated or missing, oldest first."""
+    return recompute.list_outdated(RepeatState, get_input_versions())
 
 
-def _make(row: RepeatState) -> None:
+def _recompute(row: RepeatState) -> None:
+    """Compute and store the scores of a question; raises Lost when the lease was lost."""
     started = time.monotonic()
     question = Question.objects.select_related("project").get(pk=row.question_id)
-    # The stamp first: what changes from here on makes the scores old again.
-    rests_on = stamps(question.pk).get(question.pk, {})
-    rows, whole = anew(question)
-    done = {"rests_on": rests_on, "seconds": time.monotonic() - started}
+    # Read the input version first: later changes must make the scores outdated again.
+    input_version = get_input_versions(question.pk).get(question.pk, {})
+    rows, totals = compute_repeat_scores(question)
+    metadata = {"rests_on": input_version, "seconds": time.monotonic() - started}
     with transaction.atomic():
-        if not held(row).update(**whole, **done, made_at=timezone.now()):
-            raise Lost
+        if not get_leased_rows(row).update(**totals, **metadata, made_at=timezone.now()):
+            raise LeaseLost
         RepeatScore.objects.filter(question=question).delete()
-        RepeatScore.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+        RepeatScore.objects.bulk_create(rows, batch_size=BATCH_SIZE)
 
 
-def anew(question: Question) -> tuple[list[RepeatScore], dict[str, object]]:
-    """A row of each rater, and what stands of all people together."""
-    scale = QuestionScale.of(question)
-    by_rater = _pairs(question, scale)
-    kinds = Rater.objects.filter(pk__in=by_rater, kind=Rater.Kind.MODEL)
+def compute_repeat_scores(question: Question) -> tuple[list[RepeatScore], dict[str, object]]:
+    """Return a score for each rater, and the totals of all people."""
+    scale = QuestionScale.for_question(question)
+    pairs_of_rater = _get_pairs(question, scale)
+    kinds = Rater.objects.filter(pk__in=pairs_of_rater, kind=Rater.Kind.MODEL)
     models = set(kinds.values_list("pk", flat=True))
-    people = {rater: pairs for rater, pairs in by_rater.items() if rater not in models}
-    rows, project = _scores(question, scale, people)
-    of_models, _together = _scores(question, scale, {rater: by_rater[rater] for rater in models})
-    rows += of_models
-    whole = _summary([one for pairs in people.values() for one in pairs])
-    return rows, whole | {"kappa": project.kappa, "icc": project.icc}
+    people = {rater: pairs for rater, pairs in pairs_of_rater.items() if rater not in models}
+    rows, people_result = _compute_scores(question, scale, people)
+    model_scores, _model_result = _compute_scores(
+        question, scale, {rater: pairs_of_rater[rater] for rater in models}
+    )
+    rows += model_scores
+    totals = _summarize_pairs([pair for pairs in people.values() for pair in pairs])
+    return rows, totals | {"kappa": people_result.kappa, "icc": people_result.icc}
 
 
-def _scores(
-    question: Question, scale: QuestionScale, by_rater: dict[int, list[Pair]]
-) -> tuple[list[RepeatScore], repeats.Repeats]:
-    """A row of each rater, and what they come to together."""
-    matrix = None if scale.weights == "none" else scale.weightings()[scale.weights]
+def _compute_scores(
+    question: Question, scale: QuestionScale, pairs_of_rater: dict[int, list[RepeatedAnswer]]
+) -> tuple[list[RepeatScore], repeats.RepeatAgreement]:
+    """Return a score for each rater, and their pooled result."""
+    matrix = None if scale.weights == "none" else scale.build_weight_matrices()[scale.weights]
     values = scale.values if scale.type.numeric else None
-    tables = np.zeros((max(len(by_rater), 1), max(scale.k, 1), max(scale.k, 1)), np.int64)
-    for place, pairs in enumerate(by_rater.values()):
-        np.add.at(tables[place], ([one.first for one in pairs], [one.second for one in pairs]), 1)
-    found = repeats.intra(tables, matrix, values)
+    tables = np.zeros((max(len(pairs_of_rater), 1), max(scale.k, 1), max(scale.k, 1)), np.int64)
+    for index, pairs in enumerate(pairs_of_rater.values()):
+        np.add.at(
+            tables[index], ([pair.first for pair in pairs], [pair.second for pair in pairs]), 1
+        )
+    result = repeats.compute_intra_rater_agreement(tables, matrix, values)
     rows = []
-    for (rater, pairs), table, said in zip(by_rater.items(), tables, found.raters, strict=False):
-        score = _summary(pairs)
-        score |= {"kappa": said.kappa, "shift": said.shift if scale.type.ordered else None}
-        score |= {"icc": said.icc, "table": table.tolist(), "months": _months(pairs)}
+    for (rater, pairs), table, rater_result in zip(
+        pairs_of_rater.items(), tables, result.raters, strict=False
+    ):
+        score = _summarize_pairs(pairs)
+        score |= {
+            "kappa": rater_result.kappa,
+            "shift": rater_result.shift if scale.type.ordered else None,
+        }
+        score |= {
+            "icc": rater_result.icc,
+            "table": table.tolist(),
+            "months": _list_month_scores(pairs),
+        }
         rows.append(RepeatScore(question=question, rater_id=rater, **score))
-    return rows, found.project
+    return rows, result.project
 
 
-def _pairs(question: Question, scale: QuestionScale) -> dict[int, list[Pair]]:
-    """Rater -> their repeats, in the order of the second answers."""
-    places = {int(code): place for place, code in enumerate(scale.codes)}
+def _get_pairs(question: Question, scale: QuestionScale) -> dict[int, list[RepeatedAnswer]]:
+    """Return {rater id: repeated answers}, in the order of the second answers."""
+    index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
     zone = ZoneInfo(question.project.time_zone)
-    rows = Apart.objects.standing().filter(question=question, why=REPEAT)
-    found: dict[int, list[Pair]] = {}
+    rows = Apart.objects.current().filter(question=question, why=REPEAT)
+    pairs_of_rater: dict[int, list[RepeatedAnswer]] = {}
     columns = ("rater_id", "first", "code", "rated_at")
-    for rater, first, second, at in rows.order_by("rated_at", "id").values_list(*columns):
-        if first in places and second in places:
-            pair = Pair(places[first], places[second], day_of(at, zone))
-            found.setdefault(rater, []).append(pair)
-    return found
+    for rater_id, first, second, rated_at in rows.order_by("rated_at", "id").values_list(*columns):
+        if first in index_of_code and second in index_of_code:
+            pair = RepeatedAnswer(
+                index_of_code[first], index_of_code[second], day_number(rated_at, zone)
+            )
+            pairs_of_rater.setdefault(rater_id, []).append(pair)
+    return pairs_of_rater
 
 
-def _summary(pairs: Sequence[Pair]) -> dict[str, object]:
-    n, same = len(pairs), sum(one.first == one.second for one in pairs)
-    low, high = wilson(same, n) if n else (None, None)
+def _summarize_pairs(pairs: Sequence[RepeatedAnswer]) -> dict[str, object]:
+    n, same = len(pairs), sum(pair.first == pair.second for pair in pairs)
+    low, high = wilson_interval(same, n) if n else (None, None)
     return {"n": n, "same": same, "low": low, "high": high}
 
 
-def _months(pairs: Sequence[Pair]) -> list[dict[str, object]]:
-    months = starts(np.array([one.day for one in pairs]), "month").tolist()
-    found = []
+def _list_month_scores(pairs: Sequence[RepeatedAnswer]) -> list[dict[str, object]]:
+    months = compute_start_days(np.array([pair.day for pair in pairs]), "month").tolist()
+    rows = []
     for start in sorted(set(months)):
-        of_month = [one for one, month in zip(pairs, months, strict=True) if month == start]
-        found.append({"start": start, **_summary(of_month)})
-    return found
+        of_month = [pair for pair, month in zip(pairs, months, strict=True) if month == start]
+        rows.append({"start": start, **_summarize_pairs(of_month)})
+    return rows
 
 
-WORK = recompute.Renewing(
+RECOMPUTATION = recompute.Recomputation(
     "how far raters agree with themselves",
     RepeatState,
-    _make,
-    waiting,
-    rest=1.5,
-    longest_rest=datetime.timedelta(minutes=10),
+    _recompute,
+    list_outdated_questions,
+    pause_factor=1.5,
+    max_pause=datetime.timedelta(minutes=10),
     lease=datetime.timedelta(minutes=10),
 )
-sweep = WORK.sweep
-renew = WORK.renew
+sweep = RECOMPUTATION.sweep
+recompute_question = RECOMPUTATION.recompute

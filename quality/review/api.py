@@ -1,4 +1,4 @@
-"""The API of what follows when labels are in doubt: rules, second opinions, appeals."""
+"""API of label rules, second opinions and appeals."""
 
 from __future__ import annotations
 
@@ -11,170 +11,193 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import Key, page
-from core.api.parameters import choice, parameters
-from core.api.schema import PAGING, QUESTION, page_of, parameter, reads, writes
-from projects.api.base import ApiView, question_of
+from core.api.pagination import CursorKey, paginate
+from core.api.parameters import get_choice, parse_query
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    QUESTION_PARAMETER,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+    describe_write,
+)
+from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
 from quality.consensus import settings as consensus_settings
 from quality.escalation import settings
 from quality.models import Appeal, Consensus
 from quality.review import appeals, second_opinions
-from quality.validation import Refused
+from quality.validation import InvalidSettings
 from ratings.annotation import rater_work
 
-from .serializers import AnswerIn, AppealIn, AppealOut, RulesIn, RulesOut, SecondOut
+from .serializers import (
+    AppealAnswerIn,
+    AppealIn,
+    AppealOut,
+    LabelRulesIn,
+    LabelRulesOut,
+    SecondOpinionsOut,
+)
 
 Role = Member.Role
-OF_METHOD = ("method", "with_models")
+METHOD_FIELDS = ("method", "with_models")
 
 
-class Rules(ApiView):
-    @reads("getLabelRules", "How labels are made, and what follows on doubt", RulesOut, [QUESTION])
-    def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=Role.LEAD)
-        found = parameters(request, ("question",))
-        return Response(_rules(question_of(project, found.get("question"))))
-
-    @writes("changeLabelRules", "Change them", body=RulesIn, answer=RulesOut)
-    def patch(self, request: Request, project_id: int) -> Response:
-        """What is left out stays. The next sweep goes by them."""
-        project = self.project(request, project_id, role=Role.LEAD)
-        parameters(request)
-        given = RulesIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        wanted = given.validated_data
-        question = question_of(project, wanted.pop("question", None))
-        method = {name: wanted.pop(name) for name in OF_METHOD if name in wanted}
-        try:
-            with transaction.atomic():
-                settings.choose(question=question, by=request.user, **wanted)
-                if method:
-                    method = _method(question) | method
-                    consensus_settings.choose(question=question, by=request.user, **method)
-        except Refused as error:
-            raise BadRequest("The rules were not changed.", fields=error.fields) from None
-        return Response(_rules(question))
-
-
-def _method(question: Question) -> dict[str, Any]:
-    row = Consensus.objects.filter(question=question).first() or Consensus(question=question)
-    return {name: getattr(row, name) for name in OF_METHOD}
-
-
-def _rules(question: Question) -> dict[str, Any]:
-    row = settings.rules_of(question)
-    chosen = {name: getattr(row, name) for name in (*settings.RULES, "used")}
-    return {"question": question.key, **_method(question), **chosen}
-
-
-class SecondOpinions(ApiView):
-    @reads(
-        "getSecondOpinions",
-        "How far two adjudicators agree on the items that both decided",
-        SecondOut,
-        [QUESTION],
+class LabelRulesView(ApiView):
+    @describe_get(
+        "getLabelRules",
+        "How labels are made, and what follows on doubt",
+        LabelRulesOut,
+        [QUESTION_PARAMETER],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=Role.VIEWER)
-        found = parameters(request, ("question",))
-        question = question_of(project, found.get("question"))
-        told = second_opinions.agreement(question)
+        project = self.get_project(request, project_id, role=Role.LEAD)
+        params = parse_query(request, ("question",))
+        return Response(_serialize_rules(get_question(project, params.get("question"))))
+
+    @describe_write("changeLabelRules", "Change them", body=LabelRulesIn, response=LabelRulesOut)
+    def patch(self, request: Request, project_id: int) -> Response:
+        """Fields left out stay unchanged. The next sweep applies the rules."""
+        project = self.get_project(request, project_id, role=Role.LEAD)
+        parse_query(request)
+        serializer = LabelRulesIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
+        question = get_question(project, data.pop("question", None))
+        method = {name: data.pop(name) for name in METHOD_FIELDS if name in data}
+        try:
+            with transaction.atomic():
+                settings.set_label_rules(question=question, by=request.user, **data)
+                if method:
+                    method = _get_method(question) | method
+                    consensus_settings.set_method(question=question, by=request.user, **method)
+        except InvalidSettings as error:
+            raise BadRequest("The rules were not changed.", fields=error.fields) from None
+        return Response(_serialize_rules(question))
+
+
+def _get_method(question: Question) -> dict[str, Any]:
+    row = Consensus.objects.filter(question=question).first() or Consensus(question=question)
+    return {name: getattr(row, name) for name in METHOD_FIELDS}
+
+
+def _serialize_rules(question: Question) -> dict[str, Any]:
+    row = settings.get_label_rules(question)
+    values = {name: getattr(row, name) for name in (*settings.RULES, "used")}
+    return {"question": question.key, **_get_method(question), **values}
+
+
+class SecondOpinionsView(ApiView):
+    @describe_get(
+        "getSecondOpinions",
+        "How far two adjudicators agree on the items that both decided",
+        SecondOpinionsOut,
+        [QUESTION_PARAMETER],
+    )
+    def get(self, request: Request, project_id: int) -> Response:
+        project = self.get_project(request, project_id, role=Role.VIEWER)
+        params = parse_query(request, ("question",))
+        question = get_question(project, params.get("question"))
+        agreement = second_opinions.compute_agreement(question)
         return Response(
             {
                 "question": question.key,
-                "items": told.n,
-                "same": told.same,
-                "kappa": told.kappa,
-                "differ": told.differ,
+                "items": agreement.n,
+                "same": agreement.same,
+                "kappa": agreement.kappa,
+                "differ": agreement.differing_items,
             }
         )
 
 
-class Appeals(ApiView):
-    @reads(
+class AppealListView(ApiView):
+    @describe_get(
         "listAppeals",
         "What raters contest, oldest first",
-        page_of("Appeal", AppealOut),
+        build_page_serializer("Appeal", AppealOut),
         [
-            parameter("question", "Key of a question; all questions when left out"),
-            parameter("state", "Only appeals in this state", enum=Appeal.State.values),
-            *PAGING,
+            build_parameter("question", "Key of a question; all questions when left out"),
+            build_parameter("state", "Only appeals in this state", enum=Appeal.State.values),
+            *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=Role.ADJUDICATOR)
-        found = parameters(request, ("question", "state", *pagination.PAGING))
+        project = self.get_project(request, project_id, role=Role.ADJUDICATOR)
+        params = parse_query(request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES))
         rows = Appeal.objects.filter(question__project=project)
         rows = rows.select_related("question", "item", "answered_by")
-        if "question" in found:
-            rows = rows.filter(question=question_of(project, found["question"]))
-        if "state" in found:
-            rows = rows.filter(state=choice(found, "state", Appeal.State.values, default=""))
+        if "question" in params:
+            rows = rows.filter(question=get_question(project, params["question"]))
+        if "state" in params:
+            rows = rows.filter(state=get_choice(params, "state", Appeal.State.values, default=""))
 
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            later = rows.filter(pk__gt=after[0]) if after else rows
-            return [((row.pk,), _shown(row)) for row in later.order_by("pk")[:size]]
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            next_rows = rows.filter(pk__gt=after[0]) if after else rows
+            return [((row.pk,), _serialize_appeal(row)) for row in next_rows.order_by("pk")[:size]]
 
-        return Response(page(request, found, key=1, read=read))
+        return Response(paginate(request, params, key_length=1, read=read))
 
-    @writes(
+    @describe_write(
         "contestDecision",
         "Contest the decision on an item that the caller rated",
         body=AppealIn,
-        answer=AppealOut,
+        response=AppealOut,
         status=201,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """Once, and only a decision that the caller may know of; 400 tells nothing of others."""
-        project = self.project(request, project_id, role=Role.ANNOTATOR)
-        parameters(request)
-        given = AppealIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        asked = given.validated_data
-        question = question_of(project, asked.get("question"))
+        """Once, and only for a decision that the caller may see; 400 is the same for all others."""
+        project = self.get_project(request, project_id, role=Role.ANNOTATOR)
+        parse_query(request)
+        serializer = AppealIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
+        question = get_question(project, data.get("question"))
         user: Any = request.user
-        rater = rater_work.rater_of(project, user)
-        item = project.items.filter(key=asked["item"]).first()
+        rater = rater_work.get_rater(project, user)
+        item = project.items.filter(key=data["item"]).first()
         if rater is None or item is None:
-            raise _refused(appeals.nothing())
+            raise _to_bad_request(appeals.build_no_decision_error())
         try:
-            row = appeals.contest(rater=rater, question=question, item=item, text=asked["text"])
-        except appeals.Refused as error:
-            raise _refused(error) from None
-        return Response(_shown(row), status=201)
+            row = appeals.create_decision_appeal(
+                rater=rater, question=question, item=item, text=data["text"]
+            )
+        except appeals.InvalidAppeal as error:
+            raise _to_bad_request(error) from None
+        return Response(_serialize_appeal(row), status=201)
 
 
-class OneAppeal(ApiView):
-    @writes("answerAppeal", "Answer an appeal, once", body=AnswerIn, answer=AppealOut)
+class AppealDetailView(ApiView):
+    @describe_write(
+        "answerAppeal", "Answer an appeal, once", body=AppealAnswerIn, response=AppealOut
+    )
     def post(self, request: Request, project_id: int, appeal_id: int) -> Response:
-        """The label stays as it is: where the rater is right, decide the item anew."""
-        project = self.project(request, project_id, role=Role.ADJUDICATOR)
-        parameters(request)
+        """The label stays unchanged; where the rater is right, make a new decision."""
+        project = self.get_project(request, project_id, role=Role.ADJUDICATOR)
+        parse_query(request)
         rows = Appeal.objects.filter(question__project=project)
         row = rows.select_related("question", "item").filter(pk=appeal_id).first()
         if row is None:
             raise Http404("No such appeal.")
-        given = AnswerIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        asked = given.validated_data
+        serializer = AppealAnswerIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
         try:
-            answered = appeals.answer(
-                appeal=row, state=asked["state"], text=asked.get("answer", ""), by=request.user
+            appeal = appeals.answer_appeal(
+                appeal=row, state=data["state"], text=data.get("answer", ""), by=request.user
             )
-        except appeals.Refused as error:
+        except appeals.InvalidAppeal as error:
             raise BadRequest(str(error)) from None
-        return Response(_shown(answered))
+        return Response(_serialize_appeal(appeal))
 
 
-def _refused(error: appeals.Refused) -> BadRequest:
+def _to_bad_request(error: appeals.InvalidAppeal) -> BadRequest:
     return BadRequest("The decision was not contested.", fields={"item": str(error)})
 
 
-def _shown(row: Appeal) -> dict[str, Any]:
+def _serialize_appeal(appeal: Appeal) -> dict[str, Any]:
     names = ("id", "about", "text", "made_at", "state", "answer", "answered_at")
-    return {name: getattr(row, name) for name in names} | {
-        "item": row.item.key,
-        "question": row.question.key,
-        "answered_by": row.answered_by.username if row.answered_by else None,
+    return {name: getattr(appeal, name) for name in names} | {
+        "item": appeal.item.key,
+        "question": appeal.question.key,
+        "answered_by": appeal.answered_by.username if appeal.answered_by else None,
     }

@@ -1,4 +1,4 @@
-"""What raters learn of decisions on their items, and what they say against them."""
+"""Pages of appeals: decisions on the user's own items, and the appeals to answer."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from django.views.decorators.http import require_POST, require_safe
 
 from projects.models import Category, GoldAnswer, Member, Project, Question
 from projects.permissions import get_project
-from quality.access import own_rater
+from quality.access import get_own_rater_or_404
 from quality.models import Appeal, Decision, ItemLabel, Source
 from quality.review import appeals as appealing
 from quality.review import gold_appeals
-from quality.review.queue_filter import contested
+from quality.review.queue_filter import get_open_appeals
 from ratings.annotation import rater_work
 from ratings.items import content
 
-A_PAGE = 25
+ROWS_PER_PAGE = 25
 
 
-def _labels(project: Project) -> dict[tuple[int, int], str]:
+def _get_labels(project: Project) -> dict[tuple[int, int], str]:
+    """Return {(question id, code): label} of all categories of the project."""
     rows = Category.objects.filter(question__project=project)
     return {(row.question_id, row.code): row.label for row in rows}
 
@@ -35,76 +36,78 @@ def _labels(project: Project) -> dict[tuple[int, int], str]:
 @login_required
 @never_cache
 @require_safe
-def decisions(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The decisions on items that the user rated, beside what they said."""
-    rater = own_rater(request, project_id)
-    page = Paginator(appealing.told(rater), A_PAGE).get_page(request.GET.get("page"))
-    labels = _labels(rater.project)
+def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the decisions on items that the user rated, next to their own ratings."""
+    rater = get_own_rater_or_404(request, project_id)
+    page = Paginator(appealing.get_visible_decisions(rater), ROWS_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    labels = _get_labels(rater.project)
     rows = [
         {
-            "told": one,
-            "said": labels.get((one.decision.question_id, one.own), ""),
-            "decided": labels.get((one.decision.question_id, one.decision.code or 0), ""),
-            "blocks": content.blocks(one.decision.item.body),
+            "told": entry,
+            "said": labels.get((entry.decision.question_id, entry.own_code), ""),
+            "decided": labels.get((entry.decision.question_id, entry.decision.code or 0), ""),
+            "blocks": content.build_blocks(entry.decision.item.body),
         }
-        for one in appealing.with_own(rater, list(page))
+        for entry in appealing.add_own_ratings(rater, list(page))
     ]
     retired = [
         {
-            "told": one,
-            "said": labels.get((one.gold.question_id, one.own), ""),
-            "gold": _gold_labels(one.gold, labels),
-            "blocks": content.blocks(one.gold.item.body),
+            "told": entry,
+            "said": labels.get((entry.gold.question_id, entry.own_code), ""),
+            "gold": _format_gold(entry.gold, labels),
+            "blocks": content.build_blocks(entry.gold.item.body),
         }
-        for one in gold_appeals.retired(rater)
+        for entry in gold_appeals.list_retired_gold(rater)
     ]
     context = {"project": rater.project, "page": page, "rows": rows, "retired": retired}
     return render(request, "quality/review/own_decisions.html", context)
 
 
-def _gold_labels(gold: GoldAnswer, labels: dict[tuple[int, int], str]) -> str:
+def _format_gold(gold: GoldAnswer, labels: dict[tuple[int, int], str]) -> str:
     return " / ".join(labels.get((gold.question_id, int(code)), "") for code in gold.answer)
 
 
 @login_required
 @require_POST
-def contest_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """The user contests the known answer of an item: ``question`` (its key) and ``text``."""
-    rater = own_rater(request, project_id)
-    key = request.POST.get("question", "")
-    question = get_object_or_404(Question, project=rater.project_id, key=key)
-    item = rater_work.item_of(rater, item_id)
+def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Create an appeal against the gold answer of an item: ``question`` (its key) and ``text``."""
+    rater = get_own_rater_or_404(request, project_id)
+    question_key = request.POST.get("question", "")
+    question = get_object_or_404(Question, project=rater.project_id, key=question_key)
+    item = rater_work.get_item(rater, item_id)
     if item is None:
         raise Http404
     try:
-        gold_appeals.contest(
+        gold_appeals.create_gold_appeal(
             rater=rater, question=question, item=item, text=request.POST.get("text", "")
         )
-    except appealing.Refused as error:
+    except appealing.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
         messages.success(request, _("The lead will see it and answer here."))
-    in_exam = rater.exams.exists()
-    return redirect("exam" if in_exam else "decisions", project_id)
+    has_exams = rater.exams.exists()
+    return redirect("exam" if has_exams else "decisions", project_id)
 
 
 @login_required
 @require_POST
-def contest(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """The user contests the decision on an item: ``question`` (its key) and ``text``."""
-    rater = own_rater(request, project_id)
-    found = appealing.told(rater).filter(
+def submit_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Create an appeal against the decision on an item: ``question`` (its key) and ``text``."""
+    rater = get_own_rater_or_404(request, project_id)
+    visible = appealing.get_visible_decisions(rater).filter(
         item=item_id, question__key=request.POST.get("question", "")
     )
-    made = get_object_or_404(found)
+    decision = get_object_or_404(visible)
     try:
-        appealing.contest(
+        appealing.create_decision_appeal(
             rater=rater,
-            question=made.question,
-            item=made.item,
+            question=decision.question,
+            item=decision.item,
             text=request.POST.get("text", ""),
         )
-    except appealing.Refused as error:
+    except appealing.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
         messages.success(request, _("The lead will see it and answer here."))
@@ -113,56 +116,61 @@ def contest(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse
 
 @login_required
 @require_safe
-def appeals(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What raters contest, the open ones first."""
+def show_appeals(request: HttpRequest, project_id: int) -> HttpResponse:
+    """List the appeals of a project, open ones first."""
     project = get_project(request.user, project_id, role=Member.Role.ADJUDICATOR)
     rows = Appeal.objects.filter(question__project=project).select_related("question", "item")
-    ordered = rows.order_by(F("answered_at").desc(nulls_first=True), "-pk")
-    page = Paginator(ordered, A_PAGE).get_page(request.GET.get("page"))
-    labels = _labels(project)
+    sorted_rows = rows.order_by(F("answered_at").desc(nulls_first=True), "-pk")
+    page = Paginator(sorted_rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    labels = _get_labels(project)
     context = {
         "project": project,
         "page": page,
-        "rows": [(row, _decided(row, labels)) for row in page],
+        "rows": [(row, _format_contested_answer(row, labels)) for row in page],
         "open": rows.filter(state=Appeal.State.OPEN).count(),
         "contested": Question.objects.filter(
-            project=project, pk__in=_contested(project).values("question")
+            project=project, pk__in=_get_contested_labels(project).values("question")
         ),
     }
     return render(request, "quality/review/appeals.html", context)
 
 
-def _contested(project: Project) -> QuerySet[ItemLabel]:
-    """The decided labels that wait to be decided anew."""
+def _get_contested_labels(project: Project) -> QuerySet[ItemLabel]:
+    """Return the decided labels with an open appeal and no newer decision."""
     labels = ItemLabel.objects.filter(question__project=project, source=Source.DECISION)
-    return labels.filter(Exists(contested(question=OuterRef("question"))))
+    return labels.filter(Exists(get_open_appeals(question=OuterRef("question"))))
 
 
-def _decided(row: Appeal, labels: dict[tuple[int, int], str]) -> str:
-    if row.about == Appeal.About.GOLD:
-        same = GoldAnswer.objects.filter(question=row.question, item=row.item)
-        latest = same.order_by("version").last()
-        return "" if latest is None else _gold_labels(latest, labels)
-    made = Decision.objects.filter(question=row.question, item=row.item).order_by("number").last()
-    if made is None or made.code is None:
+def _format_contested_answer(appeal: Appeal, labels: dict[tuple[int, int], str]) -> str:
+    """Return the label of the decision or gold answer that an appeal is about."""
+    if appeal.about == Appeal.About.GOLD:
+        gold_answers = GoldAnswer.objects.filter(question=appeal.question, item=appeal.item)
+        latest = gold_answers.order_by("version").last()
+        return "" if latest is None else _format_gold(latest, labels)
+    decision = (
+        Decision.objects.filter(question=appeal.question, item=appeal.item)
+        .order_by("number")
+        .last()
+    )
+    if decision is None or decision.code is None:
         return ""
-    return labels.get((row.question_id, made.code), "")
+    return labels.get((appeal.question_id, decision.code), "")
 
 
 @login_required
 @require_POST
-def answer(request: HttpRequest, project_id: int, appeal_id: int) -> HttpResponse:
+def submit_answer(request: HttpRequest, project_id: int, appeal_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.ADJUDICATOR)
-    row = get_object_or_404(Appeal, pk=appeal_id, question__project=project)
+    appeal = get_object_or_404(Appeal, pk=appeal_id, question__project=project)
     user: Any = request.user
     try:
-        appealing.answer(
-            appeal=row,
+        appealing.answer_appeal(
+            appeal=appeal,
             state=request.POST.get("state", ""),
             text=request.POST.get("answer", ""),
             by=user,
         )
-    except appealing.Refused as error:
+    except appealing.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
         messages.success(request, _("Answered."))

@@ -1,6 +1,7 @@
-"""Raters learn what was decided of their items, where the lead lets them, and may contest it.
+"""Appeals of raters against decisions on items that they rated.
 
-Nothing else becomes known: no other rating, no name, and nothing of an item that has a gold answer.
+Where the lead allows it, raters see such decisions. They see no other rating, no name, and
+nothing about items that have a gold answer.
 """
 
 from __future__ import annotations
@@ -15,84 +16,91 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.text import has_nul
-from events.services import record
+from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
 from quality.models import Appeal, Decision, LabelRules
 from ratings.models import Rating
 
-LONGEST = 2_000  # characters of an appeal or its answer
+MAX_TEXT_LENGTH = 2_000  # characters of an appeal or its answer
 About = Appeal.About
 State = Appeal.State
 
 
-class Refused(Exception):
-    """An appeal that cannot be, in words."""
+class InvalidAppeal(Exception):
+    """The appeal or its answer is invalid; the message says why."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """One decision on an item that the rater rated, with what they said themselves."""
+class VisibleDecision:
+    """A decision that a rater may see, with the code of their own rating and their appeal."""
 
     decision: Decision
-    own: int
+    own_code: int
     appeal: Appeal | None
 
 
-def told(rater: Rater) -> QuerySet[Decision]:
-    """The decisions that the rater may know of, the newest first: those that stand, some days old,
-    on items of which a rating of theirs stands."""
+def get_visible_decisions(rater: Rater) -> QuerySet[Decision]:
+    """Return the decisions that the rater may see, newest first.
+
+    These are current decisions, older than the configured days, on items that the rater currently
+    rates and that have no gold answer in force.
+    """
     now = timezone.now()
     rules = LabelRules.objects.filter(question__project=rater.project_id, tell_raters=True)
-    known = Q(pk__in=[])
+    is_released = Q(pk__in=[])
     for row in rules:
-        moment = now - datetime.timedelta(days=row.tell_after)
-        known |= Q(question=row.question_id, made_at__lte=moment)
+        cutoff = now - datetime.timedelta(days=row.tell_after)
+        is_released |= Q(question=row.question_id, made_at__lte=cutoff)
     same: dict[str, Any] = {"question": OuterRef("question"), "item": OuterRef("item")}
-    mine = Rating.objects.standing().filter(rater=rater, **same)
-    later = Decision.objects.filter(number__gt=OuterRef("number"), **same)
+    own_ratings = Rating.objects.current().filter(rater=rater, **same)
+    later_decisions = Decision.objects.filter(number__gt=OuterRef("number"), **same)
     gold = GoldAnswer.objects.in_force().filter(**same)
-    found = Decision.objects.filter(known, code__isnull=False)
-    found = found.filter(Exists(mine), ~Exists(later), ~Exists(gold))
-    return found.select_related("item", "question").order_by("-pk")
+    visible = Decision.objects.filter(is_released, code__isnull=False)
+    visible = visible.filter(Exists(own_ratings), ~Exists(later_decisions), ~Exists(gold))
+    return visible.select_related("item", "question").order_by("-pk")
 
 
-def with_own(rater: Rater, decisions: list[Decision]) -> list[Told]:
-    """With what the rater said, and their appeal where there is one."""
-    items = [one.item_id for one in decisions]
-    said = Rating.objects.standing().filter(rater=rater, item__in=items)
-    codes = {(row.question_id, row.item_id): row.code for row in said}
-    rows = Appeal.objects.filter(rater=rater, item__in=items, about=About.DECISION)
+def add_own_ratings(rater: Rater, decisions: list[Decision]) -> list[VisibleDecision]:
+    """Return the decisions with the rater's own codes and appeals."""
+    item_ids = [decision.item_id for decision in decisions]
+    own_ratings = Rating.objects.current().filter(rater=rater, item__in=item_ids)
+    own_codes = {(row.question_id, row.item_id): row.code for row in own_ratings}
+    rows = Appeal.objects.filter(rater=rater, item__in=item_ids, about=About.DECISION)
     appeals = {(row.question_id, row.item_id): row for row in rows}
-    keys = [(one.question_id, one.item_id) for one in decisions]
+    keys = [(decision.question_id, decision.item_id) for decision in decisions]
     return [
-        Told(one, codes[key], appeals.get(key))
-        for one, key in zip(decisions, keys, strict=True)
-        if key in codes
+        VisibleDecision(decision, own_codes[key], appeals.get(key))
+        for decision, key in zip(decisions, keys, strict=True)
+        if key in own_codes
     ]
 
 
-def contest(*, rater: Rater, question: Question, item: Item, text: str) -> Appeal:
-    """The rater contests the decision on the item. Raises Refused for one that they may not know
-    of, a second appeal, and a text that is empty or too long."""
-    if not told(rater).filter(question=question, item=item).exists():
-        raise nothing()
-    return open_one(rater=rater, question=question, item=item, text=text, about=About.DECISION)
+def create_decision_appeal(*, rater: Rater, question: Question, item: Item, text: str) -> Appeal:
+    """Create the rater's appeal against the decision on an item.
+
+    Raises InvalidAppeal for a decision that the rater may not see, for a second appeal, and for a
+    text that is empty or too long.
+    """
+    if not get_visible_decisions(rater).filter(question=question, item=item).exists():
+        raise build_no_decision_error()
+    return create_appeal(rater=rater, question=question, item=item, text=text, about=About.DECISION)
 
 
-def nothing() -> Refused:
-    """What is said of every item of whose decision a rater may not know, whether there is one or
-    not."""
-    return Refused(_("There is no decision to contest."))
+def build_no_decision_error() -> InvalidAppeal:
+    """Return the error for items whose decision the rater may not see, whether there is one or not."""
+    return InvalidAppeal(_("There is no decision to contest."))
 
 
-def open_one(
+def create_appeal(
     *, rater: Rater, question: Question, item: Item, text: str, about: Appeal.About
 ) -> Appeal:
-    """An appeal about what the rater knows of the item; the caller has made sure of that. Raises
-    Refused."""
-    text = _checked(text)
+    """Create an appeal; the caller has checked that the rater may see its subject.
+
+    Raises InvalidAppeal.
+    """
+    text = _validate_text(text)
     if not text:
-        raise Refused(_("Say why."))
+        raise InvalidAppeal(_("Say why."))
     try:
         with transaction.atomic():
             return Appeal.objects.create(
@@ -104,22 +112,25 @@ def open_one(
                 made_at=timezone.now(),
             )
     except IntegrityError:
-        raise Refused(_("You have contested this already.")) from None
+        raise InvalidAppeal(_("You have contested this already.")) from None
 
 
 @transaction.atomic
-def answer(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
-    """Answer an appeal, once. What was decided is not changed by it: another decision is made where
-    the rater is right. Raises Refused."""
-    text = _checked(text)
+def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
+    """Answer an appeal, once. Raises InvalidAppeal.
+
+    The answer changes no decision: where the rater is right, a new decision is made. Locks the
+    row.
+    """
+    text = _validate_text(text)
     if state not in (State.UPHELD, State.REFUSED):
-        raise Refused(_("Choose an answer first."))
+        raise InvalidAppeal(_("Choose an answer first."))
     row = Appeal.objects.select_for_update().get(pk=appeal.pk)
     if row.state != State.OPEN:
-        raise Refused(_("This appeal was answered already."))
+        raise InvalidAppeal(_("This appeal was answered already."))
     row.state, row.answer, row.answered_by, row.answered_at = state, text, by, timezone.now()
     row.save()
-    record(
+    record_event(
         project_id=row.rater.project_id,
         kind="appeal_answered",
         subject=f"appeal/{row.pk}",
@@ -129,7 +140,8 @@ def answer(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
     return row
 
 
-def _checked(text: str) -> str:
-    if len(text) > LONGEST or has_nul(text):
-        raise Refused(_("%(n)s characters at most, and no NUL") % {"n": LONGEST})
+def _validate_text(text: str) -> str:
+    """Return the stripped text; raises InvalidAppeal."""
+    if len(text) > MAX_TEXT_LENGTH or has_nul(text):
+        raise InvalidAppeal(_("%(n)s characters at most, and no NUL") % {"n": MAX_TEXT_LENGTH})
     return text.strip()

@@ -1,4 +1,4 @@
-"""The act "Send to decisions" on ticked items of the list."""
+"""Bulk action of the item list that sends items to review."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from projects.models import Project
 from quality.review import assignments
 
 
-def send(request: HttpRequest, project: Project, ids: list[int]) -> None:
+def assign_selected_items(request: HttpRequest, project: Project, ids: list[int]) -> None:
+    """Put the selected items first in the review queue and report how many were accepted."""
     question = get_object_or_404(project.questions, key=request.POST.get("question", ""))
-    number = assignments.send(question=question, item_ids=ids, by=request.user)
-    said = ngettext(
+    n_assigned = assignments.assign_for_review(question=question, item_ids=ids, by=request.user)
+    message = ngettext(
         "%(n)s item comes first of what is decided, under Labels.",
         "%(n)s items come first of what is decided, under Labels.",
-        number,
+        n_assigned,
     )
-    messages.success(request, said % {"n": number})
-    if number < len(set(ids)):
+    messages.success(request, message % {"n": n_assigned})
+    if n_assigned < len(set(ids)):
         messages.info(request, _("Left out: items without a rating, and those decided already."))

@@ -1,4 +1,4 @@
-"""A lead sends items to those who decide, whatever their doubt."""
+"""Items that a lead sends to review, whatever their doubt."""
 
 from __future__ import annotations
 
@@ -15,21 +15,25 @@ from ratings.models import Rating
 
 
 @transaction.atomic
-def send(*, question: Question, item_ids: Sequence[int], by: Any) -> int:
-    """These items come first of all that are worth a decision, until they are decided; how many
-    that is true of. Those without a rating and those decided already are passed by."""
-    rated = Rating.objects.standing().filter(question=question, item=OuterRef("pk"))
+def assign_for_review(*, question: Question, item_ids: Sequence[int], by: Any) -> int:
+    """Put these items first in the review queue until they are decided; return how many.
+
+    Items without a rating and items that are decided already are skipped. Records a security
+    event.
+    """
+    rated = Rating.objects.current().filter(question=question, item=OuterRef("pk"))
     decided = ItemLabel.objects.filter(
         question=question, item=OuterRef("pk"), source=Source.DECISION
     )
-    known = Item.objects.filter(project=question.project_id, pk__in=item_ids)
-    wanted = known.filter(Exists(rated), ~Exists(decided)).order_by("pk")
+    items = Item.objects.filter(project=question.project_id, pk__in=item_ids)
+    accepted = items.filter(Exists(rated), ~Exists(decided)).order_by("pk")
     rows = [
-        Sent(question=question, item_id=pk, by=by) for pk in wanted.values_list("pk", flat=True)
+        Sent(question=question, item_id=item_id, by=by)
+        for item_id in accepted.values_list("pk", flat=True)
     ]
     Sent.objects.bulk_create(rows, ignore_conflicts=True)
     if rows:
-        security_log.event(
+        security_log.log_event(
             "items_sent_to_decision", project_id=question.project_id, by=by.pk, items=len(rows)
         )
     return len(rows)

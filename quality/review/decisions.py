@@ -1,4 +1,4 @@
-"""Decisions: who holds an item, and what was decided of it."""
+"""Decisions of adjudicators: the review queue, claims on items, and storing decisions."""
 
 from __future__ import annotations
 
@@ -27,169 +27,190 @@ from quality.models import (
 from ratings.models import Rating
 
 from . import second_opinions
-from .queue_filter import EVERYTHING, Narrowing
+from .queue_filter import NO_FILTER, ReviewFilter
 
-HELD = datetime.timedelta(minutes=15)
-LONGEST_REASON = 4_000  # characters
+CLAIM_DURATION = datetime.timedelta(minutes=15)
+MAX_REASON_LENGTH = 4_000  # characters
 
 
-class Refused(Exception):
-    """A decision that cannot be made. ``field``: what is wrong; ``said``: why, in words."""
+class InvalidDecision(Exception):
+    """The decision is invalid: ``field`` names the value, ``message`` says what is wrong."""
 
-    def __init__(self, field: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
         self.field = field
-        self.said = said
+        self.message = message
 
 
-class Held(Refused):
-    """Somebody else is deciding the item just now."""
+class ItemClaimed(InvalidDecision):
+    """Another adjudicator has claimed the item."""
 
 
 @transaction.atomic
-def decide(
+def create_decision(
     *, question: Question, item: Item, code: int | None, reason: str = "", by: Any
 ) -> Decision:
-    """The item's label is the category of this code from now on; None takes a decision back.
+    """Set the item's label to the category with this code; None withdraws the current decision.
 
-    First ratings stay as they are. Raises Refused, having changed nothing, for a category that is
-    not declared, a reason that is too long, and an item that somebody else holds.
+    Ratings are not changed. Raises InvalidDecision, without changes, for an undeclared category
+    or a reason that is too long, and ItemClaimed where another user has claimed the item.
     """
-    storage.lock(question.pk)
-    scale = QuestionScale.of(question)
-    places = _checked(scale, code, reason)
-    _refuse_if_held(question, item, by)
-    earlier = Decision.objects.filter(question=question, item=item).order_by("number").last()
-    if code is None and (earlier is None or earlier.code is None):
-        raise Refused("label", _("there is no decision to take back"))
-    made = Decision.objects.create(
+    storage.lock_consensus(question.pk)
+    scale = QuestionScale.for_question(question)
+    index_of_code = _validate_answer(scale, code, reason)
+    _check_not_claimed(question, item, by)
+    previous = Decision.objects.filter(question=question, item=item).order_by("number").last()
+    if code is None and (previous is None or previous.code is None):
+        raise InvalidDecision("label", _("there is no decision to take back"))
+    decision = Decision.objects.create(
         question=question,
         item=item,
-        number=earlier.number + 1 if earlier else 1,
+        number=previous.number + 1 if previous else 1,
         code=code,
         reason=reason,
         by=by,
         made_at=timezone.now(),
     )
-    _store(question, item, None if code is None else places[code], scale)
+    _store_label(question, item, None if code is None else index_of_code[code], scale)
     Sent.objects.filter(question=question, item=item).delete()
     Claim.objects.filter(question=question, item=item).delete()
-    return made
+    return decision
 
 
 @transaction.atomic
-def say(
+def submit_answer(
     *, question: Question, item: Item, code: int | None, reason: str = "", by: Any
 ) -> Decision | SecondOpinion:
-    """What an adjudicator says of the item before them: a decision or, of one that was drawn for it
-    and that somebody else decided, a second opinion. Raises Refused as ``decide`` does."""
-    storage.lock(question.pk)
-    if code is None or not second_opinions.is_second(question=question, item=item, by=by):
-        return decide(question=question, item=item, code=code, reason=reason, by=by)
-    _checked(QuestionScale.of(question), code, reason)
-    _refuse_if_held(question, item, by)
+    """Store an adjudicator's answer for an item, as a decision or as a second opinion.
+
+    It is a second opinion where the item was sampled for one and somebody else decided it. Raises
+    as ``create_decision`` does.
+    """
+    storage.lock_consensus(question.pk)
+    if code is None or not second_opinions.is_second_opinion(question=question, item=item, by=by):
+        return create_decision(question=question, item=item, code=code, reason=reason, by=by)
+    _validate_answer(QuestionScale.for_question(question), code, reason)
+    _check_not_claimed(question, item, by)
     Claim.objects.filter(question=question, item=item).delete()
-    return second_opinions.give(question=question, item=item, code=code, reason=reason, by=by)
+    return second_opinions.create_second_opinion(
+        question=question, item=item, code=code, reason=reason, by=by
+    )
 
 
-def _checked(scale: QuestionScale, code: int | None, reason: str) -> dict[int, int]:
-    """code -> place of the declared categories; raises Refused for what cannot be said."""
-    places = {int(known): place for place, known in enumerate(scale.codes)}
-    if code is not None and code not in places:
+def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dict[int, int]:
+    """Return {code: index of the declared category}; raises InvalidDecision."""
+    index_of_code = {int(declared_code): index for index, declared_code in enumerate(scale.codes)}
+    if code is not None and code not in index_of_code:
         allowed = ", ".join(scale.labels)
-        raise Refused("label", _("unknown label; one of %(allowed)s") % {"allowed": allowed})
-    if wrong := validation.trouble_with(reason, longest=LONGEST_REASON):
-        raise Refused("reason", wrong)
-    return places
+        raise InvalidDecision(
+            "label", _("unknown label; one of %(allowed)s") % {"allowed": allowed}
+        )
+    if problem := validation.validate_reason(reason, max_length=MAX_REASON_LENGTH):
+        raise InvalidDecision("reason", problem)
+    return index_of_code
 
 
-def _refuse_if_held(question: Question, item: Item, by: Any) -> None:
-    held = Claim.objects.filter(question=question, item=item, until__gt=timezone.now())
-    other = held.exclude(by=by).select_related("by").first()
-    if other is not None:
-        said = _("%(name)s is deciding this item just now") % {"name": other.by}
-        raise Held("item", said)
+def _check_not_claimed(question: Question, item: Item, by: Any) -> None:
+    """Raise ItemClaimed where another user has claimed the item."""
+    claims = Claim.objects.filter(question=question, item=item, until__gt=timezone.now())
+    other_claim = claims.exclude(by=by).select_related("by").first()
+    if other_claim is not None:
+        message = _("%(name)s is deciding this item just now") % {"name": other_claim.by}
+        raise ItemClaimed("item", message)
 
 
-def _store(question: Question, item: Item, place: int | None, scale: QuestionScale) -> None:
-    if place is None:  # the next sweep says what the ratings come to
+def _store_label(question: Question, item: Item, index: int | None, scale: QuestionScale) -> None:
+    """Store the decided label (``index``: index of the category); None deletes the item's label."""
+    if index is None:  # the next sweep computes it from the ratings
         ItemLabel.objects.filter(question=question, item=item).delete()
         return
-    n_ratings = Rating.objects.standing().filter(question=question, item=item).count()
+    n_ratings = Rating.objects.current().filter(question=question, item=item).count()
     source = Source.DECISION.value
-    row = storage.known_row(question.pk, item.pk, place, scale, source=source, n_ratings=n_ratings)
+    row = storage.build_fixed_row(
+        question.pk, item.pk, index, scale, source=source, n_ratings=n_ratings
+    )
     storage.write_rows([row])
 
 
 def claim_next(
-    *, question: Question, by: Any, doubt: float, narrowing: Narrowing = EVERYTHING
+    *, question: Question, by: Any, doubt: float, review_filter: ReviewFilter = NO_FILTER
 ) -> ItemLabel | None:
-    """The item most worth a decision of those with more doubt than this, now held by ``by`` for a
-    quarter of an hour; None where nothing is left. One that is held already comes first; and now
-    and then one for a second opinion, where nothing is narrowed.
+    """Claim the next item to review for ``by`` and return its label, or None.
 
-    Two adjudicators who ask at the same moment get two items.
+    An item that ``by`` has claimed already comes first, then the most uncertain item with more
+    than ``doubt``; now and then, without a filter, an item for a second opinion. Takes the
+    question's lock: two adjudicators who ask at the same moment get two items.
     """
     with transaction.atomic():
-        storage.lock(question.pk)
+        storage.lock_consensus(question.pk)
         claims = Claim.objects.filter(question=question)
         claims.filter(until__lte=timezone.now()).delete()
-        drawn = None
-        if narrowing == EVERYTHING:
-            drawn = second_opinions.next_of(question=question, by=by)
-        label = drawn if second_opinions.has_turn(question=question, by=by) else None
-        open_ones = worth_deciding(question, doubt=doubt, narrowing=narrowing)
-        mine = claims.filter(by=by, passed=False).values("item")
+        second_opinion_label = None
+        if review_filter == NO_FILTER:
+            second_opinion_label = second_opinions.find_next_label(question=question, by=by)
+        label = (
+            second_opinion_label
+            if second_opinions.should_ask_second_opinion(question=question, by=by)
+            else None
+        )
+        queue = get_review_queue(question, doubt=doubt, review_filter=review_filter)
+        own_claims = claims.filter(by=by, passed=False).values("item")
         if label is None:
-            label = open_ones.filter(item__in=mine).first()
+            label = queue.filter(item__in=own_claims).first()
         if label is None:
-            label = open_ones.exclude(item__in=claims.values("item")).first()
+            label = queue.exclude(item__in=claims.values("item")).first()
         if label is None:
-            label = drawn
+            label = second_opinion_label
         if label is not None:
-            hold(question=question, item=label.item, by=by)
+            claim_item(question=question, item=label.item, by=by)
         return label
 
 
-def hold(*, question: Question, item: Item, by: Any, passed: bool = False) -> None:
-    """Keep others from the item for a quarter of an hour; ``passed``: and ``by`` too, who wants
-    another one first. Raises Held where somebody else has it."""
+def claim_item(*, question: Question, item: Item, by: Any, passed: bool = False) -> None:
+    """Claim the item for CLAIM_DURATION, so that no one else gets it.
+
+    ``passed``: ``by`` postponed the item and does not get it either. Raises ItemClaimed.
+    """
     with transaction.atomic():
-        storage.lock(question.pk)
-        _refuse_if_held(question, item, by)
+        storage.lock_consensus(question.pk)
+        _check_not_claimed(question, item, by)
         Claim.objects.update_or_create(
             question=question,
             item=item,
-            defaults={"by": by, "until": timezone.now() + HELD, "passed": passed},
+            defaults={"by": by, "until": timezone.now() + CLAIM_DURATION, "passed": passed},
         )
 
 
-def worth_deciding(
-    question: Question, *, doubt: float, narrowing: Narrowing = EVERYTHING
+def get_review_queue(
+    question: Question, *, doubt: float, review_filter: ReviewFilter = NO_FILTER
 ) -> QuerySet[ItemLabel]:
-    """The labels that rest on two ratings or more and are in more doubt than this, the most
-    doubtful first; before them what a lead sent, whatever its doubt. Those that wait for one rating
-    more are left out. Where what raters contest is wanted: the decisions that they contest,
-    whatever the doubt, the oldest first."""
-    if narrowing.contested:
+    """Return the labels to review: items sent by a lead first, then the most uncertain.
+
+    Includes labels based on at least two ratings whose doubt exceeds ``doubt``, except items that
+    wait for a requested rating. With a filter for contested decisions: the contested ones, oldest
+    first, whatever their doubt.
+    """
+    if review_filter.contested:
         decided = ItemLabel.objects.filter(question=question, source=Source.DECISION)
-        found = narrowing.of_labels(decided).select_related("item")
-        return found.order_by("made_at", "item_id")
+        contested_labels = review_filter.filter_labels(decided).select_related("item")
+        return contested_labels.order_by("made_at", "item_id")
     rows = ItemLabel.objects.filter(question=question, source=Source.CONSENSUS)
-    rows = narrowing.of_labels(rows).select_related("item")
-    asked = Escalation.objects.filter(question=question, state=Escalation.State.WAITING)
-    doubtful = Q(n_ratings__gte=2, doubt__gt=doubt) & ~Q(item__in=asked.values("item"))
-    sent = Sent.objects.filter(question=question)
-    if not sent.exists():  # as nearly always: one index answers
-        return rows.filter(doubtful).order_by("-doubt", "item_id")
-    rows = rows.annotate(sent=Exists(sent.filter(item=OuterRef("item"))))
-    return rows.filter(doubtful | Q(sent=True)).order_by("-sent", "-doubt", "item_id")
+    rows = review_filter.filter_labels(rows).select_related("item")
+    pending_requests = Escalation.objects.filter(question=question, state=Escalation.State.WAITING)
+    is_uncertain = Q(n_ratings__gte=2, doubt__gt=doubt) & ~Q(
+        item__in=pending_requests.values("item")
+    )
+    assignments = Sent.objects.filter(question=question)
+    if not assignments.exists():  # the usual case: one index serves the query
+        return rows.filter(is_uncertain).order_by("-doubt", "item_id")
+    rows = rows.annotate(sent=Exists(assignments.filter(item=OuterRef("item"))))
+    return rows.filter(is_uncertain | Q(sent=True)).order_by("-sent", "-doubt", "item_id")
 
 
-def show_names(*, question: Question, item: Item, by: Any) -> None:
-    """Write down that ``by`` looked who gave which rating."""
+def record_names_seen(*, question: Question, item: Item, by: Any) -> None:
+    """Record that the user looked at the names behind the ratings of the item."""
     NamesSeen.objects.get_or_create(question=question, item=item, by=by)
 
 
-def names_seen(*, question: Question, item: Item, by: Any) -> bool:
+def has_seen_names(*, question: Question, item: Item, by: Any) -> bool:
     return NamesSeen.objects.filter(question=question, item=item, by=by).exists()

@@ -1,4 +1,4 @@
-"""A decision as an example in the guidelines."""
+"""Decisions as examples in the guidelines."""
 
 from __future__ import annotations
 
@@ -9,26 +9,30 @@ from projects.services import projects
 from quality.models import Decision
 from ratings.items import content
 
-LONGEST = 1_000  # characters of an item that an example shows
+MAX_ITEM_LENGTH = 1_000  # characters of an item shown in an example
 
 
-def add(*, question: Question, item: Item, by: Any) -> Project | None:
-    """The item with the decision that stands, and its reason, at the end of the guidelines, as
-    their next version; None where nothing is decided. Raises project_rules.Refused where they
-    become too long."""
-    standing = Decision.objects.filter(question=question, item=item).order_by("number").last()
-    if standing is None or standing.code is None:
+def add_example(*, question: Question, item: Item, by: Any) -> Project | None:
+    """Append the item with its decision and reason to the guidelines, as their next version.
+
+    Returns None without a decision. Raises InvalidProjectChange where the guidelines become too
+    long.
+    """
+    decision = Decision.objects.filter(question=question, item=item).order_by("number").last()
+    if decision is None or decision.code is None:
         return None
-    label = question.categories.get(code=standing.code).label
+    label = question.categories.get(code=decision.code).label
     project = Project.objects.get(pk=question.project_id)
-    text = "\n\n".join(part for part in (project.guidelines.rstrip(), _worded(item, label)) if part)
-    if standing.reason:
-        text += f"\n\n{standing.reason}"
+    text = "\n\n".join(
+        part for part in (project.guidelines.rstrip(), _format_example(item, label)) if part
+    )
+    if decision.reason:
+        text += f"\n\n{decision.reason}"
     return projects.change_project(project=project, by=by, guidelines=f"{text}\n")
 
 
-def _worded(item: Item, label: str) -> str:
-    said = [block.value for block in content.blocks(item.body) if block.kind == "text"]
-    shown = (said[0] if said else item.key)[:LONGEST].splitlines()
-    quoted = "\n".join(f"> {line}" for line in shown)
+def _format_example(item: Item, label: str) -> str:
+    texts = [block.value for block in content.build_blocks(item.body) if block.kind == "text"]
+    lines = (texts[0] if texts else item.key)[:MAX_ITEM_LENGTH].splitlines()
+    quoted = "\n".join(f"> {line}" for line in lines)
     return f"**{label}**\n\n{quoted}"

@@ -1,7 +1,7 @@
-"""What raters learn of gold answers, where the lead lets them, and how they contest one.
+"""Appeals of raters against gold answers.
 
-After an exam those of its items; some days after it was retired one that was hidden among their
-items. Of hidden gold that is in force nothing is told, not even that it is gold.
+Where the lead allows it, raters see the gold answers of their exam, and hidden gold some days
+after it was retired. Nothing is shown about hidden gold in force, not even that it is gold.
 """
 
 from __future__ import annotations
@@ -20,70 +20,82 @@ from ratings.models import Apart, Assignment, Exam
 
 from . import appeals
 
-MOST = 50  # retired gold answers that are told, the newest
+MAX_RETIRED = 50  # retired gold answers shown, the newest
 
 
 @dataclass(frozen=True)
-class Retired:
-    """A gold answer that is in force no more, with what the rater said of its item."""
+class RetiredGold:
+    """A retired gold answer, with the code of the rater's answer and their appeal."""
 
     gold: GoldAnswer
-    own: int
+    own_code: int
     appeal: Appeal | None
 
 
-def retired(rater: Rater) -> list[Retired]:
-    """Those that the rater may know of, the newest first."""
-    found: list[Retired] = []
-    contested = appeals_of(rater)
-    for rules in _letting(rater):
-        moment = timezone.now() - datetime.timedelta(days=rules.tell_after)
-        said = Apart.objects.standing().filter(
+def list_retired_gold(rater: Rater) -> list[RetiredGold]:
+    """Return the retired gold answers that the rater may see, newest first."""
+    retired_gold: list[RetiredGold] = []
+    appeals_by_item = get_gold_appeals(rater)
+    for rules in _get_visible_rules(rater):
+        cutoff = timezone.now() - datetime.timedelta(days=rules.tell_after)
+        own_answers = Apart.objects.current().filter(
             rater=rater, question=rules.question_id, why=Assignment.Why.GOLD
         )
-        codes = dict(said.values_list("item", "code"))
-        others = GoldAnswer.objects.filter(question=OuterRef("question"), item=OuterRef("item"))
-        later = others.filter(version__gt=OuterRef("version"))
+        own_codes = dict(own_answers.values_list("item", "code"))
+        versions = GoldAnswer.objects.filter(question=OuterRef("question"), item=OuterRef("item"))
+        later_versions = versions.filter(version__gt=OuterRef("version"))
         rows = GoldAnswer.objects.filter(
-            ~Exists(later), question=rules.question_id, item__in=codes, retired_at__lte=moment
+            ~Exists(later_versions),
+            question=rules.question_id,
+            item__in=own_codes,
+            retired_at__lte=cutoff,
         ).select_related("question", "item")
-        for gold in rows.order_by("-retired_at")[:MOST]:
-            appeal = contested.get((gold.question_id, gold.item_id))
-            found.append(Retired(gold, codes[gold.item_id], appeal))
-    return found
+        for gold in rows.order_by("-retired_at")[:MAX_RETIRED]:
+            appeal = appeals_by_item.get((gold.question_id, gold.item_id))
+            retired_gold.append(RetiredGold(gold, own_codes[gold.item_id], appeal))
+    return retired_gold
 
 
-def appeals_of(rater: Rater) -> dict[tuple[int, int], Appeal]:
-    """(question, item) -> the rater's appeal about its gold answer."""
+def get_gold_appeals(rater: Rater) -> dict[tuple[int, int], Appeal]:
+    """Return {(question id, item id): the rater's appeal against its gold answer}."""
     rows = Appeal.objects.filter(rater=rater, about=Appeal.About.GOLD)
     return {(row.question_id, row.item_id): row for row in rows}
 
 
-def may_contest(rater: Rater, question_ids: Iterable[int]) -> set[int]:
-    """The questions whose lead lets the rater contest what they know of."""
-    return {rules.question_id for rules in _letting(rater)} & set(question_ids)
+def get_contestable_questions(rater: Rater, question_ids: Iterable[int]) -> set[int]:
+    """Return the ids of those questions in which the rater may appeal against gold answers."""
+    return {rules.question_id for rules in _get_visible_rules(rater)} & set(question_ids)
 
 
-def contest(*, rater: Rater, question: Question, item: Item, text: str) -> Appeal:
-    """The rater contests a gold answer. Raises Refused for one that they may not know of, a second
-    appeal, and a text that is empty or too long."""
-    if not may_contest(rater, [question.pk]) or not _knows(rater, question, item):
-        raise appeals.Refused(_("There is no known answer to contest."))
-    return appeals.open_one(
+def create_gold_appeal(*, rater: Rater, question: Question, item: Item, text: str) -> Appeal:
+    """Create the rater's appeal against a gold answer.
+
+    Raises InvalidAppeal for a gold answer that the rater may not see, for a second appeal, and
+    for a text that is empty or too long.
+    """
+    if not get_contestable_questions(rater, [question.pk]) or not _has_seen_gold(
+        rater, question, item
+    ):
+        raise appeals.InvalidAppeal(_("There is no known answer to contest."))
+    return appeals.create_appeal(
         rater=rater, question=question, item=item, text=text, about=Appeal.About.GOLD
     )
 
 
-def _knows(rater: Rater, question: Question, item: Item) -> bool:
-    ended = Exam.objects.filter(rater=rater, question=question).exclude(state=Exam.State.OPEN)
-    if any(item.pk == step[0] for exam in ended for step in exam.course):
+def _has_seen_gold(rater: Rater, question: Question, item: Item) -> bool:
+    """Return whether the rater saw the gold answer: after an exam, or after it was retired."""
+    finished_exams = Exam.objects.filter(rater=rater, question=question).exclude(
+        state=Exam.State.OPEN
+    )
+    if any(item.pk == step[0] for exam in finished_exams for step in exam.course):
         return True
     return any(
-        one.gold.question_id == question.pk and one.gold.item_id == item.pk
-        for one in retired(rater)
+        shown_gold.gold.question_id == question.pk and shown_gold.gold.item_id == item.pk
+        for shown_gold in list_retired_gold(rater)
     )
 
 
-def _letting(rater: Rater) -> list[LabelRules]:
+def _get_visible_rules(rater: Rater) -> list[LabelRules]:
+    """Return the rules of the project's questions whose decisions raters may see."""
     rules = LabelRules.objects.filter(question__project=rater.project_id, tell_raters=True)
     return list(rules)

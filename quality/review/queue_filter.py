@@ -1,4 +1,4 @@
-"""Which of the items worth a decision an adjudicator wants to see."""
+"""Filter of the review queue."""
 
 from __future__ import annotations
 
@@ -8,80 +8,89 @@ from typing import Any
 
 from django.db.models import Exists, F, Max, Min, OuterRef, QuerySet, Subquery
 
-from metrics.filters import Filter
+from metrics.filters import RatingFilter
 from quality.models import Appeal, Decision, Escalation, ItemLabel
 from quality.models.consensus import DOUBT
 from ratings.models import Assignment, Rating
 
-LESS_SURE = {"": 1 - DOUBT, "0.8": 0.8, "0.6": 0.6}  # what may be asked for -> labels less sure
-YES = "1"
+CONFIDENCE_LIMITS = {
+    "": 1 - DOUBT,
+    "0.8": 0.8,
+    "0.6": 0.6,
+}  # query value -> upper limit of the confidence
+TRUE_VALUE = "1"
 FLAGS = ("flagged", "split", "escalated", "contested")
 
 
 @dataclass(frozen=True)
-class Narrowing:
-    """All of them where nothing is chosen. ``items``: by their attributes alone."""
+class ReviewFilter:
+    """Filter of the items to review; no filter by default. ``items`` filters by attributes only."""
 
-    items: Filter = field(default_factory=Filter)
+    items: RatingFilter = field(default_factory=RatingFilter)
     less_sure: str = ""
     flagged: bool = False  # by a rater
-    split: bool = False  # raters said different things
-    escalated: bool = False  # asked for again in vain
-    contested: bool = False  # decided already, and a rater says why it is wrong
+    split: bool = False  # raters disagree
+    escalated: bool = False  # further ratings did not settle it
+    contested: bool = False  # decided, and a rater has appealed
 
     @classmethod
-    def of(cls, given: Mapping[str, str], items: Filter) -> Narrowing:
-        """Of the parameters of an address; what is not known is passed over."""
-        less_sure = given.get("less_sure", "")
-        chosen = {name: given.get(name) == YES for name in FLAGS}
-        return cls(items, less_sure if less_sure in LESS_SURE else "", **chosen)
+    def from_query(cls, params: Mapping[str, str], items: RatingFilter) -> ReviewFilter:
+        """Return the filter of a query; unknown values are ignored."""
+        less_sure = params.get("less_sure", "")
+        flags = {name: params.get(name) == TRUE_VALUE for name in FLAGS}
+        return cls(items, less_sure if less_sure in CONFIDENCE_LIMITS else "", **flags)
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What an address says for it."""
-        found = {
+        """Query parameters of the filter."""
+        params = {
             name: value for name, value in self.items.parameters.items() if name.startswith("item.")
         }
         if self.less_sure:
-            found["less_sure"] = self.less_sure
-        chosen = [name for name in FLAGS if getattr(self, name)]
-        return found | dict.fromkeys(chosen, YES)
+            params["less_sure"] = self.less_sure
+        active_flags = [name for name in FLAGS if getattr(self, name)]
+        return params | dict.fromkeys(active_flags, TRUE_VALUE)
 
     @property
     def doubt(self) -> float:
-        return 1 - LESS_SURE[self.less_sure]
+        """Minimum doubt of the labels."""
+        return 1 - CONFIDENCE_LIMITS[self.less_sure]
 
-    def of_labels(self, rows: QuerySet[ItemLabel]) -> QuerySet[ItemLabel]:
-        """Those of the labels of one question that are wanted, whatever their doubt."""
-        rows = self.items.items(rows, "item__attributes")
+    def filter_labels(self, rows: QuerySet[ItemLabel]) -> QuerySet[ItemLabel]:
+        """Return the labels of one question that match, whatever their doubt."""
+        rows = self.items.filter_items(rows, "item__attributes")
         if self.flagged:
             flags = Assignment.objects.filter(item=OuterRef("item"), flagged=True)
             rows = rows.filter(Exists(flags))
         if self.split:
-            said: Any = Rating.objects.standing().filter(
+            ratings: Any = Rating.objects.current().filter(
                 question=OuterRef("question"), item=OuterRef("item")
             )
             lowest, highest = (
-                Subquery(said.order_by().values("item").annotate(of=one("code")).values("of"))
-                for one in (Min, Max)
+                Subquery(
+                    ratings.order_by().values("item").annotate(of=aggregate("code")).values("of")
+                )
+                for aggregate in (Min, Max)
             )
             rows = rows.alias(lowest=lowest, highest=highest).filter(highest__gt=F("lowest"))
         if self.escalated:
-            again = Escalation.objects.filter(
+            failed_escalations = Escalation.objects.filter(
                 question=OuterRef("question"),
                 item=OuterRef("item"),
                 state=Escalation.State.DECIDE,
             )
-            rows = rows.filter(Exists(again))
+            rows = rows.filter(Exists(failed_escalations))
         if self.contested:
-            rows = rows.filter(Exists(contested(question=OuterRef("question"))))
+            rows = rows.filter(Exists(get_open_appeals(question=OuterRef("question"))))
         return rows
 
 
-def contested(*, question: Any) -> QuerySet[Appeal]:
-    """The open appeals against the decision on the item of a row, as it stands: what was decided
-    again since then waits for an answer only."""
-    later = Decision.objects.filter(
+def get_open_appeals(*, question: Any) -> QuerySet[Appeal]:
+    """Return the open appeals against the current decision on the item of an outer row.
+
+    An appeal is left out when the item was decided again since: it only needs an answer.
+    """
+    later_decisions = Decision.objects.filter(
         question=OuterRef("question"), item=OuterRef("item"), made_at__gt=OuterRef("made_at")
     )
     appeals = Appeal.objects.filter(
@@ -90,7 +99,7 @@ def contested(*, question: Any) -> QuerySet[Appeal]:
         about=Appeal.About.DECISION,
         state=Appeal.State.OPEN,
     )
-    return appeals.filter(~Exists(later))
+    return appeals.filter(~Exists(later_decisions))
 
 
-EVERYTHING = Narrowing()
+NO_FILTER = ReviewFilter()

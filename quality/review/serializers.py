@@ -1,32 +1,49 @@
-"""The shapes of rules, second opinions and appeals in the API."""
+"""Serializers of label rules, second opinions and appeals."""
 
 from __future__ import annotations
 
 from rest_framework import serializers
 
-from core.api.strict_fields import Choice, Flag, Number, StrictSerializer, Text, Whole
-from metrics.api.serializers import ReadingOut
+from core.api.strict_fields import (
+    FiniteFloatField,
+    StrictBooleanField,
+    StrictCharField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictSerializer,
+)
+from metrics.api.serializers import ValueOut
 from quality.models import Appeal, Method
 
 
-class RulesIn(StrictSerializer):
-    """What may be chosen; its bounds are those of quality.escalation.settings."""
+class LabelRulesIn(StrictSerializer):
+    """Rules to change; bounds are checked in quality.escalation.settings."""
 
-    question = Text(required=False)
-    method = Choice(Method.choices, required=False, help_text="How labels are made of ratings")
-    with_models = Flag(required=False, help_text="Whether models count as raters")
-    escalate = Flag(required=False, help_text="Ask again for an item whose label is in doubt")
-    sure_from = Number(required=False, help_text="A label is sure from: 0.5 to 0.999")
-    most = Whole(required=False, help_text="Ratings an item at most, the planned ones with them")
-    budget = Whole(required=False, help_text="Ratings beyond the planned ones, in all")
-    second_share = Number(
-        required=False, help_text="Share of the decided items for a second adjudicator, 0 to 1"
+    question = StrictCharField(required=False)
+    method = StrictChoiceField(
+        Method.choices, required=False, help_text="How ratings become labels"
     )
-    tell_raters = Flag(required=False, help_text="Raters learn what was decided of their items")
-    tell_after = Whole(required=False, help_text="after so many days")
+    with_models = StrictBooleanField(required=False, help_text="Whether models count as raters")
+    escalate = StrictBooleanField(
+        required=False, help_text="Request further ratings for uncertain items"
+    )
+    sure_from = FiniteFloatField(
+        required=False, help_text="Confidence of a certain label: 0.5 to 0.999"
+    )
+    most = StrictIntegerField(
+        required=False, help_text="Maximum ratings per item, planned ones included"
+    )
+    budget = StrictIntegerField(required=False, help_text="Total ratings beyond the planned ones")
+    second_share = FiniteFloatField(
+        required=False, help_text="Share of decided items for a second adjudicator, 0 to 1"
+    )
+    tell_raters = StrictBooleanField(
+        required=False, help_text="Raters see decisions on their items"
+    )
+    tell_after = StrictIntegerField(required=False, help_text="Days until raters see a decision")
 
 
-class RulesOut(serializers.Serializer):
+class LabelRulesOut(serializers.Serializer):
     question = serializers.CharField()
     method = serializers.ChoiceField(Method.values)
     with_models = serializers.BooleanField()
@@ -34,31 +51,33 @@ class RulesOut(serializers.Serializer):
     sure_from = serializers.FloatField()
     most = serializers.IntegerField()
     budget = serializers.IntegerField()
-    used = serializers.IntegerField(help_text="Of the budget")
+    used = serializers.IntegerField(help_text="Used part of the budget")
     second_share = serializers.FloatField()
     tell_raters = serializers.BooleanField()
     tell_after = serializers.IntegerField()
 
 
-class SecondOut(serializers.Serializer):
+class SecondOpinionsOut(serializers.Serializer):
     question = serializers.CharField()
-    items = serializers.IntegerField(help_text="That two adjudicators decided")
-    same = serializers.IntegerField(help_text="Of these, decided alike")
-    kappa = ReadingOut(allow_null=True, help_text="Fleiss' kappa under the question's weights")
+    items = serializers.IntegerField(help_text="Items that two adjudicators decided")
+    same = serializers.IntegerField(help_text="Items with equal decisions")
+    kappa = ValueOut(allow_null=True, help_text="Fleiss' kappa under the question's weights")
     differ = serializers.ListField(
-        child=serializers.CharField(), help_text="Keys of items decided otherwise, the newest"
+        child=serializers.CharField(), help_text="Keys of items decided differently, newest first"
     )
 
 
 class AppealIn(StrictSerializer):
-    item = Text(trim_whitespace=False)
-    question = Text(required=False)
-    text = Text(help_text="Why the decision is wrong")
+    item = StrictCharField(trim_whitespace=False)
+    question = StrictCharField(required=False)
+    text = StrictCharField(help_text="Why the decision is wrong")
 
 
-class AnswerIn(StrictSerializer):
-    state = Choice([state for state in Appeal.State.choices if state[0] != Appeal.State.OPEN])
-    answer = Text(required=False, allow_blank=True)
+class AppealAnswerIn(StrictSerializer):
+    state = StrictChoiceField(
+        [state for state in Appeal.State.choices if state[0] != Appeal.State.OPEN]
+    )
+    answer = StrictCharField(required=False, allow_blank=True)
 
 
 class AppealOut(serializers.Serializer):

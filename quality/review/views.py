@@ -1,4 +1,4 @@
-"""The adjudicator's page: one item at a time, votes without names, a decision by key."""
+"""Pages of review: one item at a time, ratings without names, decisions by key."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from metrics.filtered import filter_choices
-from metrics.views.common.selection import Selection, by_key, chosen_question
+from metrics.views.common.selection import Selection, get_by_key, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member
-from projects.services.items.gold import set_gold
-from projects.services.project_validation import Refused
-from quality.escalation.settings import rules_of
+from projects.services.items.gold import set_gold_answer
+from projects.services.project_validation import InvalidProjectChange
+from quality.escalation.settings import get_label_rules
 from quality.models import Appeal, Decision, Escalation, ItemLabel, Source
 from quality.review import decisions as review_decisions
 from quality.review import examples, second_opinions
-from quality.review.queue_filter import LESS_SURE, Narrowing
+from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
 from ratings.items import content
 from ratings.models import Rating
 
@@ -32,207 +32,227 @@ ADJUDICATOR = Member.Role.ADJUDICATOR
 
 @login_required
 @require_safe
-def adjudicate(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The item most worth a decision; ``?item=KEY``: this one, whatever its doubt."""
-    chosen = chosen_question(request, project_id, role=ADJUDICATOR, filtered=True)
+def show_review(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the next item to review, or with ``?item=KEY`` this item, whatever its doubt."""
+    selection = get_permitted_selection(request, project_id, role=ADJUDICATOR, filtered=True)
     if "item" in request.GET:
-        item: Item | None = by_key(Item, chosen.project, request.GET["item"])
+        item: Item | None = get_by_key(Item, selection.project, request.GET["item"])
     else:
-        narrowing = Narrowing.of(request.GET, chosen.filter)
+        review_filter = ReviewFilter.from_query(request.GET, selection.filter)
         label = review_decisions.claim_next(
-            question=chosen.question,
+            question=selection.question,
             by=request.user,
-            doubt=narrowing.doubt,
-            narrowing=narrowing,
+            doubt=review_filter.doubt,
+            review_filter=review_filter,
         )
         item = label.item if label else None
-    return _page(request, chosen, item)
+    return _render_review(request, selection, item)
 
 
-def _page(
+def _render_review(
     request: HttpRequest,
-    chosen: Selection,
+    selection: Selection,
     item: Item | None,
     *,
     error: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    narrowing = Narrowing.of(request.GET, chosen.filter)
-    rows = review_decisions.worth_deciding(
-        chosen.question, doubt=narrowing.doubt, narrowing=narrowing
+    review_filter = ReviewFilter.from_query(request.GET, selection.filter)
+    rows = review_decisions.get_review_queue(
+        selection.question, doubt=review_filter.doubt, review_filter=review_filter
     )
-    left = rows.order_by().count()
-    known = filter_choices.choices(chosen.question)
+    n_remaining = rows.order_by().count()
+    choices = filter_choices.get_filter_choices(selection.question)
     context: dict[str, Any] = {
-        "narrowing": narrowing,
-        "less_sure": [value for value in LESS_SURE if value],
-        "attributes": _attributes(known["attributes"] if known else {}, narrowing),
-        "query": urlencode({"question": chosen.question.key} | narrowing.parameters),
-        "last": _last(request, chosen),
-        "project": chosen.project,
-        "chosen": chosen,
+        "narrowing": review_filter,
+        "less_sure": [value for value in CONFIDENCE_LIMITS if value],
+        "attributes": _list_attribute_choices(
+            choices["attributes"] if choices else {}, review_filter
+        ),
+        "query": urlencode({"question": selection.question.key} | review_filter.parameters),
+        "last": _get_last_decision(request, selection),
+        "project": selection.project,
+        "chosen": selection,
         "item": item,
-        "left": left,
+        "left": n_remaining,
         "error": error,
     }
     if item is not None:
-        context |= _of_item(request, chosen, item)
+        context |= _build_item_context(request, selection, item)
     return render(request, "quality/review/adjudicate.html", context, status=status)
 
 
-def _attributes(known: dict[str, Any], narrowing: Narrowing) -> list[dict[str, Any]]:
-    """Each attribute of items with its values, and the one that is chosen."""
-    wanted = dict(narrowing.items.attributes)
+def _list_attribute_choices(
+    values_of: dict[str, Any], review_filter: ReviewFilter
+) -> list[dict[str, Any]]:
+    """Return each item attribute with its values and the selected one."""
+    selected = dict(review_filter.items.attributes)
     return [
-        {"name": f"item.{name}", "label": name, "values": list(values), "value": wanted.get(name)}
-        for name, values in known.items()
+        {"name": f"item.{name}", "label": name, "values": list(values), "value": selected.get(name)}
+        for name, values in values_of.items()
     ]
 
 
-def _last(request: HttpRequest, chosen: Selection) -> dict[str, Any] | None:
-    """What this user decided a moment ago: it can be made gold or an example by one click."""
-    given = request.GET.get("last", "")
-    project: Any = chosen.project
-    if project.role != Member.Role.LEAD or not (given.isascii() and given.isdigit()):
+def _get_last_decision(request: HttpRequest, selection: Selection) -> dict[str, Any] | None:
+    """Return the user's latest decision, which can be made gold or an example; None without one."""
+    item_text = request.GET.get("last", "")
+    project: Any = selection.project
+    if project.role != Member.Role.LEAD or not (item_text.isascii() and item_text.isdigit()):
         return None
     user: Any = request.user
-    decisions = Decision.objects.filter(question=chosen.question, item=int(given[:18]), by=user)
-    made = decisions.select_related("item").order_by("number").last()
-    if made is None or made.code is None:
+    decisions = Decision.objects.filter(
+        question=selection.question, item=int(item_text[:18]), by=user
+    )
+    decision = decisions.select_related("item").order_by("number").last()
+    if decision is None or decision.code is None:
         return None
-    label = chosen.question.categories.get(code=made.code).label
-    gold = GoldAnswer.objects.in_force().filter(question=chosen.question, item=made.item)
-    return {"item": made.item, "label": label, "is_gold": gold.exists()}
+    label = selection.question.categories.get(code=decision.code).label
+    gold = GoldAnswer.objects.in_force().filter(question=selection.question, item=decision.item)
+    return {"item": decision.item, "label": label, "is_gold": gold.exists()}
 
 
-def _of_item(request: HttpRequest, chosen: Selection, item: Item) -> dict[str, Any]:
-    question = chosen.question
-    named = review_decisions.names_seen(question=question, item=item, by=request.user)
-    # Who gives a second opinion must not know that there is a first one.
-    blind = second_opinions.is_second(question=question, item=item, by=request.user)
+def _build_item_context(request: HttpRequest, selection: Selection, item: Item) -> dict[str, Any]:
+    question = selection.question
+    names_shown = review_decisions.has_seen_names(question=question, item=item, by=request.user)
+    # For a second opinion the user must not learn that there is a decision.
+    is_blind = second_opinions.is_second_opinion(question=question, item=item, by=request.user)
     decisions = Decision.objects.filter(question=question, item=item).select_related("by")
-    escalated = Escalation.objects.filter(question=question, item=item)
+    escalations = Escalation.objects.filter(question=question, item=item)
     labels = {category.code: category.label for category in question.categories.all()}
     label = ItemLabel.objects.filter(question=question, item=item).first()
-    expected = {}
-    sampled = rules_of(question).second_share > 0
+    probabilities = {}
+    is_sampled = get_label_rules(question).second_share > 0
     if label is not None and label.source == Source.CONSENSUS and label.confidence is not None:
-        expected = dict(zip(chosen.scale.labels, label.shares, strict=False))
+        probabilities = dict(zip(selection.scale.labels, label.shares, strict=False))
     return {
-        "blocks": content.blocks(item.body),
-        "label": None if blind else label,
-        "expected": {} if sampled else expected,
-        "escalated": escalated.exclude(state=Escalation.State.SURE).first(),
+        "blocks": content.build_blocks(item.body),
+        "label": None if is_blind else label,
+        "expected": {} if is_sampled else probabilities,
+        "escalated": escalations.exclude(state=Escalation.State.SURE).first(),
         "appeals": Appeal.objects.filter(
             question=question, item=item, about=Appeal.About.DECISION, state=Appeal.State.OPEN
         ),
-        "votes": _votes(chosen, item, labels),
-        "named": named,
+        "votes": _list_votes(selection, item, labels),
+        "named": names_shown,
         "categories": question.active_categories(),
         "decisions": [
-            (one, labels.get(one.code) if one.code is not None else None)
-            for one in ([] if blind else decisions)
+            (decision, labels.get(decision.code) if decision.code is not None else None)
+            for decision in ([] if is_blind else decisions)
         ],
     }
 
 
-def _votes(chosen: Selection, item: Item, labels: dict[int, str]) -> list[tuple[str, Rating]]:
-    """(label, rating) in an order that tells nothing of who they are, the same at every look."""
-    rows = Rating.objects.standing().filter(question=chosen.question, item=item)
+def _list_votes(
+    selection: Selection, item: Item, labels: dict[int, str]
+) -> list[tuple[str, Rating]]:
+    """Return (label, rating) in an order that reveals no rater and is always the same."""
+    rows = Rating.objects.current().filter(question=selection.question, item=item)
     votes = [(labels[row.code], row) for row in rows.select_related("rater")]
     return sorted(votes, key=lambda vote: hashlib.sha256(f"{vote[1].pk}".encode()).digest())
 
 
 @login_required
 @require_POST
-def decide(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Store the decision, then go on with the next item."""
-    chosen = chosen_question(request, project_id, role=ADJUDICATOR, filtered=True)
-    item = get_object_or_404(Item, project=chosen.project, pk=item_id)
-    given = request.POST.get("code", "")
-    code = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else None
-    if code is None and given != "back":
-        return _page(request, chosen, item, error=_("Choose an answer first."), status=400)
+def submit_decision(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Store the user's answer and continue with the next item."""
+    selection = get_permitted_selection(request, project_id, role=ADJUDICATOR, filtered=True)
+    item = get_object_or_404(Item, project=selection.project, pk=item_id)
+    code_text = request.POST.get("code", "")
+    code = (
+        int(code_text)
+        if code_text.isascii() and code_text.isdigit() and len(code_text) < 6
+        else None
+    )
+    if code is None and code_text != "back":
+        return _render_review(
+            request, selection, item, error=_("Choose an answer first."), status=400
+        )
     reason = request.POST.get("reason", "")
     try:
-        made = review_decisions.say(
-            question=chosen.question, item=item, code=code, reason=reason, by=request.user
+        answer = review_decisions.submit_answer(
+            question=selection.question, item=item, code=code, reason=reason, by=request.user
         )
-    except review_decisions.Refused as error:
-        status = 409 if isinstance(error, review_decisions.Held) else 400
-        return _page(request, chosen, item, error=error.said, status=status)
-    said = _("Decided: item %(key)s.") if code is not None else _("Taken back: item %(key)s.")
-    messages.success(request, said % {"key": item.key})
-    return _next(request, chosen, last=item if isinstance(made, Decision) else None)
+    except review_decisions.InvalidDecision as error:
+        status = 409 if isinstance(error, review_decisions.ItemClaimed) else 400
+        return _render_review(request, selection, item, error=error.message, status=status)
+    message = _("Decided: item %(key)s.") if code is not None else _("Taken back: item %(key)s.")
+    messages.success(request, message % {"key": item.key})
+    return _redirect_to_next(
+        request, selection, last=item if isinstance(answer, Decision) else None
+    )
 
 
 @login_required
 @require_POST
-def later(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Another item first; this one waits a quarter of an hour."""
-    chosen = chosen_question(request, project_id, role=ADJUDICATOR, filtered=True)
-    item = get_object_or_404(Item, project=chosen.project, pk=item_id)
+def postpone_item(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Continue with another item; this one is postponed for the duration of a claim."""
+    selection = get_permitted_selection(request, project_id, role=ADJUDICATOR, filtered=True)
+    item = get_object_or_404(Item, project=selection.project, pk=item_id)
     try:
-        review_decisions.hold(question=chosen.question, item=item, by=request.user, passed=True)
-    except review_decisions.Held as error:
-        raise Http404(error.said) from None
-    return _next(request, chosen)
+        review_decisions.claim_item(
+            question=selection.question, item=item, by=request.user, passed=True
+        )
+    except review_decisions.ItemClaimed as error:
+        raise Http404(error.message) from None
+    return _redirect_to_next(request, selection)
 
 
 @login_required
 @require_POST
-def names(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Show who gave which rating; that they were looked at is written down."""
-    chosen = chosen_question(request, project_id, role=ADJUDICATOR)
-    item = get_object_or_404(Item, project=chosen.project, pk=item_id)
-    review_decisions.show_names(question=chosen.question, item=item, by=request.user)
-    query = urlencode({"question": chosen.question.key, "item": item.key})
+def show_names(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Show the names of the raters; the fact is recorded."""
+    selection = get_permitted_selection(request, project_id, role=ADJUDICATOR)
+    item = get_object_or_404(Item, project=selection.project, pk=item_id)
+    review_decisions.record_names_seen(question=selection.question, item=item, by=request.user)
+    query = urlencode({"question": selection.question.key, "item": item.key})
     return redirect(f"{reverse('adjudicate', args=[project_id])}?{query}")
 
 
 @login_required
 @require_POST
-def make_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """The decision that stands becomes the item's gold answer."""
-    chosen = chosen_question(request, project_id, role=Member.Role.LEAD, filtered=True)
-    item = get_object_or_404(Item, project=chosen.project, pk=item_id)
-    decisions = Decision.objects.filter(question=chosen.question, item=item)
-    standing = decisions.order_by("number").last()
-    if standing is None or standing.code is None:
+def create_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Make the current decision the item's gold answer."""
+    selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD, filtered=True)
+    item = get_object_or_404(Item, project=selection.project, pk=item_id)
+    decisions = Decision.objects.filter(question=selection.question, item=item)
+    decision = decisions.order_by("number").last()
+    if decision is None or decision.code is None:
         raise Http404(_("This item has no decision."))
-    set_gold(
+    set_gold_answer(
         item=item,
-        question=chosen.question,
-        answer=[standing.code],
+        question=selection.question,
+        answer=[decision.code],
         by=request.user,
-        explanation=standing.reason,
+        explanation=decision.reason,
     )
     messages.success(request, _("Gold answer set: item %(key)s.") % {"key": item.key})
-    return _next(request, chosen)
+    return _redirect_to_next(request, selection)
 
 
 @login_required
 @require_POST
-def make_example(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """The decision that stands becomes an example at the end of the guidelines."""
-    chosen = chosen_question(request, project_id, role=Member.Role.LEAD, filtered=True)
-    item = get_object_or_404(Item, project=chosen.project, pk=item_id)
+def create_example(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Append the current decision to the guidelines as an example."""
+    selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD, filtered=True)
+    item = get_object_or_404(Item, project=selection.project, pk=item_id)
     try:
-        changed = examples.add(question=chosen.question, item=item, by=request.user)
-    except Refused as error:
+        project = examples.add_example(question=selection.question, item=item, by=request.user)
+    except InvalidProjectChange as error:
         messages.error(request, str(error))
-        return _next(request, chosen, last=item)
-    if changed is None:
+        return _redirect_to_next(request, selection, last=item)
+    if project is None:
         raise Http404(_("This item has no decision."))
-    said = _("An example in version %(n)s of the guidelines: item %(key)s.")
-    messages.success(request, said % {"n": changed.guidelines_version, "key": item.key})
-    return _next(request, chosen)
+    message = _("An example in version %(n)s of the guidelines: item %(key)s.")
+    messages.success(request, message % {"n": project.guidelines_version, "key": item.key})
+    return _redirect_to_next(request, selection)
 
 
-def _next(request: HttpRequest, chosen: Selection, *, last: Item | None = None) -> HttpResponse:
-    """Go on with what is wanted; ``last``: and offer what may be made of this one."""
-    narrowing = Narrowing.of(request.GET, chosen.filter)
-    query = {"question": chosen.question.key} | narrowing.parameters
+def _redirect_to_next(
+    request: HttpRequest, selection: Selection, *, last: Item | None = None
+) -> HttpResponse:
+    """Redirect to the next item; ``last`` offers actions on the item just decided."""
+    review_filter = ReviewFilter.from_query(request.GET, selection.filter)
+    query = {"question": selection.question.key} | review_filter.parameters
     if last is not None:
         query["last"] = str(last.pk)
-    return redirect(f"{reverse('adjudicate', args=[chosen.project.pk])}?{urlencode(query)}")
+    return redirect(f"{reverse('adjudicate', args=[selection.project.pk])}?{urlencode(query)}")

@@ -1,4 +1,4 @@
-"""What pages of every room show of alarms."""
+"""Template tags for alerts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from quality.models import Alarm, DriftStanding, State
 
 register = template.Library()
 
-TOLD = 3  # cases on the dashboard
+MAX_ALERTS = 3  # alerts shown on the dashboard
 
 
 @register.simple_tag
 def told_alarms(question: Question, rater: Rater | None = None) -> list[tuple[Alarm, str]]:
-    """The cases of a question, or of one rater in it, that are open or looked at, newest first,
-    each with its sentence."""
+    """Return (alert, sentence) of unresolved alerts of a question or of one rater, newest first."""
     states = (State.OPEN, State.LOOKED_AT)
-    cases = Alarm.objects.filter(question=question, state__in=states)
+    alerts = Alarm.objects.filter(question=question, state__in=states)
     if rater is not None:
-        cases = cases.filter(rater=rater) | cases.filter(other=rater)
-    cases = cases.select_related("rater", "other", "question").defer("chart")
-    return [(case, KINDS[case.kind].sentence(case)) for case in cases.newest()[:TOLD]]
+        alerts = alerts.filter(rater=rater) | alerts.filter(other=rater)
+    alerts = alerts.select_related("rater", "other", "question").defer("chart")
+    return [
+        (alert, KINDS[alert.kind].sentence(alert))
+        for alert in alerts.order_by_newest()[:MAX_ALERTS]
+    ]
 
 
 @register.filter
 def interval_of(row: DriftStanding) -> str:
-    """[-0.38, -0.12] of the size of a drift."""
-    return number_formats.interval({"low": row.low, "high": row.high})
+    """Return the interval of a drift's size, as in "[-0.38, -0.12]"."""
+    return number_formats.format_interval({"low": row.low, "high": row.high})

@@ -1,4 +1,4 @@
-"""Labels in templates."""
+"""Template tags for labels."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from quality.models import ItemLabel, Source
 
 register = template.Library()
 
-LEAST = 0.005  # less would be shown as 0.00
+MIN_SHOWN_SHARE = 0.005  # smaller shares would be shown as 0.00
 
 
 @register.filter
 def probabilities(distribution: Mapping[str, float]) -> str:
-    """Label -> probability in words: "minor 0.71 · major 0.28"; those next to nothing are left
-    out."""
-    shown = []
+    """Format label probabilities as in "minor 0.71 · major 0.28", without negligible ones."""
+    parts = []
     for label, share in distribution.items():
-        if share >= LEAST:
-            shown.append(f"{label} {number_formats.figure(share, 2)}")
-    return " · ".join(shown)
+        if share >= MIN_SHOWN_SHARE:
+            parts.append(f"{label} {number_formats.format_number(share, 2)}")
+    return " · ".join(parts)
 
 
 @register.simple_tag
 def decided(question: Question, items: Iterable[Item]) -> set[int]:
-    """Ids of those of a page's items whose label somebody decided."""
+    """Return the ids of those items whose label is a decision."""
     labels = ItemLabel.objects.filter(question=question, source=Source.DECISION)
-    found = labels.filter(item__in=[item.pk for item in items], code__isnull=False)
-    return set(found.values_list("item_id", flat=True))
+    decided_labels = labels.filter(item__in=[item.pk for item in items], code__isnull=False)
+    return set(decided_labels.values_list("item_id", flat=True))

@@ -1,4 +1,4 @@
-"""What the page of a rater says of them beside all others."""
+"""Template tags for the page of a rater."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from django import template
 from projects.models import Question, Rater
 from projects.services.members import usernames
 from quality.rater_status import comparison, comparison_texts
-from quality.rater_status.status import is_apart
+from quality.rater_status.status import is_outlier
 from ratings.models import RaterMessage
 
 register = template.Library()
-MESSAGES = 20  # the latest
+MAX_MESSAGES = 20  # the latest
 
 
 @register.simple_tag
 def judgement(question: Question, rater: Rater) -> str:
-    """A sentence on the rater; empty of models, and while nothing is known."""
+    """Return a sentence on the rater's agreement; empty for models and without a result."""
     if rater.kind != Rater.Kind.HUMAN:
         return ""
-    standings = comparison.of(question)
-    apart = standings.made_at is not None and is_apart(question, rater)
-    return comparison_texts.judgement(standings, rater.pk, apart=apart)
+    rater_comparison = comparison.get_comparison(question)
+    has_outlier_alert = rater_comparison.made_at is not None and is_outlier(question, rater)
+    return comparison_texts.describe_agreement(
+        rater_comparison, rater.pk, is_outlier=has_outlier_alert
+    )
 
 
 @register.simple_tag
 def written_to(rater: Rater) -> list[RaterMessage]:
-    """What leads wrote to the rater, the latest first."""
+    """Return the latest messages of leads to the rater, newest first."""
     rows = RaterMessage.objects.filter(rater=rater).select_related("by")
-    return list(rows.order_by("-pk")[:MESSAGES])
+    return list(rows.order_by("-pk")[:MAX_MESSAGES])
 
 
-register.filter("initials", usernames.initials)
+register.filter("initials", usernames.get_initials)

@@ -1,4 +1,4 @@
-"""What an annotator sends."""
+"""Forms of the annotation page, and the answer options of a question."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 from projects.models import Category, Project, Question
-from projects.services.question_validation import is_desk_key, keys_at_the_desk
+from projects.services.question_validation import assign_hotkeys, is_reserved_hotkey
 
-MOST_IN_A_ROW = 5  # answers beside each other, where their labels are short (characters)
-SHORT_LABEL = 10
+MAX_OPTIONS_IN_ROW = 5  # options shown in one row if all labels are short (SHORT_LABEL characters)
+SHORT_LABEL_LENGTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """A category as it stands on the desk."""
+class AnswerOption:
+    """A category as an answer option on the annotation page."""
 
     code: int
     label: str
@@ -28,47 +28,46 @@ class Option:
     element_id: str
 
 
-def questions_of(project: Project) -> list[Question]:
-    """The project's questions with their categories, fetched once for a request."""
+def get_questions(project: Project) -> list[Question]:
+    """Return the project's questions with their categories, fetched once per request."""
     prefetch_related_objects([project], "questions__categories")
     return list(project.questions.all())
 
 
-def field_name(question: Question) -> str:
+def get_field_name(question: Question) -> str:
     return f"question-{question.pk}"
 
 
-def options(question: Question) -> list[Option]:
-    """The question's categories in order, each with a key of its own as long as there are keys.
+def build_question_options(question: Question) -> list[AnswerOption]:
+    """Return the question's categories in order, each with its own key as long as there are keys.
 
-    A key of the desk itself, which questions of old may have declared, is as good as none: at the
-    desk one key has one meaning, and "undo" must not rate the next item.
+    A key of the annotation page itself, which older questions may have declared, is ignored: each
+    key has one meaning, and "undo" must not rate the next item.
     """
-    return offered(question.active_categories(), field_name(question))
+    return build_options(question.active_categories(), get_field_name(question))
 
 
-def offered(categories: Sequence[Category], name: str) -> list[Option]:
-    """The same of categories in their order, for the field of this name."""
-    keys = keys_at_the_desk([_usable(category.hotkey) for category in categories])
+def build_options(categories: Sequence[Category], name: str) -> list[AnswerOption]:
+    """Return answer options of categories in their order, for the form field of this name."""
+    keys = assign_hotkeys([_clean_hotkey(category.hotkey) for category in categories])
     return [
-        Option(category.code, category.label, key, f"{name}-{category.code}")
+        AnswerOption(category.code, category.label, key, f"{name}-{category.code}")
         for category, key in zip(categories, keys, strict=True)
     ]
 
 
-def in_a_row(options: Sequence[Option]) -> bool:
-    """Whether the answers stand beside each other: few, with short labels."""
-    short = all(len(option.label) <= SHORT_LABEL for option in options)
-    return short and len(options) <= MOST_IN_A_ROW
+def fits_in_one_row(options: Sequence[AnswerOption]) -> bool:
+    """Return True if the options fit in one row: few, with short labels."""
+    has_short_labels = all(len(option.label) <= SHORT_LABEL_LENGTH for option in options)
+    return has_short_labels and len(options) <= MAX_OPTIONS_IN_ROW
 
 
-def _usable(hotkey: str) -> str:
-    return "" if is_desk_key(hotkey) else hotkey
+def _clean_hotkey(hotkey: str) -> str:
+    return "" if is_reserved_hotkey(hotkey) else hotkey
 
 
 class AnswerForm(forms.Form):
-    """One answer to each of the project's questions, all of them wanted, with a comment and a flag
-    for the item."""
+    """One required answer to each of the project's questions, with a comment and a flag."""
 
     comment = forms.CharField(required=False, max_length=4000)
     flagged = forms.BooleanField(required=False)
@@ -78,7 +77,7 @@ class AnswerForm(forms.Form):
         self.questions = list(questions)
         for question in self.questions:
             labels = ", ".join(category.label for category in question.active_categories())
-            self.fields[field_name(question)] = forms.TypedChoiceField(
+            self.fields[get_field_name(question)] = forms.TypedChoiceField(
                 coerce=int,
                 choices=[
                     (category.code, category.label) for category in question.active_categories()
@@ -90,32 +89,33 @@ class AnswerForm(forms.Form):
                 },
             )
 
-    def codes(self) -> dict[Question, int]:
-        """The answers, in the order of the questions. Only of a valid form."""
-        return {question: self.cleaned_data[field_name(question)] for question in self.questions}
+    def get_codes(self) -> dict[Question, int]:
+        """Return question -> code, in the order of the questions; of a valid form only."""
+        return {
+            question: self.cleaned_data[get_field_name(question)] for question in self.questions
+        }
 
     def parts(self) -> list[dict[str, Any]]:
-        """Per question what the page needs: its options, whether they stand in one row, the chosen
-        code, and what is wrong."""
-        return [self._part(question) for question in self.questions]
+        """Return the template data of each question: options, layout, selected code and errors."""
+        return [self._build_part(question) for question in self.questions]
 
-    def _part(self, question: Question) -> dict[str, Any]:
-        name = field_name(question)
-        keys = options(question)
+    def _build_part(self, question: Question) -> dict[str, Any]:
+        name = get_field_name(question)
+        answer_options = build_question_options(question)
         return {
             "question": question,
             "name": name,
-            "options": keys,
-            "in_a_row": in_a_row(keys),
-            "chosen": _as_code(self[name].value()),
+            "options": answer_options,
+            "in_a_row": fits_in_one_row(answer_options),
+            "chosen": _parse_code(self[name].value()),
             "errors": self.errors.get(name, []) if self.is_bound else [],
         }
 
     @staticmethod
-    def initial_of(ratings: dict[int, Any], questions: Sequence[Question]) -> dict[str, Any]:
-        """What stands, by question id, as the form's first values."""
+    def build_initial(ratings: dict[int, Any], questions: Sequence[Question]) -> dict[str, Any]:
+        """Return the form's initial values from the current answers by question id."""
         initial: dict[str, Any] = {
-            field_name(question): ratings[question.pk].code
+            get_field_name(question): ratings[question.pk].code
             for question in questions
             if question.pk in ratings
         }
@@ -126,7 +126,7 @@ class AnswerForm(forms.Form):
 
 
 class SkipForm(forms.Form):
-    """Why an item is put aside: the lead reads it."""
+    """The reason for skipping an item, which the lead reads."""
 
     reason = forms.CharField(
         max_length=300,
@@ -137,7 +137,7 @@ class SkipForm(forms.Form):
     )
 
 
-def _as_code(value: Any) -> int | None:
+def _parse_code(value: Any) -> int | None:
     try:
         return int(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Lists beside the desk: a rater's own ratings, and for the lead what raters set aside."""
+"""Lists beside the annotation page: own ratings, and skipped and flagged items for leads."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from core.web.tables import a_page
+from core.web.tables import get_page_size
 from projects.models import Member, Question, Rater
-from projects.permissions import LARGEST_ID, get_project
+from projects.permissions import MAX_ID, get_project
 from ratings.items import content
 from ratings.models import Apart, Assignment, RaterMessage
 
 from . import rater_messages, rater_work, skips
-from .forms import questions_of
+from .forms import get_questions
 from .progress import rater_progress
 
-ITEMS_A_PAGE = 50
-MESSAGES = 50  # of those that were read, the latest
-LONGEST_SEARCH = 255
+ITEMS_PER_PAGE = 50
+MAX_READ_MESSAGES = 50  # latest messages that were read
+MAX_SEARCH_LENGTH = 255
 SKIPPED, EXAM = "skipped", "exam"
-SHOWN = {  # of own.SHOWN, and SKIPPED
+LIST_FILTERS = {  # labels of rater_work.LIST_FILTERS and SKIPPED
     "flagged": gettext_lazy("flagged"),
     "comment": gettext_lazy("with a comment"),
     "changed": gettext_lazy("changed later"),
@@ -39,35 +39,39 @@ SHOWN = {  # of own.SHOWN, and SKIPPED
 @never_cache
 @require_GET
 def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What the rater said, item by item, the latest first."""
+    """Show the rater's own answers by item, the latest first."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = rater_work.rater_of(project, request.user)
-    search = request.GET.get("search", "").replace("\0", "")[:LONGEST_SEARCH].strip()
+    rater = rater_work.get_rater(project, request.user)
+    search = request.GET.get("search", "").replace("\0", "")[:MAX_SEARCH_LENGTH].strip()
     show = request.GET.get("show", "")
-    show = show if show in SHOWN else ""
-    of_skipped = show == SKIPPED
-    found = (
-        rater_work.skipped(rater, search=search)
-        if of_skipped
-        else rater_work.listed(rater, search=search, show=show)
+    show = show if show in LIST_FILTERS else ""
+    is_skipped_list = show == SKIPPED
+    entries = (
+        rater_work.list_skipped(rater, search=search)
+        if is_skipped_list
+        else rater_work.list_rated_items(rater, search=search, show=show)
     )
-    shown = Paginator(found, ITEMS_A_PAGE).get_page(request.GET.get("page"))
-    questions = questions_of(project)
+    page = Paginator(entries, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    questions = get_questions(project)
     has_exams = rater is not None and rater.exams.exists()
-    written = RaterMessage.objects.filter(rater=rater).select_related("by").order_by("-pk")
+    sent_messages = RaterMessage.objects.filter(rater=rater).select_related("by").order_by("-pk")
     context = {
         "project": project,
         "rater": rater,
-        "unread": written.filter(read_at=None).order_by("pk") if rater else [],
-        "read": written.exclude(read_at=None)[:MESSAGES] if rater else [],
-        "page": shown,
-        "rows": _rows(rater, shown, questions) if rater and not of_skipped else [],
-        "skipped": [(row, content.in_a_line(row.item.body)) for row in shown if of_skipped],
+        "unread": sent_messages.filter(read_at=None).order_by("pk") if rater else [],
+        "read": sent_messages.exclude(read_at=None)[:MAX_READ_MESSAGES] if rater else [],
+        "page": page,
+        "rows": _build_rows(rater, page, questions) if rater and not is_skipped_list else [],
+        "skipped": [(row, content.render_inline(row.item.body)) for row in page if is_skipped_list],
         "search": search,
         "show": show,
-        "shown": [one for one in SHOWN.items() if has_exams or one[0] != EXAM],
+        "shown": [
+            list_filter
+            for list_filter in LIST_FILTERS.items()
+            if has_exams or list_filter[0] != EXAM
+        ],
         "has_exams": has_exams,
-        **(_numbers(rater) if rater else {}),
+        **(_get_counts(rater) if rater else {}),
         "several_questions": len(questions) > 1,
     }
     return render(request, "ratings/my_ratings.html", context)
@@ -75,13 +79,16 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def read_message(request: HttpRequest, project_id: int, message_id: int) -> HttpResponse:
-    """The rater has read it, also while they are paused. Then back to where it stood: the item
-    (``item``), My ratings (``back``) or the desk; 204 for rate.js, which stays."""
+def mark_message_read(request: HttpRequest, project_id: int, message_id: int) -> HttpResponse:
+    """Mark a message as read, also for a paused rater, and return to the page it was read on.
+
+    That is the item (``item``), My ratings (``back``) or the annotation page; 204 for rate.js,
+    which stays where it is.
+    """
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = rater_work.rater_of(project, request.user)
+    rater = rater_work.get_rater(project, request.user)
     if rater is None or not rater_messages.mark_read(
-        rater=rater, message_id=min(message_id, LARGEST_ID)
+        rater=rater, message_id=min(message_id, MAX_ID)
     ):
         raise Http404
     if request.headers.get("X-Desk") == "sheet":
@@ -94,29 +101,33 @@ def read_message(request: HttpRequest, project_id: int, message_id: int) -> Http
     return redirect("rate", project.pk)
 
 
-def _numbers(rater: Rater) -> dict[str, Any]:
+def _get_counts(rater: Rater) -> dict[str, Any]:
     return {
-        "progress": rater_progress.of_rater(rater),
-        "asked_twice": rater_work.asked_twice(rater),
-        "examined": rater_work.answered_in_exams(rater),
+        "progress": rater_progress.compute_progress(rater),
+        "asked_twice": rater_work.count_repeated_items(rater),
+        "examined": rater_work.count_exam_items(rater),
     }
 
 
-def _rows(rater: Rater, shown: Any, questions: list[Question]) -> list[dict[str, Any]]:
-    """The list item by item, what was said of it in the order of the questions at the desk."""
+def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict[str, Any]]:
+    """Return the listed items with the rater's answers in the order of the project's questions."""
     labels = {
-        (c.question_id, c.code): c.label
+        (category.question_id, category.code): category.label
         for question in questions
-        for c in question.categories.all()
+        for category in question.categories.all()
     }
-    places = {question.pk: place for place, question in enumerate(questions)}
-    each = rater_work.fetched(rater, shown)
-    flagged, changed = rater_work.marks_of(
-        rater, [rating for ratings in each for rating in ratings]
+    position_by_question = {question.pk: position for position, question in enumerate(questions)}
+    answers_by_item = rater_work.fetch_answers(rater, page)
+    flagged, changed = rater_work.get_marks(
+        rater, [rating for ratings in answers_by_item for rating in ratings]
     )
     rows = []
-    for ratings in each:
-        ratings.sort(key=lambda rating: places.get(rating.question_id, len(places)))
+    for ratings in answers_by_item:
+        ratings.sort(
+            key=lambda rating: position_by_question.get(
+                rating.question_id, len(position_by_question)
+            )
+        )
         item = ratings[0].item
         answers = [
             {
@@ -128,7 +139,7 @@ def _rows(rater: Rater, shown: Any, questions: list[Question]) -> list[dict[str,
         ]
         row = {
             "item": item,
-            "excerpt": content.in_a_line(item.body),
+            "excerpt": content.render_inline(item.body),
             "answers": answers,
             "last": max(rating.changed_at for rating in ratings),
             "flagged": item.pk in flagged,
@@ -141,21 +152,21 @@ def _rows(rater: Rater, shown: Any, questions: list[Question]) -> list[dict[str,
 @login_required
 @never_cache
 @require_GET
-def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
-    """For the lead: what raters skipped, and why, and what they flagged."""
+def skipped_and_flagged(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show leads the items that raters skipped or flagged, with the reasons."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     rows = (
-        Assignment.objects.set_aside_in(project)
+        Assignment.objects.skipped_or_flagged_in(project)
         .select_related("item", "rater")
         .order_by("-closed_at", "-id")
     )
-    page = Paginator(rows, a_page(ITEMS_A_PAGE)).get_page(request.GET.get("page"))
+    page = Paginator(rows, get_page_size(ITEMS_PER_PAGE)).get_page(request.GET.get("page"))
     context = {
         "project": project,
         "page": page,
         "rows": [
-            (one.assignment, content.in_a_line(one.assignment.item.body), one.why)
-            for one in skips.with_why(list(page))
+            (entry.assignment, content.render_inline(entry.assignment.item.body), entry.reasons)
+            for entry in skips.add_reasons(list(page))
         ],
     }
     return render(request, "ratings/skipped_and_flagged.html", context)

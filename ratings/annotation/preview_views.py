@@ -1,4 +1,4 @@
-"""The desk of a question as it stands in a form, beside the form that makes or changes it."""
+"""Preview of a question's annotation form, beside the form that creates or changes the question."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from projects.forms.settings import categories_formset
+from projects.forms.settings import build_category_formset
 from projects.models import Category
-from projects.views.form_handling import PREFIX
+from projects.views.form_handling import CATEGORY_PREFIX
 
-from .forms import in_a_row, offered
+from .forms import build_options, fits_in_one_row
 
-LONGEST_QUESTION = 500
+MAX_QUESTION_LENGTH = 500
 
 
 @login_required
 @require_POST
-def desk_preview(request: HttpRequest) -> HttpResponse:
-    """What is typed as raters will see it; what cannot be is left out, and the form says why."""
-    formset = categories_formset(extra=0, fixed="stored" not in request.POST)(
-        request.POST, prefix=PREFIX
+def preview_question(request: HttpRequest) -> HttpResponse:
+    """Render the submitted question as raters will see it.
+
+    Invalid rows are left out; the question's form reports their errors.
+    """
+    formset = build_category_formset(extra=0, fixed="stored" not in request.POST)(
+        request.POST, prefix=CATEGORY_PREFIX
     )
     formset.is_valid()
     rows = [form.cleaned_data for form in formset.forms if hasattr(form, "cleaned_data")]
@@ -35,15 +38,15 @@ def desk_preview(request: HttpRequest) -> HttpResponse:
         for code, row in enumerate(rows)
         if row.get("label")
     ]
-    context = shown(request.POST.get("text", ""), categories)
+    context = build_preview_context(request.POST.get("text", ""), categories)
     return render(request, "ratings/_question_preview.html", context)
 
 
-def shown(text: str, categories: Sequence[Category]) -> dict[str, Any]:
-    """The context of the preview's template."""
-    options = offered(categories, "preview")
+def build_preview_context(text: str, categories: Sequence[Category]) -> dict[str, Any]:
+    """Return the context of the preview's template."""
+    options = build_options(categories, "preview")
     return {
-        "text": text[:LONGEST_QUESTION].strip(),
+        "text": text[:MAX_QUESTION_LENGTH].strip(),
         "options": options,
-        "in_a_row": in_a_row(options),
+        "in_a_row": fits_in_one_row(options),
     }

@@ -1,4 +1,4 @@
-"""The desk with an item on it: the whole page, or the sheet alone that rate.js asks for."""
+"""Rendering of the annotation page: the whole page, or only the item's sheet for rate.js."""
 
 from __future__ import annotations
 
@@ -13,97 +13,104 @@ from ratings.models import Assignment
 
 from . import rater_work
 from .assignments import exams
-from .forms import AnswerForm, SkipForm, field_name, questions_of
+from .forms import AnswerForm, SkipForm, get_field_name, get_questions
 from .progress import rater_progress, remaining
-from .progress.next_project import next_project
+from .progress.next_project import get_next_project
 
 
-def wants_sheet(request: HttpRequest) -> bool:
+def is_sheet_request(request: HttpRequest) -> bool:
     return request.headers.get("X-Desk") == "sheet"
 
 
-def page(
+def render_page(
     request: HttpRequest, rater: Rater, item: Item | None, *, status: int = 200, **forms: Any
 ) -> HttpResponse:
-    """The whole desk with this item on it, or its sheet alone."""
-    found = context(rater, item, **forms)
+    """Render the whole annotation page with this item, or only its sheet."""
+    page_context = build_context(rater, item, **forms)
     if item is None:
-        found |= without_item(request, rater)
-    if wants_sheet(request):
-        return render(request, "ratings/_rate_sheet.html", found, status=status)
-    found["went_by"] = rater_work.went_by(rater)
-    return render(request, "ratings/rate.html", found, status=status)
+        page_context |= build_empty_context(request, rater)
+    if is_sheet_request(request):
+        return render(request, "ratings/_rate_sheet.html", page_context, status=status)
+    page_context["went_by"] = rater_work.get_last_guidelines_version(rater)
+    return render(request, "ratings/rate.html", page_context, status=status)
 
 
-def sheet(
+def render_sheet(
     request: HttpRequest, rater: Rater, item: Item | None, *, taken_back: str = "", **forms: Any
 ) -> HttpResponse:
-    found = context(rater, item, **forms) | {"taken_back": taken_back}
+    """Render only the sheet with this item."""
+    page_context = build_context(rater, item, **forms) | {"taken_back": taken_back}
     if item is None:
-        found |= without_item(request, rater)
-    return render(request, "ratings/_rate_sheet.html", found)
+        page_context |= build_empty_context(request, rater)
+    return render(request, "ratings/_rate_sheet.html", page_context)
 
 
-def without_item(request: HttpRequest, rater: Rater) -> dict[str, Any]:
-    """Why there is none: an exam comes first, or all is done and another project may go on."""
+def build_empty_context(request: HttpRequest, rater: Rater) -> dict[str, Any]:
+    """Return the context for a page without an item: an exam is due, or everything is done."""
     return {
-        "examining": exams.standing(rater),
-        "next_project": next_project(request.user, besides=rater.project_id),
-        "others_rate": remaining.has_left(rater),
+        "examining": exams.get_exam_status(rater),
+        "next_project": get_next_project(request.user, exclude_project_id=rater.project_id),
+        "others_rate": remaining.has_items_left(rater),
     }
 
 
-def context(
+def build_context(
     rater: Rater,
     item: Item | None,
     *,
     form: AnswerForm | None = None,
     skip_form: SkipForm | None = None,
-    chosen: dict[int, int] | None = None,
-    elsewhere: bool = False,
+    selected_codes: dict[int, int] | None = None,
+    is_conflict: bool = False,
 ) -> dict[str, Any]:
-    """``chosen`` are codes by question that were said before; ``elsewhere``: what was sent would
-    overwrite what the rater said in another window."""
-    questions = questions_of(rater.project)
+    """Return the context of the page's templates.
+
+    ``chosen`` are codes by question id to preselect; ``elsewhere``: the submission would overwrite
+    an answer from another window.
+    """
+    questions = get_questions(rater.project)
     if item is None:
-        remaining.found_none(rater)
-    done = rater_progress.of_rater(rater)
-    found: dict[str, Any] = {
+        remaining.clear_cached(rater)
+    figures = rater_progress.compute_progress(rater)
+    page_context: dict[str, Any] = {
         "project": rater.project,
         "rater": rater,
-        "progress": done,
-        "recent": [(one, rater_work.labels(questions, one.codes)) for one in done.recent],
+        "progress": figures,
+        "recent": [
+            (recent_item, rater_work.get_labels(questions, recent_item.codes))
+            for recent_item in figures.recent
+        ],
     }
     if item is None:
-        return found | {"message": rater_work.unread_message(rater)}
-    mine, ratings, message = rater_work.said_of(rater, item)
-    standing = {rating.question_id: rating for rating in ratings}
-    codes = {question_id: rating.code for question_id, rating in standing.items()}
+        return page_context | {"message": rater_work.get_unread_message(rater)}
+    assignment, answers, message = rater_work.get_item_work(rater, item)
+    answers_by_question = {rating.question_id: rating for rating in answers}
+    codes = {question_id: rating.code for question_id, rating in answers_by_question.items()}
     if form is None:
-        initial = AnswerForm.initial_of(standing, questions)
+        initial = AnswerForm.build_initial(answers_by_question, questions)
         for question in questions:
-            if chosen and question.pk in chosen:
-                initial[field_name(question)] = chosen[question.pk]
-        initial["flagged"] = mine is not None and mine.flagged
+            if selected_codes and question.pk in selected_codes:
+                initial[get_field_name(question)] = selected_codes[question.pk]
+        initial["flagged"] = assignment is not None and assignment.flagged
         form = AnswerForm(questions, initial=initial)
-    found |= {
+    page_context |= {
         "item": item,
         "message": message,
-        "blocks": content.blocks(item.body),
+        "blocks": content.build_blocks(item.body),
         "form": form,
         "skip_form": skip_form or SkipForm(),
-        "mine": mine,
-        "said": rater_work.stamp(standing),
-        "told": [(question, rater_work.labels([question], codes)) for question in questions],
-        "elsewhere": rater_work.labels(questions, codes) if elsewhere else [],
-        "is_new": mine is not None and mine.state == Assignment.State.OPEN,
-        "is_rated": mine is None or mine.state == Assignment.State.DONE,
+        "mine": assignment,
+        "said": rater_work.compute_answer_version(answers_by_question),
+        "told": [(question, rater_work.get_labels([question], codes)) for question in questions],
+        "elsewhere": rater_work.get_labels(questions, codes) if is_conflict else [],
+        "is_new": assignment is not None and assignment.state == Assignment.State.OPEN,
+        "is_rated": assignment is None or assignment.state == Assignment.State.DONE,
         "may_change": rater.project.corrections,
     }
-    if mine is not None and mine.state == Assignment.State.SKIPPED:
-        found["full"] = Item.objects.filter(
+    if assignment is not None and assignment.state == Assignment.State.SKIPPED:
+        page_context["full"] = Item.objects.filter(
             pk=item.pk, places_taken__gte=rater.project.overlap
         ).exists()
-    if mine is not None and mine.why == Assignment.Why.EXAM:
-        found |= {"in_exam": exams.under_way(rater, item), "may_change": False}
-    return found
+    if assignment is not None and assignment.why == Assignment.Why.EXAM:
+        page_context |= {"in_exam": exams.get_open_exam(rater, item), "may_change": False}
+    return page_context

@@ -1,4 +1,4 @@
-"""Messages from leads to raters: who can read one, writing it, and having read it."""
+"""Messages from leads to raters: possible readers, sending, and marking as read."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.text import has_nul
-from events.services import record
+from events.services import record_event
 from projects.models import Member, Rater
 from projects.permissions import ROLES_ALLOWED
 from ratings.models import RaterMessage
 
-LONGEST = 2_000
+MAX_LENGTH = 2_000
 
 
-class Refused(ValueError):
-    """It cannot be sent; the message says why."""
+class InvalidRaterMessage(ValueError):
+    """The message cannot be sent; the text of the exception says why."""
 
 
-def readers(raters: Iterable[Rater]) -> list[Rater]:
-    """Those of the raters who come to the desk: people whose account may rate in the project."""
+def list_readers(raters: Iterable[Rater]) -> list[Rater]:
+    """Return those of the raters who can read messages: people who may rate in the project."""
     member = Member.objects.filter(
         project=OuterRef("project"),
         user=OuterRef("user"),
@@ -37,44 +37,44 @@ def readers(raters: Iterable[Rater]) -> list[Rater]:
 
 
 @transaction.atomic
-def write(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterMessage]:
-    """Write the same to each of the raters. Whoever has not read the same yet does not get it
-    twice. Raises Refused.
+def send_messages(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterMessage]:
+    """Send the same text to each of the raters, except to those who have it unread already.
 
-    Trail and event name the message, not its text: when a person is forgotten, it is gone.
+    Raises InvalidRaterMessage. The audit log and the event name the message, not its text, so that
+    the text disappears when the person's data are deleted.
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise Refused(_("Write something first."))
-    if len(text) > LONGEST or has_nul(text):
-        raise Refused(_("%(n)s characters at most, and no NUL") % {"n": LONGEST})
+        raise InvalidRaterMessage(_("Write something first."))
+    if len(text) > MAX_LENGTH or has_nul(text):
+        raise InvalidRaterMessage(_("%(n)s characters at most, and no NUL") % {"n": MAX_LENGTH})
     if not raters:
-        raise Refused(_("None of the chosen raters can read it."))
+        raise InvalidRaterMessage(_("None of the chosen raters can read it."))
     unread = RaterMessage.objects.filter(rater__in=raters, text=text, read_at=None)
-    have_it = set(unread.values_list("rater_id", flat=True))
-    return [_write(rater, text, by) for rater in raters if rater.pk not in have_it]
+    notified_ids = set(unread.values_list("rater_id", flat=True))
+    return [_create_message(rater, text, by) for rater in raters if rater.pk not in notified_ids]
 
 
-def _write(rater: Rater, text: str, by: Any) -> RaterMessage:
-    made = RaterMessage.objects.create(rater=rater, text=text, by=by, at=timezone.now())
-    security_log.event(
+def _create_message(rater: Rater, text: str, by: Any) -> RaterMessage:
+    message = RaterMessage.objects.create(rater=rater, text=text, by=by, at=timezone.now())
+    security_log.log_event(
         "rater_written_to",
         project_id=rater.project_id,
         by=by.pk,
         rater=rater.pk,
-        after={"rater": rater.key, "message": made.pk},
+        after={"rater": rater.key, "message": message.pk},
     )
-    record(
+    record_event(
         project_id=rater.project_id,
         kind="rater_message",
         subject=f"rater/{rater.pk}",
-        data={"rater": rater.key, "message": made.pk},
+        data={"rater": rater.key, "message": message.pk},
         by=by,
     )
-    return made
+    return message
 
 
 def mark_read(*, rater: Rater, message_id: int) -> bool:
-    """The rater says that they read it; the first time counts. False: there is none for them."""
-    found = RaterMessage.objects.filter(rater=rater, pk=message_id)
-    return bool(found.filter(read_at=None).update(read_at=timezone.now())) or found.exists()
+    """Mark the message as read, if it is not yet; return False if the rater has no such message."""
+    rows = RaterMessage.objects.filter(rater=rater, pk=message_id)
+    return bool(rows.filter(read_at=None).update(read_at=timezone.now())) or rows.exists()

@@ -1,6 +1,6 @@
-"""What belongs to a rater: who they are in the project, what they were given, and what they said.
+"""Queries for a rater's own data: their identity in the project, assignments and answers.
 
-Plain SQL: each page of the desk asks this, and the ORM takes longer to build these queries than the
+Plain SQL: each annotation page needs this, and the ORM takes longer to build these queries than the
 database to answer them.
 """
 
@@ -8,271 +8,293 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import models
 from django.db.models.functions import Cast
 
 from core.db import bulk
-from core.db.row_mapper import Row
+from core.db.row_mapper import RowMapper
 from projects.models import Item, Project, Question, Rater
-from projects.permissions import LARGEST_ID
+from projects.permissions import MAX_ID
 from projects.selectors import item_search
-from ratings.models import NOTHING, Apart, Assignment, RaterMessage, Rating, Revision
+from ratings.models import NO_CODE, Apart, Assignment, RaterMessage, Rating, Revision
 from ratings.services import exam_gate
-from ratings.services.days import aware
+from ratings.services.days import ensure_aware
 
 from .assignments import hidden_checks, queue
 
-_RATER = Row(Rater)
-_ASSIGNMENT = Row(Assignment)
-_MESSAGE = Row(RaterMessage)
-_RATING = Row(Rating, "id", "question_id", "code", "comment")
+_RATER_ROW = RowMapper(Rater)
+_ASSIGNMENT_ROW = RowMapper(Assignment)
+_MESSAGE_ROW = RowMapper(RaterMessage)
+_RATING_ROW = RowMapper(Rating, "id", "question_id", "code", "comment")
 
-_RATER_OF = f"""
-    SELECT {_RATER.columns("r")} FROM projects_rater r
+_RATER_SQL = f"""
+    SELECT {_RATER_ROW.build_select_list("r")} FROM projects_rater r
     WHERE r.project_id = %s AND r.user_id = %s
     """
-_ITEM_OF = f"""
-    SELECT {queue.ITEM.columns("i")} FROM projects_item i
+_ITEM_SQL = f"""
+    SELECT {queue.ITEM_ROW.build_select_list("i")} FROM projects_item i
     WHERE i.id = %s AND i.project_id = %s AND (
         EXISTS (SELECT 1 FROM ratings_assignment a WHERE a.item_id = i.id AND a.rater_id = %s)
         OR EXISTS (SELECT 1 FROM ratings_rating r WHERE r.item_id = i.id AND r.rater_id = %s)
     )
     """
-_ASSIGNMENT_OF = f"""
-    SELECT {_ASSIGNMENT.columns("a")} FROM ratings_assignment a
+_ASSIGNMENT_SQL = f"""
+    SELECT {_ASSIGNMENT_ROW.build_select_list("a")} FROM ratings_assignment a
     WHERE a.item_id = %s AND a.rater_id = %s
     """
-_UNREAD = f"""
-    SELECT {_MESSAGE.columns("m")} FROM ratings_ratermessage m
+_UNREAD_SQL = f"""
+    SELECT {_MESSAGE_ROW.build_select_list("m")} FROM ratings_ratermessage m
     WHERE m.rater_id = %s AND m.read_at IS NULL ORDER BY m.id LIMIT 1
     """
-# Of a test, what stands apart takes the place of the ratings; the same columns.
-_TESTS = """
+# For checks, check answers replace the ratings; they have the same columns.
+_IS_CHECK_SQL = """
     EXISTS (
         SELECT 1 FROM ratings_assignment a
         WHERE a.item_id = r.item_id AND a.rater_id = r.rater_id AND a.why <> ''
     )
     """
-_RATINGS_OF = f"""
-    SELECT {_RATING.columns("r")} FROM ratings_rating r
-    WHERE r.item_id = %s AND r.rater_id = %s AND NOT {_TESTS}
+_RATINGS_SQL = f"""
+    SELECT {_RATING_ROW.build_select_list("r")} FROM ratings_rating r
+    WHERE r.item_id = %s AND r.rater_id = %s AND NOT {_IS_CHECK_SQL}
     UNION ALL
-    SELECT {_RATING.columns("r")} FROM ratings_apart r
-    WHERE r.item_id = %s AND r.rater_id = %s AND r.stands AND {_TESTS}
+    SELECT {_RATING_ROW.build_select_list("r")} FROM ratings_apart r
+    WHERE r.item_id = %s AND r.rater_id = %s AND r.stands AND {_IS_CHECK_SQL}
     """
 
 
-def rater_of(project: Project, user: Any) -> Rater | None:
-    """The rater that the user is in the project, with this very project: its role, its questions
-    fetched once."""
-    [found] = bulk.several([(_RATER_OF, [project.pk, user.pk])])
-    if not found:
+def get_rater(project: Project, user: Any) -> Rater | None:
+    """Return the user's rater in the project, or None.
+
+    ``rater.project`` is the object that was passed, with its role and prefetched questions.
+    """
+    [rows] = bulk.execute_statements([(_RATER_SQL, [project.pk, user.pk])])
+    if not rows:
         return None
-    rater = _RATER.made(found[0])
+    rater = _RATER_ROW.build(rows[0])
     rater.project = project
     return rater
 
 
-def item_of(rater: Rater, item_id: int) -> Item | None:
-    """The item, when it was ever given to the rater or rated by them."""
-    if item_id > LARGEST_ID:
+def get_item(rater: Rater, item_id: int) -> Item | None:
+    """Return the item if it was ever assigned to the rater or rated by them, else None."""
+    if item_id > MAX_ID:
         return None
-    [found] = bulk.several([(_ITEM_OF, [item_id, rater.project_id, rater.pk, rater.pk])])
-    return queue.ITEM.made(found[0]) if found else None
+    [rows] = bulk.execute_statements([(_ITEM_SQL, [item_id, rater.project_id, rater.pk, rater.pk])])
+    return queue.ITEM_ROW.build(rows[0]) if rows else None
 
 
-def met(raters: Sequence[Rater], items: Collection[int]) -> dict[int, set[int]]:
-    """Rater -> those of the items that they were given, rated, or were tested by."""
-    found: dict[int, set[int]] = {rater.pk: set() for rater in raters}
-    given = Assignment.objects.exclude(state=Assignment.State.EXPIRED)
-    for rows in (given, Rating.objects.all(), Apart.objects.all()):
-        theirs = rows.filter(rater__in=raters, item__in=items)
-        for rater_id, item_id in theirs.values_list("rater_id", "item_id"):
-            found[rater_id].add(item_id)
-    return found
+def get_unread_message(rater: Rater) -> RaterMessage | None:
+    """Return the first message to the rater that is not marked as read, or None."""
+    [rows] = bulk.execute_statements([(_UNREAD_SQL, [rater.pk])])
+    return _MESSAGE_ROW.build(rows[0]) if rows else None
 
 
-def unread_message(rater: Rater) -> RaterMessage | None:
-    """What leads wrote to the rater, the first that was not read yet."""
-    [found] = bulk.several([(_UNREAD, [rater.pk])])
-    return _MESSAGE.made(found[0]) if found else None
-
-
-def said_of(
+def get_item_work(
     rater: Rater, item: Item
 ) -> tuple[Assignment | None, list[Rating], RaterMessage | None]:
-    """The rater's assignment of the item, what they said of it as ratings, one a question, and in
-    the same journey their unread message."""
-    key = [item.pk, rater.pk]
-    assignments, ratings, messages = bulk.several(
-        [(_ASSIGNMENT_OF, key), (_RATINGS_OF, [*key, *key]), (_UNREAD, [rater.pk])]
+    """Return the rater's assignment of the item, their answers, and their first unread message.
+
+    The answers are ratings, one per question. One round trip.
+    """
+    parameters = [item.pk, rater.pk]
+    assignment_rows, rating_rows, message_rows = bulk.execute_statements(
+        [
+            (_ASSIGNMENT_SQL, parameters),
+            (_RATINGS_SQL, [*parameters, *parameters]),
+            (_UNREAD_SQL, [rater.pk]),
+        ]
     )
-    message = _MESSAGE.made(messages[0]) if messages else None
-    return _assignment(assignments), [_RATING.made(row) for row in ratings], message
+    message = _MESSAGE_ROW.build(message_rows[0]) if message_rows else None
+    return (
+        _build_assignment(assignment_rows),
+        [_RATING_ROW.build(row) for row in rating_rows],
+        message,
+    )
 
 
-def standing_of(rater: Rater, item: Item) -> dict[int, Rating]:
-    """What the rater says of the item now, by the question's id."""
-    [ratings] = bulk.several([(_RATINGS_OF, [item.pk, rater.pk] * 2)])
-    made = [_RATING.made(row) for row in ratings]
-    return {one.question_id: one for one in made if one.code != NOTHING}
+def get_current_answers(rater: Rater, item: Item) -> dict[int, Rating]:
+    """Return question id -> the rater's current answer to the item."""
+    [rows] = bulk.execute_statements([(_RATINGS_SQL, [item.pk, rater.pk] * 2)])
+    answers = [_RATING_ROW.build(row) for row in rows]
+    return {answer.question_id: answer for answer in answers if answer.code != NO_CODE}
 
 
-def went_by(rater: Rater) -> int | None:
-    """The version of the guidelines that the rater went by last; None where nobody knows."""
+def get_last_guidelines_version(rater: Rater) -> int | None:
+    """Return the guidelines version of the rater's latest rating; None if unknown."""
     latest = Rating.objects.filter(rater=rater).order_by("-changed_at")
     return latest.values_list("guidelines", flat=True).first()
 
 
-SHOWN = ("flagged", "comment", "changed", "exam")  # what one may see alone of one's own list
-LOOKED_AT = 2_000  # own items that may say what is searched for, of which each is looked at
+LIST_FILTERS = ("flagged", "comment", "changed", "exam")  # filters of the rater's own list
+MAX_ITEMS_SEARCHED = 2_000  # own items that may match a search text, each of which is checked
 
 
-def listed(rater: Rater | None, *, search: str = "", show: str = "") -> Any:
-    """The items of which the rater says something now, as (whether it stands apart, id, when they
-    last said so), the latest first; or those that say a text, and of which one of SHOWN is true.
-    What an exam asked is told of alone."""
+def list_rated_items(rater: Rater | None, *, search: str = "", show: str = "") -> Any:
+    """Return the items with a current answer of the rater, the latest first.
+
+    The rows are (is check answer, item id, time of the last change). ``search`` keeps items with
+    this text, ``show`` is one of LIST_FILTERS. Exam answers are listed only by the filter "exam".
+    """
     if rater is None:
         return Rating.objects.none()
-    tests = Assignment.objects.apart().filter(rater=rater).values("item")
-    ratings: Any = Rating.objects.standing().filter(rater=rater).exclude(item__in=tests)
-    apart: Any = Apart.objects.standing().filter(rater=rater, item__in=tests)
+    check_items = Assignment.objects.checks().filter(rater=rater).values("item")
+    ratings: Any = Rating.objects.current().filter(rater=rater).exclude(item__in=check_items)
+    check_answers: Any = Apart.objects.current().filter(rater=rater, item__in=check_items)
     in_exam = models.Q(why=Assignment.Why.EXAM)
-    sides = [ratings, apart.exclude(in_exam)]
+    querysets = [ratings, check_answers.exclude(in_exam)]
     if show == "exam":
-        sides = [ratings.none(), apart.filter(in_exam)]
+        querysets = [ratings.none(), check_answers.filter(in_exam)]
     elif show == "changed":
-        sides = [rows.filter(_changed(rows.model)) for rows in sides]
+        querysets = [rows.filter(_build_changed_filter(rows.model)) for rows in querysets]
     elif show == "comment":
-        sides = [rows.exclude(comment="") for rows in sides]
+        querysets = [rows.exclude(comment="") for rows in querysets]
     elif show == "flagged":
         flagged = Assignment.objects.filter(rater=rater, flagged=True).values("item")
-        sides = [rows.filter(item__in=flagged) for rows in sides]
+        querysets = [rows.filter(item__in=flagged) for rows in querysets]
     if search:
-        found = _saying(rater, search)
-        sides = [rows.filter(item__in=found) for rows in sides]
-    both = [
+        matching_ids = _find_item_ids(rater, search)
+        querysets = [rows.filter(item__in=matching_ids) for rows in querysets]
+    value_rows = [
         rows.order_by()
-        .values_list(models.Value(is_apart), "item")
+        .values_list(models.Value(is_check), "item")
         .annotate(last=models.Max("changed_at"))
-        for is_apart, rows in enumerate(sides)
+        for is_check, rows in enumerate(querysets)
     ]
-    return both[0].union(both[1], all=True).order_by("-last", "-item")
+    return value_rows[0].union(value_rows[1], all=True).order_by("-last", "-item")
 
 
-def asked_twice(rater: Rater) -> int:
-    """Items that the list names once and that count twice: they were asked again."""
-    again = Apart.objects.standing().filter(rater=rater).exclude(why=Assignment.Why.EXAM)
-    first = Rating.objects.standing().filter(rater=rater, item=models.OuterRef("item"))
-    return again.filter(models.Exists(first)).values("item").distinct().count()
+def count_repeated_items(rater: Rater) -> int:
+    """Return the number of items that are listed once but count twice because of a repeat."""
+    repeats = Apart.objects.current().filter(rater=rater).exclude(why=Assignment.Why.EXAM)
+    rated = Rating.objects.current().filter(rater=rater, item=models.OuterRef("item"))
+    return repeats.filter(models.Exists(rated)).values("item").distinct().count()
 
 
-def answered_in_exams(rater: Rater) -> int:
-    """Items that the rater answered in exams."""
-    said = Apart.objects.standing().filter(rater=rater, why=Assignment.Why.EXAM)
-    return said.values("item").distinct().count()
+def count_exam_items(rater: Rater) -> int:
+    """Return the number of items that the rater answered in exams."""
+    answers = Apart.objects.current().filter(rater=rater, why=Assignment.Why.EXAM)
+    return answers.values("item").distinct().count()
 
 
-def _changed(model: type[models.Model]) -> Any:
-    """Whether the rater ever said another thing than a row says: what came before is kept. What was
-    taken back and said again is the same."""
+def _build_changed_filter(model: type[models.Model]) -> Any:
+    """Return the condition that an earlier answer differs from the current row.
+
+    An answer that was withdrawn and given again is unchanged.
+    """
     earlier: Any = Revision.objects.filter(rating=models.OuterRef("pk"))
     if model is Apart:
-        same = {name: models.OuterRef(name) for name in ("item", "rater", "question")}
-        earlier = Apart.objects.filter(stands=False, **same)
-    now = {name: models.OuterRef(name) for name in ("code", "comment")}
-    return models.Exists(earlier.exclude(code=NOTHING).exclude(**now))
+        key = {name: models.OuterRef(name) for name in ("item", "rater", "question")}
+        earlier = Apart.objects.filter(stands=False, **key)
+    current = {name: models.OuterRef(name) for name in ("code", "comment")}
+    return models.Exists(earlier.exclude(code=NO_CODE).exclude(**current))
 
 
-def _saying(rater: Rater, text: str) -> list[int]:
-    """Ids of the items that the rater was given or rated, and that say the text."""
-    given = models.Q(assignments__rater=rater) | models.Q(ratings__rater=rater)
-    rows = Item.objects.filter(given, project=rater.project_id).distinct()
-    rows = rows.alias(text=Cast("body", models.TextField())).filter(item_search.may_say(text))
-    return [item.pk for item in rows.order_by("-pk")[:LOOKED_AT] if item_search.says(item, text)]
+def _find_item_ids(rater: Rater, text: str) -> list[int]:
+    """Return ids of the items with the text that the rater was assigned or rated."""
+    own_items = models.Q(assignments__rater=rater) | models.Q(ratings__rater=rater)
+    rows = Item.objects.filter(own_items, project=rater.project_id).distinct()
+    rows = rows.alias(text=Cast("body", models.TextField())).filter(
+        item_search.build_text_filter(text)
+    )
+    return [
+        item.pk
+        for item in rows.order_by("-pk")[:MAX_ITEMS_SEARCHED]
+        if item_search.contains_text(item, text)
+    ]
 
 
-def skipped(rater: Rater | None, *, search: str = "") -> Any:
-    """What the rater put aside, the latest first; or what of it says a text."""
+def list_skipped(rater: Rater | None, *, search: str = "") -> Any:
+    """Return the rater's skipped assignments, the latest first, optionally those with a text."""
     if rater is None:
         return Assignment.objects.none()
     rows = Assignment.objects.filter(rater=rater, state=Assignment.State.SKIPPED)
     if search:
-        rows = rows.filter(item__in=_saying(rater, search))
+        rows = rows.filter(item__in=_find_item_ids(rater, search))
     return rows.select_related("item").order_by("-closed_at", "-id")
 
 
-def marks_of(
+def get_marks(
     rater: Rater, rows: Sequence[Rating | Apart]
 ) -> tuple[set[int], set[tuple[bool, int]]]:
-    """Of rows of the list: the items that the rater flagged, and which rows were changed, as
-    (whether it stands apart, id)."""
+    """Return the flagged items, and the changed rows as (is check answer, id), of a list."""
     items = {row.item_id for row in rows}
     flagged = Assignment.objects.filter(rater=rater, item__in=items, flagged=True)
     changed: set[tuple[bool, int]] = set()
     for model in (Rating, Apart):
         ids = [row.pk for row in rows if isinstance(row, model)]
-        found = model._default_manager.filter(_changed(model), pk__in=ids)
-        changed |= {(model is Apart, pk) for pk in found.values_list("pk", flat=True)}
+        changed_rows = model._default_manager.filter(_build_changed_filter(model), pk__in=ids)
+        changed |= {(model is Apart, pk) for pk in changed_rows.values_list("pk", flat=True)}
     return set(flagged.values_list("item_id", flat=True)), changed
 
 
-def fetched(rater: Rater, listed: Iterable[tuple[int, int, Any]]) -> list[list[Rating | Apart]]:
-    """What the rater says of each item that is listed, with item and questions."""
-    keys = [(is_apart, item_id) for is_apart, item_id, _last in listed]
-    found: dict[tuple[int, int], list[Any]] = {key: [] for key in keys}
+def fetch_answers(
+    rater: Rater, listed: Iterable[tuple[int, int, Any]]
+) -> list[list[Rating | Apart]]:
+    """Return the rater's answers to each listed item, with item and question."""
+    keys = [(is_check, item_id) for is_check, item_id, _last in listed]
+    answers_by_key: dict[tuple[int, int], list[Any]] = {key: [] for key in keys}
     models: tuple[Any, Any] = Rating, Apart
-    for is_apart, model in enumerate(models):
-        items = [item_id for which, item_id in keys if which == is_apart]
-        rows = model.objects.standing().filter(rater=rater, item__in=items)
+    for is_check, model in enumerate(models):
+        items = [item_id for key_is_check, item_id in keys if key_is_check == is_check]
+        rows = model.objects.current().filter(rater=rater, item__in=items)
         for row in rows.select_related("item", "question"):
-            found[is_apart, row.item_id].append(row)
-    return [found[key] for key in keys if found[key]]
+            answers_by_key[is_check, row.item_id].append(row)
+    return [answers_by_key[key] for key in keys if answers_by_key[key]]
 
 
-def stamp(standing: Mapping[int, Rating]) -> str:
-    """A sign of what stands, for a page to send back: who answers from an older page has not seen
-    what stands now. Empty where nothing does."""
-    said = sorted(
-        (pk, one.code, one.comment) for pk, one in standing.items() if one.code != NOTHING
+def compute_answer_version(answers: Mapping[int, Rating]) -> str:
+    """Return a digest of the current answers that the page sends back; empty without answers.
+
+    A submission from an older page is recognized by an outdated digest.
+    """
+    values = sorted(
+        (question_id, answer.code, answer.comment)
+        for question_id, answer in answers.items()
+        if answer.code != NO_CODE
     )
-    return hashlib.blake2s(repr(said).encode(), digest_size=8).hexdigest() if said else ""
+    return hashlib.blake2s(repr(values).encode(), digest_size=8).hexdigest() if values else ""
 
 
-def labels(questions: Sequence[Question], codes: Mapping[int, int]) -> list[str]:
-    """The labels of the codes, in the order of the questions; without what was withdrawn."""
-    found = []
+def get_labels(questions: Sequence[Question], codes: Mapping[int, int]) -> list[str]:
+    """Return the labels of the codes, in the order of the questions, without withdrawn ones."""
+    names = []
     for question in questions:
-        known = {category.code: category.label for category in question.categories.all()}
-        label = known.get(codes.get(question.pk, NOTHING))
+        labels_by_code = {category.code: category.label for category in question.categories.all()}
+        label = labels_by_code.get(codes.get(question.pk, NO_CODE))
         if label is not None:
-            found.append(label)
-    return found
+            names.append(label)
+    return names
 
 
-class Locked(NamedTuple):
-    """The rater's assignment of an item, when they closed one last, and the question whose exam
-    they have to pass first."""
+class LockedAssignment(NamedTuple):
+    """The assignment of an item, when the rater last closed one, and the question of a due exam."""
 
     assignment: Assignment | None
     last_closed_at: datetime.datetime | None
-    exam_due: int | None
+    due_exam_question_id: int | None
 
 
-def lock(rater: Rater, item: Item) -> Locked:
-    """How rater and item stand; the assignment and the desk are locked until the transaction
-    ends."""
-    assignment = (_ASSIGNMENT_OF + hidden_checks.locking(), [item.pk, rater.pk])
-    *_, desks, assignments, exams = bulk.several(
-        [*hidden_checks.locking_desk(rater), assignment, exam_gate.asking(rater.pk)]
+def lock_assignment(rater: Rater, item: Item) -> LockedAssignment:
+    """Lock the rater's queue row and assignment of the item until the transaction ends."""
+    assignment_query = (_ASSIGNMENT_SQL + hidden_checks.get_lock_clause(), [item.pk, rater.pk])
+    *_, queue_rows, assignment_rows, exam_rows = bulk.execute_statements(
+        [
+            *hidden_checks.build_queue_lock(rater),
+            assignment_query,
+            exam_gate.build_due_exam_query(rater.pk),
+        ]
     )
-    [(last_closed_at,)] = desks
-    [(exam_due,)] = exams
-    return Locked(_assignment(assignments), last_closed_at and aware(last_closed_at), exam_due)
+    [(last_closed_at,)] = queue_rows
+    [(due_exam_question_id,)] = exam_rows
+    return LockedAssignment(
+        _build_assignment(assignment_rows),
+        last_closed_at and ensure_aware(last_closed_at),
+        due_exam_question_id,
+    )
 
 
-def _assignment(rows: list[tuple[Any, ...]]) -> Assignment | None:
-    return _ASSIGNMENT.made(rows[0]) if rows else None
+def _build_assignment(rows: list[tuple[Any, ...]]) -> Assignment | None:
+    return _ASSIGNMENT_ROW.build(rows[0]) if rows else None

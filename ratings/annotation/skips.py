@@ -1,4 +1,4 @@
-"""What raters set aside: skipped, or flagged for the lead to look at, and why."""
+"""Items that raters skipped or flagged for the lead, with the reasons."""
 
 from __future__ import annotations
 
@@ -9,54 +9,63 @@ from typing import Any
 from projects.models import Project
 from ratings.models import Apart, Assignment, Rating
 
-COUNTED = 1_000  # more are told as so many
+MAX_COUNTED = 1_000  # higher numbers are shown as this one
 
 
 @dataclass(frozen=True)
-class Aside:
-    """A rater set an item aside. ``why``: the reason of a skip, and what whoever flagged it wrote
-    beside their answers."""
+class SkippedOrFlagged:
+    """An assignment that a rater skipped or flagged.
+
+    ``reasons`` are the reason of a skip, and the comments that the rater wrote with a flagged item.
+    """
 
     assignment: Assignment
-    why: list[str]
+    reasons: list[str]
 
 
-def number(project: Project) -> int:
-    """How often items of the project were set aside, at most COUNTED."""
-    return Assignment.objects.set_aside_in(project)[:COUNTED].count()
+def count_in_project(project: Project) -> int:
+    """Return how often items of the project were skipped or flagged, at most MAX_COUNTED."""
+    return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNTED].count()
 
 
-def of_items(item_ids: Iterable[int]) -> dict[int, list[Aside]]:
-    """item -> who set it aside, the latest first; of a page of items."""
-    rows = Assignment.objects.set_aside().filter(item__in=list(item_ids))
+def get_by_item(item_ids: Iterable[int]) -> dict[int, list[SkippedOrFlagged]]:
+    """Return item id -> its skips and flags, the latest first; for a page of items."""
+    rows = Assignment.objects.skipped_or_flagged().filter(item__in=list(item_ids))
     rows = rows.select_related("rater").order_by("-closed_at", "-id")
-    found: dict[int, list[Aside]] = {}
-    for one in with_why(list(rows)):
-        found.setdefault(one.assignment.item_id, []).append(one)
-    return found
+    entries_by_item: dict[int, list[SkippedOrFlagged]] = {}
+    for entry in add_reasons(list(rows)):
+        entries_by_item.setdefault(entry.assignment.item_id, []).append(entry)
+    return entries_by_item
 
 
-def with_why(rows: list[Assignment]) -> list[Aside]:
-    """The same rows with their reasons."""
-    comments = _comments_of_flagged(rows) if any(row.flagged for row in rows) else {}
-    found = []
+def add_reasons(rows: list[Assignment]) -> list[SkippedOrFlagged]:
+    """Return the same rows with their reasons."""
+    comments = _get_flag_comments(rows) if any(row.flagged for row in rows) else {}
+    entries = []
     for row in rows:
-        why = [row.skip_reason] if row.skip_reason else []
-        found.append(Aside(row, why + comments.get((row.item_id, row.rater_id), [])))
-    return found
+        reasons = [row.skip_reason] if row.skip_reason else []
+        entries.append(
+            SkippedOrFlagged(row, reasons + comments.get((row.item_id, row.rater_id), []))
+        )
+    return entries
 
 
-def _comments_of_flagged(rows: list[Assignment]) -> dict[tuple[int, int], list[str]]:
-    """What the raters wrote who flagged an item, by (item, rater), in the order of the questions:
-    of what tests them it stands apart."""
-    keys = {(row.item_id, row.rater_id): bool(row.why) for row in rows if row.flagged}
-    of = {"item__in": {item for item, _rater in keys}, "rater__in": {rater for _i, rater in keys}}
-    found: dict[tuple[int, int], list[str]] = {}
+def _get_flag_comments(rows: list[Assignment]) -> dict[tuple[int, int], list[str]]:
+    """Return (item, rater) -> comments on flagged items, in the order of the questions.
+
+    Comments on checks are read from the check answers.
+    """
+    check_by_key = {(row.item_id, row.rater_id): bool(row.why) for row in rows if row.flagged}
+    filters = {
+        "item__in": {item for item, _rater in check_by_key},
+        "rater__in": {rater for _item, rater in check_by_key},
+    }
+    comments: dict[tuple[int, int], list[str]] = {}
     models: tuple[Any, Any] = Rating, Apart
-    for is_apart, model in enumerate(models):
-        said = model.objects.standing().filter(**of).exclude(comment="")
-        said = said.order_by("question__position", "question_id")
-        for item, rater, comment in said.values_list("item_id", "rater_id", "comment"):
-            if keys.get((item, rater)) == bool(is_apart):
-                found.setdefault((item, rater), []).append(comment)
-    return found
+    for is_check, model in enumerate(models):
+        answers = model.objects.current().filter(**filters).exclude(comment="")
+        answers = answers.order_by("question__position", "question_id")
+        for item, rater, comment in answers.values_list("item_id", "rater_id", "comment"):
+            if check_by_key.get((item, rater)) == bool(is_check):
+                comments.setdefault((item, rater), []).append(comment)
+    return comments

@@ -1,4 +1,4 @@
-"""What an annotator does at the desk: answer an item, skip it, look back."""
+"""Submission of answers by annotators: answer an item, skip it, go back to the previous one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.raters import pseudonyms
 from ratings.models import Assignment, Desk, Exam, Rating, Revision
 from ratings.services import permissions, slots
-from ratings.services.check_answers import record_apart
+from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
-from ratings.services.permissions import HELD, NotAsked, Refused
-from ratings.services.record import record
+from ratings.services.permissions import ANSWERABLE_STATES, ItemNotAssigned, RatingNotAllowed
+from ratings.services.record import record_ratings
 
 from . import rater_work
 from .assignments import exams, queue
@@ -27,60 +27,65 @@ State = Assignment.State
 FORM = Revision.Source.FORM
 
 
-class NoPlaceLeft(Refused):
-    """The rater gave up or lost the place of the item, and others have taken the last one."""
+class NoSlotLeft(RatingNotAllowed):
+    """The rater lost or released the item's slot, and other raters have taken the last one."""
 
 
-class AlreadyRated(Refused):
-    """What is rated cannot be skipped any more."""
+class AlreadyRated(RatingNotAllowed):
+    """A rated item cannot be skipped."""
 
 
-class ExamSkipped(Refused):
-    """An item of an exam is answered."""
+class ExamItemNotSkippable(RatingNotAllowed):
+    """Items of an exam cannot be skipped."""
 
 
-class AnsweredElsewhere(Refused):
-    """The rater has said something else of the item since the page was made, in another window."""
+class AnsweredInOtherWindow(RatingNotAllowed):
+    """The rater has changed the answer in another window since the page was loaded."""
 
 
-class Shown(NamedTuple):
-    """What the page showed to whom answers: the versions of the guidelines and of the item's
-    content, and the stamp of what stood (ratings.annotation.rater_work); None where it did not say."""
+class PageVersions(NamedTuple):
+    """Versions that the submitted page showed; None where it did not say.
+
+    ``guidelines`` and ``item_version`` are version numbers, ``answers`` is the digest of the
+    current answers (ratings.annotation.rater_work.compute_answer_version).
+    """
 
     guidelines: int | None = None
     item_version: int | None = None
-    said: str | None = None
+    answers: str | None = None
 
 
-NOT_SAID = Shown()
+UNKNOWN_VERSIONS = PageVersions()
 
 
-def begin(project: Project, user: Any) -> Rater:
-    """The user's rater in the project, made when there is none. The key is the user's name,
-    numbered when taken."""
+def get_or_create_rater(project: Project, user: Any) -> Rater:
+    """Return the user's rater in the project, created if there is none.
+
+    The key is the username, numbered if it is taken.
+    """
     name = user.get_username()[:140]
     for number in range(1, 1000):
-        mine = rater_work.rater_of(project, user)
-        if mine is not None:
-            return mine
+        existing = rater_work.get_rater(project, user)
+        if existing is not None:
+            return existing
         key = name if number == 1 else f"{name}-{number}"
-        # Never somebody else's rater of the same name: whose that is, only the lead knows.
-        if pseudonyms.by_key(project, key) is not None:
+        # Never reuse another rater of the same name: only the lead knows who that is.
+        if pseudonyms.get_rater_by_key(project, key) is not None:
             continue
         try:
             with transaction.atomic():
-                made = Rater.objects.create(
+                rater = Rater.objects.create(
                     project=project, key=key, name=user.get_full_name(), user=user
                 )
-                if pseudonyms.settle(project.pk):
-                    made.refresh_from_db()
-                return made
+                if pseudonyms.assign_pseudonyms(project.pk):
+                    rater.refresh_from_db()
+                return rater
         except IntegrityError:
-            continue  # a double click: the other one made it
+            continue  # a double click: the other request created it
     raise RuntimeError(f"a thousand raters are named {name}")
 
 
-def answer(
+def submit_answers(
     *,
     rater: Rater,
     item: Item,
@@ -88,36 +93,36 @@ def answer(
     comment: str,
     flagged: bool,
     by: Any,
-    shown: Shown = NOT_SAID,
+    page_versions: PageVersions = UNKNOWN_VERSIONS,
 ) -> Exam | None:
-    """Store the rater's answers to the item, one a question; the first time this turns the held
-    place into a rating. The exam that the answer brought to its end.
+    """Store the rater's answers to the item, one per question, and keep its slot.
 
-    Answering again corrects, and saying the same again changes nothing. Raises NotAsked,
-    NoPlaceLeft, NotExamined, CorrectionsClosed, ExamStands, AnsweredElsewhere (all of them
-    Refused), or UnknownCode (of ratings.services.judgement); then nothing has changed.
+    Returns the exam that ended by this answer, or None. Answering again corrects, and the same
+    answers again change nothing. Raises ItemNotAssigned, NoSlotLeft, ExamRequired,
+    CorrectionsClosed, ExamAnswersFinal, AnsweredInOtherWindow (all of them RatingNotAllowed), or
+    UnknownCode (of ratings.services.judgement); then nothing has changed.
     """
-    ended: list[Exam] = []
-    store = functools.partial(
-        _store,
+    ended_exams: list[Exam] = []
+    store_answers = functools.partial(
+        _store_answers,
         rater=rater,
         item=item,
         codes=codes,
         comment=comment,
         flagged=flagged,
         by=by,
-        shown=shown,
-        ended=ended,
+        page_versions=page_versions,
+        ended_exams=ended_exams,
     )
-    # A place is taken back before anything else is locked: locks go in one order
+    # A lost slot is claimed before anything else is locked, to keep the lock order
     # (ratings.annotation.assignments.queue).
-    if not store() and not (queue.take_place(rater, item) and store()):
-        raise NoPlaceLeft
-    return ended[-1] if ended else None
+    if not store_answers() and not (queue.claim_slot(rater, item) and store_answers()):
+        raise NoSlotLeft
+    return ended_exams[-1] if ended_exams else None
 
 
 @transaction.atomic
-def _store(
+def _store_answers(
     *,
     rater: Rater,
     item: Item,
@@ -125,147 +130,169 @@ def _store(
     comment: str,
     flagged: bool,
     by: Any,
-    shown: Shown,
-    ended: list[Exam],
+    page_versions: PageVersions,
+    ended_exams: list[Exam],
 ) -> bool:
-    """False, and nothing has changed, where the rater gave up or lost the item's place."""
-    mine, last_closed_at, exam_due = rater_work.lock(rater, item)
-    in_exam = mine is not None and mine.why == Assignment.Why.EXAM
-    _refuse_unasked(rater, item, mine, exam_due)
-    if mine is not None and mine.state not in HELD:
+    """Store the answers; return False, with nothing changed, where the rater has lost the slot."""
+    assignment, last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
+    in_exam = assignment is not None and assignment.why == Assignment.Why.EXAM
+    _validate_assigned(rater, item, assignment, due_exam_question_id)
+    if assignment is not None and assignment.state not in ANSWERABLE_STATES:
         return False
-    first = mine is not None and mine.state == State.OPEN
-    closed = None
+    is_first = assignment is not None and assignment.state == State.OPEN
+    closed_item_ids = None
     if not rater.project.corrections or in_exam:
-        closed = [] if first else [item.pk]
-    if not first and closed is None:
-        _refuse_unseen(rater_work.standing_of(rater, item), codes, comment, shown)
+        closed_item_ids = [] if is_first else [item.pk]
+    if not is_first and closed_item_ids is None:
+        _validate_seen(rater_work.get_current_answers(rater, item), codes, comment, page_versions)
     now = timezone.now()
-    seconds = _seconds(last_closed_at, mine, now) if first and mine is not None else None
+    seconds = (
+        _compute_seconds(last_closed_at, assignment, now)
+        if is_first and assignment is not None
+        else None
+    )
     judgements: dict[Question, Judgement] = {}
     for question, code in codes.items():
-        # The comment speaks of the item: it is kept with the first question's rating alone.
-        said = None if judgements else comment
+        # The comment is about the item: it is stored with the first question's rating only.
+        item_comment = None if judgements else comment
         judgements[question] = Judgement(
             item.pk,
             rater.pk,
             code,
-            comment=said,
+            comment=item_comment,
             seconds=seconds,
-            guidelines=shown.guidelines,
-            item_version=shown.item_version,
+            guidelines=page_versions.guidelines,
+            item_version=page_versions.item_version,
         )
     exam = None
-    if mine is not None and mine.why:
-        is_closed = closed is not None and not first
-        record_apart(judgements, why=mine.why, by=by, source=FORM, closed=is_closed)
-        exam = exams.answered(rater, item, codes) if in_exam and first else None
-        if mine.why == Assignment.Why.REPEAT and not first:
-            _correct_repeated(rater, item, judgements, by=by)
+    if assignment is not None and assignment.why:
+        is_closed = closed_item_ids is not None and not is_first
+        record_check_answers(
+            judgements, why=assignment.why, by=by, source=FORM, is_closed=is_closed
+        )
+        exam = exams.record_exam_answer(rater, item, codes) if in_exam and is_first else None
+        if assignment.why == Assignment.Why.REPEAT and not is_first:
+            _correct_repeated_rating(rater, item, judgements, by=by)
     else:
-        each = {question: [judgement] for question, judgement in judgements.items()}
-        record(each, by=by, source=FORM, closed=closed)
-    if mine is not None:
-        mine.state = State.DONE
-        mine.closed_at = mine.closed_at or now
-        mine.flagged = flagged
-        mine.save(update_fields=["state", "closed_at", "flagged"])
-    if first:
+        judgements_by_question = {
+            question: [judgement] for question, judgement in judgements.items()
+        }
+        record_ratings(judgements_by_question, by=by, source=FORM, closed_item_ids=closed_item_ids)
+    if assignment is not None:
+        assignment.state = State.DONE
+        assignment.closed_at = assignment.closed_at or now
+        assignment.flagged = flagged
+        assignment.save(update_fields=["state", "closed_at", "flagged"])
+    if is_first:
         Desk.objects.filter(rater=rater).update(last_closed_at=now)
-    ended += [exam] if exam is not None else []
+    ended_exams += [exam] if exam is not None else []
     return True
 
 
-def _correct_repeated(
+def _correct_repeated_rating(
     rater: Rater, item: Item, judgements: Mapping[Question, Judgement], *, by: Any
 ) -> None:
-    """Who corrects what they were asked twice means their rating, too: only the second answer
-    itself stands apart from it."""
-    standing = own_ratings(rater, item).standing()
-    rated = dict(standing.values_list("question_id", "comment"))
-    each = {}
-    for question, new in judgements.items():
-        if question.pk in rated:
-            comment = new.comment or rated[question.pk]
-            each[question] = [new._replace(comment=comment)]
-    record(each, by=by, source=FORM)
+    """Apply the correction of a repeated item to its rating too."""
+    current_ratings = get_ratings(rater, item).current()
+    comments = dict(current_ratings.values_list("question_id", "comment"))
+    judgements_by_question = {}
+    for question, judgement in judgements.items():
+        if question.pk in comments:
+            comment = judgement.comment or comments[question.pk]
+            judgements_by_question[question] = [judgement._replace(comment=comment)]
+    record_ratings(judgements_by_question, by=by, source=FORM)
 
 
-def _refuse_unasked(
-    rater: Rater, item: Item, mine: Assignment | None, exam_due: int | None
+def _validate_assigned(
+    rater: Rater, item: Item, assignment: Assignment | None, due_exam_question_id: int | None
 ) -> None:
-    """Raises NotAsked, and NotExamined where an exam comes first and this is none of its items."""
-    if mine is not None and mine.why == Assignment.Why.EXAM:
-        if mine.state != State.DONE and exams.under_way(rater, item) is None:
-            raise NotAsked
+    """Raise ItemNotAssigned, or ExamRequired if an exam is due and the item is not part of it."""
+    if assignment is not None and assignment.why == Assignment.Why.EXAM:
+        if assignment.state != State.DONE and exams.get_open_exam(rater, item) is None:
+            raise ItemNotAssigned
         return
-    permissions.refuse_unexamined(exam_due)
-    if mine is None and not own_ratings(rater, item).standing().exists():
-        raise NotAsked
+    permissions.validate_exam_passed(due_exam_question_id)
+    if assignment is None and not get_ratings(rater, item).current().exists():
+        raise ItemNotAssigned
 
 
-def _refuse_unseen(
-    standing: Mapping[int, Rating], codes: Mapping[Question, int], comment: str, shown: Shown
+def _validate_seen(
+    current_answers: Mapping[int, Rating],
+    codes: Mapping[Question, int],
+    comment: str,
+    page_versions: PageVersions,
 ) -> None:
-    """Raises AnsweredElsewhere where the rater would overwrite what they have not seen."""
-    if shown.said is None or shown.said == rater_work.stamp(standing):
+    """Raise AnsweredInOtherWindow if the page did not show the answers it would overwrite."""
+    if page_versions.answers is None or page_versions.answers == rater_work.compute_answer_version(
+        current_answers
+    ):
         return
-    said = {question.pk: code for question, code in codes.items()}
-    stands = {question_id: one.code for question_id, one in standing.items()}
-    comments = "".join(one.comment for one in standing.values())
-    if said != stands or comment != comments:
-        raise AnsweredElsewhere
+    submitted_codes = {question.pk: code for question, code in codes.items()}
+    current_codes = {question_id: answer.code for question_id, answer in current_answers.items()}
+    comments = "".join(answer.comment for answer in current_answers.values())
+    if submitted_codes != current_codes or comment != comments:
+        raise AnsweredInOtherWindow
 
 
 @transaction.atomic
-def skip(*, rater: Rater, item: Item, reason: str) -> None:
-    """Put the item aside with a reason: its place is free for others, and the rater is not asked
-    again."""
-    mine, _last_closed_at, exam_due = rater_work.lock(rater, item)
-    if mine is None:
-        raise NotAsked
-    if mine.state == State.DONE:
+def skip_item(*, rater: Rater, item: Item, reason: str) -> None:
+    """Skip the item with a reason: its slot is free, and the rater will not get it again."""
+    assignment, _last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
+    if assignment is None:
+        raise ItemNotAssigned
+    if assignment.state == State.DONE:
         raise AlreadyRated
-    if mine.why == Assignment.Why.EXAM:
-        raise ExamSkipped
-    permissions.refuse_unexamined(exam_due)
-    mine.state = State.SKIPPED
-    mine.skip_reason = reason
-    mine.closed_at = timezone.now()
-    mine.save(update_fields=["state", "skip_reason", "closed_at"])
+    if assignment.why == Assignment.Why.EXAM:
+        raise ExamItemNotSkippable
+    permissions.validate_exam_passed(due_exam_question_id)
+    assignment.state = State.SKIPPED
+    assignment.skip_reason = reason
+    assignment.closed_at = timezone.now()
+    assignment.save(update_fields=["state", "skip_reason", "closed_at"])
     slots.recount([item.pk])
-    Desk.objects.filter(rater=rater).update(last_closed_at=mine.closed_at)
+    Desk.objects.filter(rater=rater).update(last_closed_at=assignment.closed_at)
 
 
-def assignment_of(rater: Rater, item_id: int) -> Assignment | None:
+def get_assignment(rater: Rater, item_id: int) -> Assignment | None:
     return Assignment.objects.filter(rater=rater, item_id=item_id).first()
 
 
-def own_ratings(rater: Rater, item: Item) -> Any:
+def get_ratings(rater: Rater, item: Item) -> Any:
     return Rating.objects.filter(item=item, rater=rater, question__project_id=rater.project_id)
 
 
-def item_before(rater: Rater, item_id: int | None) -> Item | None:
-    """The item that the rater answered or skipped last, or last before ``item_id`` when that one
-    lies behind them. What an exam asked stands."""
-    done = Assignment.objects.filter(rater=rater, state__in=[State.DONE, State.SKIPPED])
-    closed = done.exclude(why=Assignment.Why.EXAM).select_related("item")
-    here = assignment_of(rater, item_id) if item_id is not None else None
+def get_previous_item(rater: Rater, item_id: int | None) -> Item | None:
+    """Return the item that the rater last answered or skipped, or None.
+
+    If ``item_id`` is such an item itself, return the one before it. Exam items are left out,
+    because their answers are final.
+    """
+    closed_assignments = Assignment.objects.filter(
+        rater=rater, state__in=[State.DONE, State.SKIPPED]
+    )
+    candidates = closed_assignments.exclude(why=Assignment.Why.EXAM).select_related("item")
+    current_assignment = get_assignment(rater, item_id) if item_id is not None else None
     if (
-        here is not None
-        and here.state in (State.DONE, State.SKIPPED)
-        and here.closed_at is not None
+        current_assignment is not None
+        and current_assignment.state in (State.DONE, State.SKIPPED)
+        and current_assignment.closed_at is not None
     ):
-        closed = closed.filter(closed_at__lt=here.closed_at)
-    last = closed.order_by("-closed_at").first()
-    return last.item if last else None
+        candidates = candidates.filter(closed_at__lt=current_assignment.closed_at)
+    previous_assignment = candidates.order_by("-closed_at").first()
+    return previous_assignment.item if previous_assignment else None
 
 
-def _seconds(
-    last_closed_at: datetime.datetime | None, mine: Assignment, now: datetime.datetime
+def _compute_seconds(
+    last_closed_at: datetime.datetime | None, assignment: Assignment, now: datetime.datetime
 ) -> float:
-    """How long the item was before the rater's eyes: since it was given or, when it was fetched
-    ahead, since the last one was done. By the server's clock alone; nobody looks longer than a
-    lease."""
-    since = mine.created_at if last_closed_at is None else max(mine.created_at, last_closed_at)
-    return min(max((now - since).total_seconds(), 0.0), float(settings.LEASE_SECONDS))
+    """Return the seconds that the item was visible, by the server's clock, at most a lease.
+
+    The time starts when the item was assigned or, if it was prefetched, when the previous item was
+    closed.
+    """
+    visible_since = (
+        assignment.created_at
+        if last_closed_at is None
+        else max(assignment.created_at, last_closed_at)
+    )
+    return min(max((now - visible_since).total_seconds(), 0.0), float(settings.LEASE_SECONDS))

@@ -1,5 +1,8 @@
-"""The annotator's desk. Pages for a browser without JavaScript; rate.js asks for the sheet of one
-item instead (header ``X-Desk: sheet``) and lays the next one ready before this one is done."""
+"""Views of the annotation page.
+
+The pages work without JavaScript; rate.js requests the sheet of one item instead (header ``X-Desk:
+sheet``) and prefetches the next one before this one is done.
+"""
 
 from __future__ import annotations
 
@@ -26,28 +29,28 @@ from ratings.services.judgement import UnknownCode
 
 from . import rate_page, rater_work, submission
 from .assignments import queue
-from .forms import AnswerForm, SkipForm, questions_of
+from .forms import AnswerForm, SkipForm, get_questions
 from .progress import rater_progress
-from .progress.next_project import next_project
-from .undo import take_back
+from .progress.next_project import get_next_project
+from .undo import undo_submission
 
-REFUSALS = {
-    permissions.NotAsked: (404, _lazy("This item was never given to you.")),
-    submission.NoPlaceLeft: (
+ERROR_RESPONSES = {
+    permissions.ItemNotAssigned: (404, _lazy("This item was never given to you.")),
+    submission.NoSlotLeft: (
         409,
         _lazy(
             "Your time for this item was over and others have rated it meanwhile, so your answer"
             " was not stored. Please go on with the next one."
         ),
     ),
-    permissions.NotExamined: (403, _lazy("You have an exam to pass before you rate here.")),
-    permissions.ExamStands: (403, _lazy("Answers of an exam stay as they were given.")),
-    submission.ExamSkipped: (409, _lazy("In an exam every item is answered.")),
+    permissions.ExamRequired: (403, _lazy("You have an exam to pass before you rate here.")),
+    permissions.ExamAnswersFinal: (403, _lazy("Answers of an exam stay as they were given.")),
+    submission.ExamItemNotSkippable: (409, _lazy("In an exam every item is answered.")),
     permissions.CorrectionsClosed: (
         403,
         _lazy("Ratings cannot be changed in this project any more. What you said before stands."),
     ),
-    permissions.Archived: (403, _lazy("This project is archived: nobody rates in it.")),
+    permissions.ProjectArchived: (403, _lazy("This project is archived: nobody rates in it.")),
     submission.AlreadyRated: (
         409,
         _lazy("You have rated this item; it cannot be skipped any more."),
@@ -59,52 +62,58 @@ REFUSALS = {
 @never_cache
 @require_http_methods(["GET", "POST"])
 def rate(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The next item. POST makes the user a rater of the project (a lead's "Rate as yourself")."""
+    """Show the next item. POST makes the user a rater (a lead's "Rate as yourself")."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     if request.method == "POST":
-        submission.begin(project, request.user)
+        submission.get_or_create_rater(project, request.user)
         return redirect("rate", project_id)
-    rater = rater_work.rater_of(project, request.user)
-    if rater is None or rater.paused or project.archived_at or not questions_of(project):
-        return render(request, "ratings/rate_closed.html", _closed(request, project, rater))
-    item = queue.next_item(rater)
-    return rate_page.page(request, rater, item)
+    rater = rater_work.get_rater(project, request.user)
+    if rater is None or rater.paused or project.archived_at or not get_questions(project):
+        return render(
+            request, "ratings/rate_closed.html", _build_closed_context(request, project, rater)
+        )
+    item = queue.get_next_item(rater)
+    return rate_page.render_page(request, rater, item)
 
 
-def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Give the view the rater that the user is. 404 without one; who is paused, or rates here no
-    more, is told so at once, whatever they were doing."""
+def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Pass the user's rater to the view; respond 404 if there is none.
+
+    Paused raters, and users who lost access to the project, get a page that says so.
+    """
 
     @login_required
     @never_cache
     @functools.wraps(view)
-    def with_rater(request: HttpRequest, project_id: int, **place: Any) -> HttpResponse:
+    def with_rater(request: HttpRequest, project_id: int, **url_kwargs: Any) -> HttpResponse:
         try:
             project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-            rater = rater_work.rater_of(project, request.user)
+            rater = rater_work.get_rater(project, request.user)
             if rater is None:
                 raise Http404
         except (Http404, PermissionDenied):
-            if not rate_page.wants_sheet(request):
+            if not rate_page.is_sheet_request(request):
                 raise
-            # Alike for whatever is not theirs.
-            context = {"next_project": next_project(request.user, besides=project_id)}
+            # The same response whether the project exists or not.
+            context = {
+                "next_project": get_next_project(request.user, exclude_project_id=project_id)
+            }
             return render(request, "ratings/_rate_access_lost.html", context, status=404)
         try:
-            permissions.refuse_paused(rater.paused, rater.told)
-        except permissions.Paused:
-            template = "_rate_paused" if rate_page.wants_sheet(request) else "rate_closed"
-            context = _closed(request, project, rater)
+            permissions.validate_not_paused(rater.paused, rater.told)
+        except permissions.RaterPaused:
+            template = "_rate_paused" if rate_page.is_sheet_request(request) else "rate_closed"
+            context = _build_closed_context(request, project, rater)
             return render(request, f"ratings/{template}.html", context, status=403)
         try:
-            response = view(request, rater, **place)
-        except Http404:  # an item that was deleted while it was on the desk
-            if not rate_page.wants_sheet(request):
+            response = view(request, rater, **url_kwargs)
+        except Http404:  # an item that was deleted while it was open
+            if not rate_page.is_sheet_request(request):
                 raise
-            response = _not_stored(
+            response = _render_not_stored(
                 request, rater, 404, _("This item is gone, or was never given to you.")
             )
-        if rate_page.wants_sheet(request):  # also of an answer without a sheet (204)
+        if rate_page.is_sheet_request(request):  # also of an answer without a sheet (204)
             response["X-Guidelines"] = str(rater.project.guidelines_version)
         return response
 
@@ -112,159 +121,177 @@ def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
 
 
 @require_GET
-@for_raters
+@require_rater
 def rate_next(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """The sheet of the item after the one on the desk (``?showing=``), for laying ready; 204 when
-    there is none."""
-    return _ahead(
-        request, rater, queue.next_item(rater, besides=_number(request.GET.get("showing")))
+    """Return the sheet of the item after the shown one (``?showing=``) to prefetch; 204 if none."""
+    return _render_prefetched(
+        request,
+        rater,
+        queue.get_next_item(rater, exclude_item_id=_parse_id(request.GET.get("showing"))),
     )
 
 
 @require_http_methods(["GET", "POST"])
-@for_raters
+@require_rater
 def rate_last(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Undo: the item answered or skipped last, or before the one on the desk (``before``). POST
-    takes back what was said of it; where that is not possible, and with GET, it is shown."""
-    given = request.POST if request.method == "POST" else request.GET
-    item = submission.item_before(rater, _number(given.get("before")))
+    """Undo: open the item answered or skipped last, or the one before the shown one (``before``).
+
+    POST withdraws its answers; with GET, or where they cannot be withdrawn, the item is only shown.
+    """
+    data = request.POST if request.method == "POST" else request.GET
+    item = submission.get_previous_item(rater, _parse_id(data.get("before")))
     if item is None:
-        if rate_page.wants_sheet(request):
+        if rate_page.is_sheet_request(request):
             return HttpResponse(status=204)
         messages.info(request, _("There is nothing to take back yet."))
         return redirect("rate", rater.project_id)
     if request.method == "POST":
         try:
-            codes = take_back(rater=rater, item=item, by=request.user)
-        except permissions.Refused:
-            pass  # the page of the item says how it stands
+            codes = undo_submission(rater=rater, item=item, by=request.user)
+        except permissions.RatingNotAllowed:
+            pass  # the item's page shows its state
         else:
-            rater_progress.forget(rater)
-            return _taken_back(request, rater, item, codes)
-    if rate_page.wants_sheet(request):
-        return rate_page.sheet(request, rater, item)
+            rater_progress.clear_cached(rater)
+            return _respond_after_undo(request, rater, item, codes)
+    if rate_page.is_sheet_request(request):
+        return rate_page.render_sheet(request, rater, item)
     return redirect("rate_item", rater.project_id, item.pk)
 
 
 @require_http_methods(["GET", "POST"])
-@for_raters
+@require_rater
 def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
-    """One item that was given to the rater, or rated by them: see it, answer it, correct it."""
-    item = _my_item(rater, item_id)
+    """Show one item that was assigned to the rater or rated by them; POST stores their answers."""
+    item = _get_item_or_404(rater, item_id)
     if request.method == "GET":
-        return rate_page.page(request, rater, item)
-    form = AnswerForm(questions_of(rater.project), request.POST)
+        return rate_page.render_page(request, rater, item)
+    form = AnswerForm(get_questions(rater.project), request.POST)
     if not form.is_valid():
-        return rate_page.page(request, rater, item, form=form, status=400)
+        return rate_page.render_page(request, rater, item, form=form, status=400)
     try:
-        ended = submission.answer(
+        ended_exam = submission.submit_answers(
             rater=rater,
             item=item,
-            codes=form.codes(),
+            codes=form.get_codes(),
             comment=form.cleaned_data["comment"],
             flagged=form.cleaned_data["flagged"],
             by=request.user,
-            shown=submission.Shown(
-                guidelines=_number(request.POST.get("guidelines")),
-                item_version=_number(request.POST.get("item_version")),
-                said=request.POST.get("said"),
+            page_versions=submission.PageVersions(
+                guidelines=_parse_id(request.POST.get("guidelines")),
+                item_version=_parse_id(request.POST.get("item_version")),
+                answers=request.POST.get("said"),
             ),
         )
     except UnknownCode:
         form.add_error(
             None, _("The answers of this question were changed just now. Please choose again.")
         )
-        return rate_page.page(request, rater, item, form=form, status=400)
-    except submission.AnsweredElsewhere:
-        return rate_page.page(request, rater, item, form=form, elsewhere=True, status=409)
-    except permissions.Refused as refusal:
-        return _refused(request, rater, refusal)
-    return _go_on(request, rater, ended=ended)
+        return rate_page.render_page(request, rater, item, form=form, status=400)
+    except submission.AnsweredInOtherWindow:
+        return rate_page.render_page(request, rater, item, form=form, elsewhere=True, status=409)
+    except permissions.RatingNotAllowed as error:
+        return _respond_not_allowed(request, rater, error)
+    return _respond_after_submit(request, rater, ended_exam=ended_exam)
 
 
 @require_POST
-@for_raters
+@require_rater
 def rate_skip(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
-    item = _my_item(rater, item_id)
+    """Skip an item with a reason."""
+    item = _get_item_or_404(rater, item_id)
     form = SkipForm(request.POST)
     if not form.is_valid():
-        return rate_page.page(request, rater, item, skip_form=form, status=400)
+        return rate_page.render_page(request, rater, item, skip_form=form, status=400)
     try:
-        submission.skip(rater=rater, item=item, reason=form.cleaned_data["reason"])
-    except permissions.Refused as refusal:
-        return _refused(request, rater, refusal)
-    return _go_on(request, rater)
+        submission.skip_item(rater=rater, item=item, reason=form.cleaned_data["reason"])
+    except permissions.RatingNotAllowed as error:
+        return _respond_not_allowed(request, rater, error)
+    return _respond_after_submit(request, rater)
 
 
-# --- who and what
+# --- helpers
 
 
-def _closed(request: HttpRequest, project: Any, rater: Rater | None) -> dict[str, Any]:
-    """A desk without an item: what a lead wrote, and where else there is something to do."""
+def _build_closed_context(
+    request: HttpRequest, project: Any, rater: Rater | None
+) -> dict[str, Any]:
+    """Return the context of a page without an item: a lead's message, and the next project."""
     return {
         "project": project,
         "rater": rater,
-        "message": rater_work.unread_message(rater) if rater else None,
-        "next_project": next_project(request.user, besides=project.pk),
+        "message": rater_work.get_unread_message(rater) if rater else None,
+        "next_project": get_next_project(request.user, exclude_project_id=project.pk),
     }
 
 
-def _my_item(rater: Rater, item_id: int) -> Item:
-    """An item that was given to the rater or rated by them; all others do not exist for them."""
-    item = rater_work.item_of(rater, item_id)
+def _get_item_or_404(rater: Rater, item_id: int) -> Item:
+    """Return an item that was assigned to the rater or rated by them; 404 for all others."""
+    item = rater_work.get_item(rater, item_id)
     if item is None:
         raise Http404
     return item
 
 
-def _number(text: str | None) -> int | None:
+def _parse_id(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-def _ahead(request: HttpRequest, rater: Rater, item: Item | None) -> HttpResponse:
-    return HttpResponse(status=204) if item is None else rate_page.sheet(request, rater, item)
-
-
-def _go_on(request: HttpRequest, rater: Rater, *, ended: Exam | None = None) -> HttpResponse:
-    """After something was stored: the next page; or for rate.js the item after the one that it
-    shows already. After an exam its result."""
-    if ended is not None:
-        if not rate_page.wants_sheet(request):
-            return redirect("exam", rater.project_id)
-        context = rate_page.context(rater, None) | rate_page.without_item(request, rater)
-        context |= {"ended": ended}
-        return render(request, "ratings/_rate_sheet.html", context)
-    if not rate_page.wants_sheet(request):
-        return redirect("rate", rater.project_id)
-    showing = _number(request.POST.get("showing"))
-    item = queue.next_item(rater, besides=showing)
+def _render_prefetched(request: HttpRequest, rater: Rater, item: Item | None) -> HttpResponse:
     return (
-        rate_page.sheet(request, rater, item) if showing is None else _ahead(request, rater, item)
+        HttpResponse(status=204) if item is None else rate_page.render_sheet(request, rater, item)
     )
 
 
-def _taken_back(
+def _respond_after_submit(
+    request: HttpRequest, rater: Rater, *, ended_exam: Exam | None = None
+) -> HttpResponse:
+    """Redirect to the next item after a submission; return the following sheet to rate.js.
+
+    After an exam its result is shown.
+    """
+    if ended_exam is not None:
+        if not rate_page.is_sheet_request(request):
+            return redirect("exam", rater.project_id)
+        context = rate_page.build_context(rater, None) | rate_page.build_empty_context(
+            request, rater
+        )
+        context |= {"ended": ended_exam}
+        return render(request, "ratings/_rate_sheet.html", context)
+    if not rate_page.is_sheet_request(request):
+        return redirect("rate", rater.project_id)
+    showing = _parse_id(request.POST.get("showing"))
+    item = queue.get_next_item(rater, exclude_item_id=showing)
+    return (
+        rate_page.render_sheet(request, rater, item)
+        if showing is None
+        else _render_prefetched(request, rater, item)
+    )
+
+
+def _respond_after_undo(
     request: HttpRequest, rater: Rater, item: Item, codes: dict[int, int]
 ) -> HttpResponse:
-    """The item again, with what was said of it chosen: to send it once more is to redo it."""
-    said = rater_work.labels(questions_of(rater.project), codes) or [_("skipped")]
-    words = _("%(item)s: %(said)s, taken back.") % {"item": item.key, "said": "; ".join(said)}
-    if rate_page.wants_sheet(request):
-        return rate_page.sheet(request, rater, item, chosen=codes, taken_back=words)
-    messages.info(request, words)
+    """Show the item again with the withdrawn answers preselected: submitting them is the redo."""
+    labels = rater_work.get_labels(get_questions(rater.project), codes) or [_("skipped")]
+    message = _("%(item)s: %(said)s, taken back.") % {"item": item.key, "said": "; ".join(labels)}
+    if rate_page.is_sheet_request(request):
+        return rate_page.render_sheet(request, rater, item, chosen=codes, taken_back=message)
+    messages.info(request, message)
     return redirect("rate_item", rater.project_id, item.pk)
 
 
-def _refused(request: HttpRequest, rater: Rater, refusal: permissions.Refused) -> HttpResponse:
-    return _not_stored(request, rater, *REFUSALS[type(refusal)])
+def _respond_not_allowed(
+    request: HttpRequest, rater: Rater, error: permissions.RatingNotAllowed
+) -> HttpResponse:
+    return _render_not_stored(request, rater, *ERROR_RESPONSES[type(error)])
 
 
-def _not_stored(
+def _render_not_stored(
     request: HttpRequest, rater: Rater, status: int, message: str | Promise
 ) -> HttpResponse:
     template = (
         "ratings/_rate_not_stored.html"
-        if rate_page.wants_sheet(request)
+        if rate_page.is_sheet_request(request)
         else "ratings/rate_not_stored.html"
     )
     return render(request, template, {"project": rater.project, "message": message}, status=status)

@@ -1,5 +1,4 @@
-"""The desk by API, for a form of one's own: the next item of the caller's own rater, and what they
-say of it."""
+"""API of annotation, for custom forms: the next item of the caller's rater, and their answers."""
 
 from __future__ import annotations
 
@@ -13,9 +12,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest, Conflict
-from core.api.parameters import parameters
-from core.api.schema import reads, writes
-from core.api.strict_fields import Flag, StrictSerializer, Text, Whole
+from core.api.parameters import parse_query
+from core.api.schema import describe_get, describe_write
+from core.api.strict_fields import (
+    StrictBooleanField,
+    StrictCharField,
+    StrictIntegerField,
+    StrictSerializer,
+)
 from projects.api.base import ApiView
 from projects.models import ApiToken, Item, Member, Project, Question, Rater
 from ratings.annotation import rater_work, submission
@@ -24,17 +28,17 @@ from ratings.models import Exam
 from ratings.services import permissions
 from ratings.services.judgement import UnknownCode
 
-LONGEST_COMMENT = 4_000
-LONGEST_REASON = 300
+MAX_COMMENT_LENGTH = 4_000
+MAX_REASON_LENGTH = 300
 
 
-class AskedItem(serializers.Serializer):
+class NextItemOut(serializers.Serializer):
     key = serializers.CharField()
     body = serializers.DictField(help_text="All that a rater may know of it")
     version = serializers.IntegerField(help_text="To be sent back as `item_version`")
 
 
-class AskedExam(serializers.Serializer):
+class NextExamOut(serializers.Serializer):
     question = serializers.CharField()
     state = serializers.ChoiceField(
         choices=["open", "passed", "failed", "too_few", "over"],
@@ -50,9 +54,9 @@ class AskedExam(serializers.Serializer):
         return {name.rstrip("_"): field for name, field in fields.items()}
 
 
-class Asked(serializers.Serializer):
-    item = AskedItem(allow_null=True, help_text="null: nothing is left for this rater")
-    exam = AskedExam(
+class NextOut(serializers.Serializer):
+    item = NextItemOut(allow_null=True, help_text="null: nothing is left for this rater")
+    exam = NextExamOut(
         allow_null=True,
         help_text="The exam that is to be passed first, or that ended by this answer",
     )
@@ -62,158 +66,172 @@ class Asked(serializers.Serializer):
     guidelines_version = serializers.IntegerField(help_text="To be sent back as `guidelines`")
 
 
-class Said(StrictSerializer):
-    item = Text(max_length=255, help_text="Key of an item that was given to the rater")
+class AnswersIn(StrictSerializer):
+    item = StrictCharField(max_length=255, help_text="Key of an item that was given to the rater")
     answers = serializers.DictField(
         required=False, help_text="A label by question, to each question of the project"
     )
-    comment = Text(required=False, allow_blank=True, max_length=LONGEST_COMMENT)
-    flagged = Flag(required=False, help_text="Asks the lead to look at the item")
-    skip = Text(
+    comment = StrictCharField(required=False, allow_blank=True, max_length=MAX_COMMENT_LENGTH)
+    flagged = StrictBooleanField(required=False, help_text="Asks the lead to look at the item")
+    skip = StrictCharField(
         required=False,
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         help_text="Instead of answers: why the item is put aside",
     )
-    guidelines = Whole(required=False, min_value=0, help_text="The version that the rater saw")
-    item_version = Whole(required=False, min_value=0, help_text="The version that the rater saw")
+    guidelines = StrictIntegerField(
+        required=False, min_value=0, help_text="The version that the rater saw"
+    )
+    item_version = StrictIntegerField(
+        required=False, min_value=0, help_text="The version that the rater saw"
+    )
 
 
-PAUSED: dict[type[permissions.Paused], str] = {
-    permissions.Paused: "The lead has paused your rating. What you rated is kept.",
-    permissions.PausedForGold: "Your rating is paused: on items whose right answer is known, your"
+PAUSED_MESSAGES: dict[type[permissions.RaterPaused], str] = {
+    permissions.RaterPaused: "The lead has paused your rating. What you rated is kept.",
+    permissions.RaterPausedForGold: "Your rating is paused: on items whose right answer is known, your"
     " answers were wrong more often than this project allows. Your lead decides how you go on.",
 }
-WARNED = (
+GOLD_WARNING = (
     "On items whose right answer is known, your answers are wrong more often than this project"
     " allows. Read the guidelines again, and ask your lead where something is unclear."
 )
-# The first that the refusal is one of.
-REFUSALS: list[tuple[type[permissions.Refused], Callable[[str], Exception], str]] = [
-    (permissions.NotExamined, PermissionDenied, "Pass the exam first: GET gives its items."),
-    (permissions.ExamStands, PermissionDenied, "Answers of an exam stay as they were given."),
+# (exception, response class, message); the first match is used.
+ERROR_RESPONSES: list[
+    tuple[type[permissions.RatingNotAllowed], Callable[[str], Exception], str]
+] = [
+    (permissions.ExamRequired, PermissionDenied, "Pass the exam first: GET gives its items."),
+    (permissions.ExamAnswersFinal, PermissionDenied, "Answers of an exam stay as they were given."),
     (
         permissions.CorrectionsClosed,
         PermissionDenied,
         "Ratings cannot be changed in this project any more. What you said before stands.",
     ),
     (
-        permissions.Archived,
+        permissions.ProjectArchived,
         PermissionDenied,
         "This project is archived: nobody rates in it.",
     ),
     (
-        submission.NoPlaceLeft,
+        submission.NoSlotLeft,
         Conflict,
         "The rater's time for this item was over and others have rated it meanwhile; "
         "nothing was stored.",
     ),
     (submission.AlreadyRated, Conflict, "The item is rated; it cannot be skipped any more."),
-    (submission.ExamSkipped, Conflict, "In an exam every item is answered."),
+    (submission.ExamItemNotSkippable, Conflict, "In an exam every item is answered."),
 ]
 
 
-class Next(ApiView):
-    @reads("nextItem", "The item that the caller's own rater is asked next", Asked)
+class NextItemView(ApiView):
+    @describe_get("nextItem", "The item that the caller's own rater is asked next", NextOut)
     def get(self, request: Request, project_id: int) -> Response:
-        """The same one until it is answered or skipped. It takes one of the item's places for a
-        while, so a token for reading alone may not ask. Who has an exam to pass is asked its items
-        alone; the next try begins by asking."""
-        rater = self._rater(request, project_id)
-        parameters(request)
+        """Return the same item until it is answered or skipped.
+
+        It takes one of the item's slots for a while, so a read-only token is rejected. A rater with
+        an exam to pass gets only its items; requesting the next item starts the next attempt.
+        """
+        rater = self._get_rater(request, project_id)
+        parse_query(request)
         token: Any = request.auth
         if token is not None and token.scope == ApiToken.Scope.READ:
             raise PermissionDenied("This token is for reading alone.")
-        return Response(_asked(rater))
+        return Response(_build_next(rater))
 
-    @writes("submitAnswers", "Answer an item, or skip it", body=Said, answer=Asked)
+    @describe_write("submitAnswers", "Answer an item, or skip it", body=AnswersIn, response=NextOut)
     def post(self, request: Request, project_id: int) -> Response:
-        """What the desk does with its form. The answer is the next item."""
-        rater = self._rater(request, project_id)
-        parameters(request)
-        given = Said(data=request.data)
-        given.is_valid(raise_exception=True)
-        said = given.validated_data
-        item = _given(rater, said["item"])
-        ended = None
+        """Submit answers as with the form of the annotation page; the response is the next item."""
+        rater = self._get_rater(request, project_id)
+        parse_query(request)
+        serializer = AnswersIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
+        item = _get_item_or_404(rater, data["item"])
+        ended_exam = None
         try:
-            if "skip" in said:
-                if "answers" in said:
-                    raise _invalid("skip", "either 'answers' or 'skip'")
-                submission.skip(rater=rater, item=item, reason=said["skip"])
+            if "skip" in data:
+                if "answers" in data:
+                    raise _build_bad_request("skip", "either 'answers' or 'skip'")
+                submission.skip_item(rater=rater, item=item, reason=data["skip"])
             else:
-                ended = _answer(rater, item, said, request.user)
-        except permissions.Refused as refusal:
-            raise _refused(refusal) from None
-        return Response(_asked(rater, ended=ended))
+                ended_exam = _submit_answers(rater, item, data, request.user)
+        except permissions.RatingNotAllowed as error:
+            raise _convert_error(error) from None
+        return Response(_build_next(rater, ended_exam=ended_exam))
 
-    def _rater(self, request: Request, project_id: int) -> Rater:
-        project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
-        rater = rater_work.rater_of(project, request.user)
+    def _get_rater(self, request: Request, project_id: int) -> Rater:
+        project = self.get_project(request, project_id, role=Member.Role.ANNOTATOR)
+        rater = rater_work.get_rater(project, request.user)
         if rater is None:
             raise PermissionDenied("Your account is no rater of this project.")
         try:
-            permissions.refuse_paused(rater.paused, rater.told)
-        except permissions.Paused as refusal:
-            raise PermissionDenied(PAUSED[type(refusal)]) from None
+            permissions.validate_not_paused(rater.paused, rater.told)
+        except permissions.RaterPaused as error:
+            raise PermissionDenied(PAUSED_MESSAGES[type(error)]) from None
         return rater
 
 
-def _asked(rater: Rater, *, ended: Exam | None = None) -> dict[str, Any]:
-    """``ended``: the exam that ended just now; who failed asks again to begin the next try."""
+def _build_next(rater: Rater, *, ended_exam: Exam | None = None) -> dict[str, Any]:
+    """Return the response with the next item; start the next exam attempt if one is due.
+
+    ``ended_exam`` is an exam that this request ended: then the next attempt starts with the next
+    request.
+    """
     project = rater.project
-    item = queue.next_item(rater) if project.questions.exists() else None
-    standing = exams.standing(rater)
-    if standing is not None and standing.state == "to_begin" and ended is None:
-        exams.begin(question=standing.question, rater=rater)
-        item, standing = queue.next_item(rater), exams.standing(rater)
+    item = queue.get_next_item(rater) if project.questions.exists() else None
+    exam_status = exams.get_exam_status(rater)
+    if exam_status is not None and exam_status.state == "to_begin" and ended_exam is None:
+        exams.begin_exam(question=exam_status.question, rater=rater)
+        item, exam_status = queue.get_next_item(rater), exams.get_exam_status(rater)
     return {
-        "item": _shown(item),
-        "exam": _exam(ended, standing),
-        "notice": WARNED if rater.told == Rater.Told.WARNED else None,
+        "item": _format_item(item),
+        "exam": _format_exam(ended_exam, exam_status),
+        "notice": GOLD_WARNING if rater.told == Rater.Told.WARNED else None,
         "guidelines_version": project.guidelines_version,
     }
 
 
-def _exam(ended: Exam | None, standing: exams.Standing | None) -> dict[str, Any] | None:
-    exam = ended
-    if exam is None and standing is not None:
-        exam = standing.exam or Exam(question=standing.question, number=0)
+def _format_exam(
+    ended_exam: Exam | None, exam_status: exams.ExamStatus | None
+) -> dict[str, Any] | None:
+    exam = ended_exam
+    if exam is None and exam_status is not None:
+        exam = exam_status.exam or Exam(question=exam_status.question, number=0)
     if exam is None:
         return None
-    stuck = standing is not None and standing.state in ("too_few", "over")
+    is_blocked = exam_status is not None and exam_status.state in ("too_few", "over")
     return {
         "question": exam.question.key,
-        "state": standing.state if standing is not None and stuck else exam.state,
+        "state": exam_status.state if exam_status is not None and is_blocked else exam.state,
         "try": exam.number or 0,
-        "answers": len(exam.answered),
+        "answers": len(exam.scored_answers),
         "right": exam.right if exam.ended_at is not None else None,
-        "most": exam.most,
+        "most": exam.max_answers,
     }
 
 
-def _shown(item: Item | None) -> dict[str, Any] | None:
+def _format_item(item: Item | None) -> dict[str, Any] | None:
     if item is None:
         return None
     return {"key": item.key, "body": item.body, "version": item.version}
 
 
-def _given(rater: Rater, key: str) -> Item:
+def _get_item_or_404(rater: Rater, key: str) -> Item:
     item = Item.objects.filter(project=rater.project_id, key=key).first()
-    if item is None or rater_work.item_of(rater, item.pk) is None:
-        raise _no_item()
+    if item is None or rater_work.get_item(rater, item.pk) is None:
+        raise _build_not_found()
     return item
 
 
-def _answer(rater: Rater, item: Item, said: dict[str, Any], user: Any) -> Exam | None:
+def _submit_answers(rater: Rater, item: Item, data: dict[str, Any], user: Any) -> Exam | None:
     try:
-        return submission.answer(
+        return submission.submit_answers(
             rater=rater,
             item=item,
-            codes=_codes(rater.project, said.get("answers", {})),
-            comment=said.get("comment", ""),
-            flagged=said.get("flagged", False),
+            codes=_parse_codes(rater.project, data.get("answers", {})),
+            comment=data.get("comment", ""),
+            flagged=data.get("flagged", False),
             by=user,
-            shown=submission.Shown(said.get("guidelines"), said.get("item_version")),
+            page_versions=submission.PageVersions(data.get("guidelines"), data.get("item_version")),
         )
     except UnknownCode as error:
         raise BadRequest(
@@ -221,10 +239,10 @@ def _answer(rater: Rater, item: Item, said: dict[str, Any], user: Any) -> Exam |
         ) from None
 
 
-def _codes(project: Project, answers: dict[str, Any]) -> dict[Question, int]:
-    """The code of the answer to each question; 400 names those that are missing or unknown."""
+def _parse_codes(project: Project, answers: dict[str, Any]) -> dict[Question, int]:
+    """Return question -> code of its answer; raise BadRequest naming missing and unknown ones."""
     codes: dict[Question, int] = {}
-    wrong = {}
+    errors = {}
     questions = list(project.questions.prefetch_related("categories"))
     for question in questions:
         labels = {category.label: category.code for category in question.active_categories()}
@@ -232,25 +250,26 @@ def _codes(project: Project, answers: dict[str, Any]) -> dict[Question, int]:
         if isinstance(label, str) and label in labels:
             codes[question] = labels[label]
         else:
-            wrong[question.key] = f"one of {', '.join(labels)} is needed"
+            errors[question.key] = f"one of {', '.join(labels)} is needed"
     for key in answers:
         if key not in {question.key for question in questions}:
-            wrong[key[:64]] = "the project has no such question"
-    if wrong:
-        raise BadRequest("The answers are not acceptable.", fields={"answers": wrong})
+            errors[key[:64]] = "the project has no such question"
+    if errors:
+        raise BadRequest("The answers are not acceptable.", fields={"answers": errors})
     return codes
 
 
-def _refused(refusal: permissions.Refused) -> Exception:
-    for kind, error, said in REFUSALS:
-        if isinstance(refusal, kind):
-            return error(said)
-    return _no_item()
+def _convert_error(not_allowed: permissions.RatingNotAllowed) -> Exception:
+    """Return the API error for an error of the service."""
+    for error_class, response_class, message in ERROR_RESPONSES:
+        if isinstance(not_allowed, error_class):
+            return response_class(message)
+    return _build_not_found()
 
 
-def _no_item() -> Http404:
+def _build_not_found() -> Http404:
     return Http404("This item was never given to you.")
 
 
-def _invalid(name: str, message: str) -> BadRequest:
+def _build_bad_request(name: str, message: str) -> BadRequest:
     return BadRequest("The request has invalid fields.", fields={name: message})

@@ -1,4 +1,4 @@
-"""The API of a rating's history."""
+"""API of a rating's history."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.parameters import parameters
-from core.api.schema import PAGING, QUESTION, page_of, parameter, reads
-from projects.api.base import ApiView, question_of
+from core.api.parameters import parse_query
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    QUESTION_PARAMETER,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+)
+from projects.api.base import ApiView, get_question
 from projects.models import Item, Member, Question, Rater
 from ratings.models import Apart, Assignment, Revision
-from ratings.services.judgement import KEPT
+from ratings.services.judgement import STORED_TEXTS
 
 
 class RevisionOut(serializers.Serializer):
-    # The names are the contract's; the serializer's own are not used.
+    # Field names are part of the API; the serializer attributes they shadow are not used.
     label = serializers.CharField(  # type: ignore[assignment]
         allow_null=True, help_text="null: withdrawn"
     )
@@ -36,67 +42,78 @@ class RevisionOut(serializers.Serializer):
     item_version = serializers.IntegerField(allow_null=True)
 
     def get_fields(self) -> dict[str, Any]:
-        texts = {name: serializers.CharField(allow_blank=True) for name in KEPT}
+        texts = {name: serializers.CharField(allow_blank=True) for name in STORED_TEXTS}
         return super().get_fields() | texts
 
 
-class History(ApiView):
-    @reads(
+class HistoryView(ApiView):
+    @describe_get(
         "listHistory",
         "All that was ever said in one rating, oldest first; annotators see their own",
-        page_of("Revision", RevisionOut),
+        build_page_serializer("Revision", RevisionOut),
         [
-            parameter("item", "Key of the item", required=True),
-            parameter("rater", "Key of the rater", required=True),
-            QUESTION,
-            *PAGING,
+            build_parameter("item", "Key of the item", required=True),
+            build_parameter("rater", "Key of the rater", required=True),
+            QUESTION_PARAMETER,
+            *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id)
-        found = parameters(request, ("item", "rater", "question", *pagination.PAGING))
-        missing = [name for name in ("item", "rater") if name not in found]
+        project = self.get_project(request, project_id)
+        query = parse_query(
+            request, ("item", "rater", "question", *pagination.PAGE_PARAMETER_NAMES)
+        )
+        missing = [name for name in ("item", "rater") if name not in query]
         if missing:
             raise BadRequest(
                 "The query has invalid parameters.", fields=dict.fromkeys(missing, "missing")
             )
-        question = question_of(project, found.get("question"))
+        question = get_question(project, query.get("question"))
         role = project.role  # type: ignore[attr-defined]  # set by the door
-        raters = Rater.objects.filter(project=project, key=found["rater"])
+        raters = Rater.objects.filter(project=project, key=query["rater"])
         if role == Member.Role.ANNOTATOR:
             raters = raters.filter(user=request.user.pk)
-        items = Item.objects.filter(project=project, key=found["item"])
-        rows = _lines(question, items, raters, to_rater=role == Member.Role.ANNOTATOR)
+        items = Item.objects.filter(project=project, key=query["item"])
+        rows = _get_revisions(question, items, raters, to_rater=role == Member.Role.ANNOTATOR)
         labels = {category.code: category.label for category in question.categories.all()}
 
-        def read(after: pagination.Key | None, size: int) -> list[tuple[pagination.Key, Any]]:
-            chosen = rows.filter(pk__gt=after[0] if after else 0).select_related("by")
-            lines = chosen.order_by("pk")[:size]
+        def read(
+            after: pagination.CursorKey | None, size: int
+        ) -> list[tuple[pagination.CursorKey, Any]]:
+            page_rows = rows.filter(pk__gt=after[0] if after else 0).select_related("by")
+            revisions = page_rows.order_by("pk")[:size]
             is_lead = role == Member.Role.LEAD and not project.raters_hidden
-            return [((line.pk,), _shown(line, labels, is_lead=is_lead)) for line in lines]
+            return [
+                ((revision.pk,), _format_revision(revision, labels, is_lead=is_lead))
+                for revision in revisions
+            ]
 
-        return Response(pagination.page(request, found, key=1, read=read))
+        return Response(pagination.paginate(request, query, key_length=1, read=read))
 
 
-def _lines(question: Question, items: Any, raters: Any, *, to_rater: bool) -> Any:
-    """To the rater, the history of what tests them is that of a rating like others."""
-    tests = Assignment.objects.apart().filter(item__in=items, rater__in=raters)
-    if to_rater and tests.exists():
+def _get_revisions(question: Question, items: Any, raters: Any, *, to_rater: bool) -> Any:
+    """Return the history; to the rater, the history of a check looks like that of any rating."""
+    checks = Assignment.objects.checks().filter(item__in=items, rater__in=raters)
+    if to_rater and checks.exists():
         return Apart.objects.filter(question=question, item__in=items, rater__in=raters)
     return Revision.objects.filter(
         rating__question=question, rating__item__in=items, rating__rater__in=raters
     )
 
 
-def _shown(line: Revision | Apart, labels: dict[int, str], *, is_lead: bool) -> dict[str, Any]:
+def _format_revision(
+    revision: Revision | Apart, labels: dict[int, str], *, is_lead: bool
+) -> dict[str, Any]:
     return {
-        "label": labels.get(line.code),
-        "rated_at": line.rated_at,
-        "recorded_at": line.recorded_at if isinstance(line, Revision) else line.changed_at,
-        "by": line.by.get_username() if line.by and is_lead else None,
-        "source": line.source,
-        **{name: getattr(line, name) for name in KEPT},
-        "superseded": isinstance(line, Revision) and line.superseded,
-        "guidelines": line.guidelines,
-        "item_version": line.item_version,
+        "label": labels.get(revision.code),
+        "rated_at": revision.rated_at,
+        "recorded_at": revision.recorded_at
+        if isinstance(revision, Revision)
+        else revision.changed_at,
+        "by": revision.by.get_username() if revision.by and is_lead else None,
+        "source": revision.source,
+        **{name: getattr(revision, name) for name in STORED_TEXTS},
+        "superseded": isinstance(revision, Revision) and revision.superseded,
+        "guidelines": revision.guidelines,
+        "item_version": revision.item_version,
     }

@@ -1,4 +1,4 @@
-"""The API of items: what is judged, how often it was, and what is known to be right."""
+"""API of items: content, numbers of ratings, and gold answers."""
 
 from __future__ import annotations
 
@@ -11,21 +11,29 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.parameters import parameters, rows_of
-from core.api.schema import PAGING, one_or_many, page_of, parameter, reads, removes, writes
+from core.api.parameters import parse_query, parse_rows
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    build_one_or_many,
+    build_page_serializer,
+    build_parameter,
+    describe_delete,
+    describe_get,
+    describe_write,
+)
 from core.text import has_nul
 from projects.api.base import ApiView
 from projects.api.serializers import Counts, ItemIn
 from projects.models import Item, Member, Project
 from projects.services.items import gold_rows
-from projects.services.items.upsert import put_items
+from projects.services.items.upsert import upsert_items
 from ratings.items import item_search, withdrawal
 
-from .query_times import moment_of
+from .query_times import parse_since
 
 FILTERS = ("since", "min_ratings", "max_ratings", "search", "state")
-ATTRIBUTE = "attribute."
-MOST_ATTRIBUTES = 3
+ATTRIBUTE_PREFIX = "attribute."
+MAX_ATTRIBUTES = 3
 
 
 class ItemOut(serializers.Serializer):
@@ -44,83 +52,97 @@ class ItemOut(serializers.Serializer):
     changed_at = serializers.DateTimeField()
 
 
-class Removed(serializers.Serializer):
+class RemovedItem(serializers.Serializer):
     deleted = serializers.BooleanField(help_text="Gone for good: it had no ratings")
     withdrawn = serializers.BooleanField(help_text="It has ratings: it stays with them")
 
 
-class Items(ApiView):
-    @writes(
+class ItemsView(ApiView):
+    @describe_write(
         "putItems",
         "Create or change items by key",
-        body=one_or_many("ItemOrItems", ItemIn),
-        answer=Counts,
+        body=build_one_or_many("ItemOrItems", ItemIn),
+        response=Counts,
     )
     def post(self, request: Request, project_id: int) -> Response:
         """One item or a list of up to 10,000. The same request twice changes nothing."""
-        project = self.project(request, project_id, role=Member.Role.LEAD)
-        parameters(request)
-        return Response(put_items(project=project, rows=rows_of(request.data), by=request.user))
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query(request)
+        return Response(
+            upsert_items(project=project, rows=parse_rows(request.data), by=request.user)
+        )
 
-    @reads(
+    @describe_get(
         "listItems",
         "Items, for leads and viewers",
-        page_of("Item", ItemOut),
+        build_page_serializer("Item", ItemOut),
         [
-            parameter("since", "Changed at or after this ISO-8601 time; ratings change no item"),
-            parameter("min_ratings", "That stand, of all questions"),
-            parameter("max_ratings", "That stand, of all questions"),
-            parameter("search", "A text of the key or the content"),
-            parameter("state", "", enum=item_search.STATES),
-            parameter("attribute.NAME", "The item's attribute NAME is this; up to three of them"),
-            *PAGING,
+            build_parameter(
+                "since", "Changed at or after this ISO-8601 time; ratings change no item"
+            ),
+            build_parameter("min_ratings", "That stand, of all questions"),
+            build_parameter("max_ratings", "That stand, of all questions"),
+            build_parameter("search", "A text of the key or the content"),
+            build_parameter("state", "", enum=item_search.STATES),
+            build_parameter(
+                "attribute.NAME", "The item's attribute NAME is this; up to three of them"
+            ),
+            *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """A page may be shorter than asked for, or empty, while there is a `next`."""
-        project = self.project(request, project_id, role=Member.Role.VIEWER)
-        asked = [name for name in request.query_params if name.startswith(ATTRIBUTE)]
-        found = parameters(request, (*FILTERS, *asked, *pagination.PAGING))
-        wanted = _wanted(found)
+        """A page may be shorter than requested, or empty, while there is a `next`."""
+        project = self.get_project(request, project_id, role=Member.Role.VIEWER)
+        attribute_names = [
+            name for name in request.query_params if name.startswith(ATTRIBUTE_PREFIX)
+        ]
+        query = parse_query(request, (*FILTERS, *attribute_names, *pagination.PAGE_PARAMETER_NAMES))
+        filters = _build_filters(query)
 
         def read(
-            after: pagination.Key | None, size: int
-        ) -> tuple[list[Any], pagination.Key | None]:
-            page = item_search.find(project, wanted, after=after[0] if after else 0, size=size)
-            return shown(project, page.items), None if page.after is None else [page.after]
+            after: pagination.CursorKey | None, size: int
+        ) -> tuple[list[Any], pagination.CursorKey | None]:
+            page = item_search.find_page(
+                project, filters, after=after[0] if after else 0, size=size
+            )
+            return format_items(project, page.items), None if page.after is None else [page.after]
 
-        return Response(pagination.searched(request, found, key=1, read=read))
+        return Response(pagination.paginate_search(request, query, key_length=1, read=read))
 
 
-class OneItem(ApiView):
-    @reads("getItem", "One item, for leads and viewers", ItemOut)
+class ItemView(ApiView):
+    @describe_get("getItem", "One item, for leads and viewers", ItemOut)
     def get(self, request: Request, project_id: int, item_key: str) -> Response:
-        project = self.project(request, project_id, role=Member.Role.VIEWER)
-        parameters(request)
-        return Response(shown(project, [_item(project, item_key)])[0])
+        project = self.get_project(request, project_id, role=Member.Role.VIEWER)
+        parse_query(request)
+        return Response(format_items(project, [_get_item_or_404(project, item_key)])[0])
 
-    @removes("removeItem", "Withdraw an item; one without ratings is gone for good", Removed)
+    @describe_delete(
+        "removeItem", "Withdraw an item; one without ratings is gone for good", RemovedItem
+    )
     def delete(self, request: Request, project_id: int, item_key: str) -> Response:
-        project = self.project(request, project_id, role=Member.Role.LEAD)
-        parameters(request)
-        gone = withdrawal.remove_item(item=_item(project, item_key), by=request.user)
-        return Response({"deleted": gone, "withdrawn": not gone})
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query(request)
+        is_deleted = withdrawal.remove_item(
+            item=_get_item_or_404(project, item_key), by=request.user
+        )
+        return Response({"deleted": is_deleted, "withdrawn": not is_deleted})
 
 
-def shown(project: Project, items: list[Item]) -> list[dict[str, Any]]:
+def format_items(project: Project, items: list[Item]) -> list[dict[str, Any]]:
     ids = [item.pk for item in items]
-    numbers = item_search.n_ratings(ids)
+    rating_counts = item_search.count_ratings_by_item(ids)
     is_lead = project.role == Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
     gold: Any = {}
     if is_lead:
-        gold = gold_rows.by_item(project.questions.prefetch_related("categories"), ids)
+        gold = gold_rows.get_gold_by_item(project.questions.prefetch_related("categories"), ids)
     rows = []
     for item in items:
         row = {
             "key": item.key,
             "body": item.body,
             "attributes": item.attributes,
-            "ratings": numbers.get(item.pk, 0),
+            "ratings": rating_counts.get(item.pk, 0),
             "version": item.version,
             "withdrawn": item.withdrawn_at is not None,
             "has_content": item.has_content,
@@ -133,49 +155,49 @@ def shown(project: Project, items: list[Item]) -> list[dict[str, Any]]:
     return rows
 
 
-def _item(project: Project, key: str) -> Item:
+def _get_item_or_404(project: Project, key: str) -> Item:
     item = None if has_nul(key) else Item.objects.filter(project=project, key=key).first()
     if item is None:
         raise Http404("No such item.")
     return item
 
 
-def _wanted(found: dict[str, str]) -> item_search.Wanted:
-    state = found.get("state", "")
+def _build_filters(query: dict[str, str]) -> item_search.ItemFilters:
+    state = query.get("state", "")
     if state and state not in item_search.STATES:
-        raise _invalid("state", f"one of {', '.join(item_search.STATES)}")
-    return item_search.Wanted(
-        search=found.get("search", ""),
-        attributes=_attributes(found),
-        least=_number(found, "min_ratings"),
-        most=_number(found, "max_ratings"),
-        since=moment_of(found["since"]) if "since" in found else None,
+        raise _build_bad_request("state", f"one of {', '.join(item_search.STATES)}")
+    return item_search.ItemFilters(
+        search=query.get("search", ""),
+        attributes=_parse_attributes(query),
+        min_ratings=_parse_number(query, "min_ratings"),
+        max_ratings=_parse_number(query, "max_ratings"),
+        since=parse_since(query["since"]) if "since" in query else None,
         state=state,
     )
 
 
-def _attributes(found: dict[str, str]) -> list[tuple[str, str]]:
-    wanted = []
-    for name, value in found.items():
-        if not name.startswith(ATTRIBUTE):
+def _parse_attributes(query: dict[str, str]) -> list[tuple[str, str]]:
+    attributes = []
+    for name, value in query.items():
+        if not name.startswith(ATTRIBUTE_PREFIX):
             continue
-        short = name.removeprefix(ATTRIBUTE)
-        if not item_search.is_name(short):
-            raise _invalid(name[:60], "the name of an attribute is a text, and no number")
-        wanted.append((short, value))
-    if len(wanted) > MOST_ATTRIBUTES:
-        raise _invalid(ATTRIBUTE, f"{MOST_ATTRIBUTES} attributes at most")
-    return wanted
+        short = name.removeprefix(ATTRIBUTE_PREFIX)
+        if not item_search.is_attribute_name(short):
+            raise _build_bad_request(name[:60], "the name of an attribute is a text, and no number")
+        attributes.append((short, value))
+    if len(attributes) > MAX_ATTRIBUTES:
+        raise _build_bad_request(ATTRIBUTE_PREFIX, f"{MAX_ATTRIBUTES} attributes at most")
+    return attributes
 
 
-def _number(found: dict[str, str], name: str) -> int | None:
-    text = found.get(name)
+def _parse_number(query: dict[str, str], name: str) -> int | None:
+    text = query.get(name)
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise _invalid(name, "a whole number from 0")
+        raise _build_bad_request(name, "a whole number from 0")
     return int(text)
 
 
-def _invalid(name: str, message: str) -> BadRequest:
+def _build_bad_request(name: str, message: str) -> BadRequest:
     return BadRequest("The query has invalid parameters.", fields={name: message})

@@ -1,4 +1,4 @@
-"""Times in a query."""
+"""Times in query parameters."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from core.api.errors import BadRequest
 from ratings.services.days import parse_rated_at
 
 
-def moment_of(text: str) -> datetime.datetime:
-    """The time that ``since`` says; 400 for what is none."""
-    # A plus in a query is a blank unless it was written as %2B.
+def parse_since(text: str) -> datetime.datetime:
+    """Return the time of the parameter ``since``; raise BadRequest if it is invalid."""
+    # A plus in a query string is decoded as a space unless it was sent as %2B.
     text = text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text
     try:
         return parse_rated_at(text, now=timezone.now() + datetime.timedelta(days=365_000))

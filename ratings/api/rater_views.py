@@ -1,4 +1,4 @@
-"""The API of raters."""
+"""API of raters."""
 
 from __future__ import annotations
 
@@ -10,17 +10,24 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.parameters import parameters, rows_of
-from core.api.schema import PAGING, one_or_many, page_of, reads, removes, writes
+from core.api.parameters import parse_query, parse_rows
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    build_one_or_many,
+    build_page_serializer,
+    describe_delete,
+    describe_get,
+    describe_write,
+)
 from core.text import has_nul
 from projects.api.base import ApiView
 from projects.api.serializers import Counts, RaterIn
 from projects.models import Member, Project, Rater
-from projects.services.raters.upsert import put_raters
+from projects.services.raters.upsert import upsert_raters
 from ratings.items import withdrawal
 
 
-class ListedRater(serializers.Serializer):
+class RaterOut(serializers.Serializer):
     key = serializers.CharField()
     name = serializers.CharField(allow_blank=True)
     kind = serializers.ChoiceField(Rater.Kind.choices)
@@ -41,63 +48,72 @@ class RemovedRater(serializers.Serializer):
     paused = serializers.BooleanField(help_text="There are ratings: these stay, and so does who")
 
 
-class Raters(ApiView):
-    @writes(
+class RatersView(ApiView):
+    @describe_write(
         "putRaters",
         "Create or change raters by key",
-        body=one_or_many("RaterOrRaters", RaterIn),
-        answer=Counts,
+        body=build_one_or_many("RaterOrRaters", RaterIn),
+        response=Counts,
     )
     def post(self, request: Request, project_id: int) -> Response:
         """One rater or a list of up to 10,000. The same request twice changes nothing."""
-        project = self.project(request, project_id, role=Member.Role.LEAD)
-        parameters(request)
-        rows = rows_of(request.data)
-        return Response(put_raters(project=project, rows=rows, by=request.user))
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query(request)
+        rows = parse_rows(request.data)
+        return Response(upsert_raters(project=project, rows=rows, by=request.user))
 
-    @reads(
-        "listRaters", "Raters, for leads and viewers", page_of("ListedRater", ListedRater), PAGING
+    @describe_get(
+        "listRaters",
+        "Raters, for leads and viewers",
+        build_page_serializer("ListedRater", RaterOut),
+        PAGE_PARAMETERS,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id, role=Member.Role.VIEWER)
-        found = parameters(request, pagination.PAGING)
+        project = self.get_project(request, project_id, role=Member.Role.VIEWER)
+        query = parse_query(request, pagination.PAGE_PARAMETER_NAMES)
 
-        def read(after: pagination.Key | None, size: int) -> list[tuple[pagination.Key, Any]]:
-            rows = _raters(project).filter(pk__gt=after[0] if after else 0).order_by("pk")
-            return [((rater.pk,), _shown(project, rater)) for rater in rows[:size]]
+        def read(
+            after: pagination.CursorKey | None, size: int
+        ) -> list[tuple[pagination.CursorKey, Any]]:
+            rows = _get_raters(project).filter(pk__gt=after[0] if after else 0).order_by("pk")
+            return [((rater.pk,), _format_rater(project, rater)) for rater in rows[:size]]
 
-        return Response(pagination.page(request, found, key=1, read=read))
+        return Response(pagination.paginate(request, query, key_length=1, read=read))
 
 
-class OneRater(ApiView):
-    @reads("getRater", "One rater, for leads and viewers", ListedRater)
+class RaterView(ApiView):
+    @describe_get("getRater", "One rater, for leads and viewers", RaterOut)
     def get(self, request: Request, project_id: int, rater_key: str) -> Response:
-        project = self.project(request, project_id, role=Member.Role.VIEWER)
-        parameters(request)
-        return Response(_shown(project, _rater(project, rater_key)))
+        project = self.get_project(request, project_id, role=Member.Role.VIEWER)
+        parse_query(request)
+        return Response(_format_rater(project, _get_rater_or_404(project, rater_key)))
 
-    @removes("removeRater", "Pause a rater; one without ratings is gone for good", RemovedRater)
+    @describe_delete(
+        "removeRater", "Pause a rater; one without ratings is gone for good", RemovedRater
+    )
     def delete(self, request: Request, project_id: int, rater_key: str) -> Response:
-        project = self.project(request, project_id, role=Member.Role.LEAD)
-        parameters(request)
-        gone = withdrawal.remove_rater(rater=_rater(project, rater_key), by=request.user)
-        return Response({"deleted": gone, "paused": not gone})
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query(request)
+        is_deleted = withdrawal.remove_rater(
+            rater=_get_rater_or_404(project, rater_key), by=request.user
+        )
+        return Response({"deleted": is_deleted, "paused": not is_deleted})
 
 
-def _raters(project: Project) -> Any:
+def _get_raters(project: Project) -> Any:
     return Rater.objects.filter(project=project).select_related("user")
 
 
-def _rater(project: Project, key: str) -> Rater:
-    rater = None if has_nul(key) else _raters(project).filter(key=key).first()
+def _get_rater_or_404(project: Project, key: str) -> Rater:
+    rater = None if has_nul(key) else _get_raters(project).filter(key=key).first()
     if rater is None:
         raise Http404("No such rater.")
     return rater
 
 
-def _shown(project: Project, rater: Rater) -> dict[str, Any]:
+def _format_rater(project: Project, rater: Rater) -> dict[str, Any]:
     is_lead = project.role == Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
-    told = is_lead and not project.raters_hidden
+    is_visible = is_lead and not project.raters_hidden
     return {
         "key": rater.key,
         "name": rater.name,
@@ -105,6 +121,6 @@ def _shown(project: Project, rater: Rater) -> dict[str, Any]:
         "model": rater.model,
         "prompt_version": rater.prompt_version,
         "group": rater.group,
-        "username": rater.user.get_username() if rater.user and told else None,
+        "username": rater.user.get_username() if rater.user and is_visible else None,
         "paused": rater.paused,
     }

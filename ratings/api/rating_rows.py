@@ -1,4 +1,4 @@
-"""Rows of the API -> judgements: keys and labels to ids and codes, or what is wrong with each row.
+"""Conversion of API rows to judgements: keys and labels to ids and codes, with errors per row.
 
 Plain checks instead of serializers: one rating must cost a fraction of a millisecond, ten thousand
 a fraction of a second.
@@ -15,144 +15,148 @@ from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from core.api.parameters import rows_error
+from core.api.parameters import build_rows_error
 from projects.models import Member, Project, Question
-from projects.services.row_validation import kind_of
-from ratings.models import NOTHING
+from projects.services.row_validation import describe_json_type
+from ratings.models import NO_CODE
 from ratings.services import permissions
 from ratings.services.days import parse_rated_at
-from ratings.services.judgement import FIELDS, KEPT, Judgement
-from ratings.services.record import Said
+from ratings.services.judgement import FIELDS, STORED_TEXTS, Judgement
+from ratings.services.record import JudgementBatch
 
-from .row_lookup import Known, look_up
+from .row_lookup import RowLookup, look_up_names
 
-_TAKEN = {field.name: field for field in FIELDS if field.longest}
-_NEEDED = [field for field in FIELDS if field.needed]
+_INPUT_FIELDS = {field.name: field for field in FIELDS if field.max_length}
+_REQUIRED_FIELDS = [field for field in FIELDS if field.required]
 
-_Key = tuple[str, str, str]  # what a row says about which question, item, and rater
+_RatingKey = tuple[str, str, str]  # keys of the question, item and rater of a row
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """What one request says: its rows by their place in it, and what is wrong with the shape of
-    others. ``project`` comes from the door, with the caller's role."""
+class RatingRequest:
+    """The content of one request: valid rows and errors of the others, by position in the request.
+
+    ``project`` comes from the view's permission check, with the caller's role.
+    """
 
     project: Project
     user: Any
     rows: dict[int, dict[str, Any]]
-    wrong: dict[int, list[str]]
+    errors: dict[int, list[str]]
 
 
-def read(project: Project, user: Any, rows: Sequence[Any]) -> Sent:
-    """The rows, looked at by themselves."""
-    sent = Sent(project, user, {}, {})
+def parse_rows(project: Project, user: Any, rows: Sequence[Any]) -> RatingRequest:
+    """Validate the shape of each row."""
+    request = RatingRequest(project, user, {}, {})
     is_annotator = _is_annotator(project)
-    for place, row in enumerate(rows):
-        problems = _shape_problems(row)
-        if is_annotator and not problems and row.get("rated_at") is not None:
-            problems = ["'rated_at' is for leads to send; yours is the time of the request"]
-        if problems:
-            sent.wrong[place] = problems
+    for index, row in enumerate(rows):
+        errors = _get_shape_errors(row)
+        if is_annotator and not errors and row.get("rated_at") is not None:
+            errors = ["'rated_at' is for leads to send; yours is the time of the request"]
+        if errors:
+            request.errors[index] = errors
         else:
-            sent.rows[place] = row
-    return sent
+            request.rows[index] = row
+    return request
 
 
-def _shape_problems(row: Any) -> list[str]:
+def _get_shape_errors(row: Any) -> list[str]:
     if not isinstance(row, dict):
-        return [f"an object is needed, not {kind_of(row)}"]
-    found = []
-    if not _TAKEN.keys() >= row.keys():
-        name = next(name for name in row if name not in _TAKEN)
-        found.append(f"unknown field '{name[:60]}'; one of {', '.join(_TAKEN)}")
-    for field in _NEEDED:
+        return [f"an object is needed, not {describe_json_type(row)}"]
+    errors = []
+    if not _INPUT_FIELDS.keys() >= row.keys():
+        name = next(name for name in row if name not in _INPUT_FIELDS)
+        errors.append(f"unknown field '{name[:60]}'; one of {', '.join(_INPUT_FIELDS)}")
+    for field in _REQUIRED_FIELDS:
         if field.name not in row:
             hint = "; null withdraws a rating" if field.nullable else ""
-            found.append(f"'{field.name}' is missing{hint}")
+            errors.append(f"'{field.name}' is missing{hint}")
     for name, value in row.items():
-        if name not in _TAKEN:
+        if name not in _INPUT_FIELDS:
             continue
-        field = _TAKEN[name]
+        field = _INPUT_FIELDS[name]
         if value is None and field.nullable:
             continue
         if not isinstance(value, str):
-            wanted = "a text or null" if field.nullable else "a text"
-            found.append(f"'{name}' must be {wanted}, not {kind_of(value)}")
+            requirement = "a text or null" if field.nullable else "a text"
+            errors.append(f"'{name}' must be {requirement}, not {describe_json_type(value)}")
             continue
-        shortest = 0 if field.nullable else 1
-        if not shortest <= len(value) <= field.longest:
-            wanted = f"{shortest} to {field.longest} characters"
-            found.append(f"'{name}' must have {wanted}; it has {len(value)}")
-    return found
+        min_length = 0 if field.nullable else 1
+        if not min_length <= len(value) <= field.max_length:
+            requirement = f"{min_length} to {field.max_length} characters"
+            errors.append(f"'{name}' must have {requirement}; it has {len(value)}")
+    return errors
 
 
-def resolve(sent: Sent) -> Said:
-    """The judgements of each question, and what of them may be no correction.
+def resolve_rows(request: RatingRequest) -> JudgementBatch:
+    """Return the judgements of the request, and the items that the rater may not correct.
 
-    Raises BadRequest naming every bad row, PermissionDenied when an annotator names a rater that is
-    not theirs, Paused, and NotExamined (of ratings.services.permissions).
+    Raises BadRequest naming every invalid row, PermissionDenied when an annotator names a rater
+    that is not theirs, RaterPaused, and ExamRequired (of ratings.services.permissions).
     """
-    rows = list(sent.rows.values())
-    is_annotator = _is_annotator(sent.project)
+    rows = list(request.rows.values())
+    is_annotator = _is_annotator(request.project)
     names_all_raters = all("rater" in row for row in rows)
-    asks_own = is_annotator or not names_all_raters
-    own = sent.user.pk if asks_own else None
-    known = look_up(sent.project, rows, own_rater_of=own, given_alone=is_annotator)
+    needs_own_rater = is_annotator or not names_all_raters
+    own_user_id = request.user.pk if needs_own_rater else None
+    lookup = look_up_names(
+        request.project, rows, own_rater_of=own_user_id, assigned_only=is_annotator
+    )
     if is_annotator:
-        _refuse_others(known, rows)
-        permissions.refuse_paused(known.is_paused, known.told)
-        permissions.refuse_unexamined(known.exam_due)
-    only_question = known.only_question
+        _validate_own_rater(lookup, rows)
+        permissions.validate_not_paused(lookup.is_paused, lookup.gold_notice)
+        permissions.validate_exam_passed(lookup.due_exam_question_id)
+    only_question = lookup.only_question
     now = timezone.now()
-    wrong = dict(sent.wrong)
-    first: dict[_Key, int] = {}
+    errors = dict(request.errors)
+    first_index: dict[_RatingKey, int] = {}
     judgements: dict[Question, list[Judgement]] = {}
-    for place, row in sent.rows.items():
+    for index, row in request.rows.items():
         question = row.get("question") or only_question
-        rater = row.get("rater", known.own_rater) or ""
-        key = (question, row["item"], known.shown.get(rater, rater))
-        judgement = _judgement(row, key, known, now)
+        rater = row.get("rater", lookup.own_rater) or ""
+        key = (question, row["item"], lookup.pseudonyms.get(rater, rater))
+        judgement = _build_judgement(row, key, lookup, now)
         if judgement is None:
-            wrong[place] = list(_unknown(row, key, known, now))
+            errors[index] = list(_iter_errors(row, key, lookup, now))
         else:
-            judgements.setdefault(known.questions[question].question, []).append(judgement)
-        if first.setdefault(key, place) != place:
-            repeated = f"the same item and rater stand in row {first[key]} already"
-            wrong.setdefault(place, []).append(repeated)
-    if wrong:
-        raise rows_error("rating", wrong)
-    closed = set(known.items.values()) - known.open_items
-    return Said(judgements, sent.user, None if known.may_correct else closed)
+            judgements.setdefault(lookup.questions[question].question, []).append(judgement)
+        if first_index.setdefault(key, index) != index:
+            message = f"the same item and rater stand in row {first_index[key]} already"
+            errors.setdefault(index, []).append(message)
+    if errors:
+        raise build_rows_error("rating", errors)
+    closed_item_ids = set(lookup.items.values()) - lookup.open_items
+    return JudgementBatch(judgements, request.user, None if lookup.may_correct else closed_item_ids)
 
 
 def _is_annotator(project: Project) -> bool:
     return project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
 
 
-def _refuse_others(known: Known, rows: Collection[dict[str, Any]]) -> None:
-    """PermissionDenied for an annotator who has no rater or names another than their own."""
-    own = known.own_rater
-    if own is None:
+def _validate_own_rater(lookup: RowLookup, rows: Collection[dict[str, Any]]) -> None:
+    """Raise PermissionDenied for an annotator without a rater, or who names another rater."""
+    own_rater = lookup.own_rater
+    if own_rater is None:
         raise PermissionDenied(
             _("Your account is tied to no rater of this project; its lead can do that.")
         )
-    named = {row["rater"] for row in rows if "rater" in row}
-    if any(known.shown.get(rater, rater) != own for rater in named):
-        raise PermissionDenied(_("You may rate as '%(own)s' alone.") % {"own": own})
+    named_raters = {row["rater"] for row in rows if "rater" in row}
+    if any(lookup.pseudonyms.get(rater, rater) != own_rater for rater in named_raters):
+        raise PermissionDenied(_("You may rate as '%(own)s' alone.") % {"own": own_rater})
 
 
-def _judgement(
-    row: dict[str, Any], key: _Key, known: Known, now: datetime.datetime
+def _build_judgement(
+    row: dict[str, Any], key: _RatingKey, lookup: RowLookup, now: datetime.datetime
 ) -> Judgement | None:
-    """None where something is not to be accepted: ``_unknown`` says what."""
+    """Return the judgement of a row; None if it is invalid (``_iter_errors`` says why)."""
     question, item, rater = key
-    asked = known.questions.get(question)
-    item_id = known.items.get(item)
-    rater_id = known.raters.get(rater)
-    if asked is None or item_id is None or rater_id is None:
+    question_lookup = lookup.questions.get(question)
+    item_id = lookup.items.get(item)
+    rater_id = lookup.raters.get(rater)
+    if question_lookup is None or item_id is None or rater_id is None:
         return None
     label = row["label"]
-    code = NOTHING if label is None else asked.codes.get(label)
+    code = NO_CODE if label is None else question_lookup.codes.get(label)
     if code is None:
         return None
     rated_at = row.get("rated_at")
@@ -161,22 +165,24 @@ def _judgement(
             rated_at = parse_rated_at(rated_at, now=now)
         except ValueError:
             return None
-    kept: dict[str, Any] = {name: row.get(name) for name in KEPT}
-    return Judgement(item_id, rater_id, code, rated_at, **kept)
+    texts: dict[str, Any] = {name: row.get(name) for name in STORED_TEXTS}
+    return Judgement(item_id, rater_id, code, rated_at, **texts)
 
 
-def _unknown(row: dict[str, Any], key: _Key, known: Known, now: datetime.datetime) -> Iterator[str]:
+def _iter_errors(
+    row: dict[str, Any], key: _RatingKey, lookup: RowLookup, now: datetime.datetime
+) -> Iterator[str]:
     question, item, rater = key
     label = row["label"]
-    asked = known.questions.get(question)
-    if asked is None:
-        said = f"unknown question '{question}'" if question else "'question' is missing"
-        yield f"{said}; one of {', '.join(known.questions)}"
-    elif label is not None and label not in asked.codes:
-        yield f"unknown label '{label[:60]}'; one of {', '.join(asked.codes)}"
-    if item not in known.items:
-        yield f"unknown item '{item[:60]}'{known.or_not_given}"
-    if rater not in known.raters:
+    question_lookup = lookup.questions.get(question)
+    if question_lookup is None:
+        message = f"unknown question '{question}'" if question else "'question' is missing"
+        yield f"{message}; one of {', '.join(lookup.questions)}"
+    elif label is not None and label not in question_lookup.codes:
+        yield f"unknown label '{label[:60]}'; one of {', '.join(question_lookup.codes)}"
+    if item not in lookup.items:
+        yield f"unknown item '{item[:60]}'{lookup.unknown_item_suffix}"
+    if rater not in lookup.raters:
         yield f"unknown rater '{rater[:60]}'" if rater else "'rater' is missing"
     if row.get("rated_at") is not None:
         try:

@@ -1,8 +1,7 @@
-"""What the rows of a request may name: questions with their labels, items, and raters, found on one
-journey to the database.
+"""Lookup of the names in a request's rows: questions with their labels, items, and raters.
 
-Plain SQL: every request that brings ratings asks this, and the ORM takes longer to build three
-queries than the database to answer them.
+Plain SQL in one round trip: every request that sends ratings needs this, and the ORM takes longer
+to build three queries than the database to answer them.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from core.db import bulk
 from projects.models import Project, Question
 from projects.services.raters import pseudonyms
 from ratings.services import exam_gate
-from ratings.services.permissions import HELD
+from ratings.services.permissions import ANSWERABLE_STATES
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionLookup:
     """A question with the codes of its labels, in declared order."""
 
     question: Question
@@ -27,138 +26,146 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Questions, and ids of items and raters, by their keys."""
+class RowLookup:
+    """Questions, and ids of items and raters, by key."""
 
-    questions: dict[str, Asked]
+    questions: dict[str, QuestionLookup]
     items: dict[str, int]
     raters: dict[str, int]
-    # True keys of raters whose names are hidden -> their pseudonyms, which `raters` names.
-    shown: dict[str, str]
-    own_rater: str | None  # key of the rater that the user is, where that was asked
-    is_paused: bool = False  # this rater
-    told: str = ""  # what answers on gold brought this rater
-    exam_due: int | None = None  # the question whose exam this rater has to pass first
-    # Where items that were given to this rater were asked for alone: those not yet answered.
+    # Original keys of raters with hidden names -> their pseudonyms, which are keys of `raters`.
+    pseudonyms: dict[str, str]
+    own_rater: str | None  # key of the user's rater, where it was requested
+    is_paused: bool = False  # the user's rater
+    gold_notice: str = ""  # warning or pause of this rater because of wrong gold answers
+    due_exam_question_id: int | None = None  # the question whose exam this rater has to pass first
+    # Ids of this rater's items without an answer, where only assigned items were looked up.
     open_items: frozenset[int] = frozenset()
     may_correct: bool = True
-    or_not_given: str = ""  # the end of what is said of an item that is not among them
+    unknown_item_suffix: str = ""  # end of the error message for an unknown item
 
     @property
     def only_question(self) -> str:
-        """Key of the project's question where it has a single one, else nothing."""
+        """Key of the project's question if it has a single one, else empty."""
         return next(iter(self.questions)) if len(self.questions) == 1 else ""
 
 
-_QUESTIONS = """
+_QUESTIONS_SQL = """
     SELECT q.id, q.key, c.label, c.code
     FROM projects_question q
     LEFT JOIN projects_category c ON c.question_id = q.id AND NOT c.retired
     WHERE q.project_id = %s
     ORDER BY q.position, q.id, c.position, c.code
     """
-_OWN_RATER = f"""
-    SELECT r.key, r.id, r.paused, p.corrections, m.id IS NOT NULL, ({exam_gate.DUE}), r.told
+_OWN_RATER_SQL = f"""
+    SELECT r.key, r.id, r.paused, p.corrections, m.id IS NOT NULL, ({exam_gate.DUE_EXAM_SQL}), r.told
     FROM projects_rater r
     JOIN projects_project p ON p.id = r.project_id
     LEFT JOIN projects_member m ON m.project_id = r.project_id AND m.user_id = r.user_id
     WHERE r.project_id = %s AND r.user_id = %s
     """  # noqa: S608
-_OWN = "SELECT id FROM projects_rater WHERE project_id = %s AND user_id = %s"
-# As the desk finds them (ratings/annotation/rater_work.py); what was skipped or given up is not held.
-# Only fixed names are put into the text.
-_GIVEN = f"""
+_OWN_RATER_ID_SQL = "SELECT id FROM projects_rater WHERE project_id = %s AND user_id = %s"
+# As in ratings.annotation.rater_work; skipped and expired assignments are left out.
+# Only fixed names are inserted into the text.
+_ASSIGNED_ITEMS_SQL = f"""
     SELECT i.key, i.id, EXISTS (
         SELECT 1 FROM ratings_assignment a
-        WHERE a.item_id = i.id AND a.rater_id = ({_OWN}) AND a.state = 'open'
+        WHERE a.item_id = i.id AND a.rater_id = ({_OWN_RATER_ID_SQL}) AND a.state = 'open'
     )
     FROM projects_item i
     WHERE i.project_id = %s AND (
         EXISTS (
             SELECT 1 FROM ratings_assignment a
-            WHERE a.item_id = i.id AND a.rater_id = ({_OWN}) AND a.state IN ({{held}})
+            WHERE a.item_id = i.id AND a.rater_id = ({_OWN_RATER_ID_SQL}) AND a.state IN ({{held}})
         )
         OR EXISTS (
-            SELECT 1 FROM ratings_rating r WHERE r.item_id = i.id AND r.rater_id = ({_OWN})
+            SELECT 1 FROM ratings_rating r WHERE r.item_id = i.id AND r.rater_id = ({_OWN_RATER_ID_SQL})
         )
     ) AND {{among}}
     """  # noqa: S608
-_OR_NOT_GIVEN = ", or it was never given to you"
+_UNKNOWN_ITEM_SUFFIX = ", or it was never given to you"
 
 
-def look_up(
+def look_up_names(
     project: Project,
     rows: Sequence[dict[str, Any]],
     *,
     own_rater_of: int | None,
-    given_alone: bool = False,
-) -> Known:
-    """All that the rows may name. ``own_rater_of`` is a user's id, None where nobody asks;
-    ``given_alone`` leaves out all items but those that were given to this user's rater, or rated by
-    it."""
+    assigned_only: bool = False,
+) -> RowLookup:
+    """Look up all names in the rows.
+
+    ``own_rater_of`` is the id of the user whose rater is needed, or None; ``assigned_only`` leaves
+    out all items except those that this rater was assigned or has rated.
+    """
     keys = {row["item"] for row in rows}
-    if given_alone:
-        items = _given(project, own_rater_of, sorted(keys))
+    if assigned_only:
+        item_queries = _build_assigned_items_query(project, own_rater_of, sorted(keys))
     else:
-        items = bulk.find("projects_item", "id", project.pk, keys)
-    named = {row["rater"] for row in rows if row.get("rater")}
-    raters = bulk.find("projects_rater", "id", project.pk, named)
-    hidden = pseudonyms.asked(project, named)
+        item_queries = bulk.build_key_lookup("projects_item", "id", project.pk, keys)
+    rater_keys = {row["rater"] for row in rows if row.get("rater")}
+    rater_queries = bulk.build_key_lookup("projects_rater", "id", project.pk, rater_keys)
+    identity_queries = pseudonyms.build_pseudonym_lookup(project, rater_keys)
     if own_rater_of is not None:
-        raters.append((_OWN_RATER, [project.pk, own_rater_of]))
-    asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *hidden, *items, *raters])
-    found_hidden = [row for part in found[: len(hidden)] for row in part]
-    found = found[len(hidden) :]
-    found_items = found[: len(items)]
-    found_raters = found[len(items) :]
-    own = found_raters.pop() if own_rater_of is not None else []
-    known = Known(
-        questions=_questions(project, asked),
-        items=_by_key(found_items),
-        raters=_by_key([*found_raters, own, [row[1:] for row in found_hidden]]),
-        shown={true: pseudonym for true, pseudonym, _pk in found_hidden},
-        own_rater=own[0][0] if own else None,
+        rater_queries.append((_OWN_RATER_SQL, [project.pk, own_rater_of]))
+    question_rows, *results = bulk.execute_statements(
+        [(_QUESTIONS_SQL, [project.pk]), *identity_queries, *item_queries, *rater_queries]
     )
-    if not given_alone or not own:
-        return known
-    [(_key, _pk, is_paused, may_correct, is_member, exam_due, told)] = own
-    if not is_member:  # since a moment ago
-        return replace(known, own_rater=None)
-    open_items = {pk for part in found_items for _key, pk, is_open in part if is_open}
+    identity_rows = [row for part in results[: len(identity_queries)] for row in part]
+    results = results[len(identity_queries) :]
+    item_rows = results[: len(item_queries)]
+    rater_rows = results[len(item_queries) :]
+    own_rows = rater_rows.pop() if own_rater_of is not None else []
+    lookup = RowLookup(
+        questions=_build_questions(project, question_rows),
+        items=_get_ids_by_key(item_rows),
+        raters=_get_ids_by_key([*rater_rows, own_rows, [row[1:] for row in identity_rows]]),
+        pseudonyms={original_key: pseudonym for original_key, pseudonym, _pk in identity_rows},
+        own_rater=own_rows[0][0] if own_rows else None,
+    )
+    if not assigned_only or not own_rows:
+        return lookup
+    [(_key, _pk, is_paused, may_correct, is_member, due_exam_question_id, gold_notice)] = own_rows
+    if not is_member:  # removed from the project a moment ago
+        return replace(lookup, own_rater=None)
+    open_items = {pk for part in item_rows for _key, pk, is_open in part if is_open}
     return replace(
-        known,
+        lookup,
         is_paused=bool(is_paused),
-        exam_due=exam_due,
-        told=told,
+        due_exam_question_id=due_exam_question_id,
+        gold_notice=gold_notice,
         may_correct=bool(may_correct),
         open_items=frozenset(open_items),
-        or_not_given=_OR_NOT_GIVEN,
+        unknown_item_suffix=_UNKNOWN_ITEM_SUFFIX,
     )
 
 
-def _given(project: Project, user_id: int | None, keys: list[str]) -> list[bulk.Statement]:
+def _build_assigned_items_query(
+    project: Project, user_id: int | None, keys: list[str]
+) -> list[bulk.Statement]:
     if not keys:
         return []
-    own = [project.pk, user_id]
-    among, values = bulk.among("i.key", keys)
-    held = ", ".join(f"'{state.value}'" for state in HELD)
-    statement = _GIVEN.format(held=held, among=among)
-    return [(statement, [*own, project.pk, *own, *own, *values])]
+    own_parameters = [project.pk, user_id]
+    condition, values = bulk.build_in_condition("i.key", keys)
+    states = ", ".join(f"'{state.value}'" for state in ANSWERABLE_STATES)
+    statement = _ASSIGNED_ITEMS_SQL.format(held=states, among=condition)
+    return [(statement, [*own_parameters, project.pk, *own_parameters, *own_parameters, *values])]
 
 
-def _by_key(parts: Iterable[list[tuple[Any, ...]]]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for part in parts:
-        found.update((key, pk) for key, pk, *_rest in part)
-    return found
+def _get_ids_by_key(parts: Iterable[list[tuple[Any, ...]]]) -> dict[str, int]:
+    ids_by_key: dict[str, int] = {}
+    for rows in parts:
+        ids_by_key.update((key, pk) for key, pk, *_rest in rows)
+    return ids_by_key
 
 
-def _questions(project: Project, rows: Iterable[tuple[Any, ...]]) -> dict[str, Asked]:
-    """The project's questions by key, in their order."""
-    found: dict[str, Asked] = {}
+def _build_questions(
+    project: Project, rows: Iterable[tuple[Any, ...]]
+) -> dict[str, QuestionLookup]:
+    """Return key -> question of the project's questions, in their order."""
+    questions: dict[str, QuestionLookup] = {}
     for pk, key, label, code in rows:
-        if key not in found:
-            found[key] = Asked(Question(pk=pk, key=key, project=project))
+        if key not in questions:
+            questions[key] = QuestionLookup(Question(pk=pk, key=key, project=project))
         if label is not None:
-            found[key].codes[label] = code
-    return found
+            questions[key].codes[label] = code
+    return questions

@@ -1,5 +1,7 @@
-"""The shapes of ratings in the API, for the schema; ``incoming`` checks them, at ten thousand rows
-a request."""
+"""Serializers of ratings for the API schema.
+
+Requests are validated by ``rating_rows``, because they have up to ten thousand rows.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from ratings.services.judgement import FIELDS, Field
+from ratings.services.judgement import FIELDS, RatingField
 
 
 class RatingIn(serializers.Serializer):
     def get_fields(self) -> dict[str, Any]:
-        return {field.name: _taken(field) for field in FIELDS if field.longest}
+        return {field.name: _build_input_field(field) for field in FIELDS if field.max_length}
 
 
 class RatingOut(serializers.Serializer):
@@ -25,7 +27,7 @@ class RatingOut(serializers.Serializer):
                 allow_blank=True, help_text="Of a rater who is a model: the version of its prompt"
             ),
         }
-        return {field.name: _answered(field) for field in FIELDS} | rater
+        return {field.name: _build_output_field(field) for field in FIELDS} | rater
 
 
 class RatingCounts(serializers.Serializer):
@@ -35,22 +37,26 @@ class RatingCounts(serializers.Serializer):
     withdrawn = serializers.IntegerField()
 
 
-def _taken(field: Field) -> Any:
-    said: dict[str, Any] = {
-        "required": field.needed,
+def _build_input_field(field: RatingField) -> Any:
+    options: dict[str, Any] = {
+        "required": field.required,
         "allow_null": field.nullable,
-        "help_text": field.about or None,
+        "help_text": field.help_text or None,
     }
     if field.kind == "time":
-        return serializers.DateTimeField(**said)
-    return serializers.CharField(max_length=field.longest, allow_blank=field.kept, **said)
+        return serializers.DateTimeField(**options)
+    return serializers.CharField(
+        max_length=field.max_length, allow_blank=field.is_stored_text, **options
+    )
 
 
-def _answered(field: Field) -> Any:
-    said: dict[str, Any] = {"help_text": field.about_answer or None}
+def _build_output_field(field: RatingField) -> Any:
+    options: dict[str, Any] = {"help_text": field.output_help_text or None}
     if field.kind == "time":
-        return serializers.DateTimeField(**said)
+        return serializers.DateTimeField(**options)
     if field.kind == "number":
-        return serializers.IntegerField(allow_null=True, **said)
-    can_be_null = field.nullable and not field.kept
-    return serializers.CharField(allow_null=can_be_null, allow_blank=field.kept, **said)
+        return serializers.IntegerField(allow_null=True, **options)
+    can_be_null = field.nullable and not field.is_stored_text
+    return serializers.CharField(
+        allow_null=can_be_null, allow_blank=field.is_stored_text, **options
+    )

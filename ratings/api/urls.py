@@ -5,11 +5,11 @@ from . import annotation_views, history_views, item_views, rater_views, views
 PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
-    path(f"{PROJECT}items/", item_views.Items.as_view(), name="api-items"),
-    path(f"{PROJECT}items/<path:item_key>/", item_views.OneItem.as_view(), name="api-item"),
-    path(f"{PROJECT}raters/", rater_views.Raters.as_view(), name="api-raters"),
-    path(f"{PROJECT}raters/<path:rater_key>/", rater_views.OneRater.as_view(), name="api-rater"),
-    path(f"{PROJECT}ratings/", views.Ratings.as_view(), name="api-ratings"),
-    path(f"{PROJECT}ratings/history/", history_views.History.as_view(), name="api-history"),
-    path(f"{PROJECT}next/", annotation_views.Next.as_view(), name="api-next"),
+    path(f"{PROJECT}items/", item_views.ItemsView.as_view(), name="api-items"),
+    path(f"{PROJECT}items/<path:item_key>/", item_views.ItemView.as_view(), name="api-item"),
+    path(f"{PROJECT}raters/", rater_views.RatersView.as_view(), name="api-raters"),
+    path(f"{PROJECT}raters/<path:rater_key>/", rater_views.RaterView.as_view(), name="api-rater"),
+    path(f"{PROJECT}ratings/", views.RatingsView.as_view(), name="api-ratings"),
+    path(f"{PROJECT}ratings/history/", history_views.HistoryView.as_view(), name="api-history"),
+    path(f"{PROJECT}next/", annotation_views.NextItemView.as_view(), name="api-next"),
 ]

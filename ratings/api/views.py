@@ -1,4 +1,4 @@
-"""The API of ratings."""
+"""API of ratings."""
 
 from __future__ import annotations
 
@@ -13,26 +13,33 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.parameters import parameters, rows_of
-from core.api.schema import PAGING, one_or_many, page_of, parameter, reads, writes
-from projects.api.base import ApiView, question_of
+from core.api.parameters import parse_query, parse_rows
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    build_one_or_many,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+    describe_write,
+)
+from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Question, Rater
-from ratings.models import NOTHING, Apart, Assignment, Rating
+from ratings.models import NO_CODE, Apart, Assignment, Rating
 from ratings.services import permissions
-from ratings.services.judgement import DETAILS, UnknownCode
+from ratings.services.judgement import DETAIL_FIELDS, UnknownCode
 
 from . import rating_rows, write_batching
-from .query_times import moment_of
+from .query_times import parse_since
 from .serializers import RatingCounts, RatingIn, RatingOut
 
-REFUSALS = {
-    permissions.Archived: _("This project is archived: nobody rates in it."),
-    permissions.Paused: _("The lead has paused your rating. What you rated is kept."),
-    permissions.PausedForGold: _(
+ERROR_MESSAGES = {
+    permissions.ProjectArchived: _("This project is archived: nobody rates in it."),
+    permissions.RaterPaused: _("The lead has paused your rating. What you rated is kept."),
+    permissions.RaterPausedForGold: _(
         "Your rating is paused: on items whose right answer is known, your answers were wrong more"
         " often than this project allows. Your lead decides how you go on."
     ),
-    permissions.NotExamined: _("Pass the exam first: the desk and GET .../next/ give its items."),
+    permissions.ExamRequired: _("Pass the exam first: the desk and GET .../next/ give its items."),
     permissions.CorrectionsClosed: _(
         "Ratings cannot be changed in this project any more. What you said before stands."
     ),
@@ -40,130 +47,144 @@ REFUSALS = {
 FILTERS = ("item", "rater", "question", "since", "withdrawn")
 
 
-class Ratings(ApiView):
-    @writes(
+class RatingsView(ApiView):
+    @describe_write(
         "putRatings",
         "Give, change or withdraw ratings",
-        body=one_or_many("RatingOrRatings", RatingIn),
-        answer=RatingCounts,
+        body=build_one_or_many("RatingOrRatings", RatingIn),
+        response=RatingCounts,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """One rating or a list of up to 10,000, all or nothing. Leads rate for anybody, annotators
-        for themselves, by the rules of their desk: items that were given to them, not while they
-        are paused, no change where corrections are closed, and without `rated_at`."""
-        project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
-        parameters(request)
-        sent = rating_rows.read(project, request.user, rows_of(request.data))
+        """Submit one rating or a list of up to 10,000, all or nothing.
+
+        Leads submit ratings of any rater. Annotators submit their own, under the rules of the
+        annotation page: assigned items only, not while they are paused, no change where corrections
+        are closed, and without `rated_at`.
+        """
+        project = self.get_project(request, project_id, role=Member.Role.ANNOTATOR)
+        parse_query(request)
+        rating_request = rating_rows.parse_rows(project, request.user, parse_rows(request.data))
         try:
-            return Response(vars(write_batching.store(sent)))
-        except permissions.Refused as refusal:
-            raise PermissionDenied(REFUSALS[type(refusal)]) from None
+            return Response(vars(write_batching.store_request(rating_request)))
+        except permissions.RatingNotAllowed as not_allowed:
+            raise PermissionDenied(ERROR_MESSAGES[type(not_allowed)]) from None
         except UnknownCode as error:
             raise BadRequest(
                 f"A category was removed at this moment: {error}. Nothing was stored."
             ) from None
 
-    @reads(
+    @describe_get(
         "listRatings",
         "Current ratings; annotators see their own",
-        page_of("Rating", RatingOut),
+        build_page_serializer("Rating", RatingOut),
         [
-            parameter("item", "Key of an item"),
-            parameter("rater", "Key of a rater"),
-            parameter("question", "Key of a question; all questions when left out"),
-            parameter("since", "Changed at or after this ISO-8601 time"),
-            parameter(
+            build_parameter("item", "Key of an item"),
+            build_parameter("rater", "Key of a rater"),
+            build_parameter("question", "Key of a question; all questions when left out"),
+            build_parameter("since", "Changed at or after this ISO-8601 time"),
+            build_parameter(
                 "withdrawn", "true: withdrawn ratings too, with label null", enum=["true", "false"]
             ),
-            *PAGING,
+            *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.project(request, project_id)
-        found = parameters(request, (*FILTERS, *pagination.PAGING))
-        kinds = _seen(project, request.user)
-        kinds = [_filtered(rows, project, found) for rows in kinds]
+        project = self.get_project(request, project_id)
+        query = parse_query(request, (*FILTERS, *pagination.PAGE_PARAMETER_NAMES))
+        querysets = _get_visible_rows(project, request.user)
+        querysets = [_filter_rows(rows, project, query) for rows in querysets]
         questions = list(project.questions.prefetch_related("categories").order_by("pk"))
-        if "question" in found:
-            questions = [question_of(project, found["question"])]
+        if "question" in query:
+            questions = [get_question(project, query["question"])]
 
-        def read(after: pagination.Key | None, size: int) -> list[tuple[pagination.Key, Any]]:
-            return _read(kinds, questions, after, size)
+        def read(
+            after: pagination.CursorKey | None, size: int
+        ) -> list[tuple[pagination.CursorKey, Any]]:
+            return _read_page(querysets, questions, after, size)
 
-        return Response(pagination.page(request, found, key=3, read=read))
+        return Response(pagination.paginate(request, query, key_length=3, read=read))
 
 
-def _seen(project: Project, user: Any) -> list[Any]:
-    """The ratings that this caller may see. To annotators, who must not tell what tests them, what
-    stands apart is a rating like others."""
+def _get_visible_rows(project: Project, user: Any) -> list[Any]:
+    """Return the querysets that this caller may see.
+
+    Annotators, who must not recognize checks, see their check answers as ratings.
+    """
     rows = Rating.objects.filter(question__project=project)
     if project.role != Member.Role.ANNOTATOR:  # type: ignore[attr-defined]  # set by the door
         return [rows]
-    own = Rater.objects.filter(project=project, user=user)
-    tests = Assignment.objects.apart().filter(rater__in=own).values("item")
-    apart = Apart.objects.filter(question__project=project, stands=True)
+    own_raters = Rater.objects.filter(project=project, user=user)
+    check_items = Assignment.objects.checks().filter(rater__in=own_raters).values("item")
+    check_answers = Apart.objects.filter(question__project=project, stands=True)
     return [
-        rows.filter(rater__in=own).exclude(item__in=tests),
-        apart.filter(rater__in=own, item__in=tests),
+        rows.filter(rater__in=own_raters).exclude(item__in=check_items),
+        check_answers.filter(rater__in=own_raters, item__in=check_items),
     ]
 
 
-def _filtered(rows: Any, project: Project, found: dict[str, str]) -> Any:
-    """Narrowed by the query. What does not exist matches nothing."""
-    if "item" in found:
-        rows = rows.filter(item__project=project, item__key=found["item"])
-    if "rater" in found:
-        rows = rows.filter(rater__project=project, rater__key=found["rater"])
-    if "since" in found:
-        rows = rows.filter(changed_at__gte=moment_of(found["since"]))
-    withdrawn = found.get("withdrawn", "false")
+def _filter_rows(rows: Any, project: Project, query: dict[str, str]) -> Any:
+    """Apply the query's filters; an unknown key matches nothing."""
+    if "item" in query:
+        rows = rows.filter(item__project=project, item__key=query["item"])
+    if "rater" in query:
+        rows = rows.filter(rater__project=project, rater__key=query["rater"])
+    if "since" in query:
+        rows = rows.filter(changed_at__gte=parse_since(query["since"]))
+    withdrawn = query.get("withdrawn", "false")
     if withdrawn not in ("true", "false"):
         raise BadRequest("The query has invalid parameters.", fields={"withdrawn": "true or false"})
-    return rows if withdrawn == "true" else rows.filter(code__gt=NOTHING)
+    return rows if withdrawn == "true" else rows.filter(code__gt=NO_CODE)
 
 
-def _read(
-    kinds: Sequence[Any], questions: list[Question], after: pagination.Key | None, size: int
-) -> list[tuple[pagination.Key, Any]]:
-    """In the order (question, item, rater): the order of the index that serves it."""
-    results: list[tuple[pagination.Key, Any]] = []
+def _read_page(
+    querysets: Sequence[Any],
+    questions: list[Question],
+    after: pagination.CursorKey | None,
+    size: int,
+) -> list[tuple[pagination.CursorKey, Any]]:
+    """Return a page in the order (question, item, rater), which is the order of the index."""
+    results: list[tuple[pagination.CursorKey, Any]] = []
     for question in questions:
         if after is not None and question.pk < after[0]:
             continue
-        left = size - len(results)
-        chosen: list[tuple[Any, ...]] = []
-        for rows in kinds:
-            mine = rows.filter(question=question)
+        n_left = size - len(results)
+        found_rows: list[tuple[Any, ...]] = []
+        for rows in querysets:
+            question_rows = rows.filter(question=question)
             if after is not None and question.pk == after[0]:
                 item, rater = after[1:]
-                mine = mine.filter(item__gte=item).exclude(item=item, rater__lte=rater)
-            chosen += mine.order_by("item_id", "rater_id").values_list(*_COLUMNS)[:left]
+                question_rows = question_rows.filter(item__gte=item).exclude(
+                    item=item, rater__lte=rater
+                )
+            found_rows += question_rows.order_by("item_id", "rater_id").values_list(*_COLUMNS)[
+                :n_left
+            ]
         labels = {category.code: category.label for category in question.categories.all()}
-        for row in sorted(chosen, key=itemgetter(0, 1))[:left]:
-            results.append(_shown(question, labels, row))
+        for row in sorted(found_rows, key=itemgetter(0, 1))[:n_left]:
+            results.append(_format_rating(question, labels, row))
         if len(results) == size:
             break
     return results
 
 
-_DETAILS = [field.name for field in DETAILS]
-_MODEL = ("model", "prompt_version")  # of the rater, where it is one
+_DETAIL_NAMES = [field.name for field in DETAIL_FIELDS]
+_MODEL_FIELDS = ("model", "prompt_version")  # of a rater that is a model
 _COLUMNS = (
     *("item_id", "rater_id", "item__key", "rater__key", "code"),
-    *(f"rater__{name}" for name in _MODEL),
-    *_DETAILS,
+    *(f"rater__{name}" for name in _MODEL_FIELDS),
+    *_DETAIL_NAMES,
 )
 
 
-def _shown(
+def _format_rating(
     question: Question, labels: dict[int, str], row: tuple[Any, ...]
-) -> tuple[pagination.Key, Any]:
+) -> tuple[pagination.CursorKey, Any]:
     item_id, rater_id, item, rater, code, *details = row
-    shown = {
+    data = {
         "item": item,
         "rater": rater,
         "question": question.key,
         "label": labels.get(code),
-        **dict(zip((*_MODEL, *_DETAILS), details, strict=True)),
+        **dict(zip((*_MODEL_FIELDS, *_DETAIL_NAMES), details, strict=True)),
     }
-    return (question.pk, item_id, rater_id), shown
+    return (question.pk, item_id, rater_id), data

@@ -1,12 +1,12 @@
-"""Small requests to rate that one process gets at the same time share a transaction.
+"""Write batching: small rating requests that arrive at one process together share a transaction.
 
-One request leads: it writes all that have come meanwhile, and who comes later waits for the next
-leader. None is answered before the commit that it was in. On SQLite all writers stand in one line
-anyway, and each waits for the disk: so they are written one after the other. On PostgreSQL each
-looks up its own names before it stands in its project's line, and the group is written as one.
+One request leads: it writes all requests that arrived meanwhile, and later ones wait for the next
+leader. No request is answered before its commit. On SQLite, where all writers wait for one lock and
+the disk, they are written one after the other. On PostgreSQL each request looks up its own names
+before it joins its project's line, and the group is written as one.
 
-The failure of one request never spoils another's. One that is refused leaves nothing behind; and
-when a group or its commit fails, each is done once more by itself.
+The failure of one request never affects another. A rejected request leaves nothing behind; if a
+group or its commit fails, each request is processed once more on its own.
 """
 
 from __future__ import annotations
@@ -21,171 +21,184 @@ from django.db import IntegrityError, connection, transaction
 
 from core.api.errors import BadRequest
 from ratings.models import Revision
-from ratings.services.judgement import Outcome, UnknownCode
-from ratings.services.permissions import Refused
-from ratings.services.record import Said, record_each
+from ratings.services.judgement import RecordOutcome, UnknownCode
+from ratings.services.permissions import RatingNotAllowed
+from ratings.services.record import JudgementBatch, record_batches
 
 from . import rating_rows
-from .rating_rows import Sent
+from .rating_rows import RatingRequest
 
 logger = logging.getLogger(__name__)
 
-RATINGS_OF_A_SMALL_REQUEST = 10
-REQUESTS_OF_A_GROUP = 32
+MAX_RATINGS_TO_BATCH = 10
+MAX_GROUP_SIZE = 32
 
-# A leader who follows another waits so long: other processes ask every millisecond
-# (core.db.sqlite3), and without it this one would be first each time. Meanwhile its
-# group grows.
-COURTESY_SECONDS = 0.005
-PATIENCE_SECONDS = 0.25  # behind a leader on PostgreSQL
+# Delay of a leader that follows another one, on SQLite: other processes poll the lock every
+# millisecond (core.db), and without the delay this process would always win. Meanwhile its group
+# grows.
+LEADER_DELAY_SECONDS = 0.005
+MAX_WAIT_SECONDS = 0.25  # maximum wait for a leader on PostgreSQL
 
-Name = tuple[int, int, int]  # ids of question, item, rater
+RatingIds = tuple[int, int, int]  # ids of question, item, rater
 
-_REFUSALS = (BadRequest, PermissionDenied, UnknownCode, Refused)
+_REQUEST_ERRORS = (BadRequest, PermissionDenied, UnknownCode, RatingNotAllowed)
 
 
-class _Turn:
-    """A request in the line. When ``done``, it was written or refused; or the group that it was in
-    failed, and it has neither outcome nor refusal.
+class _QueuedRequest:
+    """A request in the line.
 
-    What it ``said`` is known on PostgreSQL alone, and ``names`` the ratings that it is about.
+    If ``done``, it was written or rejected, or its group failed and it has neither outcome nor
+    error. Its ``batch`` is only filled on PostgreSQL; ``names`` are the ratings that it changes.
     """
 
-    def __init__(self, sent: Sent, said: Said) -> None:
-        self.sent = sent
-        self.said = said
-        self.names: set[Name] = set()
-        for question, judgements in said.judgements.items():
-            self.names.update((question.pk, new.item_id, new.rater_id) for new in judgements)
+    def __init__(self, request: RatingRequest, batch: JudgementBatch) -> None:
+        self.request = request
+        self.batch = batch
+        self.names: set[RatingIds] = set()
+        for question, judgements in batch.judgements.items():
+            self.names.update(
+                (question.pk, judgement.item_id, judgement.rater_id) for judgement in judgements
+            )
         self.done = False
-        self.outcome: Outcome | None = None
-        self.refusal: Exception | None = None
+        self.outcome: RecordOutcome | None = None
+        self.error: Exception | None = None
 
 
-class _Line:
-    """Those who wait, in their order, and whether somebody leads. ``moved`` guards both."""
+class _RequestLine:
+    """Waiting requests in order, and whether one leads; ``changed`` guards both."""
 
     def __init__(self) -> None:
-        self.moved = threading.Condition()
-        self.waiting: list[_Turn] = []
+        self.changed = threading.Condition()
+        self.waiting: list[_QueuedRequest] = []
         self.is_led = False
 
 
-# Of a project on PostgreSQL, under its id; SQLite has one place for writers, and one line.
-_lines: defaultdict[int, _Line] = defaultdict(_Line)
-ONE_FOR_ALL = 0
+# One line per project id on PostgreSQL; a single one on SQLite, which has one writer at a time.
+_lines: defaultdict[int, _RequestLine] = defaultdict(_RequestLine)
+SHARED_LINE = 0
 
 
-def store(sent: Sent) -> Outcome:
-    """What the API was sent, to disk; returns once that is committed.
+def store_request(request: RatingRequest) -> RecordOutcome:
+    """Write the ratings of a request; return after the commit.
 
-    Raises BadRequest naming every bad row, PermissionDenied when an annotator names a rater that is
-    not theirs, UnknownCode when a category was removed at this moment, and Refused (of
-    ratings.services.permissions) for what an annotator may not say.
+    Raises BadRequest naming every invalid row, PermissionDenied when an annotator names a rater
+    that is not theirs, UnknownCode when a category was removed meanwhile, and RatingNotAllowed (of
+    ratings.services.permissions) where an annotator may not rate.
     """
-    if connection.in_atomic_block or len(sent.rows) > RATINGS_OF_A_SMALL_REQUEST:
-        return _write(sent)
+    if connection.in_atomic_block or len(request.rows) > MAX_RATINGS_TO_BATCH:
+        return _write_with_retry(request)
     if connection.vendor == "sqlite":
-        line, turn = _lines[ONE_FOR_ALL], _Turn(sent, Said({}, sent.user))
+        line, queued = (
+            _lines[SHARED_LINE],
+            _QueuedRequest(request, JudgementBatch({}, request.user)),
+        )
     else:
-        line, turn = _lines[sent.project.pk], _Turn(sent, rating_rows.resolve(sent))
-    _stand_in(line, turn)
-    if turn.refusal is not None:
-        raise turn.refusal
-    return turn.outcome or _write(sent)
+        line, queued = (
+            _lines[request.project.pk],
+            _QueuedRequest(request, rating_rows.resolve_rows(request)),
+        )
+    _wait_in_line(line, queued)
+    if queued.error is not None:
+        raise queued.error
+    return queued.outcome or _write_with_retry(request)
 
 
-def _write(sent: Sent) -> Outcome:
+def _write_with_retry(request: RatingRequest) -> RecordOutcome:
     try:
-        return _write_once(sent)
+        return _write_once(request)
     except (UnknownCode, IntegrityError):
-        # What a row names went away after it was looked up: the second look names the row.
-        return _write_once(sent)
+        # A named object was deleted after the lookup: the second attempt reports the row.
+        return _write_once(request)
 
 
-def _write_once(sent: Sent) -> Outcome:
-    said = rating_rows.resolve(sent)
+def _write_once(request: RatingRequest) -> RecordOutcome:
+    batch = rating_rows.resolve_rows(request)
     with transaction.atomic():
-        return record_each([said], source=Revision.Source.API)[0]
+        return record_batches([batch], source=Revision.Source.API)[0]
 
 
-def _stand_in(line: _Line, turn: _Turn) -> None:
-    """Returns when the turn is done; leads until then where nobody else does."""
-    with line.moved:
+def _wait_in_line(line: _RequestLine, queued: _QueuedRequest) -> None:
+    """Wait until the request is done, leading the line while no other request does."""
+    with line.changed:
         follows = line.is_led
-        line.waiting.append(turn)
-    while _waits_to_lead(line, turn):
+        line.waiting.append(queued)
+    while _wait_to_lead(line, queued):
         try:
             if follows and connection.vendor == "sqlite":
-                time.sleep(COURTESY_SECONDS)
-            _lead(line)
+                time.sleep(LEADER_DELAY_SECONDS)
+            _write_waiting(line)
         finally:
-            with line.moved:
+            with line.changed:
                 line.is_led = False
-                line.moved.notify_all()
+                line.changed.notify_all()
 
 
-def _waits_to_lead(line: _Line, turn: _Turn) -> bool:
-    """True once the turn leads, False once it is done.
+def _wait_to_lead(line: _RequestLine, queued: _QueuedRequest) -> bool:
+    """Wait; return True once the request leads, False once it is done.
 
-    On PostgreSQL also when it leaves the line, because the leader waits too long for a lock that
-    this one may not need.
+    On PostgreSQL also False when it leaves the line, because the leader waits too long for a lock
+    that this request may not need.
     """
-    patience = None if connection.vendor == "sqlite" else PATIENCE_SECONDS
-    with line.moved:
-        while not line.moved.wait_for(lambda: turn.done or not line.is_led, patience):
-            if turn in line.waiting:
-                line.waiting.remove(turn)
+    timeout = None if connection.vendor == "sqlite" else MAX_WAIT_SECONDS
+    with line.changed:
+        while not line.changed.wait_for(lambda: queued.done or not line.is_led, timeout):
+            if queued in line.waiting:
+                line.waiting.remove(queued)
                 return False
-        if turn.done:
+        if queued.done:
             return False
         line.is_led = True
         return True
 
 
-def _lead(line: _Line) -> None:
-    group: list[_Turn] = []
+def _write_waiting(line: _RequestLine) -> None:
+    group: list[_QueuedRequest] = []
     try:
-        # SQLite waits here for other writers; who comes meanwhile is taken along.
+        # SQLite waits here for other writers; requests that arrive meanwhile join the group.
         with transaction.atomic():
-            group = _take(line)
-            written = _write_group(group)
-        for turn, outcome, refusal in written:
-            turn.outcome = outcome
-            turn.refusal = refusal
+            group = _pop_group(line)
+            results = _write_group(group)
+        for queued, outcome, error in results:
+            queued.outcome = outcome
+            queued.error = error
     except Exception:
-        logger.debug("%s requests are done one by one", len(group), exc_info=True)
+        logger.debug("%s requests are processed one by one", len(group), exc_info=True)
     finally:
-        for turn in group or _take(line):
-            turn.done = True
+        for queued in group or _pop_group(line):
+            queued.done = True
 
 
-def _take(line: _Line) -> list[_Turn]:
-    """Those who have waited longest. Who names a rating that somebody before names waits on."""
-    group: list[_Turn] = []
-    left: list[_Turn] = []
-    named: set[Name] = set()
-    with line.moved:
-        for turn in line.waiting:
-            if len(group) < REQUESTS_OF_A_GROUP and named.isdisjoint(turn.names):
-                group.append(turn)
+def _pop_group(line: _RequestLine) -> list[_QueuedRequest]:
+    """Remove and return the requests that have waited longest.
+
+    A request that names a rating of an earlier one keeps waiting.
+    """
+    group: list[_QueuedRequest] = []
+    waiting: list[_QueuedRequest] = []
+    used_names: set[RatingIds] = set()
+    with line.changed:
+        for queued in line.waiting:
+            if len(group) < MAX_GROUP_SIZE and used_names.isdisjoint(queued.names):
+                group.append(queued)
             else:
-                left.append(turn)
-            named |= turn.names
-        line.waiting = left
+                waiting.append(queued)
+            used_names |= queued.names
+        line.waiting = waiting
     return group
 
 
-def _write_group(group: list[_Turn]) -> list[tuple[_Turn, Outcome | None, Exception | None]]:
-    """The outcome or the refusal of each turn."""
-    found: list[tuple[_Turn, Outcome | None, Exception | None]] = []
+def _write_group(
+    group: list[_QueuedRequest],
+) -> list[tuple[_QueuedRequest, RecordOutcome | None, Exception | None]]:
+    """Write the requests; return the outcome or the error of each."""
+    results: list[tuple[_QueuedRequest, RecordOutcome | None, Exception | None]] = []
     if connection.vendor != "sqlite":
-        said = [turn.said for turn in group]
-        outcomes = record_each(said, source=Revision.Source.API)
-        return [(turn, outcome, None) for turn, outcome in zip(group, outcomes, strict=True)]
-    for turn in group:
+        batches = [queued.batch for queued in group]
+        outcomes = record_batches(batches, source=Revision.Source.API)
+        return [(queued, outcome, None) for queued, outcome in zip(group, outcomes, strict=True)]
+    for queued in group:
         try:
-            found.append((turn, _write(turn.sent), None))
-        except _REFUSALS as refusal:
-            found.append((turn, None, refusal))
-    return found
+            results.append((queued, _write_with_retry(queued.request), None))
+        except _REQUEST_ERRORS as error:
+            results.append((queued, None, error))
+    return results

@@ -1,4 +1,4 @@
-"""The standing ratings as CSV, JSON Lines or Parquet: pieces of a file, made while it is read."""
+"""Files of the current ratings as CSV, JSON Lines or Parquet, created in chunks while streaming."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ from django.db.models import Case, CharField, F, Func, When
 
 from projects.models import Category, Question, Rater
 from ratings.files import parquet_file
-from ratings.files.formula_escaping import guard
+from ratings.files.formula_escaping import escape_formula
 from ratings.models import Rating
-from ratings.services.judgement import FIELDS, KEYS
+from ratings.services.judgement import FIELDS, KEY_FIELDS
 
-# Of the rater, where it is a model: one that nobody named is called by its key, so that who reads
-# the file knows models from people.
-MODEL = Case(
+# Name of the rater's model: a model without a name gets its key, so that readers of the file can
+# distinguish models from people.
+MODEL_NAME = Case(
     When(rater__kind=Rater.Kind.MODEL, rater__model="", then=F("rater__key")),
     default=F("rater__model"),
 )
-OF_RATER = {"model": MODEL, "prompt_version": F("rater__prompt_version")}
-KIND_OF = {field.name: field.kind for field in FIELDS if field.exported} | dict.fromkeys(
-    OF_RATER, "text"
+RATER_COLUMNS = {"model": MODEL_NAME, "prompt_version": F("rater__prompt_version")}
+COLUMN_KINDS = {field.name: field.kind for field in FIELDS if field.exported} | dict.fromkeys(
+    RATER_COLUMNS, "text"
 )
-NAMES = tuple(KIND_OF)
-# Item, rater, question, label, and rated_at come first; the others are texts and numbers.
-OTHERS = NAMES[len(KEYS) + 1 :]
-ROWS_AT_A_TIME = 2_000  # are fetched, and sent as one piece
+COLUMNS = tuple(COLUMN_KINDS)
+# Item, rater, question, label and rated_at come first; the other columns are texts and numbers.
+OTHER_COLUMNS = COLUMNS[len(KEY_FIELDS) + 1 :]
+ROWS_PER_CHUNK = 2_000  # rows that are fetched at a time and sent as one chunk
 
-Row = tuple[Any, ...]  # a value for each of NAMES
+ExportRow = tuple[Any, ...]  # a value for each of COLUMNS
 
 
-class _InWords(Func):
-    """A time as its database writes it, in UTC: to make a datetime of each takes longer than all
-    the rest of a line."""
+class _TimeAsText(Func):
+    """A time as text of the database, in UTC: creating datetime objects takes too long."""
 
     output_field = CharField()
     template = "CAST(%(expressions)s AS text)"  # SQLite: 2026-03-01 09:30:00[.000005]
@@ -48,9 +47,11 @@ class _InWords(Func):
         return self.as_sql(compiler, connection, template=template)
 
 
-class _Keys(dict[int, str]):
-    """Raters' keys as they were when the file was begun: a rater whose name is hidden, or shown
-    again, meanwhile stands in it under one key. Who joins meanwhile is asked for."""
+class _RaterKeys(dict[int, str]):
+    """Raters' keys as they were when the file was started, looked up later for new raters.
+
+    A rater whose name is hidden or restored meanwhile has one key in the whole file.
+    """
 
     def __init__(self, project_ids: set[int]) -> None:
         raters = Rater.objects.filter(project__in=project_ids)
@@ -61,105 +62,119 @@ class _Keys(dict[int, str]):
         return key
 
 
-def rows(questions: Iterable[Question]) -> Iterator[Row]:
-    """NAMES of the ratings that stand; plain values, no objects, some at a time. Times are written
-    as 2026-03-01T09:30:00Z, with microseconds where there are any.
+def iter_rows(questions: Iterable[Question]) -> Iterator[ExportRow]:
+    """Yield the current ratings as rows of COLUMNS, as plain values.
 
-    Question by question and item by item as they were made, and those of an item by their raters'
-    keys: what another project imports it exports alike."""
+    Times are formatted as 2026-03-01T09:30:00Z, with microseconds if there are any. The order is by
+    question, by creation of the item, and by the rater's key, so that a project that imports the
+    file exports it in the same order.
+    """
     questions = list(questions)
-    keys = _Keys({question.project_id for question in questions})
+    keys = _RaterKeys({question.project_id for question in questions})
     for question in questions:
         labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
-        others = [OF_RATER.get(name, name) for name in OTHERS]
-        columns: list[Any] = ["item__key", "rater_id", "code", _InWords("rated_at"), *others]
-        standing = Rating.objects.standing().filter(question=question)
-        ratings = standing.order_by("item_id", "rater_id").values_list(*columns)
-        found = ratings.iterator(chunk_size=ROWS_AT_A_TIME)
-        for _item, of_item in itertools.groupby(found, key=itemgetter(0)):
-            by_key = sorted(of_item, key=lambda row: keys[row[1]])
-            for item, rater, code, time, *others in by_key:
-                moment = time.replace(" ", "T").removesuffix(".000000") + "Z"
-                yield (item, keys[rater], question.key, labels[code], moment, *others)
+        other_values = [RATER_COLUMNS.get(name, name) for name in OTHER_COLUMNS]
+        columns: list[Any] = [
+            "item__key",
+            "rater_id",
+            "code",
+            _TimeAsText("rated_at"),
+            *other_values,
+        ]
+        current_ratings = Rating.objects.current().filter(question=question)
+        ratings = current_ratings.order_by("item_id", "rater_id").values_list(*columns)
+        value_rows = ratings.iterator(chunk_size=ROWS_PER_CHUNK)
+        for _item, item_rows in itertools.groupby(value_rows, key=itemgetter(0)):
+            by_key = sorted(item_rows, key=lambda row: keys[row[1]])
+            for item, rater, code, time, *other_values in by_key:
+                rated_at = time.replace(" ", "T").removesuffix(".000000") + "Z"
+                yield (item, keys[rater], question.key, labels[code], rated_at, *other_values)
 
 
 # --- CSV
 
 
-def csv(found: Iterable[Row]) -> Iterator[bytes]:
-    return parcels(_csv_lines(found))
+def iter_csv(rows: Iterable[ExportRow]) -> Iterator[bytes]:
+    return join_lines(_iter_csv_lines(rows))
 
 
-def _csv_lines(found: Iterable[Row]) -> Iterator[str]:
-    yield ",".join(NAMES) + "\r\n"
-    known = functools.lru_cache(maxsize=50_000)(cell)
-    for item, rater, question, label, rated_at, *others in found:
-        line = f"{known(item)},{known(rater)},{known(question)},{known(label)},{rated_at}"
-        for value in others:
-            line += f",{_other_cell(value)}" if value else ","
+def _iter_csv_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
+    yield ",".join(COLUMNS) + "\r\n"
+    cached_cell = functools.lru_cache(maxsize=50_000)(format_cell)
+    for item, rater, question, label, rated_at, *other_values in rows:
+        line = f"{cached_cell(item)},{cached_cell(rater)},{cached_cell(question)},{cached_cell(label)},{rated_at}"
+        for value in other_values:
+            line += f",{_format_other_cell(value)}" if value else ","
         yield f"{line}\r\n"
 
 
-def _other_cell(value: str | int) -> str:
-    """A comment may be seen once: it is not remembered as keys are."""
-    return cell(value) if isinstance(value, str) else str(value)
+def _format_other_cell(value: str | int) -> str:
+    """Format a cell without caching it as keys are, because most comments occur once."""
+    return format_cell(value) if isinstance(value, str) else str(value)
 
 
-def cell(text: str) -> str:
-    """A cell that no spreadsheet runs as a formula, quoted where its text could be taken for
-    something else."""
-    safe = guard(text)
-    if safe != text or any(character in safe for character in ',"\r\n;\t|') or safe != safe.strip():
-        return '"' + safe.replace('"', '""') + '"'
-    return safe
+def format_cell(text: str) -> str:
+    """Return a CSV cell that no spreadsheet runs as a formula, quoted where needed."""
+    escaped = escape_formula(text)
+    if (
+        escaped != text
+        or any(character in escaped for character in ',"\r\n;\t|')
+        or escaped != escaped.strip()
+    ):
+        return '"' + escaped.replace('"', '""') + '"'
+    return escaped
 
 
 # --- JSON Lines
 
 
-def jsonl(found: Iterable[Row]) -> Iterator[bytes]:
-    return parcels(_json_lines(found))
+def iter_jsonl(rows: Iterable[ExportRow]) -> Iterator[bytes]:
+    return join_lines(_iter_json_lines(rows))
 
 
-def _json_lines(found: Iterable[Row]) -> Iterator[str]:
-    write = json.JSONEncoder(ensure_ascii=False).encode
-    text = functools.lru_cache(maxsize=50_000)(write)
-    for item, rater, question, label, rated_at, *others in found:
-        line = f'"item":{text(item)},"rater":{text(rater)},"question":{text(question)}'
-        line += f',"label":{text(label)},"rated_at":"{rated_at}"'
-        for name, value in zip(OTHERS, others, strict=True):
-            # A comment may be seen once: it is not remembered as keys are.
-            written = write(value) if value and isinstance(value, str) else text(value)
-            line += f',"{name}":{written}'
+def _iter_json_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    encode_cached = functools.lru_cache(maxsize=50_000)(encode)
+    for item, rater, question, label, rated_at, *other_values in rows:
+        line = f'"item":{encode_cached(item)},"rater":{encode_cached(rater)},"question":{encode_cached(question)}'
+        line += f',"label":{encode_cached(label)},"rated_at":"{rated_at}"'
+        for name, value in zip(OTHER_COLUMNS, other_values, strict=True):
+            # Comments are not cached as keys are, because most occur once.
+            encoded = encode(value) if value and isinstance(value, str) else encode_cached(value)
+            line += f',"{name}":{encoded}'
         yield f"{{{line}}}\n"
 
 
-def parcels(lines: Iterator[str]) -> Iterator[bytes]:
-    """Many lines in one piece of the answer: a piece costs a system call."""
-    while some := list(itertools.islice(lines, ROWS_AT_A_TIME)):
-        yield "".join(some).encode()
+def join_lines(lines: Iterator[str]) -> Iterator[bytes]:
+    """Join lines to chunks of the response, because each chunk costs a system call."""
+    while chunk := list(itertools.islice(lines, ROWS_PER_CHUNK)):
+        yield "".join(chunk).encode()
 
 
-def parquet(found: Iterable[Row]) -> Iterator[bytes]:
-    """Texts, but for ``rated_at``, a time in UTC with microseconds, and ``guidelines``, a number or
-    null."""
+def iter_parquet_rows(rows: Iterable[ExportRow]) -> Iterator[bytes]:
+    """Yield a Parquet file: texts, but ``rated_at`` (UTC, microseconds) and ``guidelines``.
+
+    ``guidelines`` is a number or null.
+    """
     import pyarrow
 
-    of_kind = {
+    arrow_types = {
         "text": pyarrow.string(),
         "time": pyarrow.timestamp("us", tz="UTC"),
         "number": pyarrow.int32(),
     }
-    fields = [(name, of_kind[kind]) for name, kind in KIND_OF.items()]
-    moment = datetime.datetime.fromisoformat
-    time_at = NAMES.index("rated_at")
-    source = ((*row[:time_at], moment(row[time_at]), *row[time_at + 1 :]) for row in found)
-    yield from parquet_file.pieces_of(source, fields)
+    fields = [(name, arrow_types[kind]) for name, kind in COLUMN_KINDS.items()]
+    parse_time = datetime.datetime.fromisoformat
+    time_index = COLUMNS.index("rated_at")
+    converted_rows = (
+        (*row[:time_index], parse_time(row[time_index]), *row[time_index + 1 :]) for row in rows
+    )
+    yield from parquet_file.iter_parquet(converted_rows, fields)
 
 
-# What a file may be -> (how it is made, its type).
-KINDS: dict[str, tuple[Callable[[Iterable[Row]], Iterator[bytes]], str]] = {
-    "csv": (csv, "text/csv; charset=utf-8"),
-    "jsonl": (jsonl, "application/jsonl"),
-    "parquet": (parquet, "application/vnd.apache.parquet"),
+# File format -> (function that creates it, content type).
+FORMATS: dict[str, tuple[Callable[[Iterable[ExportRow]], Iterator[bytes]], str]] = {
+    "csv": (iter_csv, "text/csv; charset=utf-8"),
+    "jsonl": (iter_jsonl, "application/jsonl"),
+    "parquet": (iter_parquet_rows, "application/vnd.apache.parquet"),
 }

@@ -1,4 +1,4 @@
-"""The way out: the standing ratings as a file, streamed."""
+"""Streamed export of the current ratings as a file."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from . import rating_files
 
 @login_required
 @require_GET
-def export(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
-    project, questions = _asked(request, project_id)
+def export_ratings(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
+    """Stream a file of the project's current ratings in the requested format."""
+    project, questions = _get_questions(request, project_id)
     if kind == "parquet" and not parquet_file.has_parquet():
-        return parquet_file.missing()
-    security_log.event("export", what_of="ratings", kind=kind)
-    make, content_type = rating_files.KINDS[kind]
-    name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
-    headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return parquet_file.build_missing_response()
+    security_log.log_event("export", what_of="ratings", kind=kind)
+    iter_file, content_type = rating_files.FORMATS[kind]
+    file_name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
+    headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{file_name}"'}
     return StreamingHttpResponse(
-        make(rating_files.rows(questions)), content_type=content_type, headers=headers
+        iter_file(rating_files.iter_rows(questions)), content_type=content_type, headers=headers
     )
 
 
-def _asked(request: HttpRequest, project_id: int) -> tuple[Project, list[Question]]:
-    """The project and its questions, or the one that ``?question=KEY`` names."""
+def _get_questions(request: HttpRequest, project_id: int) -> tuple[Project, list[Question]]:
+    """Return the project and its questions, or only the one that ``?question=KEY`` names."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     key = request.GET.get("question")
     if key is None:

@@ -1,9 +1,8 @@
-"""Pictures, sound and film that a lead uploads to be rated: what they may be, where they lie, and
-their items.
+"""Images, audio and video that leads upload as items: accepted types, storage, and their items.
 
-A file lies in DATA_DIR/media/PROJECT/DIGEST.EXTENSION. The name comes from its content alone, the
-extension from its first bytes: nothing that an upload says about itself reaches the disk or a
-header. The same file again is the same one.
+A file is stored as DATA_DIR/media/PROJECT/DIGEST.EXTENSION. The name is computed from its content,
+the extension from its first bytes: nothing that an upload says about itself reaches the disk or a
+header. The same file uploaded again is stored once.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from core.db import bulk
 from projects import locks
 from projects.models import Item, Project
 from projects.services.items import upsert
-from projects.services.project_validation import Refused
-from projects.services.row_validation import key_problem
+from projects.services.project_validation import InvalidProjectChange
+from projects.services.row_validation import find_key_problem
 
-from .upload_names import shown_name
+from .upload_names import clean_upload_name
 
 FOLDER = "media"  # below DATA_DIR
-CHUNK = 1 << 18
-HEAD = 64  # bytes that tell what a file is
+CHUNK_BYTES = 1 << 18
+HEAD_BYTES = 64  # bytes that identify the type of a file
 
-# extension -> (kind, type of content). Nothing that a browser would run: no SVG, no HTML, no PDF.
+# extension -> (kind, content type). Nothing that a browser would execute: no SVG, HTML or PDF.
 TYPES = {
     "png": ("image", "image/png"),
     "jpg": ("image", "image/jpeg"),
@@ -50,7 +49,7 @@ TYPES = {
     "mp4": ("video", "video/mp4"),
     "webm": ("video", "video/webm"),
 }
-NAME = re.compile(rf"[0-9a-f]{{64}}\.({'|'.join(TYPES)})", re.ASCII)
+STORED_NAME_PATTERN = re.compile(rf"[0-9a-f]{{64}}\.({'|'.join(TYPES)})", re.ASCII)
 _SIGNATURES = {
     rb"\x89PNG\r\n\x1a\n": "png",
     rb"\xff\xd8\xff": "jpg",
@@ -68,17 +67,24 @@ _SIGNATURES = {
 }
 
 
-def extension_of(head: bytes) -> str | None:
-    """What the file is by its first bytes; None for everything that is not on the list."""
+def detect_extension(head: bytes) -> str | None:
+    """Return the extension for a file's first bytes; None for types that are not accepted."""
     return next(
-        (kind for mark, kind in _SIGNATURES.items() if re.match(mark, head[:HEAD], re.DOTALL)), None
+        (
+            extension
+            for signature, extension in _SIGNATURES.items()
+            if re.match(signature, head[:HEAD_BYTES], re.DOTALL)
+        ),
+        None,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class MediaUpload:
+    """An uploaded media file, and the key of the item that shows it."""
+
     file: IO[bytes]
-    key: str  # of the item that is to show it
+    key: str  # of the item that shows the file
     extension: str
 
     @property
@@ -86,84 +92,89 @@ class Upload:
         return TYPES[self.extension][0]
 
 
-def put(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:
-    """Each uploaded file becomes an item named like it, or is shown by the item that has this name
-    already.
+def add_media_items(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:
+    """Create an item for each uploaded file, named like it, or add the file to the existing item.
 
-    All or nothing. Raises Refused, whose ``fields`` name each file that cannot be taken and why.
+    All or nothing. Raises an error whose ``fields`` name each file that is not accepted, and why.
     """
-    problems: dict[str, Any] = {}
-    uploads = list(_looked_at(files, problems))
-    if problems:
-        raise Refused(problems)
-    # On disk before the database is asked: nobody waits for a large file. One that is refused below
-    # does no harm.
-    stored = [(upload, store(upload, project)) for upload in uploads]
-    return _show(stored, project, by)
+    errors: dict[str, Any] = {}
+    uploads = list(_iter_valid_uploads(files, errors))
+    if errors:
+        raise InvalidProjectChange(errors)
+    # Files are stored before the transaction, so that no lock is held meanwhile. A stored file that
+    # is rejected below does no harm.
+    stored = [(upload, store_file(upload, project)) for upload in uploads]
+    return _save_items(stored, project, by)
 
 
 @transaction.atomic
-def _show(stored: Sequence[tuple[Upload, str]], project: Project, by: Any) -> dict[str, int]:
-    bulk.several(locks.write_items(project.pk))  # two uploads at once take turns
+def _save_items(
+    stored: Sequence[tuple[MediaUpload, str]], project: Project, by: Any
+) -> dict[str, int]:
+    bulk.execute_statements(locks.build_items_lock(project.pk))  # two uploads at once take turns
     keys = {upload.key for upload, _name in stored}
     bodies = dict(Item.objects.filter(project=project, key__in=keys).values_list("key", "body"))
-    problems: dict[str, Any] = {}
+    errors: dict[str, Any] = {}
     for upload, name in stored:
         body = bodies.setdefault(upload.key, {})
         address = reverse("media", args=[project.pk, name])
         if body.get(upload.kind) not in (None, "", address):
-            said = _("Item '%(key)s' shows another one already; rename the file.") % {
+            message = _("Item '%(key)s' shows another one already; rename the file.") % {
                 "key": upload.key
             }
-            problems[shown_name(upload.file.name or "")] = said
+            errors[clean_upload_name(upload.file.name or "")] = message
         body[upload.kind] = address
-    if problems:
-        raise Refused(problems)
+    if errors:
+        raise InvalidProjectChange(errors)
     rows = [{"key": key, "body": body} for key, body in bodies.items()]
-    return upsert.put_items(project=project, rows=rows, by=by)
+    return upsert.upsert_items(project=project, rows=rows, by=by)
 
 
-def _looked_at(files: Sequence[Any], problems: dict[str, Any]) -> Iterator[Upload]:
+def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, Any]) -> Iterator[MediaUpload]:
+    """Yield the accepted files; add a message to ``errors`` for each other one."""
     for file in files:
         file.seek(0)
-        extension = extension_of(file.read(HEAD))
-        key = PurePath(shown_name(file.name or "")).stem.strip()
+        extension = detect_extension(file.read(HEAD_BYTES))
+        key = PurePath(clean_upload_name(file.name or "")).stem.strip()
         if extension is None:
-            problems[shown_name(file.name or "")] = _(
+            errors[clean_upload_name(file.name or "")] = _(
                 "This is no picture, sound or film of a kind that can be shown."
             )
-        elif key_problem(key, longest=upsert.LONGEST_KEY):
-            problems[shown_name(file.name or "")] = _("Its name cannot be the name of an item.")
+        elif find_key_problem(key, max_length=upsert.MAX_KEY_LENGTH):
+            errors[clean_upload_name(file.name or "")] = _(
+                "Its name cannot be the name of an item."
+            )
         else:
-            yield Upload(file, key, extension)
+            yield MediaUpload(file, key, extension)
 
 
-def store(upload: Upload, project: Project) -> str:
-    """The file's own name, under which it lies on disk for good when this returns."""
+def store_file(upload: MediaUpload, project: Project) -> str:
+    """Store the file on disk durably and return its stored name."""
     folder = Path(settings.DATA_DIR) / FOLDER / str(project.pk)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = folder / f"{secrets.token_hex(16)}.part"
+    partial_path = folder / f"{secrets.token_hex(16)}.part"
     digest = hashlib.sha256()
     upload.file.seek(0)
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
-            while chunk := upload.file.read(CHUNK):
+        with os.fdopen(
+            os.open(partial_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+        ) as copy:
+            while chunk := upload.file.read(CHUNK_BYTES):
                 digest.update(chunk)
                 copy.write(chunk)
             copy.flush()
             os.fsync(copy.fileno())
         name = f"{digest.hexdigest()}.{upload.extension}"
-        part.replace(folder / name)
+        partial_path.replace(folder / name)
     except BaseException:
-        part.unlink(missing_ok=True)
+        partial_path.unlink(missing_ok=True)
         raise
     return name
 
 
-def path_of(project_id: int, name: str) -> Path | None:
-    """Where the file of this name lies; None for a name that was never made here and for a file
-    that is not there."""
-    if not NAME.fullmatch(name):
+def get_path(project_id: int, name: str) -> Path | None:
+    """Return the path of a stored file; None for an invalid name or a missing file."""
+    if not STORED_NAME_PATTERN.fullmatch(name):
         return None
     path = Path(settings.DATA_DIR) / FOLDER / str(project_id) / name
     return path if path.is_file() else None

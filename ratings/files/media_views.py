@@ -1,4 +1,4 @@
-"""Pictures, sound and film: brought in by leads, shown to the members of their project alone."""
+"""Upload of media by leads, and delivery to the members of the project only."""
 
 from __future__ import annotations
 
@@ -18,103 +18,108 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.models import Member
 from projects.permissions import get_project
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 
 from . import media
-from .upload_limits import bounded
+from .upload_limits import limit_upload
 
 logger = logging.getLogger(__name__)
 
-RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
+RANGE_PATTERN = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 
 @login_required
-@bounded("MEDIA_MAX_BYTES")
+@limit_upload("MEDIA_MAX_BYTES")
 @require_http_methods(["GET", "HEAD", "POST"])
 def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Files that become items."""
+    """Upload files that become items."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    problems: dict[str, str] = {}
+    errors: dict[str, str] = {}
     if request.method == "POST":
-        given = request.FILES.getlist("files")
+        files = request.FILES.getlist("files")
         try:
-            counts = media.put(project=project, files=given, by=request.user)
-        except Refused as refused:
-            problems = refused.fields
+            counts = media.add_media_items(project=project, files=files, by=request.user)
+        except InvalidProjectChange as error:
+            errors = error.fields
         except OSError:
-            logger.exception("an upload was not stored")
-            problems = {
+            logger.exception("an upload could not be stored")
+            errors = {
                 "": _(
                     "The server could not store the files; its disc may be full. Try again later."
                 )
             }
         else:
-            if given:
+            if files:
                 number = counts["created"] + counts["changed"]
-                said = ngettext(
+                message = ngettext(
                     "%(n)s item can be rated now.", "%(n)s items can be rated now.", number
                 )
-                messages.success(request, said % {"n": number})
+                messages.success(request, message % {"n": number})
                 return redirect("data", project.pk)
-            problems = {"": _("Choose one file at least.")}
+            errors = {"": _("Choose one file at least.")}
     context = {
         "project": project,
-        "problems": problems,
+        "problems": errors,
         "limit": settings.MEDIA_MAX_BYTES,
         "types": sorted(media.TYPES),
     }
-    return render(request, "ratings/media.html", context, status=400 if problems else 200)
+    return render(request, "ratings/media.html", context, status=400 if errors else 200)
 
 
 @login_required
 @require_safe
 def media_file(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
-    """One file, or the part of it that a player asks for. Its name is its content: it never
-    changes."""
+    """Deliver a file, or the range that a player requests.
+
+    The name is a digest of the content, so a file never changes.
+    """
     get_project(request.user, project_id)
-    path = media.path_of(project_id, name)
+    path = media.get_path(project_id, name)
     if path is None:
         raise Http404
     size = path.stat().st_size
-    wanted = _wanted(request.headers.get("Range", ""), size)
-    first, last = wanted or (0, size - 1)
+    byte_range = _parse_range(request.headers.get("Range", ""), size)
+    first, last = byte_range or (0, size - 1)
     if first > last:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
     headers = {
         "Content-Length": str(last - first + 1),
         "Accept-Ranges": "bytes",
-        # Opened by itself it is saved, never shown as a page; pictures and players do not mind.
+        # Opened directly, the file is downloaded, never shown as a page; embedding still works.
         "Content-Disposition": f'attachment; filename="{name}"',
         "Cache-Control": "private, max-age=31536000, immutable",
         "X-Content-Type-Options": "nosniff",
     }
-    if wanted:
+    if byte_range:
         headers["Content-Range"] = f"bytes {first}-{last}/{size}"
     return StreamingHttpResponse(
-        _bytes(path, first, last) if request.method == "GET" else iter(()),
-        status=206 if wanted else 200,
+        _iter_bytes(path, first, last) if request.method == "GET" else iter(()),
+        status=206 if byte_range else 200,
         content_type=media.TYPES[name.rpartition(".")[2]][1],
         headers=headers,
     )
 
 
-def _wanted(header: str, size: int) -> tuple[int, int] | None:
-    """First and last byte asked for; None without a range or with one that we do not serve (several
-    parts); the first behind the last where the range lies outside."""
-    found = RANGE.fullmatch(header.strip())
-    if found is None or not any(found.groups()):
+def _parse_range(header: str, size: int) -> tuple[int, int] | None:
+    """Return the first and last byte of the requested range.
+
+    None without a range, or for one that is not supported (several parts); the first after the last
+    where the range is not satisfiable.
+    """
+    match = RANGE_PATTERN.fullmatch(header.strip())
+    if match is None or not any(match.groups()):
         return None
-    first, last = found.groups()
-    if not first:  # the last so many bytes
+    first, last = match.groups()
+    if not first:  # a suffix range: the last N bytes
         return (max(size - int(last), 0), size - 1) if int(last) else (1, 0)
     end = min(int(last), size - 1) if last else size - 1
     return (int(first), end) if int(first) < size else (1, 0)
 
 
-def _bytes(path: Path, first: int, last: int) -> Iterator[bytes]:
-    left = last - first + 1
+def _iter_bytes(path: Path, first: int, last: int) -> Iterator[bytes]:
+    n_left = last - first + 1
     with path.open("rb") as file:
         file.seek(first)
-        while left > 0 and (chunk := file.read(min(media.CHUNK, left))):
-            left -= len(chunk)
+        while n_left > 0 and (chunk := file.read(min(media.CHUNK_BYTES, n_left))):
+            n_left -= len(chunk)
             yield chunk

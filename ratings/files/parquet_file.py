@@ -1,4 +1,4 @@
-"""Parquet, where pyarrow (requirements-extra.txt) is installed."""
+"""Parquet files, where pyarrow (requirements-extra.txt) is installed."""
 
 from __future__ import annotations
 
@@ -10,65 +10,67 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-ROWS_OF_A_GROUP = 20_000  # columns are packed group by group
+ROWS_PER_GROUP = 20_000  # rows of a row group
 
 
 def has_parquet() -> bool:
-    """Whether pyarrow is installed; it is not loaded by asking."""
+    """Return True if pyarrow is installed, without importing it."""
     return importlib.util.find_spec("pyarrow") is not None
 
 
-def missing() -> HttpResponse:
-    """The answer to who asks for a Parquet file where it is not."""
-    said = _(
+def build_missing_response() -> HttpResponse:
+    """Return the response to a request for a Parquet file where pyarrow is not installed."""
+    message = _(
         "Parquet files need pyarrow on the server: pip install -r requirements-extra.txt,"
         " then start it again."
     )
-    return HttpResponse(said, status=501, content_type="text/plain; charset=utf-8")
+    return HttpResponse(message, status=501, content_type="text/plain; charset=utf-8")
 
 
-class Pieces:
-    """A file to write into, whose content is taken away as it comes."""
+class ChunkBuffer:
+    """A writable file whose content is taken out in chunks."""
 
     closed = False
 
     def __init__(self) -> None:
-        self.pieces: list[bytes] = []
-        self.place = 0
+        self.chunks: list[bytes] = []
+        self.position = 0
 
     def write(self, data: Any) -> int:
-        self.pieces.append(bytes(data))
-        self.place += len(self.pieces[-1])
-        return len(self.pieces[-1])
+        self.chunks.append(bytes(data))
+        self.position += len(self.chunks[-1])
+        return len(self.chunks[-1])
 
     def tell(self) -> int:
-        return self.place
+        return self.position
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: no data are buffered."""
 
     def close(self) -> None:
         self.closed = True
 
-    def take(self) -> bytes:
-        taken = b"".join(self.pieces)
-        self.pieces.clear()
-        return taken
+    def take_chunks(self) -> bytes:
+        data = b"".join(self.chunks)
+        self.chunks.clear()
+        return data
 
 
-def pieces_of(rows: Iterator[Sequence[Any]], fields: Sequence[tuple[str, Any]]) -> Iterator[bytes]:
-    """A file of these rows, piece by piece; ``fields``: name and Arrow type of each column."""
+def iter_parquet(
+    rows: Iterator[Sequence[Any]], fields: Sequence[tuple[str, Any]]
+) -> Iterator[bytes]:
+    """Yield a Parquet file of the rows in chunks; ``fields`` are (name, Arrow type) per column."""
     import pyarrow
     import pyarrow.parquet
 
     schema = pyarrow.schema(list(fields))
-    pieces = Pieces()
-    file = pyarrow.PythonFile(pieces, mode="w")
+    buffer = ChunkBuffer()
+    file = pyarrow.PythonFile(buffer, mode="w")
     with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        while some := list(itertools.islice(rows, ROWS_OF_A_GROUP)):
+        while group := list(itertools.islice(rows, ROWS_PER_GROUP)):
             columns = []
-            for values, kind in zip(zip(*some, strict=True), schema.types, strict=True):
+            for values, kind in zip(zip(*group, strict=True), schema.types, strict=True):
                 columns.append(pyarrow.array(values, kind))
             writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
-            yield pieces.take()
-    yield pieces.take()
+            yield buffer.take_chunks()
+    yield buffer.take_chunks()

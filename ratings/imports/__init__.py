@@ -1,10 +1,10 @@
-"""A file becomes items and ratings: store, guess, check the whole, and only then write, in
-resumable pieces.
+"""Import of files: store, guess, validate the whole file, then write it in resumable batches.
 
-files: the upload on disk, unpacked, bounded · sample: its beginning, by which a source knows it ·
-sources: a reader for each kind of file · shape: what readers yield, whatever tool wrote the file ·
-columns, table: what the columns of a table mean, and its rows · judging, checking: every problem
-with its line, and what is right *staged* in a scratch file · writing: what is staged to items and
-ratings · steps: what the lead does in the wizard · work: what a worker does · unattended: both in
-one, for the command line.
+uploads: the stored, unpacked, size-limited upload. decoding: bytes to text and JSON, and the sample
+by which a reader recognises its files. readers: one module a file format. records: the neutral
+records that every reader yields. mapping: the lead's decisions about columns, labels, questions and
+raters, and the guesses offered for them. validation: every problem with its line; valid records go
+to staging, a scratch SQLite file. writing: staged rows to items and ratings. services: the steps a
+lead takes in the wizard. jobs: the work of a Celery worker. wizard: pages and forms. command: the
+same import from the command line.
 """

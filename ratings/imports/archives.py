@@ -1,10 +1,9 @@
-"""A ZIP archive: a manifest (one table, or the export of a tool) and the pictures, sound and film
-that it names.
+"""ZIP archives with a manifest (a table or the export of a tool) and the media files it refers to.
 
-The manifest is taken out and imported like any file; the archive lies beside it as long as the
-import lasts. No name of the archive becomes a path: a file is kept under the digest of its content
-(ratings.files.media). Everything is looked at before anything is believed, and what cannot be
-taken refuses the archive with the name that it has there.
+The manifest is extracted and imported like any file; the archive stays beside it during the import.
+No name in the archive becomes a path: a media file is stored under the digest of its content
+(ratings.files.media). Everything is validated before anything is used, and an entry that is not
+allowed rejects the archive with the entry's name.
 """
 
 from __future__ import annotations
@@ -24,198 +23,212 @@ from core.text import has_control
 from projects.models import Project
 from ratings.files import media
 
-from .problems import Unreadable, shown
+from .problems import UnreadableFileError, truncate_text
 
-BESIDE = ".media"  # where the archive of the manifest "imports/abc" lies
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".xml")
-MANIFEST = "manifest"  # the name of the manifest where there are several tables
-# What computers put in by themselves.
-PASSED_OVER = re.compile(r"(^|/)(__MACOSX/.*|\.[^./\\][^/]*|Thumbs\.db|desktop\.ini)$")
-MOST_FILES = 20_000
-MOST_DIRECTORY = 8 << 20  # bytes of the archive's table of contents, which is held in memory
-_END = struct.Struct("<4s4H2LH")  # of the central directory
-_END64 = b"PK\x06\x07"
-LONGEST_COMMENT = 1 << 16
-CHUNK = 1 << 18
+ARCHIVE_SUFFIX = ".media"  # the archive of the manifest "imports/abc" is "imports/abc.media"
+MANIFEST_EXTENSIONS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".xml")
+MANIFEST_STEM = "manifest"  # stem of the manifest's name if there are several tables
+# Entries that operating systems add by themselves.
+IGNORED_ENTRIES = re.compile(r"(^|/)(__MACOSX/.*|\.[^./\\][^/]*|Thumbs\.db|desktop\.ini)$")
+MAX_FILES = 20_000
+MAX_DIRECTORY_BYTES = 8 << 20  # bytes of the central directory, which is held in memory
+_END_RECORD = struct.Struct("<4s4H2LH")  # end of central directory record
+_END64_LOCATOR_SIGNATURE = b"PK\x06\x07"
+MAX_COMMENT_BYTES = 1 << 16
+CHUNK_BYTES = 1 << 18
 
 
-def guard(path: Path) -> None:
-    """Raises Unreadable for an archive whose table of contents alone would fill the memory."""
+def check_directory_size(path: Path) -> None:
+    """Raise UnreadableFileError if the central directory alone would fill the memory."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
-        file.seek(max(0, size - LONGEST_COMMENT - _END.size))
+        file.seek(max(0, size - MAX_COMMENT_BYTES - _END_RECORD.size))
         end = file.read()
-    place = end.rfind(b"PK\x05\x06")
-    if place < 0 or len(end) - place < _END.size:
-        raise Unreadable("zip_cut")
-    entries, length = _END.unpack_from(end, place)[4:6]
-    wide = end[max(0, place - 20) : place].startswith(_END64)  # made for 65,535 files and more
-    if wide or entries > MOST_FILES or length > MOST_DIRECTORY:
-        raise Unreadable("zip_many", limit=MOST_FILES)
+    position = end.rfind(b"PK\x05\x06")
+    if position < 0 or len(end) - position < _END_RECORD.size:
+        raise UnreadableFileError("zip_cut")
+    entries, length = _END_RECORD.unpack_from(end, position)[4:6]
+    is_zip64 = end[max(0, position - 20) : position].startswith(
+        _END64_LOCATOR_SIGNATURE
+    )  # for 65,535 files and more
+    if is_zip64 or entries > MAX_FILES or length > MAX_DIRECTORY_BYTES:
+        raise UnreadableFileError("zip_many", limit=MAX_FILES)
 
 
-def open_up(path: Path) -> IO[bytes]:
-    """Put the archive beside ``path`` and give its manifest to be read. Raises Unreadable, and then
-    has changed nothing; Bad is raised by reading on."""
+def extract_manifest(path: Path) -> IO[bytes]:
+    """Move the archive beside ``path`` and return its manifest, opened for reading.
+
+    Raises UnreadableFileError without having changed anything. Reading the manifest with
+    `iter_chunks` raises it, too, if the manifest is damaged.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest = _looked_at(archive)
-    except Unreadable:
+            manifest = _validate_entries(archive)
+    except UnreadableFileError:
         raise
-    # zlib, zipfile and struct have no common base for what a broken archive raises
+    # Exceptions of zlib, zipfile and struct for a broken archive have no common base class.
     except Exception:
-        raise Unreadable("zip_cut") from None
-    beside = path.with_name(path.name + BESIDE)
-    path.replace(beside)
-    return zipfile.ZipFile(beside).open(manifest)
+        raise UnreadableFileError("zip_cut") from None
+    archive_path = path.with_name(path.name + ARCHIVE_SUFFIX)
+    path.replace(archive_path)
+    return zipfile.ZipFile(archive_path).open(manifest)
 
 
-def read(file: IO[bytes]) -> Iterator[bytes]:
-    """The pieces of a file of an archive. Raises Unreadable where it is damaged."""
+def iter_chunks(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the chunks of a file in an archive. Raises UnreadableFileError if it is damaged."""
     try:
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(CHUNK_BYTES):
             yield chunk
-    except Exception:  # as above
-        raise Unreadable("zip_broken", value=shown(file.name)) from None
+    except Exception:  # as in extract_manifest
+        raise UnreadableFileError("zip_broken", value=truncate_text(file.name)) from None
 
 
-def _looked_at(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    """The manifest of an archive without anything that cannot be taken."""
-    files = _files(archive)
+def _validate_entries(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    """Validate every entry of an archive and return its manifest."""
+    files = _list_files(archive)
     names: set[str] = set()
     tables = []
-    unpacked = 0
+    unpacked_bytes = 0
     for file in files:
-        _check_name(file, names)
-        unpacked += file.file_size
-        if file.filename.lower().endswith(TABLES):
+        _validate_name(file, names)
+        unpacked_bytes += file.file_size
+        if file.filename.lower().endswith(MANIFEST_EXTENSIONS):
             tables.append(file)
-        elif _extension(archive, file) is None:
-            raise Unreadable("zip_kind", value=shown(file.filename))
+        elif _detect_extension(archive, file) is None:
+            raise UnreadableFileError("zip_kind", value=truncate_text(file.filename))
         elif file.file_size > settings.MEDIA_MAX_BYTES:
-            raise Unreadable(
+            raise UnreadableFileError(
                 "zip_large",
-                value=shown(file.filename),
+                value=truncate_text(file.filename),
                 found=file.file_size,
                 limit=settings.MEDIA_MAX_BYTES,
             )
-        if unpacked > settings.IMPORT_MAX_BYTES:
-            raise Unreadable("too_large", limit=settings.IMPORT_MAX_BYTES)
-    return _manifest(tables)
+        if unpacked_bytes > settings.IMPORT_MAX_BYTES:
+            raise UnreadableFileError("too_large", limit=settings.IMPORT_MAX_BYTES)
+    return _select_manifest(tables)
 
 
-def _files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+def _list_files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return [
         entry
         for entry in archive.infolist()
-        if not entry.is_dir() and not PASSED_OVER.search(entry.filename)
+        if not entry.is_dir() and not IGNORED_ENTRIES.search(entry.filename)
     ]
 
 
-def _check_name(file: zipfile.ZipInfo, names: set[str]) -> None:
+def _validate_name(file: zipfile.ZipInfo, names: set[str]) -> None:
     name = file.orig_filename
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if ".." in parts or name.startswith("/") or "\\" in name or ":" in name or has_control(name):
-        raise Unreadable("zip_name", value=shown(name))
+        raise UnreadableFileError("zip_name", value=truncate_text(name))
     if file.filename in names:
-        raise Unreadable("zip_doubled", value=shown(name))
+        raise UnreadableFileError("zip_doubled", value=truncate_text(name))
     if file.flag_bits & 1:
-        raise Unreadable("zip_locked", value=shown(name))
+        raise UnreadableFileError("zip_locked", value=truncate_text(name))
     names.add(file.filename)
 
 
-def _extension(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> str | None:
+def _detect_extension(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> str | None:
+    """Return the extension for the file's content, or None if it cannot be shown."""
     try:
         with archive.open(file) as content:
-            return media.extension_of(content.read(media.HEAD))
+            return media.detect_extension(content.read(media.HEAD_BYTES))
     except Exception:
-        raise Unreadable("zip_broken", value=shown(file.filename)) from None
+        raise UnreadableFileError("zip_broken", value=truncate_text(file.filename)) from None
 
 
-def _manifest(tables: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+def _select_manifest(tables: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+    """Return the only table of the archive."""
     if len(tables) > 1:
-        named = [one for one in tables if PurePosixPath(one.filename).stem.lower() == MANIFEST]
-        others = [one.filename for one in tables if one not in named[:1]]
-        raise Unreadable("zip_manifests", found=shown(", ".join(others[:5])))
+        named_manifest = [
+            table for table in tables if PurePosixPath(table.filename).stem.lower() == MANIFEST_STEM
+        ]
+        others = [table.filename for table in tables if table not in named_manifest[:1]]
+        raise UnreadableFileError("zip_manifests", found=truncate_text(", ".join(others[:5])))
     if not tables:
-        raise Unreadable("zip")
+        raise UnreadableFileError("zip")
     return tables[0]
 
 
-def remove(path: Path) -> None:
-    path.with_name(path.name + BESIDE).unlink(missing_ok=True)
+def delete_archive(path: Path) -> None:
+    """Delete the archive beside a manifest, if there is one."""
+    path.with_name(path.name + ARCHIVE_SUFFIX).unlink(missing_ok=True)
 
 
-class Media:
-    """The pictures, sound and film beside a manifest, by the names that it may call them."""
+class MediaArchive:
+    """The media files of an archive, by the names that the manifest may use for them."""
 
     def __init__(self, path: Path) -> None:
-        """``path`` is the archive. Raises FileNotFoundError."""
+        """Open the archive at ``path``. Raises FileNotFoundError."""
         self.archive = zipfile.ZipFile(path)
         self.files: dict[str, zipfile.ZipInfo] = {}
         by_name: dict[str, list[zipfile.ZipInfo]] = {}
         folder = ""
-        for file in _files(self.archive):
-            if file.filename.lower().endswith(TABLES):
+        for file in _list_files(self.archive):
+            if file.filename.lower().endswith(MANIFEST_EXTENSIONS):
                 folder = file.filename.rpartition("/")[0]
                 continue
             self.files[file.filename] = file
             by_name.setdefault(file.filename.rpartition("/")[2], []).append(file)
-        for name, found in by_name.items():
-            if len(found) == 1:
-                self.files.setdefault(name, found[0])
+        for name, same_name_files in by_name.items():
+            if len(same_name_files) == 1:
+                self.files.setdefault(name, same_name_files[0])
         if folder:
             for name, file in list(self.files.items()):
                 self.files.setdefault(name.removeprefix(f"{folder}/"), file)
-        self.digests: dict[str, str] = {}  # name in the archive -> the file's own name
-        self.kept: set[str] = set()
+        self.digests: dict[str, str] = {}  # name in the archive -> stored name
+        self.stored_names: set[str] = set()
 
     @classmethod
-    def beside(cls, path: Path) -> Media | None:
-        """The archive of this manifest; None where the file came alone."""
-        beside = path.with_name(path.name + BESIDE)
-        return cls(beside) if beside.is_file() else None
+    def for_manifest(cls, path: Path) -> MediaArchive | None:
+        """Return the archive of this manifest, or None if the file came without one."""
+        archive_path = path.with_name(path.name + ARCHIVE_SUFFIX)
+        return cls(archive_path) if archive_path.is_file() else None
 
-    def find(self, name: str, kind: str) -> zipfile.ZipInfo | None:
-        """The file of this kind (image, audio or video) that the manifest calls so."""
+    def find_file(self, name: str, kind: str) -> zipfile.ZipInfo | None:
+        """Return the image, audio or video file for a name in the manifest, or None."""
         file = self.files.get(name.replace("\\", "/").removeprefix("./"))
         if file is None:
             return None
-        extension = _extension(self.archive, file)
+        extension = _detect_extension(self.archive, file)
         return file if extension and media.TYPES[extension][0] == kind else None
 
-    def place(self, file: zipfile.ZipInfo) -> int:
-        """Its number in the archive."""
+    def get_index(self, file: zipfile.ZipInfo) -> int:
+        """Return the index of the file in the archive."""
         return self.archive.infolist().index(file)
 
-    def at(self, place: int) -> tuple[zipfile.ZipInfo, str] | None:
-        """The file of this number and its type of content; None where there is none to be shown."""
+    def get_by_index(self, index: int) -> tuple[zipfile.ZipInfo, str] | None:
+        """Return the file with this index and its content type, or None if it cannot be shown."""
         entries = self.archive.infolist()
-        if place >= len(entries) or entries[place] not in self.files.values():
+        if index >= len(entries) or entries[index] not in self.files.values():
             return None
-        extension = _extension(self.archive, entries[place])
-        return (entries[place], media.TYPES[extension][1]) if extension else None
+        extension = _detect_extension(self.archive, entries[index])
+        return (entries[index], media.TYPES[extension][1]) if extension else None
 
-    def own_name(self, file: zipfile.ZipInfo) -> str:
-        """The name under which its content is kept. Raises Unreadable where it is damaged."""
+    def get_stored_name(self, file: zipfile.ZipInfo) -> str:
+        """Return the name under which the file is stored.
+
+        Raises UnreadableFileError if it is damaged.
+        """
         if file.filename not in self.digests:
             digest = hashlib.sha256()
             with self.archive.open(file) as content:
-                for chunk in read(content):
+                for chunk in iter_chunks(content):
                     digest.update(chunk)
-            extension = _extension(self.archive, file)
+            extension = _detect_extension(self.archive, file)
             self.digests[file.filename] = f"{digest.hexdigest()}.{extension}"
         return self.digests[file.filename]
 
-    def address(self, file: zipfile.ZipInfo, project: Project) -> str:
-        return reverse("media", args=[project.pk, self.own_name(file)])
+    def get_url(self, file: zipfile.ZipInfo, project: Project) -> str:
+        """Return the URL of the stored file."""
+        return reverse("media", args=[project.pk, self.get_stored_name(file)])
 
-    def keep(self, file: zipfile.ZipInfo, project: Project) -> None:
-        """Put the file where the project's files lie, unless it lies there already."""
-        name = self.own_name(file)
-        if name in self.kept or media.path_of(project.pk, name):
+    def store_file(self, file: zipfile.ZipInfo, project: Project) -> None:
+        """Store the file among the project's media, unless it is stored already."""
+        name = self.get_stored_name(file)
+        if name in self.stored_names or media.get_path(project.pk, name):
             return
         with self.archive.open(file) as content:
             extension = name.rpartition(".")[2]
-            media.store(media.Upload(content, "", extension), project)
-        self.kept.add(name)
+            media.store_file(media.MediaUpload(content, "", extension), project)
+        self.stored_names.add(name)

@@ -1,4 +1,4 @@
-"""An import without a lead at the wizard: the guesses stand where nothing else is wished."""
+"""Import without the wizard, as for the command line: guesses apply where no option is given."""
 
 from __future__ import annotations
 
@@ -14,32 +14,35 @@ from django.utils.text import slugify
 from core.api.errors import BadRequest
 from projects.models import Project
 from projects.services import question_validation
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
 from .mapping import matching
-from .mapping.columns import Look
-from .mapping.import_mapping import Mapping
+from .mapping.columns import TableHead
+from .mapping.import_mapping import ImportMapping
 from .mapping.label_order import guess_order
-from .problems import Unreadable, in_words, message, why_stopped
+from .problems import UnreadableFileError, describe_stop, format_error, format_problem
 from .readers import SOURCES
-from .services import NewScale
+from .services import NewQuestionScale
 
-WAIT = 0.2  # seconds between two looks at a run that another worker has
-OTHER = ("other", "none of these")
-ONE_LABEL = (
+POLL_SECONDS = 0.2  # seconds between two queries of a run that another worker has
+FALLBACK_LABELS = ("other", "none of these")
+SINGLE_LABEL_NOTE = (
     "question '{key}' has one label in this file, '{label}', and a question needs two categories: "
     "'{other}' was added; --order names all of them, and Set-up changes them later"
 )
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What is not to be guessed; empty is guessed. ``columns`` are (role, name of the column),
-    ``members`` (rater in the file, user name), ``questions`` (key in the file, key here).
-    ``match_raters``: take over who has the e-mail address or the name of a member."""
+class ImportOptions:
+    """Options of an import; an empty option is guessed.
+
+    ``columns`` are (role, name of the column), ``members`` (rater key in the file, user name),
+    ``questions`` (key in the file, key in the project). ``match_raters``: accept suggested members
+    for raters with the e-mail address or the name of a member.
+    """
 
     source: str = ""
     encoding: str = ""
@@ -53,14 +56,16 @@ class Wishes:
     project_name: str = ""
     scale: str = ""
     order: Sequence[str] = ()
-    stands: str = "last"  # of mapping.STANDS, or again
+    stands: str = "last"  # a key of DUPLICATE_POLICIES, or "again"
     dry_run: bool = False
 
 
 @dataclass
-class Result:
-    """What came of a file. ``stored``: whether it stands in the project now (of a dry run: whether
-    it would)."""
+class FileResult:
+    """Result of the import of one file.
+
+    ``stored``: whether its rows are in the project now; in a dry run, whether they would be.
+    """
 
     path: Path
     source: str = ""
@@ -71,216 +76,245 @@ class Result:
     problems: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def refuse(self, words: str, *, line: int | None = None, column: str = "") -> None:
-        told = {"file": str(self.path), "line": line, "column": column, "message": words}
-        self.problems.append(told)
+    def add_problem(self, message_text: str, *, line: int | None = None, column: str = "") -> None:
+        """Add a problem because of which the file is not imported."""
+        problem = {"file": str(self.path), "line": line, "column": column, "message": message_text}
+        self.problems.append(problem)
 
 
-class Impossible(ValueError):
-    """What is wished cannot be done with this file; the message says why."""
+class InvalidImportOptions(ValueError):
+    """The options cannot be applied to this file; the message says why."""
 
 
-def import_file(path: Path, *, project: Project | None, by: Any, wishes: Wishes) -> Result:
-    """Check the file, and write it unless something is wrong with it or the run is dry."""
-    result = Result(path)
+def import_file(
+    path: Path, *, project: Project | None, by: Any, options: ImportOptions
+) -> FileResult:
+    """Validate a file, and write it unless it has problems or this is a dry run."""
+    result = FileResult(path)
     with translation.override("en"):
         try:
             with path.open("rb") as file:
-                run = services.upload(
-                    file=file, name=path.name, project=project, by=by, source=wishes.source
+                run = services.create_run(
+                    file=file, name=path.name, project=project, by=by, source=options.source
                 )
-        except Unreadable as error:
-            result.refuse(in_words(error), line=error.problem.line)
+        except UnreadableFileError as error:
+            result.add_problem(format_error(error), line=error.problem.line)
             return result
         try:
-            _go(run, result, wishes, by)
+            _run(run, result, options, by)
         finally:
-            # of a finished run nothing is left; a refused one is not kept for anybody
-            services.discard(run=run)
+            # This does nothing for a finished run; an invalid one is not needed any more.
+            services.discard_run(run=run)
     return result
 
 
-def _go(run: ImportRun, result: Result, wishes: Wishes, by: Any) -> None:
+def _run(run: ImportRun, result: FileResult, options: ImportOptions, by: Any) -> None:
+    """Run the steps of the wizard, adding problems to the result."""
     try:
-        mapping = _mapping(run, wishes)
-    except (Impossible, Unreadable) as error:
-        words = in_words(error) if isinstance(error, Unreadable) else str(error)
-        result.refuse(words)
+        mapping = _build_mapping(run, options)
+    except (InvalidImportOptions, UnreadableFileError) as error:
+        text = format_error(error) if isinstance(error, UnreadableFileError) else str(error)
+        result.add_problem(text)
         return
     result.source = mapping.source
-    services.choose_columns(run=run, mapping=mapping)
+    services.check_with_columns(run=run, mapping=mapping)
     _finish_step(run)
-    _match_raters(run, wishes)
-    _tell(run, result)
+    _accept_suggested_raters(run, options)
+    _add_check_results(run, result)
     if run.state != ImportRun.State.CHECKED:
         return
     try:
-        new = _new_scales(run, result, wishes)
-        if not wishes.dry_run:
-            result.project = services.start(run=run, stands=wishes.stands, new=new, by=by)
+        new_scales = _build_new_scales(run, result, options)
+        if not options.dry_run:
+            result.project = services.start_writing(
+                run=run, duplicate_policy=options.stands, new_scales=new_scales, by=by
+            )
             _finish_step(run)
-    except Impossible as error:
-        result.refuse(str(error))
+    except InvalidImportOptions as error:
+        result.add_problem(str(error))
         return
-    except (Refused, InvalidQuestions) as error:
-        result.refuse(_flat(error.fields if isinstance(error, Refused) else error.problems))
+    except (InvalidProjectChange, InvalidQuestions) as error:
+        result.add_problem(
+            _join_messages(
+                error.fields if isinstance(error, InvalidProjectChange) else error.problems
+            )
+        )
         return
     except BadRequest as error:
-        result.refuse(_flat(error.fields))
+        result.add_problem(_join_messages(error.fields))
         return
-    result.stored = wishes.dry_run or run.state == ImportRun.State.DONE
+    result.stored = options.dry_run or run.state == ImportRun.State.DONE
     if run.state == ImportRun.State.FAILED:
-        result.refuse(why_stopped(*run.summary["stopped"]))
+        result.add_problem(describe_stop(*run.summary["stopped"]))
 
 
-def _match_raters(run: ImportRun, wishes: Wishes) -> None:
-    """Check again where raters of the file turned out to be members."""
-    mapping = Mapping.of(run)
-    suggested = run.summary.get("suggested", {}) if wishes.match_raters else {}
-    new = {key: user for key, user in suggested.items() if key not in mapping.members}
-    if new and run.state == ImportRun.State.CHECKED:
-        mapping.members |= new
-        services.match(run=run, mapping=mapping)
+def _accept_suggested_raters(run: ImportRun, options: ImportOptions) -> None:
+    """Check again if raters of the file turned out to be members."""
+    mapping = ImportMapping.from_run(run)
+    suggested = run.summary.get("suggested", {}) if options.match_raters else {}
+    new_members = {key: user_id for key, user_id in suggested.items() if key not in mapping.members}
+    if new_members and run.state == ImportRun.State.CHECKED:
+        mapping.members |= new_members
+        services.check_with_matches(run=run, mapping=mapping)
         _finish_step(run)
 
 
 def _finish_step(run: ImportRun) -> None:
-    """Work on the run, or wait for the worker that has it."""
-    while run.state in leases.WORKING:
+    """Do the work of the run, or wait for the worker that has claimed it."""
+    while run.state in leases.WORKING_STATES:
         jobs.run_import(run.pk)
         run.refresh_from_db()
-        if run.state in leases.WORKING:
-            time.sleep(WAIT)
+        if run.state in leases.WORKING_STATES:
+            time.sleep(POLL_SECONDS)
 
 
-def _tell(run: ImportRun, result: Result) -> None:
-    found = run.summary
+def _add_check_results(run: ImportRun, result: FileResult) -> None:
+    """Copy counts, skipped records and problems of the check to the result."""
+    summary = run.summary
     result.counts = {
-        "items": found["items"],
-        "raters": found["raters"],
-        "ratings": found["rows"] - found["repeats"],
-        "gold": found["golds"],
-        "skipped": found["skips"],
+        "items": summary["items"],
+        "raters": summary["raters"],
+        "ratings": summary["rows"] - summary["repeats"],
+        "gold": summary["golds"],
+        "skipped": summary["skips"],
     }
-    result.left_out = {reason: told["count"] for reason, told in found["left_out"].items()}
-    if found["of_other_questions"]:
-        result.left_out["other_question"] = found["of_other_questions"]
+    result.left_out = {reason: skipped["count"] for reason, skipped in summary["left_out"].items()}
+    if summary["of_other_questions"]:
+        result.left_out["other_question"] = summary["of_other_questions"]
     for problem in run.problems:
-        result.refuse(message(problem), line=problem["line"], column=problem["column"])
+        result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])
 
 
-# --- what the columns mean
+# --- mapping
 
 
-def _mapping(run: ImportRun, wishes: Wishes) -> Mapping:
-    if wishes.encoding:
-        services.read_anew(run=run, encoding=wishes.encoding, delimiter="")
-    mapping = Mapping.of(run)
-    mapping.project_name = wishes.project_name
-    mapping.one_rater = wishes.rater or mapping.one_rater
-    _match(run, mapping, wishes)
+def _build_mapping(run: ImportRun, options: ImportOptions) -> ImportMapping:
+    """Return the run's mapping with the options applied. Raises InvalidImportOptions."""
+    if options.encoding:
+        services.reread_file(run=run, encoding=options.encoding, delimiter="")
+    mapping = ImportMapping.from_run(run)
+    mapping.project_name = options.project_name
+    mapping.one_rater = options.rater or mapping.one_rater
+    _apply_matches(run, mapping, options)
     source = SOURCES[mapping.source]
-    if source.encodings and not mapping.encoding:
-        wrong = run.summary["not_utf8"]
-        raise Impossible(
-            f"the file is not in UTF-8, so --encoding is needed. Line {wrong['line']}: "
-            f"{message(wrong)}"
+    if source.has_encoding and not mapping.encoding:
+        encoding_problem = run.summary["not_utf8"]
+        raise InvalidImportOptions(
+            f"the file is not in UTF-8, so --encoding is needed. Line {encoding_problem['line']}: "
+            f"{format_problem(encoding_problem)}"
         )
-    look = source.look(uploads.absolute(run.path), mapping)
-    if look is None:
-        if wishes.columns:
-            raise Impossible(f"a file of {source.name} has no columns to map")
+    head = source.read_head(uploads.get_absolute_path(run.path), mapping)
+    if head is None:
+        if options.columns:
+            raise InvalidImportOptions(f"a file of {source.name} has no columns to map")
         return mapping
-    _map(mapping, look, wishes)
-    _choose_question(run, mapping, look, wishes)
+    _apply_columns(mapping, head, options)
+    _select_question(run, mapping, head, options)
     return mapping
 
 
-def _match(run: ImportRun, mapping: Mapping, wishes: Wishes) -> None:
-    known = {user.username: user.pk for user in matching.members(run.project, run.by)}
-    for key, username in wishes.members:
-        if username not in known:
-            raise Impossible(f"'{username}' is no member; one of {', '.join(known) or 'nobody'}")
-        mapping.members[key] = known[username]
-    for key, here in wishes.questions:
-        if not question_validation.KEY.fullmatch(here):
-            raise Impossible(f"'{here}' cannot be the key of a question")
-        mapping.questions[key] = here
-
-
-def _map(mapping: Mapping, look: Look, wishes: Wishes) -> None:
-    places = {name: place for place, name in enumerate(look.names)}
-    wished: dict[str, list[int]] = {}
-    for role, name in wishes.columns:
-        if name and name not in places:
-            raise Impossible(f"there is no column '{name}'; one of {', '.join(look.names)}")
-        wished.setdefault(role, []).extend([places[name]] if name else [])
-    taken = {place for found in wished.values() for place in found}
-    mapping.columns = {
-        role: place
-        for role, place in mapping.columns.items()
-        if place not in taken and role not in wished
+def _apply_matches(run: ImportRun, mapping: ImportMapping, options: ImportOptions) -> None:
+    """Apply the options for members and question keys to the mapping."""
+    user_ids = {
+        user.username: user.pk for user in matching.get_matchable_users(run.project, run.by)
     }
-    for several in ("parts", "attributes"):
-        guessed = [place for place in getattr(mapping, several) if place not in taken]
-        setattr(mapping, several, wished.pop(several, guessed))
-    mapping.columns |= {role: found[-1] for role, found in wished.items() if found}
-    mapping.leave_out = [place for place in mapping.leave_out if place not in taken]
-    if wishes.layout:
-        mapping.layout = wishes.layout
+    for key, username in options.members:
+        if username not in user_ids:
+            raise InvalidImportOptions(
+                f"'{username}' is no member; one of {', '.join(user_ids) or 'nobody'}"
+            )
+        mapping.members[key] = user_ids[username]
+    for key, project_key in options.questions:
+        if not question_validation.KEY_PATTERN.fullmatch(project_key):
+            raise InvalidImportOptions(f"'{project_key}' cannot be the key of a question")
+        mapping.questions[key] = project_key
+
+
+def _apply_columns(mapping: ImportMapping, head: TableHead, options: ImportOptions) -> None:
+    """Apply the options for columns and layout to the mapping."""
+    index_by_name = {name: index for index, name in enumerate(head.names)}
+    indexes_by_role: dict[str, list[int]] = {}
+    for role, name in options.columns:
+        if name and name not in index_by_name:
+            raise InvalidImportOptions(
+                f"there is no column '{name}'; one of {', '.join(head.names)}"
+            )
+        indexes_by_role.setdefault(role, []).extend([index_by_name[name]] if name else [])
+    used_indexes = {index for indexes in indexes_by_role.values() for index in indexes}
+    mapping.columns = {
+        role: index
+        for role, index in mapping.columns.items()
+        if index not in used_indexes and role not in indexes_by_role
+    }
+    for field_name in ("parts", "attributes"):
+        guessed_indexes = [
+            index for index in getattr(mapping, field_name) if index not in used_indexes
+        ]
+        setattr(mapping, field_name, indexes_by_role.pop(field_name, guessed_indexes))
+    mapping.columns |= {role: indexes[-1] for role, indexes in indexes_by_role.items() if indexes}
+    mapping.leave_out = [index for index in mapping.leave_out if index not in used_indexes]
+    if options.layout:
+        mapping.layout = options.layout
     elif "label" in mapping.columns:
         mapping.layout = "long"
     elif mapping.layout == "long":
         mapping.layout = "items"
 
 
-def _choose_question(run: ImportRun, mapping: Mapping, look: Look, wishes: Wishes) -> None:
-    """The question that the labels of a table answer."""
-    if mapping.layout == "long" and "question" in mapping.columns and not wishes.question:
+def _select_question(
+    run: ImportRun, mapping: ImportMapping, head: TableHead, options: ImportOptions
+) -> None:
+    """Select the question that the labels of a table answer."""
+    if mapping.layout == "long" and "question" in mapping.columns and not options.question:
         mapping.every_question = True
         return
     label_at = mapping.columns.get("label")
-    name = look.names[label_at] if label_at is not None else ""
-    key = wishes.question or slugify(name) or "label"
-    if not question_validation.KEY.fullmatch(key):
-        raise Impossible(f"'{key}' cannot be the key of a question")
+    name = head.names[label_at] if label_at is not None else ""
+    key = options.question or slugify(name) or "label"
+    if not question_validation.KEY_PATTERN.fullmatch(key):
+        raise InvalidImportOptions(f"'{key}' cannot be the key of a question")
     mapping.question_key, mapping.question_text = key, name or key
     if run.project is None:
         return
-    known = {question.key: question.pk for question in run.project.questions.all()}
-    mapping.question_id = known.get(key)
-    if mapping.question_id is None and not wishes.question and len(known) == 1:
-        mapping.question_id = next(iter(known.values()))
-    elif mapping.question_id is None and not wishes.question and known:
-        raise Impossible(f"name the question that is answered by --question: {', '.join(known)}")
+    question_ids = {question.key: question.pk for question in run.project.questions.all()}
+    mapping.question_id = question_ids.get(key)
+    if mapping.question_id is None and not options.question and len(question_ids) == 1:
+        mapping.question_id = next(iter(question_ids.values()))
+    elif mapping.question_id is None and not options.question and question_ids:
+        raise InvalidImportOptions(
+            f"name the question that is answered by --question: {', '.join(question_ids)}"
+        )
 
 
-# --- what is new
+# --- new questions
 
 
-def _new_scales(run: ImportRun, result: Result, wishes: Wishes) -> dict[str, NewScale]:
-    """The scales of the questions that are to be made. Raises Impossible."""
-    found: dict[str, NewScale] = {}
-    keys = services.new_questions(run)
+def _build_new_scales(
+    run: ImportRun, result: FileResult, options: ImportOptions
+) -> dict[str, NewQuestionScale]:
+    """Return the scales of the questions to create. Raises InvalidImportOptions."""
+    new_scales: dict[str, NewQuestionScale] = {}
+    keys = services.list_new_question_keys(run)
     for key in keys:
         labels = list(run.summary["questions"][key]["labels"])
         order, scale = guess_order(labels)
-        missing = [label for label in labels if label not in wishes.order]
-        if wishes.order and not missing:
-            order = list(wishes.order)
+        missing = [label for label in labels if label not in options.order]
+        if options.order and not missing:
+            order = list(options.order)
             scale = "ordinal"
-        elif wishes.order and len(keys) == 1:
-            raise Impossible(f"--order does not name the labels {', '.join(missing)}")
+        elif options.order and len(keys) == 1:
+            raise InvalidImportOptions(f"--order does not name the labels {', '.join(missing)}")
         if len(order) == 1:
-            # no rating is lost for want of a category that nobody gave
+            # A question needs two categories: add one, so that no rating is lost.
             (label,) = order
-            order.append(OTHER[label == OTHER[0]])
-            result.notes.append(ONE_LABEL.format(key=key, label=label, other=order[1]))
-        found[key] = NewScale(wishes.scale or scale, order)
-    return found
+            order.append(FALLBACK_LABELS[label == FALLBACK_LABELS[0]])
+            result.notes.append(SINGLE_LABEL_NOTE.format(key=key, label=label, other=order[1]))
+        new_scales[key] = NewQuestionScale(options.scale or scale, order)
+    return new_scales
 
 
-def _flat(found: Any) -> str:
-    if isinstance(found, dict):
-        return " ".join(_flat(inner) for inner in found.values())
-    return str(found)
+def _join_messages(messages: Any) -> str:
+    """Return all messages of a nested dictionary as one text."""
+    if isinstance(messages, dict):
+        return " ".join(_join_messages(inner) for inner in messages.values())
+    return str(messages)

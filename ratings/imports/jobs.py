@@ -1,6 +1,6 @@
-"""What a worker does for an import: it checks the file, and writes its rows.
+"""A worker's part of an import: validating the file and writing its rows.
 
-Whatever dies, the run's row says what is left; the next worker takes it up.
+If a worker dies, the run's row says what is left, and the next worker continues.
 """
 
 from __future__ import annotations
@@ -16,160 +16,183 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from core.jobs.lease import Lost
+from core.jobs.lease import LeaseLost
 from ratings import changes
 from ratings.models import ImportRun
 
 from . import leases, services, uploads
-from .archives import Media
-from .mapping.import_mapping import Mapping
-from .problems import Unreadable
+from .archives import MediaArchive
+from .mapping.import_mapping import ImportMapping
+from .problems import UnreadableFileError
 from .readers import SOURCES
-from .staging.database import Beat, Staging
-from .staging.queries import opened
-from .validation.file_validation import Report, check
-from .writing.items import Stopped
-from .writing.ratings import write
+from .staging.database import Heartbeat, StagingDatabase
+from .staging.queries import open_staged_rows
+from .validation.file_validation import FileReport, validate_file
+from .writing.items import ImportStopped
+from .writing.ratings import write_staged_rows
 
 logger = logging.getLogger(__name__)
 
 State = ImportRun.State
-MAX_ATTEMPTS = 5  # failures in a row until a run is given up
-SECONDS_BETWEEN_BEATS = 1.0  # signs of life
+MAX_ATTEMPTS = 5  # consecutive failures before a run is marked as failed
+HEARTBEAT_SECONDS = 1.0
 
 
 def run_import(run_id: int) -> None:
-    """Do what the run waits for: check its file, or write its rows. Does nothing when another
-    worker has it."""
-    run = leases.take(run_id)
+    """Validate the file of a run or write its rows, as its state requires.
+
+    Does nothing if another worker has claimed the run.
+    """
+    run = leases.claim_run(run_id)
     if run is None:
         return
     try:
         if run.state == State.CHECKING:
-            _check(run)
+            _validate_file(run)
         else:
-            _write(run)
-    except Lost:
-        logger.info("import %s is in other hands now", run_id)
+            _write_rows(run)
+    except LeaseLost:
+        logger.info("import %s was claimed by another worker", run_id)
     except Exception:
-        logger.exception("import %s failed; the sweep tries again", run_id)
-        _set_back(run)
+        logger.exception("import %s failed; the sweep will retry it", run_id)
+        _release_after_failure(run)
 
 
-def _set_back(run: ImportRun) -> None:
-    """After a failure: free for the next try, or given up."""
+def _release_after_failure(run: ImportRun) -> None:
+    """Release the run for the next attempt, or mark it as failed after the last one."""
     attempts = run.attempts + 1
     try:
         if attempts < MAX_ATTEMPTS:
-            leases.give_back(run, attempts=attempts)
+            leases.release_run(run, attempts=attempts)
         else:
-            leases.give_back(
+            leases.release_run(
                 run,
                 attempts=attempts,
                 state=State.FAILED,
                 summary={**run.summary, "stopped": ["error", ""]},
             )
-    except Lost:
-        logger.info("import %s is in other hands now", run.pk)
+    except LeaseLost:
+        logger.info("import %s was claimed by another worker", run.pk)
 
 
-def _check(run: ImportRun) -> None:
-    mapping = Mapping.of(run)
-    reader = SOURCES[mapping.source].reader(uploads.absolute(run.path), mapping)
-    beat = _heart(run, lambda: {"bytes_read": min(reader.bytes_read, run.bytes_total)})
-    question = services.question_of(run, mapping)
-    scratch = uploads.absolute(f"{run.path}{uploads.SCRATCH}-{run.lease}")
-    rows = Staging(scratch, beat)
+def _validate_file(run: ImportRun) -> None:
+    """Validate the file, and store the report and the staging database together."""
+    mapping = ImportMapping.from_run(run)
+    reader = SOURCES[mapping.source].open_reader(uploads.get_absolute_path(run.path), mapping)
+    heartbeat = _make_heartbeat(
+        run, lambda: {"bytes_read": min(reader.bytes_read, run.bytes_total)}
+    )
+    question = services.get_single_question(run, mapping)
+    scratch_path = uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}-{run.lease}")
+    staging = StagingDatabase(scratch_path, heartbeat)
     try:
-        report = check(
+        report = validate_file(
             reader,
             mapping,
             project=run.project,
             question=question,
-            staging=rows,
-            beat=beat,
+            staging=staging,
+            heartbeat=heartbeat,
             by=run.by,
-            archive=Media.beside(uploads.absolute(run.path)),
+            archive=MediaArchive.for_manifest(uploads.get_absolute_path(run.path)),
         )
-        rows.close()
+        staging.close()
         with transaction.atomic():
             _store_report(run, report)
-            scratch.replace(uploads.absolute(f"{run.path}{uploads.SCRATCH}"))
+            scratch_path.replace(uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"))
     finally:
-        rows.close()
-        scratch.unlink(missing_ok=True)
+        staging.close()
+        scratch_path.unlink(missing_ok=True)
 
 
-def _store_report(run: ImportRun, report: Report) -> None:
-    kept = {name: run.summary[name] for name in ("not_utf8",) if name in run.summary}
-    numbers = {name: value for name, value in vars(report).items() if name != "found"}
-    leases.give_back(
+def _store_report(run: ImportRun, report: FileReport) -> None:
+    """Store the result of the validation with the run."""
+    previous = {name: run.summary[name] for name in ("not_utf8",) if name in run.summary}
+    results = {name: value for name, value in vars(report).items() if name != "problems"}
+    leases.release_run(
         run,
-        state=State.REFUSED if report.found else State.CHECKED,
-        problems=[problem.as_json() for problem in report.found.listed],
-        summary={**kept, **numbers, "kinds": dict(report.found.kinds.most_common())},
+        state=State.REFUSED if report.problems else State.CHECKED,
+        problems=[problem.to_json() for problem in report.problems.listed],
+        summary={
+            **previous,
+            **results,
+            "kinds": dict(report.problems.counts_by_kind.most_common()),
+        },
         bytes_read=run.bytes_total,
-        rows_total=report.work,
+        rows_total=report.n_steps,
         rows_done=0,
         attempts=0,
     )
 
 
-def _write(run: ImportRun) -> None:
+def _write_rows(run: ImportRun) -> None:
+    """Write the staged rows, and mark the run as done or as failed."""
     try:
-        with opened(uploads.absolute(f"{run.path}{uploads.SCRATCH}"), _heart(run, dict)) as staged:
-            archive = Media.beside(uploads.absolute(run.path))
-            write(run, staged, archive=archive, beat=_heart(run, dict))
-        leases.give_back(run, state=State.DONE, rows_done=run.rows_total)
-        uploads.remove(run.path)
-        # the hints on the way may have found the import still under way
-        for question_id in services.question_ids(run):
+        with open_staged_rows(
+            uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"),
+            _make_heartbeat(run, dict),
+        ) as staged_rows:
+            archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
+            write_staged_rows(
+                run, staged_rows, archive=archive, heartbeat=_make_heartbeat(run, dict)
+            )
+        leases.release_run(run, state=State.DONE, rows_done=run.rows_total)
+        uploads.delete_upload(run.path)
+        # Workers may have ignored the hints sent during the import.
+        for question_id in services.get_question_ids(run):
             changes.announce(question_id)
     except FileNotFoundError:
-        _stop(run, "lost", "")
-    except Stopped as stopped:
-        _stop(run, stopped.kind, stopped.value)
-    except Unreadable:
-        _stop(run, "lost", "")
+        _mark_failed(run, "lost", "")
+    except ImportStopped as error:
+        _mark_failed(run, error.kind, error.value)
+    except UnreadableFileError:
+        _mark_failed(run, "lost", "")
 
 
-def _stop(run: ImportRun, kind: str, value: str) -> None:
-    leases.give_back(run, state=State.FAILED, summary={**run.summary, "stopped": [kind, value]})
+def _mark_failed(run: ImportRun, kind: str, value: str) -> None:
+    """Mark the run as failed, with the reason."""
+    leases.release_run(run, state=State.FAILED, summary={**run.summary, "stopped": [kind, value]})
 
 
-def _heart(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> Beat:
-    """A function to be called often: once in a while it tells that the worker lives, and how far it
-    has come."""
-    last = time.monotonic()
+def _make_heartbeat(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> Heartbeat:
+    """Return a function that renews the lease and stores the progress, once in `HEARTBEAT_SECONDS`.
 
-    def beat() -> None:
-        nonlocal last
-        if time.monotonic() - last >= SECONDS_BETWEEN_BEATS:
-            leases.keep(run, **progress())
-            last = time.monotonic()
+    It is meant to be called often.
+    """
+    last_time = time.monotonic()
 
-    return beat
+    def heartbeat() -> None:
+        nonlocal last_time
+        if time.monotonic() - last_time >= HEARTBEAT_SECONDS:
+            leases.update_run(run, **progress())
+            last_time = time.monotonic()
+
+    return heartbeat
 
 
 def resume_stalled() -> int:
-    """Take up every run that waits for a worker or has lost its own, and tidy up; how many runs
-    there were."""
-    waiting = list(
-        ImportRun.objects.filter(leases.free()).order_by("id").values_list("pk", flat=True)
+    """Run every import without a worker, clean up, and return the number of imports."""
+    run_ids = list(
+        ImportRun.objects.filter(leases.build_claimable_filter())
+        .order_by("id")
+        .values_list("pk", flat=True)
     )
-    for run_id in waiting:
+    for run_id in run_ids:
         run_import(run_id)
-    _tidy()
-    return len(waiting)
+    _delete_old_files()
+    return len(run_ids)
 
 
-def _tidy() -> None:
-    long_ago = timezone.now() - datetime.timedelta(days=settings.KEEP_IMPORTS_DAYS)
-    forgotten = ImportRun.objects.filter(
+def _delete_old_files() -> None:
+    """Discard runs that were left unfinished for too long, and delete files without a run."""
+    oldest = timezone.now() - datetime.timedelta(days=settings.KEEP_IMPORTS_DAYS)
+    abandoned_runs = ImportRun.objects.filter(
         state__in=(State.MAPPING, State.REFUSED, State.CHECKED),
-        created_at__lt=long_ago,
+        created_at__lt=oldest,
     )
-    for run in forgotten:
-        services.discard(run=run)
-    over = Q(state=State.DONE) | Q(state=State.FAILED, created_at__lt=long_ago)
-    uploads.remove_abandoned(set(ImportRun.objects.exclude(over).values_list("path", flat=True)))
+    for run in abandoned_runs:
+        services.discard_run(run=run)
+    finished = Q(state=State.DONE) | Q(state=State.FAILED, created_at__lt=oldest)
+    uploads.delete_abandoned(
+        set(ImportRun.objects.exclude(finished).values_list("path", flat=True))
+    )

@@ -1,6 +1,8 @@
-"""Who works on a run: every write of a run names its lease (core.jobs.lease) and its state,
-in the transaction of the rows that it speaks of. A worker has lost a run that is in other hands, or
-that its lead took back."""
+"""Leases of import runs: the claim of one worker on a run.
+
+Every write of a run names its lease (core.jobs.lease) and its state, in the transaction of the rows
+it describes. A worker has lost a run that another worker claimed or that its lead took back.
+"""
 
 from __future__ import annotations
 
@@ -10,53 +12,60 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from core.jobs.lease import held, keep_lease, take_lease
+from core.jobs.lease import claim_lease, get_leased_rows, update_leased
 from projects.models import Question
 from ratings.models import ImportRun
 
-# without a heartbeat, then the run is taken from its worker
-PATIENCE = datetime.timedelta(seconds=10)
-SOON = 200_000  # rows; the import of so many is over before their counting would be
-WORKING = (ImportRun.State.CHECKING, ImportRun.State.WRITING)
+# Time without a heartbeat after which another worker may claim the run.
+HEARTBEAT_TIMEOUT = datetime.timedelta(seconds=10)
+MAX_ROWS_TO_WAIT_FOR = (
+    200_000  # rows; an import of up to so many is finished before their counting would be
+)
+WORKING_STATES = (ImportRun.State.CHECKING, ImportRun.State.WRITING)
 
 
-def free() -> Q:
-    """Runs that wait for a worker, or whose worker has not been heard of."""
-    return Q(state__in=WORKING) & (Q(lease="") | Q(heartbeat_at__lt=timezone.now() - PATIENCE))
+def build_claimable_filter() -> Q:
+    """Return the filter for runs that wait for a worker or whose worker is silent."""
+    return Q(state__in=WORKING_STATES) & (
+        Q(lease="") | Q(heartbeat_at__lt=timezone.now() - HEARTBEAT_TIMEOUT)
+    )
 
 
-def questions_being_filled() -> set[int]:
-    """Ids of the questions into which a worker is writing an import that is over soon.
+def get_question_ids_being_written() -> set[int]:
+    """Return the ids of the questions into which a worker is writing a short import.
 
-    Counting them meanwhile would only take the processor and SQLite's one place for writers from
-    the import.
+    Counting them meanwhile would only take the processor and SQLite's single write lock from the
+    import.
     """
-    alive = Q(heartbeat_at__gte=timezone.now() - PATIENCE) & ~Q(lease="")
-    runs = ImportRun.objects.filter(alive, state=ImportRun.State.WRITING, rows_total__lte=SOON)
-    # a run into several questions names none of them
+    has_worker = Q(heartbeat_at__gte=timezone.now() - HEARTBEAT_TIMEOUT) & ~Q(lease="")
+    runs = ImportRun.objects.filter(
+        has_worker, state=ImportRun.State.WRITING, rows_total__lte=MAX_ROWS_TO_WAIT_FOR
+    )
+    # A run into several questions refers to none of them.
     of_projects = Q(project__imports__in=runs.filter(question=None))
-    filled = Question.objects.filter(Q(imports__in=runs) | of_projects)
-    return set(filled.values_list("pk", flat=True))
+    questions = Question.objects.filter(Q(imports__in=runs) | of_projects)
+    return set(questions.values_list("pk", flat=True))
 
 
-def take(run_id: int) -> ImportRun | None:
-    """The run with a lease of our own, or None when there is nothing to do or somebody else does
-    it."""
-    free_run = ImportRun.objects.filter(free(), pk=run_id)
-    lease = take_lease(free_run, heartbeat_at=timezone.now())
+def claim_run(run_id: int) -> ImportRun | None:
+    """Return the run with a new lease, or None if it needs no work or another worker has it."""
+    claimable = ImportRun.objects.filter(build_claimable_filter(), pk=run_id)
+    lease = claim_lease(claimable, heartbeat_at=timezone.now())
     if lease is None:
         return None
-    whole = ImportRun.objects.select_related("project", "question__project", "by")
-    return whole.filter(pk=run_id, lease=lease).first()
+    runs = ImportRun.objects.select_related("project", "question__project", "by")
+    return runs.filter(pk=run_id, lease=lease).first()
 
 
-def keep(run: ImportRun, **changes: Any) -> None:
-    """Write the changes for the run and renew the lease; raises lease.Lost, having written nothing,
-    when it is not ours."""
+def update_run(run: ImportRun, **changes: Any) -> None:
+    """Write the changes to the run and renew the lease.
+
+    Raises Lost, having written nothing, if the lease has been lost.
+    """
     changes.setdefault("heartbeat_at", timezone.now())
-    keep_lease(run, held(run).filter(state=run.state), **changes)
+    update_leased(run, get_leased_rows(run).filter(state=run.state), **changes)
 
 
-def give_back(run: ImportRun, **changes: Any) -> None:
-    """Let the next worker take the run at once."""
-    keep(run, lease="", **changes)
+def release_run(run: ImportRun, **changes: Any) -> None:
+    """Release the run, so that the next worker can claim it at once."""
+    update_run(run, lease="", **changes)

@@ -1,5 +1,8 @@
-"""Files may name pictures, sound and film by the names under which they lie in the same archive, or
-were uploaded before: here the names become addresses."""
+"""References of items to media files by name.
+
+A file may refer to media by the names they have in the same archive, or had when they were uploaded
+before. Here these names are replaced by URLs.
+"""
 
 from __future__ import annotations
 
@@ -9,54 +12,56 @@ from typing import Any
 
 from projects.models import Item, Project
 
-from .archives import Media
-from .mapping.columns import MEDIA
+from .archives import MediaArchive
+from .mapping.columns import MEDIA_ROLES
 
 Body = dict[str, Any]
 
 
-def named(body: Body) -> Iterator[tuple[str, str]]:
-    """(kind, name) of what a body names and what is no address."""
-    for kind in MEDIA:
+def iter_references(body: Body) -> Iterator[tuple[str, str]]:
+    """Yield (kind, name) of the media of a body that are names, not URLs."""
+    for kind in MEDIA_ROLES:
         value = body.get(kind)
         if isinstance(value, str) and value and "://" not in value and value[0] != "/":
             yield kind, value
 
 
-def resolve(
-    project: Project | None, bodies: dict[str, Body], archive: Media | None = None
+def resolve_references(
+    project: Project | None, bodies: dict[str, Body], archive: MediaArchive | None = None
 ) -> dict[str, tuple[str, str]]:
-    """Put the address of the file into the place of its name, in each body; item -> (kind, name)
-    of names that stay names, since there is no such file. What lies in the archive of a file that
-    becomes a project has no address yet. Raises Unreadable where the archive is damaged."""
-    found = []
+    """Replace the names of media files by their URLs in each body.
+
+    Returns item -> (kind, name) of names without such a file. Media in the archive of a file that
+    creates a project have no URL yet. Raises UnreadableFileError if the archive is damaged.
+    """
+    unresolved = []
     for key, body in bodies.items():
-        for kind, name in named(body):
-            file = archive.find(name, kind) if archive else None
+        for kind, name in iter_references(body):
+            file = archive.find_file(name, kind) if archive else None
             if archive and file and project:
-                body[kind] = archive.address(file, project)
+                body[kind] = archive.get_url(file, project)
             elif archive and file:
-                archive.own_name(file)  # whether it is whole
+                archive.get_stored_name(file)  # raises if the file is damaged
             else:
-                found.append((key, body, kind, name))
-    stems = {PurePath(name.replace("\\", "/")).stem for _key, _body, _kind, name in found}
+                unresolved.append((key, body, kind, name))
+    stems = {PurePath(name.replace("\\", "/")).stem for _key, _body, _kind, name in unresolved}
     uploaded: dict[str, Any] = {}
     if stems and project is not None:
         rows = Item.objects.filter(project=project, key__in=stems)
         uploaded = dict(rows.values_list("key", "body"))
     missing = {}
-    for key, body, kind, name in found:
-        shows = uploaded.get(PurePath(name.replace("\\", "/")).stem, {}).get(kind)
-        if isinstance(shows, str) and shows.startswith("/"):
-            body[kind] = shows
+    for key, body, kind, name in unresolved:
+        uploaded_url = uploaded.get(PurePath(name.replace("\\", "/")).stem, {}).get(kind)
+        if isinstance(uploaded_url, str) and uploaded_url.startswith("/"):
+            body[kind] = uploaded_url
         else:
             missing[key] = (kind, name)
     return missing
 
 
-def keep(project: Project, bodies: Iterator[Body], archive: Media) -> None:
-    """Put the files that the bodies name where the project's files lie."""
+def store_referenced_files(project: Project, bodies: Iterator[Body], archive: MediaArchive) -> None:
+    """Store the files that the bodies refer to among the project's media."""
     for body in bodies:
-        for kind, name in named(body):
-            if file := archive.find(name, kind):
-                archive.keep(file, project)
+        for kind, name in iter_references(body):
+            if file := archive.find_file(name, kind):
+                archive.store_file(file, project)

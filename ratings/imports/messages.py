@@ -1,18 +1,18 @@
-"""The words of everything that can be wrong with a file."""
+"""Messages for everything that can be wrong with an imported file."""
 
 from __future__ import annotations
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-ALLOWED = _(
+ALLOWED_FORMATS = _(
     "A table (CSV, Excel workbook, JSON) or another tool's export is needed, plain, packed with "
     "gzip, or in a ZIP archive with the files that it names."
 )
 
-WHAT = {"image": _("picture"), "audio": _("sound"), "video": _("film")}
+MEDIA_KIND_NAMES = {"image": _("picture"), "audio": _("sound"), "video": _("film")}
 
-# kind -> (a few words for the count, the whole message)
+# Problem kind -> (short label shown beside the count, full message)
 MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     # The file as a whole
     "empty": (
@@ -141,7 +141,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("The gzip archive cannot be unpacked: it is damaged or cut off."),
     ),
     "lost": (_("file gone"), _("The uploaded file is not there any more. Upload it again.")),
-    # Its text and its lines
+    # Text and lines
     "bytes": (
         _("wrong encoding"),
         _(
@@ -176,7 +176,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         ),
     ),
     "columns_many": (_("too many columns"), _("%(found)s columns; %(limit)s at most are allowed.")),
-    # Its line of names
+    # Header line
     "one_column": (
         _("one column"),
         _(
@@ -203,7 +203,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         ),
     ),
     "only_names": (_("no ratings"), _("There is a line of column names, but no rating below it.")),
-    # Its rows
+    # Rows
     "cells": (
         _("wrong number of cells"),
         _("%(found)s cells, where the line of names has %(wanted)s."),

@@ -1,5 +1,4 @@
-"""Everything that can be wrong with a file, each with its words. Stored by kind and values, worded
-when shown."""
+"""Problems of a file, stored as kind and values and worded when they are shown."""
 
 from __future__ import annotations
 
@@ -9,81 +8,83 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from ratings.services.days import WRONG_TIMES
+from ratings.services.days import TIME_ERRORS
 
-from .messages import ALLOWED, MESSAGES, WHAT
-from .records import Wrong
-from .skipped_rows import REASONS
+from .messages import ALLOWED_FORMATS, MEDIA_KIND_NAMES, MESSAGES
+from .records import ReaderProblem
+from .skipped_rows import SKIPPED_RECORD_REASONS
 
-MAX_LISTED = 1000  # all problems are counted, the first of them are listed
-MAX_SHOWN = 300  # characters of a file's text in a message
+MAX_LISTED = 1000  # problems listed; all of them are counted
+MAX_TEXT_LENGTH = 300  # characters of the file's text quoted in a message
 
 
 @dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong, with its line in the file (from 1) and the name of its column, where
-    it has them."""
+class ImportProblem:
+    """One problem, with its line (from 1) and the name of its column where they are known."""
 
     kind: str
     line: int | None = None
     column: str = ""
     values: dict[str, Any] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
+        """Return the problem as it is stored in `ImportRun.problems`."""
         return asdict(self)
 
 
-class Unreadable(Exception):
-    """The file cannot be read, or not further than this."""
+class UnreadableFileError(Exception):
+    """The file cannot be read, or cannot be read beyond the problem's line."""
 
     def __init__(self, kind: str, *, line: int | None = None, **values: Any) -> None:
         super().__init__(kind)
-        self.problem = Problem(kind, line, "", values)
+        self.problem = ImportProblem(kind, line, "", values)
 
-    def as_record(self) -> Wrong:
-        """What a reader yields where the file cannot be read further."""
-        return Wrong(self.problem.line, self.problem.kind, "", self.problem.values, fatal=True)
-
-
-def shown(text: str) -> str:
-    """A piece of the file as messages may carry it."""
-    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
+    def to_record(self) -> ReaderProblem:
+        """Return the fatal record that a reader yields where the file cannot be read further."""
+        return ReaderProblem(
+            self.problem.line, self.problem.kind, "", self.problem.values, fatal=True
+        )
 
 
-def message(problem: dict[str, Any]) -> str:
-    """The words of a stored problem, in the reader's language."""
+def truncate_text(text: str) -> str:
+    """Return a text of the file, cut to the length that messages may quote."""
+    return text if len(text) <= MAX_TEXT_LENGTH else text[:MAX_TEXT_LENGTH] + "…"
+
+
+def format_problem(problem: dict[str, Any]) -> str:
+    """Return the message of a stored problem in the user's language."""
     values = problem["values"]
     if problem["kind"] == "time":
-        values = {"reason": str(WRONG_TIMES[values["why"]]) % values}
+        values = {"reason": str(TIME_ERRORS[values["why"]]) % values}
     elif problem["kind"] in ("pdf", "html", "binary"):
-        values = {"allowed": ALLOWED}
+        values = {"allowed": ALLOWED_FORMATS}
     elif problem["kind"] == "media_absent":
-        values = {"what": WHAT[values["what"]], "value": values["value"]}
+        values = {"what": MEDIA_KIND_NAMES[values["what"]], "value": values["value"]}
     elif problem["kind"] == "nothing_usable":
-        values = {"reasons": _reasons(values["left_out"])}
+        values = {"reasons": _format_skipped_records(values["left_out"])}
     return str(MESSAGES[problem["kind"]][1]) % values
 
 
-def _reasons(left_out: dict[str, Any]) -> str:
-    """What was left out of a file, in words."""
+def _format_skipped_records(skipped_records: dict[str, Any]) -> str:
+    """Return the reasons why records were skipped, with their counts, as one text."""
     parts = []
-    for reason, told in left_out.items():
-        parts.append(f"{REASONS[reason]} ({told['count']})")
+    for reason, skipped in skipped_records.items():
+        parts.append(f"{SKIPPED_RECORD_REASONS[reason]} ({skipped['count']})")
     return "; ".join(parts) or gettext("no item and no rating")
 
 
-def in_words(error: Unreadable) -> str:
-    """What is wrong with a file, with its line where it has one, in the reader's language."""
-    words = message(error.problem.as_json())
+def format_error(error: UnreadableFileError) -> str:
+    """Return the message of an error, with its line if it has one, in the user's language."""
+    text = format_problem(error.problem.to_json())
     line = error.problem.line
     if line is None:
-        return words
-    return gettext("Line %(line)s: %(message)s") % {"line": line, "message": words}
+        return text
+    return gettext("Line %(line)s: %(message)s") % {"line": line, "message": text}
 
 
-def why_stopped(kind: str, value: str) -> str:
-    """Why a checked file could not be written, in the reader's language."""
-    words = {
+def describe_stop(kind: str, value: str) -> str:
+    """Return why a validated file could not be written, in the user's language."""
+    messages = {
         "categories": gettext(
             "The question's categories were changed since the check; the file says '%(value)s'."
         ),
@@ -96,29 +97,31 @@ def why_stopped(kind: str, value: str) -> str:
             "The import failed several times for a reason of the server, which is in its log."
         ),
     }
-    return words[kind] % {"value": value}
+    return messages[kind] % {"value": value}
 
 
-class Found:
-    """The problems of a check: all counted by kind, the first ones kept."""
+class ProblemList:
+    """Problems found in a file: all counted by kind, the first `MAX_LISTED` kept."""
 
     def __init__(self) -> None:
-        self.kinds: Counter[str] = Counter()
-        self.listed: list[Problem] = []
+        self.counts_by_kind: Counter[str] = Counter()
+        self.listed: list[ImportProblem] = []
 
     def add(self, kind: str, line: int | None, column: str = "", **values: Any) -> None:
-        self.kinds[kind] += 1
+        """Count a problem and list it while there is room."""
+        self.counts_by_kind[kind] += 1
         if len(self.listed) < MAX_LISTED:
-            texts = {
-                name: shown(value) if isinstance(value, str) else value
+            short_values = {
+                name: truncate_text(value) if isinstance(value, str) else value
                 for name, value in values.items()
             }
-            self.listed.append(Problem(kind, line, shown(column), texts))
+            self.listed.append(ImportProblem(kind, line, truncate_text(column), short_values))
 
-    def add_fatal(self, problem: Problem) -> None:
-        self.kinds[problem.kind] += 1
-        # The reading ends here: this one is named even where the list is full.
+    def add_fatal(self, problem: ImportProblem) -> None:
+        """Count and list a problem after which the file cannot be read further."""
+        self.counts_by_kind[problem.kind] += 1
+        # Reading ends here, so this problem is listed even when the list is full.
         self.listed = [*self.listed[: MAX_LISTED - 1], problem]
 
     def __bool__(self) -> bool:
-        return bool(self.kinds)
+        return bool(self.counts_by_kind)

@@ -1,8 +1,8 @@
-"""What a reader yields: the neutral shape of every file, whatever tool wrote it.
+"""Neutral records that every reader yields, whatever tool wrote the file.
 
-A reader knows its tool and nothing of Concord's tables; what comes after it knows no tool. Every
-record has the line that it stands on, from 1. Texts are as the file has them: the judge says what
-is wrong with them (judging.py).
+A reader knows its tool and nothing of Concord's tables; the code after it knows no tool. Every
+record has the line where it stands in the file, counted from 1. Texts are as in the file: row
+validation reports what is wrong with them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import datetime
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-# What a time may be: ISO-8601 text with its zone, or a datetime.
-Time = str | datetime.datetime | None
+# A time of a record: ISO 8601 text with its zone, or a datetime.
+RecordTime = str | datetime.datetime | None
 
 
-class Item(NamedTuple):
-    """What is judged. ``body`` and ``attributes`` as the API has them; None: the file says nothing
-    of them, and what stands stays."""
+class ItemRecord(NamedTuple):
+    """An item of the file.
+
+    ``body`` and ``attributes`` have the form they have in the API. None means that the file does
+    not mention them, and the stored values stay.
+    """
 
     line: int
     key: str
@@ -25,22 +28,27 @@ class Item(NamedTuple):
     attributes: dict[str, Any] | None = None
 
 
-class Rater(NamedTuple):
-    """Who judges. The version of a model's prompt belongs into its key: another version is another
-    rater (`model_key`)."""
+class RaterRecord(NamedTuple):
+    """A rater of the file.
+
+    The prompt version of a model belongs into its key, because another version is another rater
+    (see `build_model_key`).
+    """
 
     line: int
     key: str
-    kind: str = "human"  # or "model"
+    kind: str = "human"  # "human" or "model"
     name: str = ""
     column: str = ""
     model: str = ""
     prompt_version: str = ""
 
 
-class Question(NamedTuple):
-    """What was asked, where the file knows more than the answers: its words, and labels that
-    nobody may have given yet."""
+class QuestionRecord(NamedTuple):
+    """A question of the file, if the file has more than answers to it: its text or its labels.
+
+    ``labels`` may include labels that no rating has.
+    """
 
     line: int
     key: str
@@ -48,26 +56,30 @@ class Question(NamedTuple):
     labels: Sequence[str] = ()
 
 
-class Judgement(NamedTuple):
-    """One answer of one rater. ``question`` is the file's own key of it, empty where the file has
-    one question without a name. ``label`` None: the rater skipped the item. ``column`` names the
-    label in problems. ``seconds``: time spent. ``guidelines`` is the version that it was made
-    under, empty where the file says that nobody knows; None: the file does not speak of it."""
+class RatingRecord(NamedTuple):
+    """One rating: the answer of one rater to one question about one item.
+
+    ``question`` is the key used in the file, empty when the file has one question without a name.
+    ``label`` is None when the rater skipped the item. ``column`` is the column of the label, for
+    problem messages. ``seconds`` is the time spent. ``guidelines`` is the version of the guidelines
+    that applied: empty when the file states that it is unknown, None when the file does not mention
+    it.
+    """
 
     line: int
     item: str
     rater: str
     question: str
     label: str | None
-    rated_at: Time = None
+    rated_at: RecordTime = None
     comment: str | None = None
     seconds: float | None = None
     column: str = ""
     guidelines: str | None = None
 
 
-class Gold(NamedTuple):
-    """A known answer of an item; several of one item and question are all right."""
+class GoldRecord(NamedTuple):
+    """A gold answer of an item. Several for one item and question are all accepted."""
 
     line: int
     item: str
@@ -76,17 +88,22 @@ class Gold(NamedTuple):
     column: str = ""
 
 
-class LeftOut(NamedTuple):
-    """Something of the file that is not imported. ``reason`` is a key of left_out.REASONS."""
+class SkippedRecord(NamedTuple):
+    """A part of the file that is not imported.
+
+    ``reason`` is a key of `skipped_rows.SKIPPED_RECORD_REASONS`.
+    """
 
     line: int
     reason: str
     value: str = ""
 
 
-class Wrong(NamedTuple):
-    """A problem that only the reader can see; ``kind`` is a key of problems.MESSAGES. ``fatal``:
-    the file cannot be read further."""
+class ReaderProblem(NamedTuple):
+    """A problem that only the reader can see.
+
+    ``kind`` is a key of `messages.MESSAGES`. ``fatal`` means that the file cannot be read further.
+    """
 
     line: int | None
     kind: str
@@ -95,11 +112,19 @@ class Wrong(NamedTuple):
     fatal: bool = False
 
 
-Record = Item | Rater | Question | Judgement | Gold | LeftOut | Wrong
+Record = (
+    ItemRecord
+    | RaterRecord
+    | QuestionRecord
+    | RatingRecord
+    | GoldRecord
+    | SkippedRecord
+    | ReaderProblem
+)
 
 
-def model_key(name: str, version: str = "") -> str:
-    """The key of the rater that a model in one version is."""
+def build_model_key(name: str, version: str = "") -> str:
+    """Return the rater key of a model in one prompt version."""
     name, version = name.strip(), version.strip()
     if not version or version == name:
         return name

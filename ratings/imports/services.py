@@ -1,4 +1,4 @@
-"""The steps of an import that its lead takes in the wizard; work.py has the worker's."""
+"""Steps of an import that its lead takes in the wizard; `jobs` has those of the worker."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from core.jobs.dispatch import start_task
-from core.jobs.lease import Lost
+from core.jobs.lease import LeaseLost
 from projects.models import Category, Project, Question
-from projects.services.projects import create_project, go_on_from_guidelines
+from projects.services.projects import continue_guideline_numbering, create_project
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from projects.services.raters import fields
@@ -24,8 +24,8 @@ from ratings.models import ImportRun
 from . import leases
 from . import uploads as imports_uploads
 from .mapping import matching
-from .mapping.import_mapping import Mapping
-from .mapping.label_order import number
+from .mapping.import_mapping import ImportMapping
+from .mapping.label_order import parse_number
 from .readers import SOURCES
 
 logger = logging.getLogger(__name__)
@@ -34,50 +34,53 @@ State = ImportRun.State
 HOTKEYS = "123456789"
 
 
-class NewScale(NamedTuple):
-    """What a question that the file brings is to be: ``categories`` are labels in their order."""
+class NewQuestionScale(NamedTuple):
+    """Scale, labels in their order and text of a question that the import creates."""
 
     scale: str
     categories: Sequence[str]
     text: str = ""
 
 
-def upload(
+def create_run(
     *, file: IO[bytes], name: str, project: Project | None, by: Any, source: str = ""
 ) -> ImportRun:
-    """A new run with a stored file and guesses for its columns; Unreadable when it cannot be read,
-    and nothing is kept. ``source`` is one of SOURCES; guessed from the content when left out."""
-    stored = imports_uploads.store(file)
+    """Store a file and create its run, with guesses for its columns.
+
+    Raises UnreadableFileError, storing nothing, if the file cannot be read. ``source`` is a name of
+    SOURCES; it is detected from the content if it is empty.
+    """
+    stored = imports_uploads.store_upload(file)
     try:
-        mapping = Mapping(source=source or stored.source, encoding=stored.encoding or "")
-        mapping.one_rater = _rater_named(name)
-        _guess(mapping, stored.path, project)
-        matching.remember(mapping, project)
-        trouble = stored.trouble
+        mapping = ImportMapping(source=source or stored.source, encoding=stored.encoding or "")
+        mapping.one_rater = _get_rater_key(name)
+        _guess_mapping(mapping, stored.path, project)
+        matching.reuse_earlier_matches(mapping, project)
+        encoding_error = stored.encoding_error
         return ImportRun.objects.create(
             project=project,
             by=by,
-            file_name=upload_names.shown_name(name),
+            file_name=upload_names.clean_upload_name(name),
             path=stored.path,
             bytes_total=stored.size,
-            mapping=mapping.as_json(),
-            summary={"not_utf8": trouble.problem.as_json()} if trouble else {},
+            mapping=mapping.to_json(),
+            summary={"not_utf8": encoding_error.problem.to_json()} if encoding_error else {},
         )
     except BaseException:
-        imports_uploads.remove(stored.path)
+        imports_uploads.delete_upload(stored.path)
         raise
 
 
-def _guess(mapping: Mapping, path: str, project: Project | None) -> None:
-    """Look at the file, and put into the mapping what its columns probably mean."""
+def _guess_mapping(mapping: ImportMapping, path: str, project: Project | None) -> None:
+    """Read the head of the file and add the guessed roles of its columns to the mapping."""
     source = SOURCES[mapping.source]
-    seen = source.look(imports_uploads.absolute(path), mapping)
-    if seen is None:
+    head = source.read_head(imports_uploads.get_absolute_path(path), mapping)
+    if head is None:
         mapping.every_question = True
         return
-    guess = source.guess(seen, labels=_known_labels(project))
+    guess = source.guess_columns(head, labels=_get_project_labels(project))
     mapping.every_question = False
-    mapping.delimiter = seen.delimiter
+    mapping.delimiter = head.delimiter
     mapping.layout = guess.layout
     mapping.columns = guess.columns
     mapping.leave_out = guess.leave_out
@@ -85,51 +88,53 @@ def _guess(mapping: Mapping, path: str, project: Project | None) -> None:
     mapping.attributes = guess.attributes
 
 
-def _rater_named(file_name: str) -> str:
-    """Who gave the answers of a file that names nobody: tools name a person's file like them."""
-    stem = PurePath(upload_names.shown_name(file_name)).name.split(".")[0].strip()
-    return stem[: fields.LONGEST_KEY].strip() or "file"
+def _get_rater_key(file_name: str) -> str:
+    """Return the rater key for a file without raters.
+
+    Tools name the file of a person after them, so the key is the file's name.
+    """
+    stem = PurePath(upload_names.clean_upload_name(file_name)).name.split(".")[0].strip()
+    return stem[: fields.MAX_KEY_LENGTH].strip() or "file"
 
 
-def _known_labels(project: Project | None) -> set[str]:
+def _get_project_labels(project: Project | None) -> set[str]:
     if project is None:
         return set()
-    known = Category.objects.filter(question__project=project, retired=False)
-    return set(known.values_list("label", flat=True))
+    categories = Category.objects.filter(question__project=project, retired=False)
+    return set(categories.values_list("label", flat=True))
 
 
-def read_anew(*, run: ImportRun, encoding: str, delimiter: str, source: str = "") -> bool:
-    """Take another encoding, delimiter or source, with new guesses; False when the run has gone on
-    meanwhile.
+def reread_file(*, run: ImportRun, encoding: str, delimiter: str, source: str = "") -> bool:
+    """Apply another encoding, delimiter or source and guess again; False if the run has moved on.
 
-    Raises Unreadable when the file cannot be read so, and then has changed nothing.
+    Raises UnreadableFileError, having changed nothing, if the file cannot be read like this.
     """
-    mapping = Mapping.of(run)
+    mapping = ImportMapping.from_run(run)
     mapping.encoding, mapping.delimiter = encoding, delimiter
     if source and source != mapping.source:
         mapping.source, mapping.delimiter = source, ""
-    _guess(mapping, run.path, run.project)
-    return _go_on(run, (State.MAPPING,), mapping=mapping.as_json())
+    _guess_mapping(mapping, run.path, run.project)
+    return _transition(run, (State.MAPPING,), mapping=mapping.to_json())
 
 
-def choose_columns(*, run: ImportRun, mapping: Mapping) -> bool:
-    """Check the file with these columns; False when the run has gone on meanwhile."""
-    return _restart_check(run, mapping=mapping.as_json())
+def check_with_columns(*, run: ImportRun, mapping: ImportMapping) -> bool:
+    """Start the check of the file with these columns; return False if the run has moved on."""
+    return _restart_check(run, mapping=mapping.to_json())
 
 
-def match(*, run: ImportRun, mapping: Mapping) -> bool:
-    """Check the file with these matches of raters and questions; False when the run has gone on
-    meanwhile."""
-    return _restart_check(run, mapping=mapping.as_json())
+def check_with_matches(*, run: ImportRun, mapping: ImportMapping) -> bool:
+    """Start the check with these matches of raters and questions; False if the run has moved on."""
+    return _restart_check(run, mapping=mapping.to_json())
 
 
 def check_again(*, run: ImportRun) -> bool:
+    """Start the check of the file again; return False if the run has moved on."""
     return _restart_check(run)
 
 
 def _restart_check(run: ImportRun, **changes: Any) -> bool:
-    restartable = (State.MAPPING, State.REFUSED, State.CHECKED, State.FAILED)
-    fresh = {
+    restartable_states = (State.MAPPING, State.REFUSED, State.CHECKED, State.FAILED)
+    reset_fields = {
         "bytes_read": 0,
         "rows_done": 0,
         "rows_total": 0,
@@ -137,12 +142,15 @@ def _restart_check(run: ImportRun, **changes: Any) -> bool:
         "lease": "",
         "attempts": 0,
     }
-    return _go_on(run, restartable, state=State.CHECKING, **fresh, **changes)
+    return _transition(run, restartable_states, state=State.CHECKING, **reset_fields, **changes)
 
 
 def reopen_columns(*, run: ImportRun) -> bool:
-    """Back to the choice of columns; a check under way is dropped."""
-    return _go_on(
+    """Return to the selection of columns, dropping a check in progress.
+
+    Returns False if the run has moved on.
+    """
+    return _transition(
         run,
         (State.CHECKING, State.REFUSED, State.CHECKED),
         state=State.MAPPING,
@@ -152,117 +160,123 @@ def reopen_columns(*, run: ImportRun) -> bool:
 
 
 @transaction.atomic
-def start(*, run: ImportRun, stands: str, new: Map[str, NewScale], by: Any) -> Project:
-    """Make what is new and begin to write. Raises Lost when the run has gone on meanwhile.
+def start_writing(
+    *, run: ImportRun, duplicate_policy: str, new_scales: Map[str, NewQuestionScale], by: Any
+) -> Project:
+    """Create the project and questions that are new, and start the writing.
 
-    ``new`` has the scale of each new question by its key (see `new_questions`):
-    project_rules.Refused or question_rules.InvalidQuestions when it may not be like this. Either
-    way nothing was changed then.
+    ``new`` has the scale of each new question by its key (see `list_new_question_keys`). Raises the
+    errors of project and question rules, or Lost if the run has moved on; nothing is changed then.
     """
-    mapping = Mapping.of(run)
-    mapping.stands = stands
-    question = question_of(run, mapping)
+    mapping = ImportMapping.from_run(run)
+    mapping.stands = duplicate_policy
+    question = get_single_question(run, mapping)
     project = run.project
-    wanted = dict.fromkeys([*new_questions(run), *new])
-    questions = [_new_question(run, mapping, key, new[key]) for key in wanted]
+    keys = dict.fromkeys([*list_new_question_keys(run), *new_scales])
+    questions = [_build_question(run, mapping, key, new_scales[key]) for key in keys]
     if project is None:
         project = create_project(
             by=by, name=mapping.project_name, time_zone=mapping.time_zone, questions=questions
         )
     else:
-        for one in questions:
-            add_question(project=project, question=one, by=by)
-    matching.tie(project, mapping.members, by=by)
-    number = run.summary.get("guidelines", 0)
-    go_on_from_guidelines(project=project, number=number, by=by)
+        for new_question in questions:
+            add_question(project=project, question=new_question, by=by)
+    matching.link_raters(project, mapping.members, by=by)
+    guidelines_version = run.summary.get("guidelines", 0)
+    continue_guideline_numbering(project=project, number=guidelines_version, by=by)
     if question is None and len(run.summary.get("questions", {})) == 1:
         question = project.questions.filter(key__in=run.summary["questions"]).first()
     changes = {
         "state": State.WRITING,
         "project": project,
         "question": question,
-        "mapping": mapping.as_json(),
+        "mapping": mapping.to_json(),
         "lease": "",
         "attempts": 0,
         "rows_done": 0,
         "heartbeat_at": timezone.now(),
     }
-    if not _go_on(run, (State.CHECKED,), **changes):
-        raise Lost
+    if not _transition(run, (State.CHECKED,), **changes):
+        raise LeaseLost
     return project
 
 
-def new_questions(run: ImportRun) -> list[str]:
-    """The keys of the questions that are to be made for the file: those with labels that the
-    project does not have."""
-    return [key for key, told in answered(run) if not told["known"] and told["labels"]]
+def list_new_question_keys(run: ImportRun) -> list[str]:
+    """Return the keys of questions with labels that the project does not have yet."""
+    return [
+        key for key, details in list_questions(run) if not details["known"] and details["labels"]
+    ]
 
 
-def answered(run: ImportRun) -> list[tuple[str, dict[str, Any]]]:
-    """(key, what the check told of it) of the file's questions, in the order of the file."""
-    found = run.summary.get("questions", {})
-    return sorted(found.items(), key=lambda one: one[1]["place"])
+def list_questions(run: ImportRun) -> list[tuple[str, dict[str, Any]]]:
+    """Return (key, details from the check) of the file's questions, in the order of the file."""
+    questions = run.summary.get("questions", {})
+    return sorted(questions.items(), key=lambda question: question[1]["place"])
 
 
-def question_of(run: ImportRun, mapping: Mapping) -> Question | None:
-    """The one question that the rows belong to; None where it is still to be made, or there are
-    several."""
+def get_single_question(run: ImportRun, mapping: ImportMapping) -> Question | None:
+    """Return the one question that all rows belong to.
+
+    None means that it does not exist yet or that there are several.
+    """
     if run.question or run.project is None or mapping.every_question or not mapping.question_id:
         return run.question
     return run.project.questions.filter(pk=mapping.question_id).first()
 
 
-def question_ids(run: ImportRun) -> list[int]:
-    """The questions that the file answers."""
-    assert run.project is not None  # the database's own rule: import_writes_into_project
-    answered = run.project.questions.filter(key__in=run.summary.get("questions", {}))
-    ids = set(answered.values_list("pk", flat=True))
+def get_question_ids(run: ImportRun) -> list[int]:
+    """Return the ids of the questions that the file answers."""
+    assert run.project is not None  # constraint import_writes_into_project
+    questions = run.project.questions.filter(key__in=run.summary.get("questions", {}))
+    ids = set(questions.values_list("pk", flat=True))
     return sorted(ids | {run.question.pk} if run.question else ids)
 
 
-def _new_question(run: ImportRun, mapping: Mapping, key: str, new: NewScale) -> NewQuestion:
-    values = [number(label) for label in new.categories]
-    numeric = None not in values
+def _build_question(
+    run: ImportRun, mapping: ImportMapping, key: str, scale: NewQuestionScale
+) -> NewQuestion:
+    """Return the new question with its categories and hotkeys."""
+    values = [parse_number(label) for label in scale.categories]
+    is_numeric = None not in values
     categories = []
-    for place, label in enumerate(new.categories):
-        hotkey = HOTKEYS[place : place + 1]
-        value = values[place] if numeric else None
+    for index, label in enumerate(scale.categories):
+        hotkey = HOTKEYS[index : index + 1]
+        value = values[index] if is_numeric else None
         categories.append(NewCategory(label, value=value, hotkey=hotkey))
-    text = new.text or text_of(run, mapping, key)
-    return NewQuestion(key=key, text=text, scale=new.scale, categories=categories)
+    text = scale.text or get_question_text(run, mapping, key)
+    return NewQuestion(key=key, text=text, scale=scale.scale, categories=categories)
 
 
-def text_of(run: ImportRun, mapping: Mapping, key: str) -> str:
-    """The words of a question that the file brings: its own, those of the lead, or its key."""
-    told = run.summary["questions"].get(key, {}).get("text", "")
-    of_lead = "" if mapping.every_question else mapping.question_text
-    return told or of_lead or key
+def get_question_text(run: ImportRun, mapping: ImportMapping, key: str) -> str:
+    """Return the text of a new question: from the file, from the lead, or its key."""
+    file_text = run.summary["questions"].get(key, {}).get("text", "")
+    lead_text = "" if mapping.every_question else mapping.question_text
+    return file_text or lead_text or key
 
 
-def discard(*, run: ImportRun) -> bool:
-    """Forget a run that has written nothing, with its file."""
-    gone, _ = (
+def discard_run(*, run: ImportRun) -> bool:
+    """Delete a run that has written nothing, and its file; return whether it was deleted."""
+    n_deleted, _ = (
         ImportRun.objects.filter(pk=run.pk, rows_done=0)
         .exclude(state__in=(State.WRITING, State.DONE))
         .delete()
     )
-    if gone:
-        imports_uploads.remove(run.path)
-    return bool(gone)
+    if n_deleted:
+        imports_uploads.delete_upload(run.path)
+    return bool(n_deleted)
 
 
-def _go_on(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
-    """Move the run on if it is still where the lead saw it, and wake a worker where it now needs
-    one."""
+def _transition(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
+    """Update the run if it is still in one of these states; wake a worker if needed."""
     if not ImportRun.objects.filter(pk=run.pk, state__in=states).update(**changes):
         return False
     for name, value in changes.items():
         setattr(run, name, value)
-    if run.state in leases.WORKING:
-        transaction.on_commit(lambda: wake(run.pk))
+    if run.state in leases.WORKING_STATES:
+        transaction.on_commit(lambda: wake_worker(run.pk))
     return True
 
 
-def wake(run_id: int) -> None:
-    """A hint to the workers; the sweep finds the run without it."""
+def wake_worker(run_id: int) -> None:
+    """Send the workers a hint; the periodic sweep finds the run without it."""
     start_task("ratings.tasks.run_import", run_id)

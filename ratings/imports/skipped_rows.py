@@ -1,4 +1,4 @@
-"""What of a file is not imported, and why: counted by reason, with the first lines of each."""
+"""Records of a file that are not imported, counted by reason with the first lines of each."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-LINES_NAMED = 20  # of each reason
+MAX_LISTED_LINES = 20  # lines listed for each reason
 
-# reason -> its words. The names are those of `manage.py import_file`.
-REASONS: dict[str, str | Promise] = {
+# Reason -> description. The reasons are also keys of the output of `manage.py import_file`.
+SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "spans": _("labels of parts of a text (spans); an answer is about a whole item"),
     "boxes": _("boxes, shapes and marks in a picture or a recording; an answer is about an item"),
     "relations": _("relations between parts; an answer is about a whole item"),
@@ -31,21 +31,25 @@ REASONS: dict[str, str | Promise] = {
 }
 
 
-class LeftOutCounts:
-    """What was left out so far."""
+class SkippedRecordCounts:
+    """Counts of skipped records by reason."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.lines: dict[str, list[int]] = {}
 
     def add(self, line: int, reason: str) -> None:
+        """Count one skipped record."""
         self.counts[reason] += 1
-        named = self.lines.setdefault(reason, [])
-        if len(named) < LINES_NAMED and (not named or named[-1] != line):
-            named.append(line)
+        lines = self.lines.setdefault(reason, [])
+        if len(lines) < MAX_LISTED_LINES and (not lines or lines[-1] != line):
+            lines.append(line)
 
-    def as_json(self) -> dict[str, Any]:
-        """reason -> its count and first lines."""
+    def to_json(self) -> dict[str, Any]:
+        """Return reason -> {"count": number of records, "lines": first lines}.
+
+        The most frequent reason comes first.
+        """
         return {
             reason: {"count": count, "lines": self.lines[reason]}
             for reason, count in self.counts.most_common()

@@ -1,5 +1,4 @@
-"""Uploaded files on disk: paths made here, contents bounded, unpacked, and looked at before
-anything else does."""
+"""Uploaded files on disk: stored under generated paths, limited, unpacked and identified."""
 
 from __future__ import annotations
 
@@ -20,149 +19,169 @@ from django.conf import settings
 
 from . import archives
 from .decoding import sample
-from .decoding.encodings import marked_encoding, wrong_byte
-from .problems import Unreadable
-from .readers import source_of
+from .decoding.encodings import build_encoding_error, detect_encoding
+from .problems import UnreadableFileError
+from .readers import detect_source
 from .readers.tables.xlsx import is_workbook
 
 FOLDER = "imports"  # below DATA_DIR
-SCRATCH = ".rows"  # the staged rows of "imports/abc" lie in "imports/abc.rows…"
-GZIP = b"\x1f\x8b"  # how a packed file begins
-CHUNK = 1 << 16  # bytes copied at a time
-ABANDONED = 3600.0  # seconds after which a file that no run speaks of is removed
+STAGING_SUFFIX = ".rows"  # the staging database of "imports/abc" is "imports/abc.rows"
+GZIP_SIGNATURE = b"\x1f\x8b"  # first bytes of a gzip file
+CHUNK_BYTES = 1 << 16  # bytes copied at a time
+ABANDONED_SECONDS = 3600.0  # age in seconds at which a file without a run is deleted
 
 
 @dataclass(frozen=True)
-class Stored:
-    """``source`` is a name of SOURCES. ``encoding`` is None where the file is not UTF-8 and nothing
-    else gives its encoding away; ``trouble`` then names the first byte that is not UTF-8. It is
-    empty where the file is no text."""
+class StoredFile:
+    """A stored upload.
+
+    ``source`` is a name of SOURCES. ``encoding`` is None if the file is not UTF-8 and nothing else
+    reveals its encoding; ``encoding_error`` then has the first byte that is not UTF-8. ``encoding``
+    is empty if the file is not text.
+    """
 
     path: str
     source: str
     size: int
     encoding: str | None
-    trouble: Unreadable | None
+    encoding_error: UnreadableFileError | None
 
 
-def absolute(path: str) -> Path:
+def get_absolute_path(path: str) -> Path:
+    """Return the absolute path of a stored file."""
     return Path(settings.DATA_DIR) / path
 
 
-def store(upload: IO[bytes]) -> Stored:
-    """Copy an upload to a path of our own, unpacking gzip on the way, and taking the manifest out
-    of a ZIP archive (see `archives`); Unreadable leaves nothing behind.
+def store_upload(upload: IO[bytes]) -> StoredFile:
+    """Copy an upload to a generated path; UnreadableFileError leaves nothing behind.
 
-    An unpacked file has the same bound as a plain one, and is counted while it streams: a bomb ends
-    there.
+    gzip is unpacked on the way, and the manifest of a ZIP archive is extracted (see `archives`).
+    The size limit applies to the unpacked bytes, which are counted while they stream, so that an
+    archive bomb is stopped there.
     """
     path = f"{FOLDER}/{secrets.token_hex(16)}"
-    target = absolute(path)
+    target = get_absolute_path(path)
     target.parent.mkdir(mode=0o700, exist_ok=True)
     upload.seek(0)
     head = upload.read(2)
     upload.seek(0)
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
-            chunks = _unpacked(upload) if head == GZIP else _plain(upload)
-            size, encoding, trouble = _copy(chunks, copy)
+            chunks = (
+                _iter_unpacked_chunks(upload) if head == GZIP_SIGNATURE else _iter_chunks(upload)
+            )
+            size, encoding, encoding_error = _copy_chunks(chunks, copy)
         if _is_archive(target):
-            with archives.open_up(target) as manifest, target.open("xb") as copy:
-                size, encoding, trouble = _copy(archives.read(manifest), copy)
-        source = source_of(sample.look_at(target, encoding=encoding or ""))
-        return Stored(path, source, size, encoding, trouble)
+            with archives.extract_manifest(target) as manifest, target.open("xb") as copy:
+                size, encoding, encoding_error = _copy_chunks(archives.iter_chunks(manifest), copy)
+        source = detect_source(sample.read_sample(target, encoding=encoding or ""))
+        return StoredFile(path, source, size, encoding, encoding_error)
     except BaseException:
-        remove(path)
+        delete_upload(path)
         raise
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether it is a ZIP archive that is no workbook. Raises Unreadable."""
+    """Return whether the file is a ZIP archive but not a workbook. Raises UnreadableFileError."""
     with path.open("rb") as file:
-        if file.read(len(sample.ZIP)) != sample.ZIP:
+        if file.read(len(sample.ZIP_SIGNATURE)) != sample.ZIP_SIGNATURE:
             return False
-    archives.guard(path)
+    archives.check_directory_size(path)
     return not is_workbook(path)
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
-    """The file; of one that is packed with gzip a plain copy, for as long as the context lasts.
-    Raises Unreadable."""
+def open_unpacked(path: Path) -> Iterator[Path]:
+    """Yield the path of the file, or of an unpacked temporary copy if it is packed with gzip.
+
+    The copy exists as long as the context. Raises UnreadableFileError.
+    """
     with path.open("rb") as source:
-        if source.read(2) != GZIP:
+        if source.read(2) != GZIP_SIGNATURE:
             yield path
             return
         source.seek(0)
         with tempfile.NamedTemporaryFile() as copy:
-            copy.writelines(_unpacked(source))
+            copy.writelines(_iter_unpacked_chunks(source))
             copy.flush()
             yield Path(copy.name)
 
 
-def _plain(source: IO[bytes]) -> Iterator[bytes]:
-    while chunk := source.read(CHUNK):
+def _iter_chunks(source: IO[bytes]) -> Iterator[bytes]:
+    while chunk := source.read(CHUNK_BYTES):
         yield chunk
 
 
-def _unpacked(source: IO[bytes]) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=source, mode="rb") as unpacking:
+def _iter_unpacked_chunks(source: IO[bytes]) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=source, mode="rb") as gzip_file:
         try:
-            while chunk := unpacking.read(CHUNK):
+            while chunk := gzip_file.read(CHUNK_BYTES):
                 yield chunk
         except (OSError, EOFError, zlib.error):
-            raise Unreadable("gzip") from None
+            raise UnreadableFileError("gzip") from None
 
 
-def _copy(chunks: Iterator[bytes], copy: IO[bytes]) -> tuple[int, str | None, Unreadable | None]:
-    """Write the chunks; (size, encoding, trouble) as in Stored. Each is tried as UTF-8 while it
-    passes."""
+def _copy_chunks(
+    chunks: Iterator[bytes], copy: IO[bytes]
+) -> tuple[int, str | None, UnreadableFileError | None]:
+    """Write the chunks and return (size, encoding, encoding error) as in StoredFile.
+
+    Each chunk is decoded as UTF-8 while it is copied.
+    """
     encoding: str | None = None
-    trouble: Unreadable | None = None
+    encoding_error: UnreadableFileError | None = None
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     size = line_feeds = 0
     for chunk in chunks:
         if size == 0:
-            head = chunk[: sample.HEAD]
-            is_text = sample.kind_of(head) not in sample.NO_TEXT
-            encoding = marked_encoding(head) if is_text else ""
+            head = chunk[: sample.SIGNATURE_BYTES]
+            is_text = sample.detect_kind(head) not in sample.BINARY_KINDS
+            encoding = detect_encoding(head) if is_text else ""
         size += len(chunk)
         if size > settings.IMPORT_MAX_BYTES:
-            raise Unreadable("too_large", limit=settings.IMPORT_MAX_BYTES)
-        if encoding is None and trouble is None:
-            trouble = _not_utf8(decoder, chunk, line=line_feeds + 1)
+            raise UnreadableFileError("too_large", limit=settings.IMPORT_MAX_BYTES)
+        if encoding is None and encoding_error is None:
+            encoding_error = _find_invalid_byte(decoder, chunk, line=line_feeds + 1)
             line_feeds += chunk.count(b"\n")
         copy.write(chunk)
     if size == 0:
-        raise Unreadable("empty")
-    if encoding is None and trouble is None:
-        trouble = _not_utf8(decoder, b"", line=line_feeds + 1)
-        encoding = None if trouble else "utf-8-sig"
-    return size, encoding, trouble
+        raise UnreadableFileError("empty")
+    if encoding is None and encoding_error is None:
+        encoding_error = _find_invalid_byte(decoder, b"", line=line_feeds + 1)
+        encoding = None if encoding_error else "utf-8-sig"
+    return size, encoding, encoding_error
 
 
-def _not_utf8(decoder: codecs.IncrementalDecoder, chunk: bytes, *, line: int) -> Unreadable | None:
+def _find_invalid_byte(
+    decoder: codecs.IncrementalDecoder, chunk: bytes, *, line: int
+) -> UnreadableFileError | None:
+    """Return an error for the first byte that is not UTF-8, or None."""
     try:
         decoder.decode(chunk, final=not chunk)
     except UnicodeDecodeError as error:
-        return wrong_byte(error, "utf-8-sig", line=line + error.object[: error.start].count(b"\n"))
+        return build_encoding_error(
+            error, "utf-8-sig", line=line + error.object[: error.start].count(b"\n")
+        )
     return None
 
 
-def remove(path: str) -> None:
-    """The upload and everything made from it; what is gone already is fine."""
-    target = absolute(path)
-    for file in (target, *target.parent.glob(f"{target.name}{SCRATCH}*")):
+def delete_upload(path: str) -> None:
+    """Delete the upload and everything made from it, ignoring files that do not exist."""
+    target = get_absolute_path(path)
+    for file in (target, *target.parent.glob(f"{target.name}{STAGING_SUFFIX}*")):
         file.unlink(missing_ok=True)
-    archives.remove(target)
+    archives.delete_archive(target)
 
 
-def remove_abandoned(known: set[str]) -> None:
-    """Files that no run speaks of any more (their project was deleted, their worker killed)."""
-    folder = absolute(FOLDER)
+def delete_abandoned(used_paths: set[str]) -> None:
+    """Delete old files without a run, whose project was deleted or whose worker was killed."""
+    folder = get_absolute_path(FOLDER)
     if not folder.is_dir():
         return
-    names = {PurePath(path).name for path in known}
+    names = {PurePath(path).name for path in used_paths}
     for file in folder.iterdir():
-        if file.name.split(".")[0] not in names and file.stat().st_mtime < time.time() - ABANDONED:
+        if (
+            file.name.split(".")[0] not in names
+            and file.stat().st_mtime < time.time() - ABANDONED_SECONDS
+        ):
             file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a lead does with the items that are ticked in the list."""
+"""Bulk actions on the selected items of the item list, for leads."""
 
 from __future__ import annotations
 
@@ -16,91 +16,94 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from projects.models import Item, Member, Project
-from projects.permissions import LARGEST_ID, get_project
+from projects.permissions import MAX_ID, get_project
 from projects.services.items import gold
 
 from . import rating_requests, withdrawal
-from .views import back
+from .views import redirect_back
 
-MOST_AT_ONCE = 1_000
+MAX_ITEMS_PER_REQUEST = 1_000
 
 
 @login_required
 @require_POST
-def items_chosen(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Withdraw, restore or delete the ticked items, ask for another rating of them, or set what is
-    right."""
+def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Withdraw, restore or delete the selected items, request ratings, or set a gold answer."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    given = [int(one) for one in request.POST.getlist("item") if one.isascii() and one.isdigit()]
-    ids = [one for one in given[:MOST_AT_ONCE] if one <= LARGEST_ID]
-    do = request.POST.get("do", "")
+    item_ids = [
+        int(value) for value in request.POST.getlist("item") if value.isascii() and value.isdigit()
+    ]
+    ids = [value for value in item_ids[:MAX_ITEMS_PER_REQUEST] if value <= MAX_ID]
+    action = request.POST.get("do", "")
     if not ids:
         messages.info(request, _("Tick the items first."))
-    elif do == "delete":
+    elif action == "delete":
         query = QueryDict(mutable=True)
-        query.setlist("item", [str(one) for one in ids])
+        query.setlist("item", [str(value) for value in ids])
         return redirect(f"{reverse('items_delete', args=[project.pk])}?{query.urlencode()}")
-    elif do in DONE:
-        DONE[do](request, project, ids)
+    elif action in ACTIONS:
+        ACTIONS[action](request, project, ids)
     else:
         raise BadRequest(_("Choose what is to be done with the items."))
-    return back(request, project)
+    return redirect_back(request, project)
 
 
 def _withdraw(request: HttpRequest, project: Project, ids: list[int]) -> None:
     number = withdrawal.withdraw_items(
         project=project, item_ids=ids, withdrawn=True, by=request.user
     )
-    said = ngettext(
+    message = ngettext(
         "%(n)s item withdrawn. Its ratings stay; nobody is asked for it any more.",
         "%(n)s items withdrawn. Their ratings stay; nobody is asked for them any more.",
         number,
     )
-    messages.success(request, said % {"n": number})
+    messages.success(request, message % {"n": number})
 
 
 def _restore(request: HttpRequest, project: Project, ids: list[int]) -> None:
     number = withdrawal.withdraw_items(
         project=project, item_ids=ids, withdrawn=False, by=request.user
     )
-    said = ngettext("%(n)s item restored.", "%(n)s items restored.", number)
-    messages.success(request, said % {"n": number})
+    message = ngettext("%(n)s item restored.", "%(n)s items restored.", number)
+    messages.success(request, message % {"n": number})
 
 
-def _ask(request: HttpRequest, project: Project, ids: list[int]) -> None:
-    number = rating_requests.ask_again(project=project, item_ids=ids, by=request.user)
-    said = ngettext(
+def _request_ratings(request: HttpRequest, project: Project, ids: list[int]) -> None:
+    number = rating_requests.request_ratings(project=project, item_ids=ids, by=request.user)
+    message = ngettext(
         "One rating more is asked of %(n)s item.",
         "One rating more is asked of each of %(n)s items.",
         number,
     )
-    messages.success(request, said % {"n": number})
+    messages.success(request, message % {"n": number})
 
 
-def _gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
-    """The same answer for all of them; the history keeps what stood."""
+def _set_gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
+    """Set the same gold answer for all items; the history keeps the previous ones."""
     question = get_object_or_404(project.questions, key=request.POST.get("question", ""))
     code = request.POST.get("code", "")
-    known: Any = Item.objects.filter(project=project, pk__in=ids).values_list("pk", flat=True)
+    item_ids: Any = Item.objects.filter(project=project, pk__in=ids).values_list("pk", flat=True)
     try:
         answer = [int(code)] if code.isascii() and code.isdigit() else []
-        states = gold.set_many(
-            question=question, answers=[gold.New(pk, answer) for pk in known], by=request.user
+        states = gold.set_gold_answers(
+            question=question,
+            answers=[gold.NewGoldAnswer(pk, answer) for pk in item_ids],
+            by=request.user,
         )
-    except gold.InvalidGold:
+    except gold.InvalidGoldAnswer:
         messages.error(request, _("Choose the answer that is right."))
         return
     number = sum(state != "unchanged" for state in states.values())
-    said = ngettext(
+    message = ngettext(
         "%(n)s item has this gold answer now.", "%(n)s items have this gold answer now.", number
     )
-    messages.success(request, said % {"n": number})
+    messages.success(request, message % {"n": number})
 
 
-# What is done of the ticked items; a higher room adds its own when the site starts.
-DONE: dict[str, Callable[[HttpRequest, Project, list[int]], None]] = {
+# Actions on selected items; higher packages add theirs when the site starts.
+ACTIONS: dict[str, Callable[[HttpRequest, Project, list[int]], None]] = {
     "withdraw": _withdraw,
     "restore": _restore,
-    "ask": _ask,
-    "gold": _gold,
+    "ask": _request_ratings,
+    "gold": _set_gold,
 }

@@ -1,5 +1,6 @@
-"""What an item shows to those who rate it, made safe: its body as a list of blocks. Attributes are
-never shown: they may name the source and so unblind the rater.
+"""Content of an item for raters, made safe: its body as a list of blocks.
+
+Attributes are never shown: they may name the source and so unblind the rater.
 
 Body keys with a meaning: ``text``; ``html`` (cleaned); ``image``, ``audio``, ``video`` (an address
 or a list of them); ``turns`` or ``messages`` (a conversation: a list of {"role", "text" or
@@ -16,117 +17,128 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from core.text import one_line
-from core.web.safe_html import can_show, clean_html, words
+from core.text import truncate_to_line
+from core.web.safe_html import clean_html, extract_text, is_media_allowed
 
 MEDIA = ("image", "audio", "video")
 TURNS = ("turns", "messages")
-EXCERPT = 140  # characters
+MAX_EXCERPT_LENGTH = 140  # maximum characters of an excerpt
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """One part of an item: how to show it, what, and for a table or a conversation its rows of
-    (name, Block)."""
+class ContentBlock:
+    """One part of an item: kind and value, or rows of (name, block) of a table or conversation."""
 
     kind: str  # text, html, image, audio, video, link, table, turns, data
     value: str = ""
     name: str = ""
-    rows: tuple[tuple[str, Block], ...] = ()
+    rows: tuple[tuple[str, ContentBlock], ...] = ()
 
 
-def blocks(body: Any) -> list[Block]:
-    """The parts of an item's body in a fixed order: text, HTML, media, conversation, and a table of
-    all the rest."""
+def build_blocks(body: Any) -> list[ContentBlock]:
+    """Return the blocks of an item's body in a fixed order.
+
+    Text, HTML, media, conversation, and a table of everything else.
+    """
     if not isinstance(body, dict):
-        return [] if body in (None, "") else [_value(body)]
-    found: list[Block] = []
+        return [] if body in (None, "") else [_build_value(body)]
+    content_blocks: list[ContentBlock] = []
     if (text := body.get("text")) not in (None, ""):
-        found.append(_value(text))
+        content_blocks.append(_build_value(text))
     if isinstance(body.get("html"), str):
-        found.append(Block("html", clean_html(body["html"])))
+        content_blocks.append(ContentBlock("html", clean_html(body["html"])))
     for kind in MEDIA:
-        given = body.get(kind)
-        found.extend(
-            _media(kind, address)
-            for address in (given if isinstance(given, list) else [given])
+        addresses = body.get(kind)
+        content_blocks.extend(
+            _build_media(kind, address)
+            for address in (addresses if isinstance(addresses, list) else [addresses])
             if address
         )
-    found.extend(
-        Block("turns", rows=tuple(_turns(body[key])))
+    content_blocks.extend(
+        ContentBlock("turns", rows=tuple(_iter_turns(body[key])))
         for key in TURNS
         if _is_conversation(body.get(key))
     )
-    shown = {"text", "html", *MEDIA, *(key for key in TURNS if _is_conversation(body.get(key)))}
-    rest = {key: value for key, value in body.items() if key not in shown}
-    if rest:
-        found.append(_value(rest))
-    return found
+    handled_keys = {
+        "text",
+        "html",
+        *MEDIA,
+        *(key for key in TURNS if _is_conversation(body.get(key))),
+    }
+    other_parts = {key: value for key, value in body.items() if key not in handled_keys}
+    if other_parts:
+        content_blocks.append(_build_value(other_parts))
+    return content_blocks
 
 
-def excerpt(body: Any) -> str:
-    """The first words of an item, for a line in a list."""
+def get_excerpt(body: Any) -> str:
+    """Return the beginning of an item's text on one line, for lists."""
     if isinstance(body, dict) and not body.get("text") and isinstance(body.get("html"), str):
-        first = words(body["html"])
+        text = extract_text(body["html"])
     elif isinstance(body, dict) and isinstance(body.get("text"), str):
-        first = body["text"]
+        text = body["text"]
     else:
-        first = next(_strings(body), "")
-    return one_line(first, longest=EXCERPT)
+        text = next(_iter_strings(body), "")
+    return truncate_to_line(text, max_length=MAX_EXCERPT_LENGTH)
 
 
-def in_a_line(body: Any, name: str = "") -> SafeString | str:
-    """An item in a line of a list: its picture, where that is all it shows, or its first words.
-    ``name`` says to those who see no picture what it is of."""
-    picture = _only_picture(body)
-    if picture is None:
-        return excerpt(body)
+def render_inline(body: Any, name: str = "") -> SafeString | str:
+    """Return an item for a line in a list: its image if it shows nothing else, or an excerpt.
+
+    ``name`` is the image's alternative text.
+    """
+    image = _get_only_image(body)
+    if image is None:
+        return get_excerpt(body)
     return format_html(
-        '<img class="thumbnail" src="{}" alt="{}" loading="lazy" decoding="async">', picture, name
+        '<img class="thumbnail" src="{}" alt="{}" loading="lazy" decoding="async">', image, name
     )
 
 
-def _only_picture(body: Any) -> str | None:
+def _get_only_image(body: Any) -> str | None:
+    """Return the image's address if the body shows nothing else and it may be loaded, or None."""
     if not isinstance(body, dict) or body.get("text") or body.get("html"):
         return None
-    given = body.get("image")
-    first = str(next(iter(given), "") if isinstance(given, list) else given or "").strip()
-    return first if first and can_show("image", first) else None
+    images = body.get("image")
+    address = str(next(iter(images), "") if isinstance(images, list) else images or "").strip()
+    return address if address and is_media_allowed("image", address) else None
 
 
-def _strings(value: Any) -> Iterator[str]:
-    """The strings in a body, in its order; the roles of a conversation are none."""
+def _iter_strings(value: Any) -> Iterator[str]:
+    """Yield the strings in a body in its order, without the roles of a conversation."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, inner in value.items():
             if key not in ("role", "speaker"):
-                yield from _strings(inner)
+                yield from _iter_strings(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _strings(inner)
+            yield from _iter_strings(inner)
 
 
-def _media(kind: str, address: Any) -> Block:
+def _build_media(kind: str, address: Any) -> ContentBlock:
     text = str(address)
-    if can_show(kind, text):
-        return Block(kind, text.strip())
-    # From elsewhere: not loaded, but it can be opened on purpose.
-    return Block(
+    if is_media_allowed(kind, text):
+        return ContentBlock(kind, text.strip())
+    # From another site: not loaded, but shown as a link.
+    return ContentBlock(
         "link" if text.strip().startswith(("https://", "http://")) else "text", text.strip()
     )
 
 
-def _value(value: Any) -> Block:
+def _build_value(value: Any) -> ContentBlock:
     if isinstance(value, str):
-        return Block("text", value)
+        return ContentBlock("text", value)
     if isinstance(value, dict):
-        return Block("table", rows=tuple((str(key), _value(inner)) for key, inner in value.items()))
+        return ContentBlock(
+            "table", rows=tuple((str(key), _build_value(inner)) for key, inner in value.items())
+        )
     if _is_conversation(value):
-        return Block("turns", rows=tuple(_turns(value)))
+        return ContentBlock("turns", rows=tuple(_iter_turns(value)))
     if isinstance(value, (list, bool)) or value is None:
-        return Block("data", json.dumps(value, ensure_ascii=False, indent=2))
-    return Block("text", str(value))
+        return ContentBlock("data", json.dumps(value, ensure_ascii=False, indent=2))
+    return ContentBlock("text", str(value))
 
 
 def _is_conversation(value: Any) -> bool:
@@ -140,7 +152,7 @@ def _is_conversation(value: Any) -> bool:
     )
 
 
-def _turns(value: list[dict[str, Any]]) -> Iterator[tuple[str, Block]]:
+def _iter_turns(value: list[dict[str, Any]]) -> Iterator[tuple[str, ContentBlock]]:
     for turn in value:
         speaker = turn.get("role") or turn.get("speaker") or turn.get("name") or ""
-        yield str(speaker), Block("text", str(turn.get("text", turn.get("content"))))
+        yield str(speaker), ContentBlock("text", str(turn.get("text", turn.get("content"))))

@@ -1,4 +1,4 @@
-"""Deleting for good: how much goes, and the lead types what it is."""
+"""Permanent deletion of items, raters and projects, after the lead types the name to confirm."""
 
 from __future__ import annotations
 
@@ -14,75 +14,79 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from core import security_log
 from projects.models import Deletion, Item, Member, Project, Rater
-from projects.permissions import LARGEST_ID, get_project
+from projects.permissions import MAX_ID, get_project
 
 from . import personal_data, purge
 
 Kind = Deletion.Kind
-MOST_AT_ONCE = 200  # items
+MAX_ITEMS_PER_REQUEST = 200  # items
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_item(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Confirm and start the deletion of one item."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    item = get_object_or_404(Item, project=project, pk=min(item_id, LARGEST_ID))
-    return _confirm(request, project, Kind.ITEM, item, name=item.key, back="items")
+    item = get_object_or_404(Item, project=project, pk=min(item_id, MAX_ID))
+    return _confirm_deletion(request, project, Kind.ITEM, item, name=item.key, back="items")
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
+    """Confirm and start the deletion of a rater, or keep their ratings under a pseudonym."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    rater = get_object_or_404(Rater, project=project, pk=min(rater_id, LARGEST_ID))
+    rater = get_object_or_404(Rater, project=project, pk=min(rater_id, MAX_ID))
     if request.method == "POST" and request.POST.get("how") == "pseudonym":
         if request.POST.get("typed", "").strip() != rater.key:
-            return _confirm(request, project, Kind.RATER, rater, name=rater.key, back="people")
-        kept = personal_data.keep_under_pseudonym(
+            return _confirm_deletion(
+                request, project, Kind.RATER, rater, name=rater.key, back="people"
+            )
+        pseudonymized = personal_data.pseudonymize_rater(
             rater=rater, by=request.user, comments="comments" in request.POST
         )
-        said = _("The ratings stay under the name %(key)s, and nothing else of the person.")
-        messages.success(request, said % {"key": kept.key})
+        message = _("The ratings stay under the name %(key)s, and nothing else of the person.")
+        messages.success(request, message % {"key": pseudonymized.key})
         return redirect("people", project.pk)
-    return _confirm(request, project, Kind.RATER, rater, name=rater.key, back="people")
+    return _confirm_deletion(request, project, Kind.RATER, rater, name=rater.key, back="people")
 
 
 @login_required
 @require_safe
-def rater_data(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponseBase:
-    """All that is kept of a rater, for the person to have."""
+def export_rater_data(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponseBase:
+    """Stream all data about a rater as JSON Lines, to hand to the person."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     raters = Rater.objects.select_related("project", "user")
-    rater = get_object_or_404(raters, project=project, pk=min(rater_id, LARGEST_ID))
-    security_log.event(
+    rater = get_object_or_404(raters, project=project, pk=min(rater_id, MAX_ID))
+    security_log.log_event(
         "person_exported",
         project_id=project.pk,
         by=request.user.pk,
         rater=rater.pk,
         before={"rater": rater.key},
     )
-    name = f"rater-{rater.pk}.jsonl"
+    file_name = f"rater-{rater.pk}.jsonl"
     return StreamingHttpResponse(
-        personal_data.lines(rater, as_shown=True),
+        personal_data.iter_personal_data(rater, as_shown=True),
         content_type="application/jsonl",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": f'attachment; filename="{file_name}"'},
     )
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The items that are ticked in the list; their number is typed."""
+    """Confirm and start the deletion of the selected items; their number is typed to confirm."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    sent = request.POST if request.method == "POST" else request.GET
-    ids = [int(one) for one in sent.getlist("item") if one.isascii() and one.isdigit()]
-    ids = [one for one in ids[:MOST_AT_ONCE] if one <= LARGEST_ID]
-    items = list(Item.objects.filter(project=project, pk__in=ids))
+    data = request.POST if request.method == "POST" else request.GET
+    item_ids = [int(value) for value in data.getlist("item") if value.isascii() and value.isdigit()]
+    item_ids = [value for value in item_ids[:MAX_ITEMS_PER_REQUEST] if value <= MAX_ID]
+    items = list(Item.objects.filter(project=project, pk__in=item_ids))
     if not items:
         messages.info(request, _("Tick the items first."))
         return redirect("items", project.pk)
     if request.method == "POST" and request.POST.get("typed", "").strip() == str(len(items)):
-        purge.ask_items(items=items, by=request.user)
+        purge.start_item_deletions(items=items, by=request.user)
         messages.success(
             request,
             _("They are being deleted, the counts first. The trace of it stands in the set-up."),
@@ -94,7 +98,7 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
         "items": items,
         "name": str(len(items)),
         "back": "items",
-        "counts": _in_words(purge.what_goes_with_items(items)),
+        "counts": _describe_counts(purge.count_rows_of_items(items)),
         "wrong": request.method == "POST",
     }
     status = 400 if request.method == "POST" else 200
@@ -104,16 +108,19 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_project(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Confirm and start the deletion of the project."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    return _confirm(request, project, Kind.PROJECT, project, name=project.name, back="setup")
+    return _confirm_deletion(
+        request, project, Kind.PROJECT, project, name=project.name, back="setup"
+    )
 
 
-def _confirm(
+def _confirm_deletion(
     request: HttpRequest, project: Project, kind: str, target: Any, *, name: str, back: str
 ) -> HttpResponse:
     typed = request.POST.get("typed", "").strip()
     if request.method == "POST" and typed == name.strip():
-        purge.ask(kind=kind, target=target, by=request.user)
+        purge.start_deletion(kind=kind, target=target, by=request.user)
         messages.success(
             request,
             _("It is being deleted, the counts first. The trace of it stands in the set-up."),
@@ -124,16 +131,16 @@ def _confirm(
         "kind": kind,
         "name": name,
         "back": back,
-        "counts": _in_words(purge.what_goes(kind, target)),
+        "counts": _describe_counts(purge.count_affected_rows(kind, target)),
         "wrong": request.method == "POST",
     }
     status = 400 if request.method == "POST" else 200
     return render(request, "ratings/delete.html", context, status=status)
 
 
-def _in_words(counts: dict[str, int]) -> list[tuple[str, int]]:
-    """How many of each sort go, each as (its word for so many, the number)."""
-    words = {
+def _describe_counts(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """Return (text for the number, number) of each kind of row."""
+    texts = {
         "ratings": npgettext_lazy("deleted", "rating that stands", "ratings that stand"),
         "history": npgettext_lazy("deleted", "line of their history", "lines of their history"),
         "apart": npgettext_lazy(
@@ -150,4 +157,4 @@ def _in_words(counts: dict[str, int]) -> list[tuple[str, int]]:
         "raters": npgettext_lazy("deleted", "rater", "raters"),
         "questions": npgettext_lazy("deleted", "question", "questions"),
     }
-    return [(words[name] % number, number) for name, number in counts.items()]
+    return [(texts[name] % number, number) for name, number in counts.items()]

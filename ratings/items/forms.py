@@ -1,4 +1,4 @@
-"""An item made or changed by hand: named parts of text, and attributes that raters never see."""
+"""Forms that create or change an item: named text parts, and attributes hidden from raters."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from core.text import key_trouble
+from core.text import classify_key_problem
 from projects.models import Item, Project, has_content
-from projects.services.items.upsert import LONGEST_KEY
+from projects.services.items.upsert import MAX_KEY_LENGTH
 
-PARTS, ATTRIBUTES = "parts", "attributes"  # prefixes of the rows
-MOST_ROWS = 60
-LONGEST_NAME = 100
-LONGEST_TEXT = 200_000
-TEXT = "text"  # the part that stands without a name
+PARTS, ATTRIBUTES = "parts", "attributes"  # prefixes of the formsets
+MAX_ROWS = 60
+MAX_NAME_LENGTH = 100
+MAX_TEXT_LENGTH = 200_000
+TEXT = "text"  # name of a part that is entered without one
 
 
 class ItemForm(forms.Form):
-    """The key of a new item; what an item that stands was when it was looked at."""
+    """The key of a new item; for an existing item the version that the user was editing."""
 
     key = forms.CharField(
         label=_lazy("Key"),
-        max_length=LONGEST_KEY,
+        max_length=MAX_KEY_LENGTH,
         help_text=_lazy("Your own name of the item; unique in the project."),
     )
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
@@ -41,7 +41,7 @@ class ItemForm(forms.Form):
         key = self.cleaned_data["key"]
         if self.item is not None:
             return self.item.key
-        if key_trouble(key, longest=LONGEST_KEY):
+        if classify_key_problem(key, max_length=MAX_KEY_LENGTH):
             raise forms.ValidationError(_("A key is one line without control characters."))
         if Item.objects.filter(project=self.project, key=key).exists():
             raise forms.ValidationError(
@@ -63,29 +63,29 @@ class ItemForm(forms.Form):
 class PartForm(forms.Form):
     name = forms.CharField(
         label=_lazy("Name of the part"),
-        max_length=LONGEST_NAME,
+        max_length=MAX_NAME_LENGTH,
         required=False,
         widget=forms.TextInput({"autocomplete": "off", "list": "part-names"}),
     )
     value = forms.CharField(
         label=_lazy("Text"),
-        max_length=LONGEST_TEXT,
+        max_length=MAX_TEXT_LENGTH,
         required=False,
         strip=False,
         widget=forms.Textarea({"rows": 4, "dir": "auto"}),
     )
 
     def clean_value(self) -> str:
-        # A browser sends each line end as two characters: alone they are no new version.
+        # Browsers send line ends as two characters; this alone must not create a new version.
         return self.cleaned_data["value"].replace("\r\n", "\n")
 
 
 class AttributeForm(forms.Form):
-    name = forms.CharField(label=_lazy("Name"), max_length=LONGEST_NAME, required=False)
+    name = forms.CharField(label=_lazy("Name"), max_length=MAX_NAME_LENGTH, required=False)
     value = forms.CharField(label=_lazy("Value"), max_length=1_000, required=False)
 
 
-class Rows(forms.BaseFormSet):
+class NameValueFormSet(forms.BaseFormSet):
     """Rows of a name and a value; empty ones are left out."""
 
     def add_fields(self, form: forms.Form, index: int | None) -> None:
@@ -99,7 +99,7 @@ class Rows(forms.BaseFormSet):
             return
         names: set[str] = set()
         for form in self.forms:
-            name = self.name_of(form.cleaned_data)
+            name = self.get_name(form.cleaned_data)
             if not form.cleaned_data.get("value") and not form.cleaned_data.get("name"):
                 continue
             if not name:
@@ -108,66 +108,69 @@ class Rows(forms.BaseFormSet):
                 form.add_error("name", _("Each name stands once."))
             names.add(name)
 
-    def name_of(self, typed: dict[str, Any]) -> str:
-        name = typed.get("name", "").strip()
+    def get_name(self, data: dict[str, Any]) -> str:
+        name = data.get("name", "").strip()
         return name or (TEXT if self.prefix == PARTS else "")
 
-    def typed(self) -> dict[str, str]:
-        """name -> value of the rows that are not empty, in their order."""
-        found = {}
+    def get_values(self) -> dict[str, str]:
+        """Return name -> value of the rows that are not empty, in their order."""
+        values = {}
         for form in self.forms:
             if form.cleaned_data.get("value") or form.cleaned_data.get("name"):
-                found[self.name_of(form.cleaned_data)] = form.cleaned_data.get("value", "")
-        return found
+                values[self.get_name(form.cleaned_data)] = form.cleaned_data.get("value", "")
+        return values
 
 
-def rows_of(
-    form: type[forms.Form], data: Any, *, prefix: str, standing: dict[str, str], extra: int
-) -> Rows:
-    """The rows as they stand, with ``extra`` empty ones."""
-    initial = [{"name": name, "value": value} for name, value in standing.items()]
-    made = forms.formset_factory(
-        form, formset=Rows, extra=extra, max_num=MOST_ROWS, absolute_max=MOST_ROWS
+def build_formset(
+    form: type[forms.Form], data: Any, *, prefix: str, current_values: dict[str, str], extra: int
+) -> NameValueFormSet:
+    """Return a formset with the current values and ``extra`` empty rows."""
+    initial = [{"name": name, "value": value} for name, value in current_values.items()]
+    formset_class = forms.formset_factory(
+        form, formset=NameValueFormSet, extra=extra, max_num=MAX_ROWS, absolute_max=MAX_ROWS
     )
-    # What was typed stands alone: a row that is as it was is not left out as an untouched one.
-    return cast(Rows, made(data, prefix=prefix, initial=initial if data is None else None))
+    # Without initial values for submitted data, or Django leaves out rows that were not changed.
+    return cast(
+        NameValueFormSet,
+        formset_class(data, prefix=prefix, initial=initial if data is None else None),
+    )
 
 
-def text_parts(body: Any) -> dict[str, str]:
-    """The parts of a body that the form shows: texts."""
-    return {name: value for name, value in _parts(body).items() if isinstance(value, str)}
+def get_text_parts(body: Any) -> dict[str, str]:
+    """Return the parts of a body that the form shows, which are texts."""
+    return {name: value for name, value in _get_parts(body).items() if isinstance(value, str)}
 
 
-def other_parts(body: Any) -> dict[str, Any]:
-    """Those that stay as they are: lists, numbers, conversations ..."""
-    return {name: value for name, value in _parts(body).items() if not isinstance(value, str)}
+def get_other_parts(body: Any) -> dict[str, Any]:
+    """Return the parts that the form leaves unchanged: lists, numbers, conversations ..."""
+    return {name: value for name, value in _get_parts(body).items() if not isinstance(value, str)}
 
 
-def _parts(body: Any) -> dict[str, Any]:
+def _get_parts(body: Any) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def shown_attributes(attributes: Any) -> dict[str, str]:
-    """Attributes as texts to be typed over: what is no text as JSON."""
-    shown = {}
-    for name, value in _parts(attributes).items():
+def format_attributes(attributes: Any) -> dict[str, str]:
+    """Return the attributes as texts for editing, with other values as JSON."""
+    texts = {}
+    for name, value in _get_parts(attributes).items():
         is_text = isinstance(value, str)
-        shown[name] = value if is_text else json.dumps(value, ensure_ascii=False)
-    return shown
+        texts[name] = value if is_text else json.dumps(value, ensure_ascii=False)
+    return texts
 
 
-def typed_attributes(typed: dict[str, str], standing: Any) -> dict[str, Any]:
-    """The attributes that were typed; one that was left as it stood keeps its kind."""
-    before = shown_attributes(standing)
-    found: dict[str, Any] = {}
-    for name, value in typed.items():
-        same = name in before and before[name] == value
-        found[name] = standing[name] if same else value
-    return found
+def parse_attributes(texts: dict[str, str], current_attributes: Any) -> dict[str, Any]:
+    """Return the submitted attributes; an unchanged one keeps its type."""
+    current_texts = format_attributes(current_attributes)
+    attributes: dict[str, Any] = {}
+    for name, value in texts.items():
+        is_unchanged = name in current_texts and current_texts[name] == value
+        attributes[name] = current_attributes[name] if is_unchanged else value
+    return attributes
 
 
-def body_problem(body: dict[str, Any]) -> str | None:
-    """What the page says of a body with nothing to show."""
+def get_body_error(body: dict[str, Any]) -> str | None:
+    """Return the error message for a body without content, else None."""
     if has_content(body):
         return None
     return str(_("There is nothing to show yet: type the text that is to be rated."))

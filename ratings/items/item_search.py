@@ -1,5 +1,7 @@
-"""Items by what is said of them and how often they were rated: a page at a time, at a bounded cost
-in a project of a million."""
+"""Search of items by content, answers and number of ratings.
+
+Results come one page at a time, at a bounded cost in a project with a million items.
+"""
 
 from __future__ import annotations
 
@@ -13,184 +15,215 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, QuerySet, Sub
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 
-from projects.models import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, Project
+from projects.models import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, Project
 from projects.selectors import item_search
 from ratings.models import Assignment, Rating
 
-LOOKED_AT = 20_000  # items that one page looks at, in search of those that fit
-FEW, MANY = 200, 5_000  # of these, at a time
-READ_AT_ONCE = 1_000  # items whose texts are looked through by Python
-COUNTED = 10_000  # items that fit are counted up to here,
-COUNTED_TEXTS = 1_000  # and where Python reads their texts, up to here
+MAX_ITEMS_SCANNED = 20_000  # items that one page scans for matches
+FIRST_CHUNK, MAX_CHUNK = 200, 5_000  # sizes of the first and of later chunks of a list of ids
+ITEMS_PER_READ = 1_000  # items whose texts Python reads at a time
+MAX_COUNTED = 10_000  # matches are counted up to this number,
+MAX_COUNTED_TEXTS = 1_000  # or up to this number where Python reads their texts
 STATES = ("asked", "waiting", "withdrawn", "flagged", "skipped", "gold")
-OF_ITSELF = {"asked": ASKED, "waiting": WAITING, "withdrawn": WITHDRAWN}
-ANSWERS = ("differ", "same")
+STATE_CONDITIONS = {"asked": AVAILABLE, "waiting": WITHOUT_CONTENT, "withdrawn": WITHDRAWN}
+ANSWER_FILTERS = ("differ", "same")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What an item must have to be found; nothing is wanted where nothing is said.
+class ItemFilters:
+    """Conditions of an item search; empty fields impose none.
 
-    ``search`` is a text of its key or its body. ``attributes`` are (name, value as text).
-    ``least`` and ``most`` ratings that stand: of ``question`` (an id), else of all questions.
-    ``since`` is when it was changed last, at the earliest. ``state`` is one of STATES.
+    ``search`` is a text in the key or the body. ``attributes`` are (name, value as text).
+    ``min_ratings`` and ``max_ratings`` limit the current ratings: of ``question`` (an id), else of
+    all questions. ``since`` is the earliest time of the last change. ``state`` is one of STATES.
 
-    Of what was said to ``question``: ``answers`` that "differ", or two and more that are the
-    "same"; each of the codes ``said`` by somebody; something by the ``rater`` (an id).
+    Conditions on answers to ``question``: ``answers`` that "differ", or two and more that are the
+    "same"; each of the codes ``given_codes`` given by some rater; any answer of ``rater`` (an id).
     """
 
     search: str = ""
     attributes: Sequence[tuple[str, str]] = ()
-    least: int | None = None
-    most: int | None = None
+    min_ratings: int | None = None
+    max_ratings: int | None = None
     question: int | None = None
     since: datetime.datetime | None = None
     state: str = ""
     answers: str = ""
-    said: Sequence[int] = ()
+    given_codes: Sequence[int] = ()
     rater: int | None = None
 
     @property
-    def narrow(self) -> bool:
-        """Whether no index says which items fit."""
+    def needs_scan(self) -> bool:
+        """True if no index can find the matching items."""
         return bool(
             self.search
             or self.attributes
             or self.since
-            or self.most is not None
-            or (self.least or 0) > 0
+            or self.max_ratings is not None
+            or (self.min_ratings or 0) > 0
             or self.answers
-            or self.said
+            or self.given_codes
             or self.rater is not None
         )
 
 
 @dataclass(frozen=True)
-class Found:
-    """Items in the order of their ids. ``after`` is the id behind which to go on, None at the end;
-    ``cut`` says that the search stopped before it had as many as were asked for."""
+class ItemPage:
+    """Matching items in the order of their ids.
+
+    ``after`` is the id after which to continue, None at the end; ``is_cut`` says that the search
+    stopped before it had the requested number of items.
+    """
 
     items: list[Item]
     after: int | None
-    cut: bool = False
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
-class Number:
-    """How many items fit. ``more``: there are more than these. ``looked_at``: so many items, and
-    the others were not; None: all were."""
+class ItemCount:
+    """Number of matching items.
+
+    ``more``: there are more than these. ``n_scanned``: only this many items were checked; None:
+    all.
+    """
 
     items: int
     more: bool = False
-    looked_at: int | None = None
+    n_scanned: int | None = None
 
 
-def is_name(name: str) -> bool:
-    """Whether an attribute of this name can be asked for; the databases take a number for a place
-    in a list."""
+def is_attribute_name(name: str) -> bool:
+    """Return True if an attribute of this name can be searched for.
+
+    The databases take a number for a position in a list.
+    """
     return 0 < len(name) <= 100 and "\0" not in name and not name.lstrip("+-").isdecimal()
 
 
-def find(project: Project, wanted: Wanted, *, after: int, size: int) -> Found:
-    """Up to ``size`` items behind the id ``after`` that fit, of the next LOOKED_AT; of all, where a
-    rater is wanted who rated no more than that."""
-    few = _rated_by(wanted)
-    if few is not None:
-        page = list(islice(among(project, wanted, [pk for pk in few if pk > after]), size + 1))
-        return Found(page[:size], page[size - 1].pk if len(page) > size else None)
-    rows = _behind(matching(project, wanted), wanted, after)
-    bound = None
-    if wanted.narrow:
-        bound = _bound(project, after)
-        rows = rows if bound is None else rows.filter(pk__lte=bound)
-    found: list[Item] = []
-    for item in _read(rows, wanted, after, size + 1):
-        if len(found) == size:
-            return Found(found, found[-1].pk)
-        found.append(item)
-    return Found(found, bound, cut=bound is not None)
+def find_page(project: Project, filters: ItemFilters, *, after: int, size: int) -> ItemPage:
+    """Return up to ``size`` matching items after id ``after``, among the next MAX_ITEMS_SCANNED.
 
-
-def among(project: Project, wanted: Wanted, ids: Sequence[int]) -> Iterator[Item]:
-    """Those of these items that fit, in this order: a few are looked at first, then more and more
-    at a time."""
-    start, size = 0, FEW
-    while start < len(ids):
-        part = ids[start : start + size]
-        rows = matching(project, wanted).filter(pk__in=part)
-        fit = {item.pk: item for item in rows if item_search.says(item, wanted.search)}
-        yield from (fit[pk] for pk in part if pk in fit)
-        start, size = start + size, min(2 * size, MANY)
-
-
-def number(project: Project, wanted: Wanted) -> Number:
-    """How many items fit: of the first LOOKED_AT, as one page looks at them; of all, where a page
-    would find them among all."""
-    few = _rated_by(wanted)
-    rows = matching(project, wanted)
-    bound = _bound(project, 0) if wanted.narrow and few is None else None
-    if bound is not None:
-        rows = rows.filter(pk__lte=bound)
-    if wanted.search:
-        fitting = (
-            _read(rows, wanted, 0, READ_AT_ONCE) if few is None else among(project, wanted, few)
+    If a rater is given who rated no more than that, all items are searched.
+    """
+    rated_ids = _list_rated_ids(filters)
+    if rated_ids is not None:
+        page = list(
+            islice(iter_matches(project, filters, [pk for pk in rated_ids if pk > after]), size + 1)
         )
-        n_items, most = sum(1 for _item in islice(fitting, COUNTED_TEXTS + 1)), COUNTED_TEXTS
-    elif few is not None:
-        parts = (few[start : start + MANY] for start in range(0, len(few), MANY))
-        n_items, most = sum(rows.filter(pk__in=part).count() for part in parts), LOOKED_AT
+        return ItemPage(page[:size], page[size - 1].pk if len(page) > size else None)
+    rows = _filter_after(build_query(project, filters), filters, after)
+    last_id = None
+    if filters.needs_scan:
+        last_id = _get_scan_end(project, after)
+        rows = rows if last_id is None else rows.filter(pk__lte=last_id)
+    matches: list[Item] = []
+    for item in _iter_rows(rows, filters, after, size + 1):
+        if len(matches) == size:
+            return ItemPage(matches, matches[-1].pk)
+        matches.append(item)
+    return ItemPage(matches, last_id, is_cut=last_id is not None)
+
+
+def iter_matches(project: Project, filters: ItemFilters, ids: Sequence[int]) -> Iterator[Item]:
+    """Yield the items of ``ids`` that match, in this order; the first chunk is small."""
+    start, size = 0, FIRST_CHUNK
+    while start < len(ids):
+        chunk = ids[start : start + size]
+        rows = build_query(project, filters).filter(pk__in=chunk)
+        matches = {
+            item.pk: item for item in rows if item_search.contains_text(item, filters.search)
+        }
+        yield from (matches[pk] for pk in chunk if pk in matches)
+        start, size = start + size, min(2 * size, MAX_CHUNK)
+
+
+def count_matches(project: Project, filters: ItemFilters) -> ItemCount:
+    """Return the number of matching items in the first MAX_ITEMS_SCANNED, as one page scans them.
+
+    All items are counted where a page would search all of them.
+    """
+    rated_ids = _list_rated_ids(filters)
+    rows = build_query(project, filters)
+    last_id = _get_scan_end(project, 0) if filters.needs_scan and rated_ids is None else None
+    if last_id is not None:
+        rows = rows.filter(pk__lte=last_id)
+    if filters.search:
+        matches = (
+            _iter_rows(rows, filters, 0, ITEMS_PER_READ)
+            if rated_ids is None
+            else iter_matches(project, filters, rated_ids)
+        )
+        n_items, limit = (
+            sum(1 for _item in islice(matches, MAX_COUNTED_TEXTS + 1)),
+            MAX_COUNTED_TEXTS,
+        )
+    elif rated_ids is not None:
+        chunks = (
+            rated_ids[start : start + MAX_CHUNK] for start in range(0, len(rated_ids), MAX_CHUNK)
+        )
+        n_items, limit = (
+            sum(rows.filter(pk__in=chunk).count() for chunk in chunks),
+            MAX_ITEMS_SCANNED,
+        )
     else:
-        n_items, most = rows[: COUNTED + 1].count(), COUNTED
-    if n_items > most:
-        return Number(most, more=True)
-    return Number(n_items, looked_at=None if bound is None else LOOKED_AT)
+        n_items, limit = rows[: MAX_COUNTED + 1].count(), MAX_COUNTED
+    if n_items > limit:
+        return ItemCount(limit, more=True)
+    return ItemCount(n_items, n_scanned=None if last_id is None else MAX_ITEMS_SCANNED)
 
 
-def every(project: Project, wanted: Wanted) -> Iterator[Item]:
-    """All that fit, some at a time: for what is streamed."""
+def iter_all_matches(project: Project, filters: ItemFilters) -> Iterator[Item]:
+    """Yield all matching items, reading one page at a time, for streamed responses."""
     after: int | None = 0
     while after is not None:
-        page = find(project, wanted, after=after, size=READ_AT_ONCE)
+        page = find_page(project, filters, after=after, size=ITEMS_PER_READ)
         yield from page.items
         after = page.after
 
 
-def matching(project: Project, wanted: Wanted) -> QuerySet[Item]:
-    """The items that fit, in the order of their ids; where a text is searched for, a few more
-    (searching.may_say)."""
+def build_query(project: Project, filters: ItemFilters) -> QuerySet[Item]:
+    """Return the matching items in the order of their ids.
+
+    A text search may include a few more (searching.may_say).
+    """
     rows = Item.objects.filter(project=project).order_by("pk")
-    rows = _in_state(rows, project, wanted.state)
-    for place, (name, value) in enumerate(wanted.attributes):
-        text = Cast(KeyTextTransform(name, F("attributes")), TextField())
-        rows = rows.alias(**{f"attribute_{place}": text}).filter(**{f"attribute_{place}": value})
-    if wanted.since is not None:
-        rows = rows.filter(changed_at__gte=wanted.since)
-    if (wanted.least or 0) > 0 or wanted.most is not None:
-        rows = rows.alias(n_ratings=_number(wanted.question))
-        if wanted.least is not None:
-            rows = rows.filter(n_ratings__gte=wanted.least)
-        if wanted.most is not None:
-            rows = rows.filter(n_ratings__lte=wanted.most)
-    if wanted.search:
-        rows = rows.alias(text=Cast("body", TextField())).filter(item_search.may_say(wanted.search))
-    return _answered(rows, wanted)
+    rows = _filter_by_state(rows, project, filters.state)
+    for index, (name, value) in enumerate(filters.attributes):
+        value_text = Cast(KeyTextTransform(name, F("attributes")), TextField())
+        rows = rows.alias(**{f"attribute_{index}": value_text}).filter(
+            **{f"attribute_{index}": value}
+        )
+    if filters.since is not None:
+        rows = rows.filter(changed_at__gte=filters.since)
+    if (filters.min_ratings or 0) > 0 or filters.max_ratings is not None:
+        rows = rows.alias(n_ratings=_build_rating_count(filters.question))
+        if filters.min_ratings is not None:
+            rows = rows.filter(n_ratings__gte=filters.min_ratings)
+        if filters.max_ratings is not None:
+            rows = rows.filter(n_ratings__lte=filters.max_ratings)
+    if filters.search:
+        rows = rows.alias(text=Cast("body", TextField())).filter(
+            item_search.build_text_filter(filters.search)
+        )
+    return _filter_by_answers(rows, filters)
 
 
-def n_ratings(item_ids: Iterable[int]) -> dict[int, int]:
-    """item -> ratings that stand, of all questions; of a bounded number of items."""
-    rows = Rating.objects.standing().filter(item__in=list(item_ids)).order_by()
+def count_ratings_by_item(item_ids: Iterable[int]) -> dict[int, int]:
+    """Return item id -> number of current ratings, of a bounded number of items."""
+    rows = Rating.objects.current().filter(item__in=list(item_ids)).order_by()
     return dict(rows.values_list("item_id").annotate(Count("id")))
 
 
-def _in_state(rows: QuerySet[Item], project: Project, state: str) -> QuerySet[Item]:
-    if state in OF_ITSELF:
-        return rows.filter(OF_ITSELF[state])
+def _filter_by_state(rows: QuerySet[Item], project: Project, state: str) -> QuerySet[Item]:
+    if state in STATE_CONDITIONS:
+        return rows.filter(STATE_CONDITIONS[state])
     if state == "flagged":
-        # read off the partial index of what was set aside, which is small
-        flagged = Assignment.objects.set_aside().filter(flagged=True)
+        # served by the small partial index of skipped and flagged assignments
+        flagged = Assignment.objects.skipped_or_flagged().filter(flagged=True)
         return rows.filter(pk__in=flagged.values("item_id"))
     if state == "skipped":
-        skipped = Assignment.objects.set_aside().filter(state=Assignment.State.SKIPPED)
+        skipped = Assignment.objects.skipped_or_flagged().filter(state=Assignment.State.SKIPPED)
         return rows.filter(pk__in=skipped.values("item_id"))
     if state == "gold":
         gold = GoldAnswer.objects.in_force().filter(question__project=project)
@@ -198,66 +231,76 @@ def _in_state(rows: QuerySet[Item], project: Project, state: str) -> QuerySet[It
     return rows
 
 
-def _answered(rows: QuerySet[Item], wanted: Wanted) -> QuerySet[Item]:
-    lowest, highest = (_of_codes(wanted.question, one("code")) for one in (Min, Max))
-    if wanted.answers == "differ":
+def _filter_by_answers(rows: QuerySet[Item], filters: ItemFilters) -> QuerySet[Item]:
+    lowest, highest = (
+        _build_rating_aggregate(filters.question, aggregate("code")) for aggregate in (Min, Max)
+    )
+    if filters.answers == "differ":
         rows = rows.alias(lowest=lowest, highest=highest).filter(highest__gt=F("lowest"))
-    if wanted.answers == "same":
-        number = _of_codes(wanted.question, Count("pk"))
-        several = rows.alias(n_said=number).filter(n_said__gt=1)
-        rows = several.alias(lowest=lowest, highest=highest).filter(highest=F("lowest"))
-    said = Rating.objects.standing().filter(question=wanted.question, item=OuterRef("pk"))
-    for code in wanted.said:
-        rows = rows.filter(Exists(said.filter(code=code)))
-    if wanted.rater is not None:
-        rows = rows.filter(Exists(said.filter(rater=wanted.rater)))
+    if filters.answers == "same":
+        n_answers = _build_rating_aggregate(filters.question, Count("pk"))
+        rated_twice = rows.alias(n_said=n_answers).filter(n_said__gt=1)
+        rows = rated_twice.alias(lowest=lowest, highest=highest).filter(highest=F("lowest"))
+    answers = Rating.objects.current().filter(question=filters.question, item=OuterRef("pk"))
+    for code in filters.given_codes:
+        rows = rows.filter(Exists(answers.filter(code=code)))
+    if filters.rater is not None:
+        rows = rows.filter(Exists(answers.filter(rater=filters.rater)))
     return rows
 
 
-def _rated_by(wanted: Wanted) -> list[int] | None:
-    """Ids of the items that the wanted rater rated, in their order; None where that is nobody, or
-    there are more than LOOKED_AT."""
-    if wanted.rater is None:
+def _list_rated_ids(filters: ItemFilters) -> list[int] | None:
+    """Return ids of the items that the filter's rater rated, in order.
+
+    None without a rater, or if there are more than MAX_ITEMS_SCANNED.
+    """
+    if filters.rater is None:
         return None
-    said = Rating.objects.standing().filter(rater=wanted.rater, question=wanted.question)
-    # read off the index of the rater's own ratings
-    ids = list(said.order_by("-changed_at").values_list("item_id", flat=True)[: LOOKED_AT + 1])
-    return sorted(ids) if len(ids) <= LOOKED_AT else None
+    ratings = Rating.objects.current().filter(rater=filters.rater, question=filters.question)
+    # served by the index of the rater's own ratings
+    ids = list(
+        ratings.order_by("-changed_at").values_list("item_id", flat=True)[: MAX_ITEMS_SCANNED + 1]
+    )
+    return sorted(ids) if len(ids) <= MAX_ITEMS_SCANNED else None
 
 
-def _behind(rows: QuerySet[Item], wanted: Wanted, after: int) -> QuerySet[Item]:
-    """The rows behind an id. Of the few that wait or are withdrawn by a sum, so that SQLite takes
-    their own small index and does not walk through all items."""
-    if wanted.state in ("waiting", "withdrawn"):
+def _filter_after(rows: QuerySet[Item], filters: ItemFilters, after: int) -> QuerySet[Item]:
+    """Return the rows after an id.
+
+    For the few waiting or withdrawn items the condition is on a sum, so that SQLite uses their own
+    small index and does not scan all items.
+    """
+    if filters.state in ("waiting", "withdrawn"):
         return rows.alias(place=F("pk") + 0).filter(place__gt=after)
     return rows.filter(pk__gt=after)
 
 
-def _number(question_id: int | None) -> Any:
-    return Coalesce(_of_codes(question_id, Count("pk")), 0)
+def _build_rating_count(question_id: int | None) -> Any:
+    return Coalesce(_build_rating_aggregate(question_id, Count("pk")), 0)
 
 
-def _of_codes(question_id: int | None, value: Any) -> Subquery:
-    """A value over the ratings of each item that stand, of one question or of all."""
-    ratings = Rating.objects.standing().filter(item=OuterRef("pk"))
+def _build_rating_aggregate(question_id: int | None, value: Any) -> Subquery:
+    """Return an aggregate over the current ratings of each item, of one question or of all."""
+    ratings = Rating.objects.current().filter(item=OuterRef("pk"))
     if question_id is not None:
         ratings = ratings.filter(question=question_id)
     return Subquery(ratings.order_by().values("item").annotate(of=value).values("of"))
 
 
-def _bound(project: Project, after: int) -> int | None:
-    behind = Item.objects.filter(project=project, pk__gt=after).order_by("pk")
-    return behind.values_list("pk", flat=True)[LOOKED_AT - 1 : LOOKED_AT].first()
+def _get_scan_end(project: Project, after: int) -> int | None:
+    """Return the id of the last item to scan after ``after``; None if fewer items are left."""
+    following = Item.objects.filter(project=project, pk__gt=after).order_by("pk")
+    return following.values_list("pk", flat=True)[MAX_ITEMS_SCANNED - 1 : MAX_ITEMS_SCANNED].first()
 
 
-def _read(rows: QuerySet[Item], wanted: Wanted, after: int, size: int) -> Iterator[Item]:
-    """The first ``size`` of the rows that fit: what only looked so to the database is passed by."""
-    if not wanted.search:
+def _iter_rows(rows: QuerySet[Item], filters: ItemFilters, after: int, size: int) -> Iterator[Item]:
+    """Yield the first ``size`` matching rows, without false matches of a text search."""
+    if not filters.search:
         yield from rows[:size]
         return
     while True:
-        part = list(rows.filter(pk__gt=after)[:READ_AT_ONCE])
-        yield from (item for item in part if item_search.says(item, wanted.search))
-        if len(part) < READ_AT_ONCE:
+        chunk = list(rows.filter(pk__gt=after)[:ITEMS_PER_READ])
+        yield from (item for item in chunk if item_search.contains_text(item, filters.search))
+        if len(chunk) < ITEMS_PER_READ:
             return
-        after = part[-1].pk
+        after = chunk[-1].pk

@@ -1,5 +1,7 @@
-"""What is kept of a person who rates: to be handed to them, and to be forgotten while what they
-said stays under a pseudonym. To forget both is `erasing`."""
+"""Personal data of raters: export, and pseudonymization that keeps the ratings.
+
+To delete the ratings as well, see ``ratings.items.purge``.
+"""
 
 from __future__ import annotations
 
@@ -26,186 +28,197 @@ from ratings.models import (
     Rating,
     Revision,
 )
-from ratings.services.judgement import KEPT
+from ratings.services.judgement import STORED_TEXTS
 
-PSEUDONYM = "former"
-# What the summary of an import shows of single rows.
-SHOWN_ROWS = ("preview", "repeat_examples", "double_examples", "unmatched", "suggested")
+PSEUDONYM_PREFIX = "former"
+# Fields of an import's summary that show single rows.
+ROW_EXAMPLE_FIELDS = ("preview", "repeat_examples", "double_examples", "unmatched", "suggested")
 
 
-def lines(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:
-    """JSON Lines of all that is kept of the rater: who they are here, their ratings with all that
-    they ever said, what they said of items that tested them, their exams, what was put before them,
-    and what leads wrote to them. ``as_shown``: under the pseudonym, where the project hides who its
-    raters are."""
-    true = None if as_shown else RaterIdentity.objects.filter(rater=rater).first()
+def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:
+    """Yield JSON Lines of all data about the rater.
+
+    These are their identity, ratings with history, check answers, exams, assignments, and messages
+    from leads. ``as_shown``: with the pseudonym, where the project hides its raters.
+    """
+    identity = None if as_shown else RaterIdentity.objects.filter(rater=rater).first()
     user = None if as_shown and rater.project.raters_hidden else rater.user
-    who = {
+    identity_fields = {
         "project": rater.project.name,
-        "rater": true.key if true else rater.key,
-        "name": true.name if true else rater.name,
+        "rater": identity.key if identity else rater.key,
+        "name": identity.name if identity else rater.name,
         "kind": rater.kind,
         "group": rater.group,
         "paused": rater.paused,
         "account": user.get_username() if user else None,
     }
-    yield _line(who)
+    yield _encode_line(identity_fields)
     labels: dict[int, dict[int, str]] = defaultdict(dict)
-    known = Category.objects.filter(question__project=rater.project_id)
-    for question, code, label in known.values_list("question_id", "code", "label"):
+    categories = Category.objects.filter(question__project=rater.project_id)
+    for question, code, label in categories.values_list("question_id", "code", "label"):
         labels[question][code] = label
     ratings = Rating.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
     for rating in ratings.prefetch_related("revisions").iterator(chunk_size=1_000):
-        said = labels[rating.question_id]
-        yield _line(
+        question_labels = labels[rating.question_id]
+        yield _encode_line(
             {
                 "item": rating.item.key,
                 "question": rating.question.key,
-                "label": said.get(rating.code),
+                "label": question_labels.get(rating.code),
                 "rated_at": rating.rated_at,
-                **_texts(rating),
+                **_get_texts(rating),
                 "seconds": rating.seconds,
                 "guidelines": rating.guidelines,
                 "item_version": rating.item_version,
                 "history": [
                     {
-                        "label": said.get(line.code),
-                        "rated_at": line.rated_at,
-                        "recorded_at": line.recorded_at,
-                        "source": line.source,
-                        **_texts(line),
+                        "label": question_labels.get(entry.code),
+                        "rated_at": entry.rated_at,
+                        "recorded_at": entry.recorded_at,
+                        "source": entry.source,
+                        **_get_texts(entry),
                     }
-                    for line in rating.revisions.all()
+                    for entry in rating.revisions.all()
                 ],
             }
         )
-    apart = Apart.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
-    for line in apart.iterator(chunk_size=1_000):
-        yield _line(
+    check_answers = (
+        Apart.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
+    )
+    for entry in check_answers.iterator(chunk_size=1_000):
+        yield _encode_line(
             {
-                "apart": line.why,
-                "item": line.item.key,
-                "question": line.question.key,
-                "label": labels[line.question_id].get(line.code),
-                "rated_at": line.rated_at,
-                "recorded_at": line.changed_at,
-                **_texts(line),
-                "seconds": line.seconds,
-                "guidelines": line.guidelines,
-                "item_version": line.item_version,
-                "stands": line.stands,
+                "apart": entry.why,
+                "item": entry.item.key,
+                "question": entry.question.key,
+                "label": labels[entry.question_id].get(entry.code),
+                "rated_at": entry.rated_at,
+                "recorded_at": entry.changed_at,
+                **_get_texts(entry),
+                "seconds": entry.seconds,
+                "guidelines": entry.guidelines,
+                "item_version": entry.item_version,
+                "stands": entry.stands,
             }
         )
     for exam in Exam.objects.filter(rater=rater).select_related("question"):
-        yield _line(
+        yield _encode_line(
             {
                 "exam": exam.question.key,
                 "try": exam.number,
                 "state": exam.state,
                 "began_at": exam.began_at,
                 "ended_at": exam.ended_at,
-                "answers": len(exam.answered),
+                "answers": len(exam.scored_answers),
                 "right": exam.right,
                 "reason": exam.reason,
             }
         )
-    given = Assignment.objects.filter(rater=rater).select_related("item").order_by("pk")
-    for one in given.iterator(chunk_size=1_000):
-        yield _line(
+    assignments = Assignment.objects.filter(rater=rater).select_related("item").order_by("pk")
+    for assignment in assignments.iterator(chunk_size=1_000):
+        yield _encode_line(
             {
-                "given": one.item.key,
-                "state": one.state,
-                "until": one.leased_until,
-                "skip_reason": one.skip_reason,
-                "flagged": one.flagged,
+                "given": assignment.item.key,
+                "state": assignment.state,
+                "until": assignment.leased_until,
+                "skip_reason": assignment.skip_reason,
+                "flagged": assignment.flagged,
             }
         )
 
     for message in RaterMessage.objects.filter(rater=rater).select_related("by"):
-        yield _line(
+        yield _encode_line(
             {
                 "message": message.text,
-                "by": message.writer,
+                "by": message.sender_name,
                 "at": message.at,
                 "read_at": message.read_at,
             }
         )
 
 
-def _line(told: dict[str, Any]) -> bytes:
-    return (json.dumps(told, ensure_ascii=False, default=_as_text) + "\n").encode()
+def _encode_line(data: dict[str, Any]) -> bytes:
+    return (json.dumps(data, ensure_ascii=False, default=_format_value) + "\n").encode()
 
 
-def _texts(said: Judged) -> dict[str, str]:
-    return {name: getattr(said, name) for name in KEPT}
+def _get_texts(judgement: Judged) -> dict[str, str]:
+    return {name: getattr(judgement, name) for name in STORED_TEXTS}
 
 
-def _emptied(rows: QuerySet[Any]) -> int:
-    """Take the texts that a person wrote out of these rows; how many there were."""
-    return sum(rows.exclude(**{name: ""}).update(**{name: ""}) for name in KEPT)
+def _clear_texts(rows: QuerySet[Any]) -> int:
+    """Clear the texts that a person wrote in these rows; return the number of cleared texts."""
+    return sum(rows.exclude(**{name: ""}).update(**{name: ""}) for name in STORED_TEXTS)
 
 
-def _as_text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 
 @transaction.atomic
-def keep_under_pseudonym(*, rater: Rater, by: Any, comments: bool) -> Rater:
-    """Take the person out of the rater: key, name, account and what leads wrote to them; and what
-    they wrote unless ``comments`` stay. What they said stays, and so does every count. The trace
-    says how much."""
-    stood = Rater.objects.select_for_update().get(pk=rater.pk)
-    ratings = Rating.objects.filter(rater=stood)
-    counts = {"ratings": ratings.standing().count(), "comments": 0}
+def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
+    """Remove the person from the rater: key, name, account, messages; keep ratings and counts.
+
+    The texts that they wrote are cleared unless ``comments`` is True. A Deletion row records the
+    numbers.
+    """
+    locked_rater = Rater.objects.select_for_update().get(pk=rater.pk)
+    ratings = Rating.objects.filter(rater=locked_rater)
+    counts = {"ratings": ratings.current().count(), "comments": 0}
     if not comments:
-        written = Revision.objects.filter(rating__rater=stood)
-        apart = Apart.objects.filter(rater=stood)
-        counts["comments"] = sum(map(_emptied, (ratings, written, apart)))
-        Assignment.objects.filter(rater=stood).exclude(skip_reason="").update(skip_reason="")
-    RaterMessage.objects.filter(rater=stood).delete()
-    pseudonym = f"{PSEUDONYM}-{secrets.token_hex(4)}"
-    # Under a pseudonym already, where the project hides its raters: then the one of today stays.
-    hidden = RaterIdentity.objects.filter(rater=stood)
-    shown = stood.key if hidden.exists() else pseudonym
-    forget_names(stood, shown)
-    hidden.update(key=pseudonym, name="")
-    stood.key, stood.name, stood.user, stood.paused = shown, "", None, True
-    stood.save(update_fields=["key", "name", "user", "paused"])
-    Project.objects.filter(pk=stood.project_id).catalogue_changed()
+        revisions = Revision.objects.filter(rating__rater=locked_rater)
+        check_answers = Apart.objects.filter(rater=locked_rater)
+        counts["comments"] = sum(map(_clear_texts, (ratings, revisions, check_answers)))
+        Assignment.objects.filter(rater=locked_rater).exclude(skip_reason="").update(skip_reason="")
+    RaterMessage.objects.filter(rater=locked_rater).delete()
+    pseudonym = f"{PSEUDONYM_PREFIX}-{secrets.token_hex(4)}"
+    # Where the project hides its raters, the current pseudonym stays.
+    identities = RaterIdentity.objects.filter(rater=locked_rater)
+    shown_key = locked_rater.key if identities.exists() else pseudonym
+    replace_names(locked_rater, shown_key)
+    identities.update(key=pseudonym, name="")
+    locked_rater.key, locked_rater.name, locked_rater.user, locked_rater.paused = (
+        shown_key,
+        "",
+        None,
+        True,
+    )
+    locked_rater.save(update_fields=["key", "name", "user", "paused"])
+    Project.objects.filter(pk=locked_rater.project_id).increment_catalogue_version()
     now = timezone.now()
     Deletion.objects.create(
         kind=Deletion.Kind.PERSON,
-        target=stood.pk,
-        project_id=stood.project_id,
+        target=locked_rater.pk,
+        project_id=locked_rater.project_id,
         by=by,
         asked_at=now,
         finished_at=now,
         counts=counts,
     )
-    security_log.event(
+    security_log.log_event(
         "person_forgotten",
-        project_id=stood.project_id,
+        project_id=locked_rater.project_id,
         by=by.pk if by else None,
-        rater=stood.pk,
+        rater=locked_rater.pk,
         kept_as=pseudonym,
     )
-    return stood
+    return locked_rater
 
 
-def forget_names(rater: Rater, instead: str) -> None:
-    """What other rows of the project hold of the rater's name: rows that finished imports show, and
-    what happened."""
+def replace_names(rater: Rater, replacement: str) -> None:
+    """Remove the rater's name from other rows of the project: finished imports and events."""
     runs = ImportRun.objects.filter(
         project=rater.project_id, state__in=(ImportRun.State.DONE, ImportRun.State.FAILED)
     )
-    true = RaterIdentity.objects.filter(rater=rater).values_list("key", flat=True)
+    identity_keys = RaterIdentity.objects.filter(rater=rater).values_list("key", flat=True)
     for run in runs.select_for_update():
-        run.summary = {name: told for name, told in run.summary.items() if name not in SHOWN_ROWS}
-        matched = run.mapping.get("members", {})
-        keys = (rater.key, *true)
+        run.summary = {
+            name: value for name, value in run.summary.items() if name not in ROW_EXAMPLE_FIELDS
+        }
+        members = run.mapping.get("members", {})
+        keys = (rater.key, *identity_keys)
         run.mapping["members"] = {
-            key: user for key, user in matched.items() if key not in keys and user != rater.user_id
+            key: user for key, user in members.items() if key not in keys and user != rater.user_id
         }
         run.save(update_fields=["summary", "mapping"])
     for event in Event.objects.filter(project=rater.project_id, data__rater=rater.key):
-        Event.objects.filter(pk=event.pk).update(data={**event.data, "rater": instead})
+        Event.objects.filter(pk=event.pk).update(data={**event.data, "rater": replacement})

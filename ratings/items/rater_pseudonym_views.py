@@ -1,4 +1,4 @@
-"""Hiding who the raters are: a page to switch it, and to look who they are for a reason."""
+"""Page that hides the raters' identities, and discloses them for a reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HideForm(forms.Form):
     sure = forms.BooleanField(label=gettext_lazy("Yes, do this for the whole project"))
 
 
-class LookForm(forms.Form):
+class DisclosureForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=500,
@@ -38,24 +38,24 @@ class LookForm(forms.Form):
 @never_cache
 @login_required
 @require_safe
-def identities(request: HttpRequest, project_id: int) -> HttpResponse:
-    return _page(request, get_project(request.user, project_id, role=Member.Role.LEAD))
+def pseudonym_settings(request: HttpRequest, project_id: int) -> HttpResponse:
+    return _render_page(request, get_project(request.user, project_id, role=Member.Role.LEAD))
 
 
 @never_cache
 @login_required
 @require_POST
-def hide(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Switch it on, or off."""
+def set_raters_hidden(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Hide the raters' identities, or restore them."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = HideForm(request.POST)
     if not form.is_valid():
-        return _page(request, project, hide_form=form, status=400)
+        return _render_page(request, project, hide_form=form, status=400)
     if form.cleaned_data["hidden"]:
-        rater_pseudonyms.hide(project=project, by=request.user)
+        rater_pseudonyms.hide_raters(project=project, by=request.user)
         messages.success(request, _("Raters stand under pseudonyms now."))
     else:
-        rater_pseudonyms.show(project=project, by=request.user)
+        rater_pseudonyms.restore_raters(project=project, by=request.user)
         messages.success(request, _("Raters have their keys and names again."))
     return redirect("identities", project.pk)
 
@@ -63,22 +63,27 @@ def hide(request: HttpRequest, project_id: int) -> HttpResponse:
 @never_cache
 @login_required
 @require_POST
-def look(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Who is who, on this one page."""
+def disclose_raters(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the raters' identities, on this response only."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    form = LookForm(request.POST)
+    form = DisclosureForm(request.POST)
     if not form.is_valid():
-        return _page(request, project, look_form=form, status=400)
+        return _render_page(request, project, look_form=form, status=400)
     if not project.raters_hidden:
         return redirect("identities", project.pk)
-    found = rater_pseudonyms.look(
+    identity_rows = rater_pseudonyms.disclose_raters(
         project=project, reason=form.cleaned_data["reason"], by=request.user
     )
-    return _page(request, project, found=found)
+    return _render_page(request, project, found=identity_rows)
 
 
-def _page(
-    request: HttpRequest, project: Project, *, status: int = 200, **more: Any
+def _render_page(
+    request: HttpRequest, project: Project, *, status: int = 200, **extra_context: Any
 ) -> HttpResponse:
-    context = {"project": project, "hide_form": HideForm(), "look_form": LookForm(), **more}
+    context = {
+        "project": project,
+        "hide_form": HideForm(),
+        "look_form": DisclosureForm(),
+        **extra_context,
+    }
     return render(request, "ratings/rater_pseudonyms.html", context, status=status)

@@ -1,4 +1,4 @@
-"""Hiding who the raters of a project are from those who lead it, and looking who they are."""
+"""Pseudonyms that hide the raters' identities from a project's leads, and their disclosure."""
 
 from __future__ import annotations
 
@@ -14,59 +14,69 @@ from projects import hooks
 from projects.models import Project
 from projects.services.raters import pseudonyms
 
-NAMING = ("rater", "other_rater")  # what the data of an event calls a rater's key
-ROWS = 500
+RATER_KEY_FIELDS = ("rater", "other_rater")  # fields of an event's data that contain a rater's key
+EVENTS_PER_BATCH = 500
 
 
 @transaction.atomic
-def hide(*, project: Project, by: Any) -> None:
-    """Put all people who rate under pseudonyms, and all who are to come."""
-    # Waits for whoever makes a rater, and whoever makes one later sees that it is on.
-    stood = Project.objects.select_for_update().get(pk=project.pk)
-    if stood.raters_hidden:
+def hide_raters(*, project: Project, by: Any) -> None:
+    """Give pseudonyms to all human raters of the project, present and future."""
+    # Waits for transactions that create a rater; later ones see that raters are hidden.
+    locked_project = Project.objects.select_for_update().get(pk=project.pk)
+    if locked_project.raters_hidden:
         return
-    _set(stood, hidden=True)
-    renamed = pseudonyms.settle(project.pk)
-    _follow(stood, renamed)
-    security_log.event("raters_hidden", project_id=project.pk, by=by.pk, raters=len(renamed))
+    _set_hidden(locked_project, hidden=True)
+    renamed = pseudonyms.assign_pseudonyms(project.pk)
+    _rename_in_events(locked_project, renamed)
+    security_log.log_event("raters_hidden", project_id=project.pk, by=by.pk, raters=len(renamed))
 
 
 @transaction.atomic
-def show(*, project: Project, by: Any) -> None:
-    """Give everybody the key and the name again that they had."""
-    stood = Project.objects.select_for_update().get(pk=project.pk)
-    if not stood.raters_hidden:
+def restore_raters(*, project: Project, by: Any) -> None:
+    """Restore the original keys and names of all raters."""
+    locked_project = Project.objects.select_for_update().get(pk=project.pk)
+    if not locked_project.raters_hidden:
         return
-    renamed = pseudonyms.restore(project.pk)
-    _set(stood, hidden=False)
-    _follow(stood, renamed)
-    security_log.event("raters_shown", project_id=project.pk, by=by.pk, raters=len(renamed))
+    renamed = pseudonyms.restore_identities(project.pk)
+    _set_hidden(locked_project, hidden=False)
+    _rename_in_events(locked_project, renamed)
+    security_log.log_event("raters_shown", project_id=project.pk, by=by.pk, raters=len(renamed))
 
 
 @transaction.atomic
-def look(*, project: Project, reason: str, by: Any) -> list[dict[str, Any]]:
-    """Who is who. That it was asked, and why, is written down with the answer."""
-    found = pseudonyms.table(project)
-    security_log.event(
-        "raters_looked_at", project_id=project.pk, by=by.pk, reason=reason, raters=len(found)
+def disclose_raters(*, project: Project, reason: str, by: Any) -> list[dict[str, Any]]:
+    """Return the raters' identities, and record in the audit log who asked and why."""
+    identity_rows = pseudonyms.list_identities(project)
+    security_log.log_event(
+        "raters_looked_at",
+        project_id=project.pk,
+        by=by.pk,
+        reason=reason,
+        raters=len(identity_rows),
     )
-    return found
+    return identity_rows
 
 
-def _set(project: Project, *, hidden: bool) -> None:
+def _set_hidden(project: Project, *, hidden: bool) -> None:
     project.raters_hidden = hidden
     project.save(update_fields=["raters_hidden"])
-    Project.objects.filter(pk=project.pk).catalogue_changed()
+    Project.objects.filter(pk=project.pk).increment_catalogue_version()
 
 
-def _follow(project: Project, renamed: Mapping[str, str]) -> None:
-    """What was stored under the old keys."""
-    named = Q(data__has_key=NAMING[0]) | Q(data__has_key=NAMING[1])
-    moved = []
-    for event in Event.objects.filter(named, project=project).iterator(chunk_size=ROWS):
-        told = {name: renamed[key] for name in NAMING if (key := event.data.get(name)) in renamed}
-        if told:
-            event.data |= told
-            moved.append(event)
-    Event.objects.bulk_update(moved, ["data"], batch_size=ROWS)
-    hooks.raters_renamed(project.pk, renamed)
+def _rename_in_events(project: Project, renamed: Mapping[str, str]) -> None:
+    """Replace the old keys in stored events, and announce the new ones."""
+    names_rater = Q(data__has_key=RATER_KEY_FIELDS[0]) | Q(data__has_key=RATER_KEY_FIELDS[1])
+    changed_events = []
+    for event in Event.objects.filter(names_rater, project=project).iterator(
+        chunk_size=EVENTS_PER_BATCH
+    ):
+        new_keys = {
+            name: renamed[key]
+            for name in RATER_KEY_FIELDS
+            if (key := event.data.get(name)) in renamed
+        }
+        if new_keys:
+            event.data |= new_keys
+            changed_events.append(event)
+    Event.objects.bulk_update(changed_events, ["data"], batch_size=EVENTS_PER_BATCH)
+    hooks.notify_raters_renamed(project.pk, renamed)

@@ -1,4 +1,4 @@
-"""A lead asks for one rating more of some items."""
+"""Requests by leads for one more rating of selected items."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from ratings.services import slots
 
 
 @transaction.atomic
-def ask_again(*, project: Project, item_ids: Sequence[int], by: Any) -> int:
-    """Each of these items of the project is asked for once more than it has ratings or is asked for
-    now; of how many that is true. Those that are withdrawn or show nothing are passed by."""
-    known = Item.objects.filter(project=project, pk__in=item_ids)
-    number = 0
-    for item_id in sorted(known.values_list("pk", flat=True)):  # locks are taken in one order
-        asked = slots.lock_and_look(item_id, overlap=project.overlap)
-        if asked is None:
+def request_ratings(*, project: Project, item_ids: Sequence[int], by: Any) -> int:
+    """Request one more rating of each item than it has or will get; return the number of items.
+
+    Withdrawn items and items without content are left out.
+    """
+    items = Item.objects.filter(project=project, pk__in=item_ids)
+    n_requested = 0
+    for item_id in sorted(items.values_list("pk", flat=True)):  # locks are taken in one order
+        demand = slots.lock_and_get_demand(item_id, overlap=project.overlap)
+        if demand is None:
             continue
-        wanted = max(asked.wanted, asked.taken) + 1
-        slots.want(item_id, wanted, overlap=project.overlap)
-        number += 1
-    if number:
-        security_log.event("items_asked_again", project_id=project.pk, by=by.pk, items=number)
-    return number
+        n_slots = max(demand.requested, demand.taken) + 1
+        slots.set_requested_slots(item_id, n_slots, overlap=project.overlap)
+        n_requested += 1
+    if n_requested:
+        security_log.log_event(
+            "items_asked_again", project_id=project.pk, by=by.pk, items=n_requested
+        )
+    return n_requested

@@ -1,4 +1,4 @@
-"""Items by hand, for leads: add, edit, and set what is right."""
+"""Pages for leads to add and edit single items, and to set gold answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.api.errors import BadRequest
 from projects.models import Item, Member, Project
 from projects.permissions import get_project
 from projects.services.items import gold
-from projects.services.items.upsert import put_items
+from projects.services.items.upsert import upsert_items
 from ratings.items import content
 
 from . import forms, item_search
@@ -29,68 +29,72 @@ LEAD = Member.Role.LEAD
 @require_http_methods(["GET", "HEAD", "POST"])
 def item_new(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=LEAD)
-    return _edit(request, project, None)
+    return _edit_item(request, project, None)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def item_edit(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Another content is the next version; the page says how many ratings are of this one."""
+    """Edit an item; changed content is a new version, and the page shows its number of ratings."""
     project = get_project(request.user, project_id, role=LEAD)
-    return _edit(request, project, _item(project, item_id))
+    return _edit_item(request, project, _get_item_or_404(project, item_id))
 
 
 @login_required
 @require_POST
 def item_preview(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What is typed as raters will see it, for the page to put beside the form."""
+    """Render the submitted content as raters will see it, beside the form."""
     project = get_project(request.user, project_id, role=LEAD)
     item = None
-    number = request.POST.get("item", "")
-    if number.isascii() and number.isdigit() and len(number) < 19:
-        item = Item.objects.filter(project=project, pk=int(number)).first()
-    parts = _part_rows(request.POST, item)
-    body = _body(parts, item) if parts.is_valid() else {}
-    context = {"blocks": content.blocks(body), "problem": forms.body_problem(body)}
+    item_id_text = request.POST.get("item", "")
+    if item_id_text.isascii() and item_id_text.isdigit() and len(item_id_text) < 19:
+        item = Item.objects.filter(project=project, pk=int(item_id_text)).first()
+    parts = _build_part_formset(request.POST, item)
+    body = _build_body(parts, item) if parts.is_valid() else {}
+    context = {"blocks": content.build_blocks(body), "problem": forms.get_body_error(body)}
     return render(request, "ratings/_item_preview.html", context)
 
 
 @login_required
 @require_POST
 def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> HttpResponse:
-    """Set the gold answer of an item to a question, or take it away."""
+    """Set or retire an item's gold answer to a question."""
     project = get_project(request.user, project_id, role=LEAD)
-    item = _item(project, item_id)
+    item = _get_item_or_404(project, item_id)
     question = get_object_or_404(project.questions, key=key)
-    codes = [int(one) for one in request.POST.getlist("code") if one.isascii() and one.isdigit()]
+    codes = [
+        int(value) for value in request.POST.getlist("code") if value.isascii() and value.isdigit()
+    ]
     if request.POST.get("do") == "retire":
-        if gold.retire_gold(item=item, question=question, by=request.user):
+        if gold.retire_gold_answer(item=item, question=question, by=request.user):
             messages.success(request, _("The gold answer is taken away; its history stays."))
-        return back(request, project)
+        return redirect_back(request, project)
     explanation = request.POST.get("explanation", "").replace("\0", "")
-    explanation = explanation.replace("\r\n", "\n").strip()[: gold.LONGEST_EXPLANATION]
+    explanation = explanation.replace("\r\n", "\n").strip()[: gold.MAX_EXPLANATION_LENGTH]
     try:
-        gold.set_gold(
+        gold.set_gold_answer(
             item=item, question=question, answer=codes, by=request.user, explanation=explanation
         )
-    except gold.InvalidGold:
+    except gold.InvalidGoldAnswer:
         messages.error(request, _("Choose the answer, or the answers, that are right."))
     else:
         messages.success(request, _("Saved."))
-    return back(request, project)
+    return redirect_back(request, project)
 
 
 # --- the form
 
 
-def _edit(request: HttpRequest, project: Project, item: Item | None) -> HttpResponse:
-    data = _with_added_row(request)
+def _edit_item(request: HttpRequest, project: Project, item: Item | None) -> HttpResponse:
+    data = _get_form_data(request)
     initial = {"key": item.key, "version": item.version} if item else {}
     form = forms.ItemForm(data, project=project, item=item, initial=initial)
-    parts, attributes = _part_rows(data, item), _attribute_rows(data, item)
-    sent = request.method == "POST" and "add_row" not in request.POST
-    valid = [one.is_valid() for one in (form, parts, attributes)]  # all troubles are shown at once
-    if sent and all(valid) and _store(request, form, parts, attributes):
+    parts, attributes = _build_part_formset(data, item), _build_attribute_formset(data, item)
+    is_submitted = request.method == "POST" and "add_row" not in request.POST
+    are_valid = [
+        form_or_formset.is_valid() for form_or_formset in (form, parts, attributes)
+    ]  # show the errors of all of them
+    if is_submitted and all(are_valid) and _save_item(request, form, parts, attributes):
         key = form.cleaned_data["key"]
         messages.success(request, _("Saved."))
         if "another" in request.POST:
@@ -102,72 +106,77 @@ def _edit(request: HttpRequest, project: Project, item: Item | None) -> HttpResp
         "form": form,
         "parts": parts,
         "attributes": attributes,
-        "others": sorted(forms.other_parts(item.body)) if item else [],
-        "n_ratings": item_search.n_ratings([item.pk]).get(item.pk, 0) if item else 0,
+        "others": sorted(forms.get_other_parts(item.body)) if item else [],
+        "n_ratings": item_search.count_ratings_by_item([item.pk]).get(item.pk, 0) if item else 0,
         "next_version": item.version + 1 if item else None,
-        "blocks": content.blocks(_typed_body(parts, item)),
+        "blocks": content.build_blocks(_get_preview_body(parts, item)),
     }
-    status = 400 if sent else 200
+    status = 400 if is_submitted else 200
     return render(request, "ratings/item_form.html", context, status=status)
 
 
-def _store(request: HttpRequest, form: Any, parts: forms.Rows, attributes: forms.Rows) -> bool:
-    """Whether it is stored; else the form says why not."""
+def _save_item(
+    request: HttpRequest,
+    form: Any,
+    parts: forms.NameValueFormSet,
+    attributes: forms.NameValueFormSet,
+) -> bool:
+    """Store the item and return True; otherwise add the errors to the form."""
     item = form.item
-    body = _body(parts, item)
-    problem = forms.body_problem(body)
-    if problem and item is None:
-        form.add_error(None, problem)
+    body = _build_body(parts, item)
+    body_error = forms.get_body_error(body)
+    if body_error and item is None:
+        form.add_error(None, body_error)
         return False
-    standing = item.attributes if item and isinstance(item.attributes, dict) else {}
+    current_attributes = item.attributes if item and isinstance(item.attributes, dict) else {}
     row = {
         "key": form.cleaned_data["key"],
         "body": body,
-        "attributes": forms.typed_attributes(attributes.typed(), standing),
+        "attributes": forms.parse_attributes(attributes.get_values(), current_attributes),
     }
     try:
-        put_items(project=form.project, rows=[row], by=request.user)
+        upsert_items(project=form.project, rows=[row], by=request.user)
     except BadRequest as error:
         form.add_error(None, error.fields["rows"]["0"])
         return False
     return True
 
 
-def _part_rows(data: QueryDict | None, item: Item | None) -> forms.Rows:
-    standing = forms.text_parts(item.body) if item else {}
-    return forms.rows_of(
+def _build_part_formset(data: QueryDict | None, item: Item | None) -> forms.NameValueFormSet:
+    current_values = forms.get_text_parts(item.body) if item else {}
+    return forms.build_formset(
         forms.PartForm,
         data,
         prefix=forms.PARTS,
-        standing=standing,
-        extra=0 if standing else 1,
+        current_values=current_values,
+        extra=0 if current_values else 1,
     )
 
 
-def _attribute_rows(data: QueryDict | None, item: Item | None) -> forms.Rows:
-    standing = forms.shown_attributes(item.attributes) if item else {}
-    return forms.rows_of(
-        forms.AttributeForm, data, prefix=forms.ATTRIBUTES, standing=standing, extra=1
+def _build_attribute_formset(data: QueryDict | None, item: Item | None) -> forms.NameValueFormSet:
+    current_values = forms.format_attributes(item.attributes) if item else {}
+    return forms.build_formset(
+        forms.AttributeForm, data, prefix=forms.ATTRIBUTES, current_values=current_values, extra=1
     )
 
 
-def _body(parts: forms.Rows, item: Item | None) -> dict[str, Any]:
-    """The texts that were typed, in the order of the form, and what the form does not show."""
-    kept = forms.other_parts(item.body) if item else {}
-    typed = parts.typed()
-    if set(typed) == {forms.TEXT} and not typed[forms.TEXT]:
-        typed = {}
-    return {**typed, **kept}
+def _build_body(parts: forms.NameValueFormSet, item: Item | None) -> dict[str, Any]:
+    """Return the submitted texts in the form's order, and the parts that the form leaves out."""
+    other_parts = forms.get_other_parts(item.body) if item else {}
+    texts = parts.get_values()
+    if set(texts) == {forms.TEXT} and not texts[forms.TEXT]:
+        texts = {}
+    return {**texts, **other_parts}
 
 
-def _typed_body(parts: forms.Rows, item: Item | None) -> Any:
+def _get_preview_body(parts: forms.NameValueFormSet, item: Item | None) -> Any:
     if parts.is_bound:
-        return _body(parts, item) if parts.is_valid() else {}
+        return _build_body(parts, item) if parts.is_valid() else {}
     return item.body if item else {}
 
 
-def _with_added_row(request: HttpRequest) -> QueryDict | None:
-    """What was typed, with one more empty row where a button for it was pressed; None for a GET."""
+def _get_form_data(request: HttpRequest) -> QueryDict | None:
+    """Return the submitted data, with one more empty row if its button was pressed, or None."""
     if request.method != "POST":
         return None
     prefix = request.POST.get("add_row")
@@ -180,12 +189,12 @@ def _with_added_row(request: HttpRequest) -> QueryDict | None:
     return data
 
 
-def _item(project: Project, item_id: int) -> Item:
+def _get_item_or_404(project: Project, item_id: int) -> Item:
     return get_object_or_404(Item, project=project, pk=min(item_id, 2**63 - 1))
 
 
-def back(request: HttpRequest, project: Project) -> HttpResponse:
-    """To the page of this site that it was sent from."""
+def redirect_back(request: HttpRequest, project: Project) -> HttpResponse:
+    """Redirect to the page of this site that the form was sent from."""
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, allowed_hosts=None):
         target = reverse("items", args=[project.pk])

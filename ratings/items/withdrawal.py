@@ -1,4 +1,4 @@
-"""Taking items and raters out: what nobody rated is gone, what has ratings stays with them."""
+"""Removal of items and raters: deleted without ratings, else withdrawn or paused."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from projects.models import Item, Project, Rater
 from projects.services.raters import updates
 from ratings.models import Apart, Assignment, Rating
 
-SAID = (Rating.objects, Apart.objects)
+ANSWER_MANAGERS = (Rating.objects, Apart.objects)
 
 
 @transaction.atomic
 def remove_item(*, item: Item, by: Any) -> bool:
-    """Delete an item without any rating (withdrawn ones are some, too) that nobody has before them;
-    withdraw it otherwise. Whether it is gone."""
-    # Against those who would rate it now: their rows need this one to stay.
+    """Delete an item without ratings and open assignments, or withdraw it; return True if deleted.
+
+    Withdrawn ratings count as ratings.
+    """
+    # Lock against concurrent ratings, whose rows refer to this one.
     Item.objects.select_for_update().get(pk=item.pk)
     is_open = Assignment.objects.filter(item=item, state=Assignment.State.OPEN).exists()
-    if is_open or any(rows.filter(item=item).exists() for rows in SAID):
+    if is_open or any(rows.filter(item=item).exists() for rows in ANSWER_MANAGERS):
         withdraw_items(project=item.project, item_ids=[item.pk], withdrawn=True, by=by)
         return False
     Item.objects.filter(pk=item.pk).delete()
-    Project.objects.filter(pk=item.project_id).catalogue_changed()
-    security_log.event(
+    Project.objects.filter(pk=item.project_id).increment_catalogue_version()
+    security_log.log_event(
         "item_deleted", project_id=item.project_id, by=by.pk, before={"key": item.key}
     )
     return True
@@ -36,29 +38,28 @@ def remove_item(*, item: Item, by: Any) -> bool:
 
 @transaction.atomic
 def withdraw_items(*, project: Project, item_ids: Sequence[int], withdrawn: bool, by: Any) -> int:
-    """Withdraw items of the project, or restore them; how many that changed. Ratings stay."""
+    """Withdraw items of the project, or restore them; return the number. Ratings are kept."""
     now = timezone.now()
     items = Item.objects.filter(project=project, pk__in=item_ids, withdrawn_at__isnull=withdrawn)
     number = items.update(withdrawn_at=now if withdrawn else None, changed_at=now)
     if number:
-        Project.objects.filter(pk=project.pk).catalogue_changed()
-        done = "withdrawn" if withdrawn else "restored"
-        security_log.event(f"items_{done}", project_id=project.pk, by=by.pk, items=number)
+        Project.objects.filter(pk=project.pk).increment_catalogue_version()
+        action = "withdrawn" if withdrawn else "restored"
+        security_log.log_event(f"items_{action}", project_id=project.pk, by=by.pk, items=number)
     return number
 
 
 @transaction.atomic
 def remove_rater(*, rater: Rater, by: Any) -> bool:
-    """Delete a rater without any rating who has nothing before them; pause them otherwise. Whether
-    they are gone."""
+    """Delete a rater without ratings and open assignments, or pause them; True if deleted."""
     Rater.objects.select_for_update().get(pk=rater.pk)
     is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN).exists()
-    if is_open or any(rows.filter(rater=rater).exists() for rows in SAID):
+    if is_open or any(rows.filter(rater=rater).exists() for rows in ANSWER_MANAGERS):
         updates.pause_rater(rater=rater, paused=True, by=by)
         return False
     Rater.objects.filter(pk=rater.pk).delete()
-    Project.objects.filter(pk=rater.project_id).catalogue_changed()
-    security_log.event(
+    Project.objects.filter(pk=rater.project_id).increment_catalogue_version()
+    security_log.log_event(
         "rater_deleted", project_id=rater.project_id, by=by.pk, before={"key": rater.key}
     )
     return True

@@ -1,4 +1,4 @@
-"""The judgements."""
+"""Models of ratings, assignments, exams, imports and messages to raters."""
 
 from .assignment import Assignment, Desk
 from .check_answer import Apart
@@ -6,11 +6,11 @@ from .exam import Exam, ExamRules
 from .import_run import ImportRun
 from .judgement_base import Judged
 from .rater_message import RaterMessage
-from .rating import NOTHING, Rating, Revision, UncountedItem
+from .rating import NO_CODE, Rating, Revision, UncountedItem
 from .timezone_backfill import DayMove
 
 __all__ = [
-    "NOTHING",
+    "NO_CODE",
     "Apart",
     "Assignment",
     "DayMove",

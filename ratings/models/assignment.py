@@ -1,4 +1,4 @@
-"""Who is asked to rate what."""
+"""Assignments of items to raters, and the queue position of each rater."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from ratings.querysets import AssignmentQuerySet
 
 
 class Assignment(models.Model):
-    """An item that a rater has been asked to rate."""
+    """An item that was assigned to a rater."""
 
     class Why(models.TextChoices):
-        """What the lead knows of it and the rater does not, but for exams: they look alike at the
-        desk."""
+        """The purpose of the assignment.
+
+        Leads see it; raters see it for exams only, because all assignments look alike on the
+        annotation page.
+        """
 
         ORDINARY = "", _("ordinary")
-        # What the rater says of it stands apart (ratings.models.Apart), and it takes no place.
+        # Its answer is a check answer instead of a rating, and it takes no slot of the item.
         GOLD = "gold", _("hidden gold")
         REPEAT = "repeat", _("blind repeat")
-        EXAM = "exam", _("exam")  # openly
+        EXAM = "exam", _("exam")  # the rater knows
 
     class State(models.TextChoices):
         OPEN = "open", _("open")
         DONE = "done", _("done")
         SKIPPED = "skipped", _("skipped")
-        # Never answered: the place is free again, for this rater too.
+        # Never answered: the slot is free again, also for this rater.
         EXPIRED = "expired", _("expired")
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
@@ -36,11 +39,11 @@ class Assignment(models.Model):
     why = models.CharField(
         max_length=6, choices=Why.choices, default=Why.ORDINARY, db_default="", blank=True
     )
-    # Whether it was chosen for what others had said of it: by a planned order (QueueOrder.LABELS)
-    # or beyond the overlap. Else it was drawn without regard to that, and says what raters agree on
-    # in such items at large.
+    # True if the item was selected because of other raters' answers: by a planned order
+    # (QueueOrder.LABELS) or beyond the overlap. Otherwise it was selected independently of them,
+    # so its ratings are representative of the project's agreement.
     planned = models.BooleanField(default=False, db_default=False)
-    # An open assignment holds one of the item's places; after this time whoever looks may close it.
+    # An open assignment holds one of the item's slots; after this time any request may expire it.
     leased_until = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True, blank=True)
@@ -67,20 +70,20 @@ class Assignment(models.Model):
             ),
         ]
         indexes = [
-            # "What has this rater open? What was done before this one?"
+            # A rater's open assignments, and the assignment closed before a given one.
             models.Index(fields=["rater", "state", "closed_at"], name="assignment_by_rater"),
-            # "Whose time is over?" Holds only the open ones.
+            # Expired leases. Contains open assignments only.
             models.Index(
                 fields=["leased_until"], condition=Q(state="open"), name="assignment_open"
             ),
-            # "What stands apart of this rater?", and "how often was this gold shown?"
+            # A rater's check answers, and how often a gold item was shown.
             models.Index(fields=["rater", "item"], condition=~Q(why=""), name="assignment_apart"),
             models.Index(fields=["item"], condition=Q(why="gold"), name="assignment_gold"),
-            # "Which ratings were asked for because of what others had said?"
+            # Ratings that were requested because of other raters' answers.
             models.Index(
                 fields=["rater", "item"], condition=Q(planned=True), name="assignment_planned"
             ),
-            # "What did raters put aside?" (the lead's list)
+            # Skipped and flagged items (the lead's list).
             models.Index(
                 fields=["closed_at"],
                 condition=Q(state="skipped") | Q(flagged=True),
@@ -93,13 +96,13 @@ class Assignment(models.Model):
 
 
 class Desk(models.Model):
-    """Where a rater's queue stands. Locking the row makes the rater's own requests take turns."""
+    """A rater's queue position. Locking the row serializes the rater's own requests."""
 
     rater = models.OneToOneField(Rater, models.CASCADE, primary_key=True, related_name="desk")
-    # The item that was handed out last: the search for the next one goes on behind it.
+    # Id of the item that was assigned last: the search for the next one starts after it.
     position = models.BigIntegerField(default=0)
     handed_out = models.PositiveIntegerField(default=0)
-    # When the rater last answered or skipped: the next item is before their eyes since then.
+    # When the rater last submitted or skipped: the next item has been visible since then.
     last_closed_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What raters say of hidden gold, in exams, and of items that they are asked again."""
+"""Check answers: answers to hidden gold, to exam items and to blind repeats."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from django.db import models
 from django.db.models import Q
 
 from projects.models import Item, Question, Rater
-from ratings.querysets import ApartQuerySet
+from ratings.querysets import CheckAnswerQuerySet
 
 from .assignment import Assignment
 from .judgement_base import Judged
-from .rating import NOTHING, Revision
+from .rating import NO_CODE, Revision
 
 
 class Apart(Judged):
-    """One thing that a rater said of an item that tests them. It is no rating: the project's
-    agreement, the item's places and what the rater rated before know nothing of it.
+    """A rater's answer to an item that checks the rater. It is not a rating.
 
-    A row a line of its history; the one that ``stands`` is what the rater says now. The columns
-    that a rating has too mean the same there.
+    The project's agreement, the item's slots and the rater's earlier rating are not affected by it.
+    One row per line of the history; the row with ``stands`` set is the current answer. Columns that
+    a rating also has mean the same here.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="apart")
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="apart", db_index=False)
     why = models.CharField(max_length=6, choices=Assignment.Why.choices)
-    # Of a repeat: what the rater's rating said when it was asked for again.
+    # Of a repeat: the code of the rater's rating at the time of the repeat.
     first = models.SmallIntegerField(null=True, blank=True)
     rated_at = models.DateTimeField()
     changed_at = models.DateTimeField()
@@ -37,7 +37,7 @@ class Apart(Judged):
     source = models.CharField(max_length=10, choices=Revision.Source.choices)
     stands = models.BooleanField(default=True)
 
-    objects = ApartQuerySet.as_manager()
+    objects = CheckAnswerQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "ratings set apart"
@@ -47,7 +47,7 @@ class Apart(Judged):
                 condition=Q(stands=True),
                 name="apart_one_stands",
             ),
-            models.CheckConstraint(condition=Q(code__gte=NOTHING), name="apart_code_valid"),
+            models.CheckConstraint(condition=Q(code__gte=NO_CODE), name="apart_code_valid"),
             models.CheckConstraint(
                 condition=Q(why__in=["gold", "repeat", "exam"]), name="apart_why_known"
             ),
@@ -56,9 +56,9 @@ class Apart(Judged):
             ),
         ]
         indexes = [
-            # A rater's own, newest first, as those of ratings.
+            # A rater's own check answers, newest first (as the index of ratings).
             models.Index(fields=["rater", "-changed_at"], name="apart_by_rater"),
-            # "Did anything come since?" (quality.gold.input_version)
+            # Check answers added since the last computation (input version of gold scores).
             models.Index(fields=["question", "why", "id"], name="apart_by_question"),
         ]
 

@@ -1,4 +1,4 @@
-"""Exams before the first real item."""
+"""Exams that raters pass before they rate real items."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from projects.models import Question, Rater
 
 
 class ExamRules(models.Model):
-    """Whether raters are examined before they rate items of a question, and how. One row a question
-    of which that was ever said."""
+    """Exam settings of a question: if an exam is required, and its test parameters.
+
+    One row per question whose rules were ever set.
+    """
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="exam_rules"
     )
     required = models.BooleanField(default=False, db_default=False)
-    # Wald's sequential test: who is right with p_fail passes with probability alpha at most, who is
-    # right with p_pass fails with beta at most (metrics.agreement.rater_quality.gold.exam).
+    # Wald's sequential test: a rater who is right with probability p_fail passes with probability
+    # at most alpha; one who is right with probability p_pass fails with probability at most beta
+    # (metrics.agreement.rater_quality.gold.exam).
     p_fail = models.FloatField(default=0.6)
     p_pass = models.FloatField(default=0.8)
     alpha = models.FloatField(default=0.05)
@@ -48,15 +51,17 @@ class ExamRules(models.Model):
     def __str__(self) -> str:
         return f"question {self.question_id}: {'required' if self.required else 'none'}"
 
-    def test(self) -> dict[str, Any]:
-        """The numbers of the test, as an exam keeps them."""
+    def get_test_parameters(self) -> dict[str, Any]:
+        """Return the parameters of the test as an exam stores them in ``Exam.rules``."""
         names = ("p_fail", "p_pass", "alpha", "beta", "most")
         return {name: getattr(self, name) for name in names}
 
 
 class Exam(models.Model):
-    """One try of a rater, or that a lead let them off. What was answered stands in Apart as well,
-    with all questions of the project."""
+    """One attempt of a rater, or a lead's waiver.
+
+    The answers are also stored as check answers, to all questions of the project.
+    """
 
     class State(models.TextChoices):
         OPEN = "open", _("under way")
@@ -68,18 +73,18 @@ class Exam(models.Model):
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="exams")
     number = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=6, choices=State.choices, default=State.OPEN)
-    # The test as it was when the exam was drawn (ExamRules.test), and the ids of the items in the
-    # order that was drawn.
+    # The test parameters when the exam started (ExamRules.get_test_parameters), and the ids of the
+    # items in their random order.
     rules = models.JSONField(default=dict)
     items = models.JSONField(default=list)
-    # [[item id, code, right, gold id], ...] as answered; right is null where the gold answer was
-    # retired meanwhile: it counts for nothing.
+    # [[item id, code, right, gold id], ...] in the order of answering; right is null where the gold
+    # answer was retired meanwhile: such an answer is not scored.
     course = models.JSONField(default=list)
-    # The probability of the error that the outcome may be (ratings.annotation.assignments.exams.Verdict).
+    # The error probability of the outcome (ExamVerdict in ratings.annotation.assignments.exams).
     chance = models.FloatField(null=True, blank=True)
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
-    # Who granted this try or waived the exam, and why.
+    # The lead who granted this attempt or waived the exam, and why.
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -109,35 +114,36 @@ class Exam(models.Model):
         return f"{self.rater_id}, {self.question_id}: {self.number} {self.state}"
 
     @property
-    def answered(self) -> list[bool]:
-        """Right or wrong, in the order of answering, without what counts for nothing."""
+    def scored_answers(self) -> list[bool]:
+        """Correctness of the scored answers, in the order of answering."""
         return [right for _item, _code, right, _gold in self.course if right is not None]
 
     @property
     def right(self) -> int:
-        return sum(self.answered)
+        """Number of correct answers."""
+        return sum(self.scored_answers)
 
     @property
-    def per_ten_fail(self) -> float:
-        """Who is right so many times in 10 is not to pass."""
+    def fail_rate_per_ten(self) -> float:
+        """Correct answers in 10 of a rater who is not meant to pass."""
         return 10 * float(self.rules.get("p_fail", 0))
 
     @property
-    def per_ten_pass(self) -> float:
-        """Who is right so many times in 10 is to pass."""
+    def pass_rate_per_ten(self) -> float:
+        """Correct answers in 10 of a rater who is meant to pass."""
         return 10 * float(self.rules.get("p_pass", 0))
 
     @property
     def one_in(self) -> int | None:
-        """The error that the outcome may be happens once in so many at most."""
+        """N, where the outcome is wrong at most once in N exams; None without a probability."""
         return int(1 / self.chance + 1e-9) if self.chance else None
 
     @property
-    def place(self) -> int:
-        """The number of the answer that comes next."""
+    def next_answer_number(self) -> int:
+        """Number of the next answer, from 1."""
         return len(self.course) + 1
 
     @property
-    def most(self) -> int:
-        """So many answers at most."""
+    def max_answers(self) -> int:
+        """Maximum number of answers."""
         return min(int(self.rules.get("most", 0)), len(self.items))

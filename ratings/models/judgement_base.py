@@ -1,4 +1,4 @@
-"""What is kept of each judgement, wherever it stands."""
+"""Columns that ratings, their history and check answers share."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from django.db import models
 
 
 class Judged(models.Model):
-    """A category's code (-1: withdrawn), and the texts and versions that go with it. The texts are
-    those of ratings.services.judgement.KEPT."""
+    """A category's code (-1: withdrawn), with the texts and versions that belong to it.
+
+    The texts are those of ``STORED_TEXTS`` in ratings.services.judgement.
+    """
 
     code = models.SmallIntegerField()
     comment = models.TextField(blank=True)
-    # The number of the guidelines it was said under; empty where nobody knows
+    # Version number of the guidelines the answer was given under; empty if unknown
     # (ratings.services.versions).
     guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
-    # The version of the item's content that it was said of; empty where nobody knows.
+    # Version of the item's content that was rated; empty if unknown.
     item_version = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:

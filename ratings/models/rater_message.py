@@ -1,4 +1,4 @@
-"""What leads write to raters."""
+"""Messages from leads to raters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from projects.models import Rater
 
 
 class RaterMessage(models.Model):
-    """A message to one rater, who finds it at the desk until they say that they read it."""
+    """A message to one rater, shown on the annotation page until the rater marks it as read."""
 
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="messages")
     text = models.TextField()
@@ -30,6 +30,6 @@ class RaterMessage(models.Model):
         return f"to rater {self.rater_id}"
 
     @property
-    def writer(self) -> str:
-        """Who wrote it; empty when the account is gone."""
+    def sender_name(self) -> str:
+        """Name of the sender; empty if the account was deleted."""
         return "" if self.by is None else self.by.get_full_name() or self.by.get_username()

@@ -1,4 +1,4 @@
-"""What a rater says about an item now, and all that was said before."""
+"""Current ratings, their history, and notes of uncounted items."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ratings.querysets import UNCOUNTED, RatingQuerySet
 
 from .judgement_base import Judged
 
-NOTHING = -1  # the code of a withdrawn or never counted rating
+NO_CODE = -1  # code of a withdrawn rating, or of one that was never counted
 
 
 class Rating(Judged):
-    """What a rater says now about an item.
+    """A rater's current rating of an item for one question.
 
     ``code`` is the category's code (-1: withdrawn); ``counted`` is the code that the stored counts
-    hold (-1: nothing). ``day`` is the day of ``rated_at`` in the project's time zone, in days since
-    1970-01-01; ``counted_day`` the day under which the counts hold it. The rating is uncounted
-    while either pair differs (docs/architecture.md, idea 2).
+    contain (-1: none). ``day`` is the day of ``rated_at`` in the project's time zone, in days since
+    1970-01-01; ``counted_day`` is the day under which the counts contain it. The rating is
+    uncounted while either pair differs (docs/architecture.md, idea 2).
     """
 
     question = models.ForeignKey(Question, models.PROTECT, related_name="ratings", db_index=False)
     item = models.ForeignKey(Item, models.PROTECT, related_name="ratings", db_index=False)
     rater = models.ForeignKey(Rater, models.PROTECT, related_name="ratings", db_index=False)
-    counted = models.SmallIntegerField(default=NOTHING)
+    counted = models.SmallIntegerField(default=NO_CODE)
     rated_at = models.DateTimeField(help_text=_("When the rater first gave this rating"))
     changed_at = models.DateTimeField()
     day = models.IntegerField()
@@ -41,21 +41,21 @@ class Rating(Judged):
 
     class Meta:
         constraints = [
-            # Also serves: all ratings of an item, and of a range of items, of one question.
+            # Also serves queries for all ratings of an item or a range of items, of one question.
             models.UniqueConstraint(fields=["question", "item", "rater"], name="rating_unique"),
-            models.CheckConstraint(condition=Q(code__gte=NOTHING), name="rating_code_valid"),
-            models.CheckConstraint(condition=Q(counted__gte=NOTHING), name="rating_counted_valid"),
+            models.CheckConstraint(condition=Q(code__gte=NO_CODE), name="rating_code_valid"),
+            models.CheckConstraint(condition=Q(counted__gte=NO_CODE), name="rating_counted_valid"),
             models.CheckConstraint(
                 condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="rating_seconds_valid"
             ),
         ]
         indexes = [
-            # "What is left to count?": holds only the uncounted rows, so it is nearly empty and
-            # nearly free. SQLite's alone: PostgreSQL has notes instead (ratings.services.uncounted).
+            # Uncounted ratings. Contains uncounted rows only, so it is small and cheap. Used on
+            # SQLite; PostgreSQL has notes instead (ratings.services.uncounted).
             models.Index(fields=["question", "item"], condition=UNCOUNTED, name="rating_uncounted"),
             # A rater's own ratings, newest first (My ratings, rater page).
             models.Index(fields=["rater", "-changed_at"], name="rating_by_rater"),
-            # What was rated last, of a question (the list of items by time).
+            # Latest ratings of a question (the list of items by time).
             models.Index(Abs("question"), F("changed_at").desc(), name="rating_latest"),
             # An item's ratings over all questions (item page, deletes).
             models.Index(fields=["item"], name="rating_by_item"),
@@ -66,13 +66,15 @@ class Rating(Judged):
 
 
 class UncountedItem(models.Model):
-    """PostgreSQL's note that a statement left a rating of this item uncounted. Triggers write it
-    (ratings.services.uncounted)."""
+    """A note, on PostgreSQL, that a statement left ratings of this item uncounted.
 
-    # No foreign keys: a note of what is gone is thrown away when it is read.
+    Written by triggers (ratings.services.uncounted).
+    """
+
+    # No foreign keys: notes of deleted rows are discarded when they are read.
     question_id = models.BigIntegerField()
     item_id = models.BigIntegerField()
-    ratings = models.IntegerField()  # so many uncounted ones
+    ratings = models.IntegerField()  # number of uncounted ratings
 
     class Meta:
         indexes = [models.Index(fields=["question_id", "item_id"], name="uncounted_item")]
@@ -82,7 +84,7 @@ class UncountedItem(models.Model):
 
 
 class Revision(Judged):
-    """One line of a rating's history. Written once, never changed."""
+    """One entry of a rating's history. Written once, never changed."""
 
     class Source(models.TextChoices):
         FORM = "form", _("form")
@@ -97,13 +99,13 @@ class Revision(Judged):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     source = models.CharField(max_length=10, choices=Source.choices)
-    # A line that a file repeated for the same item and rater: kept, but it never stood.
+    # An earlier row of a file for the same item and rater: recorded, but never current.
     superseded = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.CheckConstraint(condition=Q(code__gte=NOTHING), name="revision_code_valid"),
+            models.CheckConstraint(condition=Q(code__gte=NO_CODE), name="revision_code_valid"),
             models.CheckConstraint(
                 condition=Q(source__in=["form", "api", "import", "example"]),
                 name="revision_source_known",

@@ -1,4 +1,4 @@
-"""Projects whose ratings are on their way to the days of another time zone."""
+"""Time zone backfills: projects whose ratings are being moved to the days of a new time zone."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from projects.models import Project
 
 
 class DayMove(models.Model):
-    """A project whose time zone changed and whose ratings are not all on their new days yet
-    (ratings.services.timezone_backfill).
+    """A project whose time zone changed and whose ratings are not all on their new days yet.
 
-    The ratings up to this one, in the order (question, item, rater), are.
+    Ratings up to and including (question, item, rater), in this order, are done
+    (ratings.services.timezone_backfill).
     """
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")

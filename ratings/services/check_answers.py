@@ -1,5 +1,4 @@
-"""What stands apart is written as a rating is: under the same rules, with its history, and never
-read by the counts."""
+"""Recording of check answers: same rules and history as ratings, but never read by the counts."""
 
 from __future__ import annotations
 
@@ -10,141 +9,155 @@ from django.db import transaction
 from django.utils import timezone
 
 from projects.models import Question
-from ratings.models import NOTHING, Apart, Assignment
+from ratings.models import NO_CODE, Apart, Assignment
 
 from . import permissions
-from .current_ratings import InForce, read_and_lock
-from .judgement import KEPT, Judgement, UnknownCode
+from .current_ratings import QuestionState, read_and_lock
+from .judgement import STORED_TEXTS, Judgement, UnknownCode
 
-LINES_AT_ONCE = 500
+ROWS_PER_INSERT = 500
 
 
 @transaction.atomic
-def record_apart(
+def record_check_answers(
     judgements: Mapping[Question, Judgement],
     *,
     why: str,
     by: Any,
     source: str,
-    closed: bool = False,
+    is_closed: bool = False,
 ) -> None:
-    """Write what the rater says of one hidden item, or one of an exam, a judgement a question;
-    NOTHING takes it back.
+    """Record a rater's answers to one hidden check or exam item, one judgement per question.
 
-    All or nothing. What stands already changes nothing. ``closed``: the rater is done with the item
-    and may not correct. Raises UnknownCode, Archived, and CorrectionsClosed as
-    ratings.services.record does. The caller holds the assignment's lock.
+    NO_CODE withdraws the answer. All or nothing; an answer that equals the current one changes
+    nothing. ``is_closed``: the rater is done with the item and may not correct it. Raises
+    UnknownCode, ProjectArchived, and CorrectionsClosed as ratings.services.record does. The caller
+    holds the assignment's lock.
     """
     for question in sorted(judgements, key=lambda question: question.pk):
-        new = judgements[question]
-        pair = (new.item_id, new.rater_id)
-        in_force, ratings = read_and_lock(question, {pair})
-        if in_force.archived:
-            raise permissions.Archived
-        if new.code not in in_force.codes | {NOTHING}:
-            raise UnknownCode(f"no category of question '{question.key}' has the code {new.code}")
-        mine = Apart.objects.filter(
-            question=question, item=new.item_id, rater=new.rater_id, stands=True
+        judgement = judgements[question]
+        pair = (judgement.item_id, judgement.rater_id)
+        state, ratings = read_and_lock(question, {pair})
+        if state.archived:
+            raise permissions.ProjectArchived
+        if judgement.code not in state.codes | {NO_CODE}:
+            raise UnknownCode(
+                f"no category of question '{question.key}' has the code {judgement.code}"
+            )
+        current_rows = Apart.objects.filter(
+            question=question, item=judgement.item_id, rater=judgement.rater_id, stands=True
         )
-        old = mine.first()
-        line = _next_line(new, old, in_force)
-        if line is None:
+        previous = current_rows.first()
+        row = _build_next_row(judgement, previous, state)
+        if row is None:
             continue
-        if closed:
+        if is_closed:
             in_exam = why == Assignment.Why.EXAM
-            raise permissions.ExamStands if in_exam else permissions.CorrectionsClosed
-        line.question, line.why, line.by, line.source = question, why, by, source
+            raise permissions.ExamAnswersFinal if in_exam else permissions.CorrectionsClosed
+        row.question, row.why, row.by, row.source = question, why, by, source
         if why == Assignment.Why.REPEAT and pair in ratings:
-            # Corrected, it is still compared with what had been said before it.
-            line.first = ratings[pair].code if old is None or old.first is None else old.first
-        mine.update(stands=False)
-        line.save()
+            # A corrected repeat is still compared with the rating before the first repeat.
+            row.first = (
+                ratings[pair].code if previous is None or previous.first is None else previous.first
+            )
+        current_rows.update(stands=False)
+        row.save()
 
 
 @transaction.atomic
-def record_repeats(said: Mapping[Question, Sequence[Judgement]], *, by: Any, source: str) -> int:
-    """Keep second answers that a source brings, each beside the rating that stands: as a repeat of
-    it, which changes nothing else. How many were kept: where something of the rater and the item
-    stands apart already, or no rating stands, nothing is.
+def record_repeats(
+    judgements: Mapping[Question, Sequence[Judgement]], *, by: Any, source: str
+) -> int:
+    """Record second answers that a source brings, each as a repeat of the current rating.
 
-    Each (item, rater) once a question. Raises UnknownCode and Archived.
+    Nothing else changes. Returns the number of recorded repeats: a pair is left out if it already
+    has a check answer or has no current rating. Each (item, rater) occurs once per question. Raises
+    UnknownCode and ProjectArchived.
     """
-    kept = 0
-    for question in sorted(said, key=lambda question: question.pk):
-        by_pair = {(new.item_id, new.rater_id): new for new in said[question]}
-        in_force, ratings = read_and_lock(question, set(by_pair))
-        if in_force.archived:
-            raise permissions.Archived
-        if unknown := {new.code for new in by_pair.values()} - in_force.codes:
-            raise UnknownCode(f"no category of '{question.key}' has the code {min(unknown)}")
-        there = Apart.objects.filter(
+    n_recorded = 0
+    for question in sorted(judgements, key=lambda question: question.pk):
+        by_pair = {
+            (judgement.item_id, judgement.rater_id): judgement for judgement in judgements[question]
+        }
+        state, ratings = read_and_lock(question, set(by_pair))
+        if state.archived:
+            raise permissions.ProjectArchived
+        if unknown_codes := {judgement.code for judgement in by_pair.values()} - state.codes:
+            raise UnknownCode(f"no category of '{question.key}' has the code {min(unknown_codes)}")
+        existing = Apart.objects.filter(
             question=question,
             stands=True,
             item__in={item for item, _rater in by_pair},
             rater__in={rater for _item, rater in by_pair},
         )
-        taken = set(there.values_list("item_id", "rater_id"))
-        lines = [
-            _repeat(new, ratings[pair].code, in_force)
-            for pair, new in by_pair.items()
-            if pair not in taken and pair in ratings and ratings[pair].code != NOTHING
+        existing_pairs = set(existing.values_list("item_id", "rater_id"))
+        rows = [
+            _build_repeat(judgement, ratings[pair].code, state)
+            for pair, judgement in by_pair.items()
+            if pair not in existing_pairs and pair in ratings and ratings[pair].code != NO_CODE
         ]
-        for line in lines:
-            line.question, line.by, line.source = question, by, source
-        Apart.objects.bulk_create(lines, batch_size=LINES_AT_ONCE)
-        kept += len(lines)
-    return kept
+        for row in rows:
+            row.question, row.by, row.source = question, by, source
+        Apart.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
+        n_recorded += len(rows)
+    return n_recorded
 
 
-def _repeat(new: Judgement, first: int, in_force: InForce) -> Apart:
+def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -> Apart:
     now = timezone.now()
     return Apart(
-        item_id=new.item_id,
-        rater_id=new.rater_id,
+        item_id=judgement.item_id,
+        rater_id=judgement.rater_id,
         why=Assignment.Why.REPEAT,
-        code=new.code,
-        first=first,
-        rated_at=new.rated_at or now,
+        code=judgement.code,
+        first=first_code,
+        rated_at=judgement.rated_at or now,
         changed_at=now,
-        seconds=new.seconds,
-        **{name: _text(name, new, None) for name in KEPT},
-        guidelines=in_force.guidelines.stamp(new.rated_at, new.guidelines),
-        item_version=in_force.content_of(new.item_id).stamp(new.rated_at, new.item_version),
+        seconds=judgement.seconds,
+        **{name: _resolve_text(name, judgement, None) for name in STORED_TEXTS},
+        guidelines=state.guidelines.get_number_for(judgement.rated_at, judgement.guidelines),
+        item_version=state.get_item_version(judgement.item_id).get_number_for(
+            judgement.rated_at, judgement.item_version
+        ),
     )
 
 
-def _next_line(new: Judgement, old: Apart | None, in_force: InForce) -> Apart | None:
-    """The line to write, without what all lines of a call share; None when nothing changes."""
-    if old is None and new.code == NOTHING:
+def _build_next_row(
+    judgement: Judgement, previous: Apart | None, state: QuestionState
+) -> Apart | None:
+    """Return the row to write, without columns shared by all rows of a call; None if unchanged."""
+    if previous is None and judgement.code == NO_CODE:
         return None
     now = timezone.now()
-    texts = {name: _text(name, new, old) for name in KEPT}
-    begins = old is None or (old.code == NOTHING and new.code != NOTHING)
-    if old is not None and new.code == old.code and texts == _texts(old):
+    texts = {name: _resolve_text(name, judgement, previous) for name in STORED_TEXTS}
+    is_new = previous is None or (previous.code == NO_CODE and judgement.code != NO_CODE)
+    if previous is not None and judgement.code == previous.code and texts == _get_texts(previous):
         return None
-    seconds = new.seconds
-    if seconds is None and old is not None:
-        seconds = old.seconds
+    seconds = judgement.seconds
+    if seconds is None and previous is not None:
+        seconds = previous.seconds
     return Apart(
-        item_id=new.item_id,
-        rater_id=new.rater_id,
-        code=new.code,
-        rated_at=now if old is None or begins else old.rated_at,
+        item_id=judgement.item_id,
+        rater_id=judgement.rater_id,
+        code=judgement.code,
+        rated_at=now if previous is None or is_new else previous.rated_at,
         changed_at=now,
         seconds=seconds,
         **texts,
-        guidelines=in_force.guidelines.stamp(None, new.guidelines),
-        item_version=in_force.content_of(new.item_id).stamp(None, new.item_version),
+        guidelines=state.guidelines.get_number_for(None, judgement.guidelines),
+        item_version=state.get_item_version(judgement.item_id).get_number_for(
+            None, judgement.item_version
+        ),
     )
 
 
-def _texts(line: Apart) -> dict[str, str]:
-    return {name: getattr(line, name) for name in KEPT}
+def _get_texts(row: Apart) -> dict[str, str]:
+    return {name: getattr(row, name) for name in STORED_TEXTS}
 
 
-def _text(name: str, new: Judgement, old: Apart | None) -> str:
-    """What is said now; what stood where nothing is."""
-    said: str | None = getattr(new, name)
-    if said is None:
-        said = getattr(old, name) if old is not None else ""
-    return said
+def _resolve_text(name: str, judgement: Judgement, previous: Apart | None) -> str:
+    """Return the text of the judgement, or the previous text where the judgement has none."""
+    text: str | None = getattr(judgement, name)
+    if text is None:
+        text = getattr(previous, name) if previous is not None else ""
+    return text

@@ -1,7 +1,7 @@
-"""What stands before something is recorded: read in one journey, and locked until the transaction
-ends.
+"""Current ratings and settings before a write: read in one round trip, locked until the commit.
 
-Plain SQL: every rating passes here, and the ORM takes ten times as long to build these queries.
+Plain SQL: every rating passes through here, and the ORM takes ten times as long to build these
+queries.
 """
 
 from __future__ import annotations
@@ -16,46 +16,50 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from core.db import bulk
-from projects.locks import hold_categories
+from projects.locks import build_shared_categories_lock
 from projects.models import Question
 
-from .days import aware
-from .judgement import KEPT
-from .versions import Version
+from .days import ensure_aware
+from .judgement import STORED_TEXTS
+from .versions import CurrentVersion
 
-# Up to so many ratings are asked for by a statement each, which the database knows already.
-RATINGS_ASKED_SINGLY = 32
-# Up to so many raters are asked for by name; of more, all ratings of the items are read.
-RATERS_NAMED = 5
+# Up to this many ratings are read by one (prepared) statement each.
+MAX_RATINGS_READ_SINGLY = 32
+# Up to this many raters are listed in the query; with more, all ratings of the items are read.
+MAX_RATERS_LISTED = 5
 
 Pair = tuple[int, int]  # ids of an item and a rater
-FIRST = Version(1)
+FIRST_VERSION = CurrentVersion(1)
 
 
-class Standing(NamedTuple):
-    """What a rating says. ``kept`` has a text for each of KEPT."""
+class CurrentRating(NamedTuple):
+    """Content of a rating. ``texts`` has one text for each of STORED_TEXTS."""
 
     code: int
     rated_at: datetime.datetime
-    kept: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
-    """The codes of the active categories, the project's time zone, its guidelines, and the contents
-    of items, as they are now."""
+class QuestionState:
+    """Current state of a question.
+
+    The codes of the active categories, the project's time zone and guidelines version, and the
+    versions of items.
+    """
 
     codes: set[int]
     zone: ZoneInfo
-    guidelines: Version
-    items: dict[int, Version]  # those whose content was ever another one
-    archived: bool = False  # the project rests
+    guidelines: CurrentVersion
+    item_versions: dict[int, CurrentVersion]  # items whose content was ever changed
+    archived: bool = False  # the project is archived
 
-    def content_of(self, item_id: int) -> Version:
-        return self.items.get(item_id, FIRST)
+    def get_item_version(self, item_id: int) -> CurrentVersion:
+        """Return the current version of the item's content."""
+        return self.item_versions.get(item_id, FIRST_VERSION)
 
 
-_IN_FORCE = """
+_QUESTION_STATE_SQL = """
     SELECT c.code, p.time_zone, p.guidelines_version, g.made_at,
         p.archived_at IS NOT NULL
     FROM projects_category c
@@ -65,76 +69,97 @@ _IN_FORCE = """
         ON g.project_id = p.id AND g.number = p.guidelines_version
     WHERE q.id = %s AND NOT c.retired
     """
-_VERSIONS = "SELECT id, version, version_since FROM projects_item WHERE version > 1"
-_STANDING = f"SELECT {', '.join(('item_id', 'rater_id', 'code', 'rated_at', *KEPT))}"
-_ONE = f"{_STANDING} FROM ratings_rating WHERE question_id = %s AND item_id = %s AND rater_id = %s"
+_VERSIONS_SQL = "SELECT id, version, version_since FROM projects_item WHERE version > 1"
+_SELECT_RATING_SQL = (
+    f"SELECT {', '.join(('item_id', 'rater_id', 'code', 'rated_at', *STORED_TEXTS))}"
+)
+_ONE_RATING_SQL = f"{_SELECT_RATING_SQL} FROM ratings_rating WHERE question_id = %s AND item_id = %s AND rater_id = %s"
 
 
-def read_and_lock(question: Question, wanted: set[Pair]) -> tuple[InForce, dict[Pair, Standing]]:
-    """What is in force, and what stands of the wanted ratings.
+def read_and_lock(
+    question: Question, pairs: set[Pair]
+) -> tuple[QuestionState, dict[Pair, CurrentRating]]:
+    """Return the question's state, and the current ratings of the given (item, rater) pairs.
 
-    Both are read with the lock of the categories in hand: the caller's copies may be older than a
-    change. Of a few wanted ratings also those are locked that are not there yet: sent several times
-    at once, one is new and the others change nothing.
+    Both are read while holding the lock of the categories: the caller's copies may be older than a
+    change. For a few pairs, ratings that do not exist yet are locked as well: if they are sent
+    several times at once, one is new and the others change nothing.
     """
-    holding = hold_categories(question.pk)
-    if len(wanted) <= RATINGS_ASKED_SINGLY:
-        holding += _holding_places(question.pk, wanted)
-    statements = [*holding, (_IN_FORCE, [question.pk]), _asking_versions(wanted)]
-    if len(wanted) <= RATINGS_ASKED_SINGLY:
-        statements += _asking_singly(question.pk, wanted)
+    lock_statements = build_shared_categories_lock(question.pk)
+    if len(pairs) <= MAX_RATINGS_READ_SINGLY:
+        lock_statements += _build_pair_locks(question.pk, pairs)
+    statements = [
+        *lock_statements,
+        (_QUESTION_STATE_SQL, [question.pk]),
+        _build_versions_query(pairs),
+    ]
+    if len(pairs) <= MAX_RATINGS_READ_SINGLY:
+        statements += _build_single_queries(question.pk, pairs)
     else:
-        statements.append(_asking_at_once(question.pk, wanted))
-    in_force, versions, *parts = bulk.several(statements)[len(holding) :]
-    standing: dict[Pair, Standing] = {}
-    for part in parts:
-        for item, rater, code, rated_at, *kept in part:
-            if (item, rater) in wanted:
-                standing[item, rater] = Standing(code, aware(rated_at), tuple(kept))
-    return _in_force(question, in_force, versions), standing
+        statements.append(_build_bulk_query(question.pk, pairs))
+    state_rows, version_rows, *rating_parts = bulk.execute_statements(statements)[
+        len(lock_statements) :
+    ]
+    ratings: dict[Pair, CurrentRating] = {}
+    for rows in rating_parts:
+        for item, rater, code, rated_at, *texts in rows:
+            if (item, rater) in pairs:
+                ratings[item, rater] = CurrentRating(code, ensure_aware(rated_at), tuple(texts))
+    return _build_question_state(question, state_rows, version_rows), ratings
 
 
-def _holding_places(question_id: int, wanted: Iterable[Pair]) -> list[bulk.Statement]:
-    """SQLite needs none: its writers stand in one line."""
+def _build_pair_locks(question_id: int, pairs: Iterable[Pair]) -> list[bulk.Statement]:
+    """Return advisory locks of the pairs; SQLite needs none, because it serializes all writers."""
     if connection.vendor != "postgresql":
         return []
-    # In the order in which ratings are locked and written: nobody waits in a circle.
-    names = (f"{question_id} {item} {rater}".encode() for item, rater in sorted(wanted))
+    # In the order in which ratings are locked and written, so that no deadlock is possible.
+    names = (f"{question_id} {item} {rater}".encode() for item, rater in sorted(pairs))
     keys = [int.from_bytes(blake2b(name, digest_size=8).digest(), signed=True) for name in names]
     return [("SELECT pg_advisory_xact_lock(key) FROM unnest(%s::bigint[]) AS key", [keys])]
 
 
-def _in_force(question: Question, rows: list[tuple[Any, ...]], versions: Any) -> InForce:
-    items = {item: Version(number, aware(since)) for item, number, since in versions}
+def _build_question_state(
+    question: Question, rows: list[tuple[Any, ...]], versions: Any
+) -> QuestionState:
+    item_versions = {
+        item_id: CurrentVersion(number, ensure_aware(since)) for item_id, number, since in versions
+    }
     if not rows:
-        return InForce(set(), ZoneInfo(question.project.time_zone), Version(0), items)
+        return QuestionState(
+            set(), ZoneInfo(question.project.time_zone), CurrentVersion(0), item_versions
+        )
     _code, zone, number, since, archived = rows[0]
-    guidelines = Version(number, since and aware(since))
-    return InForce({code for code, *_ in rows}, ZoneInfo(zone), guidelines, items, bool(archived))
+    guidelines = CurrentVersion(number, since and ensure_aware(since))
+    return QuestionState(
+        {code for code, *_ in rows}, ZoneInfo(zone), guidelines, item_versions, bool(archived)
+    )
 
 
-def _asking_versions(wanted: Iterable[Pair]) -> bulk.Statement:
-    condition, values = bulk.among("id", sorted({item for item, _rater in wanted}))
-    return f"{_VERSIONS} AND {condition}", values
+def _build_versions_query(pairs: Iterable[Pair]) -> bulk.Statement:
+    condition, values = bulk.build_in_condition("id", sorted({item for item, _rater in pairs}))
+    return f"{_VERSIONS_SQL} AND {condition}", values
 
 
-def _asking_singly(question_id: int, wanted: Iterable[Pair]) -> list[bulk.Statement]:
-    # In one order everywhere, so that two writers never wait for each other in a circle.
-    return [(_ONE + _lock(), [question_id, item, rater]) for item, rater in sorted(wanted)]
+def _build_single_queries(question_id: int, pairs: Iterable[Pair]) -> list[bulk.Statement]:
+    # Always in this order, so that two writers cannot deadlock.
+    return [
+        (_ONE_RATING_SQL + _get_lock_clause(), [question_id, item, rater])
+        for item, rater in sorted(pairs)
+    ]
 
 
-def _asking_at_once(question_id: int, wanted: Iterable[Pair]) -> bulk.Statement:
-    items = {item for item, _rater in wanted}
-    raters = {rater for _item, rater in wanted}
-    condition, values = bulk.among("item_id", sorted(items))
+def _build_bulk_query(question_id: int, pairs: Iterable[Pair]) -> bulk.Statement:
+    items = {item for item, _rater in pairs}
+    raters = {rater for _item, rater in pairs}
+    condition, values = bulk.build_in_condition("item_id", sorted(items))
     parameters = [question_id, *values]
-    if len(raters) <= RATERS_NAMED:
-        of_raters, values = bulk.among("rater_id", sorted(raters))
-        condition = f"{condition} AND {of_raters}"
+    if len(raters) <= MAX_RATERS_LISTED:
+        rater_condition, values = bulk.build_in_condition("rater_id", sorted(raters))
+        condition = f"{condition} AND {rater_condition}"
         parameters += values
-    sql = f"{_STANDING} FROM ratings_rating WHERE question_id = %s AND {condition}"
-    return f"{sql} ORDER BY item_id, rater_id{_lock()}", parameters
+    sql = f"{_SELECT_RATING_SQL} FROM ratings_rating WHERE question_id = %s AND {condition}"
+    return f"{sql} ORDER BY item_id, rater_id{_get_lock_clause()}", parameters
 
 
-def _lock() -> str:
+def _get_lock_clause() -> str:
     return " FOR UPDATE" if connection.features.has_select_for_update else ""

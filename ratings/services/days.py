@@ -1,5 +1,4 @@
-"""Days of a project's time zone as integers (days since 1970-01-01), and the time stamps that are
-accepted."""
+"""Days of a project's time zone as integers (days since 1970-01-01), and valid times of ratings."""
 
 from __future__ import annotations
 
@@ -10,13 +9,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 EPOCH = datetime.date(1970, 1, 1)
-EARLIEST = datetime.datetime(1970, 1, 2, tzinfo=datetime.UTC)
-# Clocks of other systems may run a little ahead.
-SKEW = datetime.timedelta(minutes=5)
+EARLIEST_TIME = datetime.datetime(1970, 1, 2, tzinfo=datetime.UTC)
+# Clocks of other systems may be slightly ahead.
+MAX_CLOCK_SKEW = datetime.timedelta(minutes=5)
 
-# What is wrong with the time of a rating; imports store the kind and the time, and word them when
-# shown.
-WRONG_TIMES: dict[str, Promise] = {
+# Errors of a rating's time. Imports store the reason and the time, and format them for display.
+TIME_ERRORS: dict[str, Promise] = {
     "shape": _("'%(time)s' is not an ISO-8601 time, like 2026-03-01T09:30:00Z"),
     "zone": _("%(time)s has no time zone; add Z or an offset like +02:00"),
     "range": _("%(time)s is out of range"),
@@ -25,49 +23,52 @@ WRONG_TIMES: dict[str, Promise] = {
 }
 
 
-class WrongTime(ValueError):
-    """No time that a rating may have: ``why`` is one of WRONG_TIMES."""
+class InvalidTime(ValueError):
+    """The time is not valid for a rating: ``reason`` is a key of TIME_ERRORS."""
 
-    def __init__(self, why: str, time: str) -> None:
-        super().__init__(str(WRONG_TIMES[why]) % {"time": time})
-        self.why = why
+    def __init__(self, reason: str, time: str) -> None:
+        super().__init__(str(TIME_ERRORS[reason]) % {"time": time})
+        self.reason = reason
         self.time = time
 
 
-def day_of(moment: datetime.datetime, zone: ZoneInfo) -> int:
-    """The day in ``zone`` on which ``moment`` (aware) falls."""
+def day_number(moment: datetime.datetime, zone: ZoneInfo) -> int:
+    """Return the day of ``moment`` (aware) in ``zone``, in days since 1970-01-01."""
     return (moment.astimezone(zone).date() - EPOCH).days
 
 
-def date_of(day: int) -> datetime.date:
+def date_from_day(day: int) -> datetime.date:
+    """Return the date of a day number."""
     return EPOCH + datetime.timedelta(days=day)
 
 
-def aware(moment: datetime.datetime) -> datetime.datetime:
-    """A time as the database gives it; SQLite keeps UTC without saying so."""
+def ensure_aware(moment: datetime.datetime) -> datetime.datetime:
+    """Return a database time as an aware datetime; SQLite returns UTC without a time zone."""
     return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
 
 def parse_rated_at(text: str, *, now: datetime.datetime) -> datetime.datetime:
-    """An ISO-8601 time stamp with its zone, not in the future; WrongTime says what is wrong and
-    what is allowed."""
+    """Parse an ISO-8601 time with a time zone that is not in the future.
+
+    Raises InvalidTime with the reason and the accepted format.
+    """
     try:
         moment = datetime.datetime.fromisoformat(text.strip())
     except ValueError:
-        raise WrongTime("shape", text[:40]) from None
-    return check_rated_at(moment, now=now)
+        raise InvalidTime("shape", text[:40]) from None
+    return validate_rated_at(moment, now=now)
 
 
-def check_rated_at(moment: datetime.datetime, *, now: datetime.datetime) -> datetime.datetime:
-    """``moment`` itself when it is an acceptable time of a rating; WrongTime otherwise."""
+def validate_rated_at(moment: datetime.datetime, *, now: datetime.datetime) -> datetime.datetime:
+    """Return ``moment`` in UTC if it is a valid time of a rating; raise InvalidTime otherwise."""
     if moment.tzinfo is None:
-        raise WrongTime("zone", moment.isoformat())
+        raise InvalidTime("zone", moment.isoformat())
     try:
         moment = moment.astimezone(datetime.UTC)
     except OverflowError:
-        raise WrongTime("range", moment.isoformat()) from None
-    if moment > now + SKEW:
-        raise WrongTime("future", moment.isoformat())
-    if moment < EARLIEST:
-        raise WrongTime("early", moment.isoformat())
+        raise InvalidTime("range", moment.isoformat()) from None
+    if moment > now + MAX_CLOCK_SKEW:
+        raise InvalidTime("future", moment.isoformat())
+    if moment < EARLIEST_TIME:
+        raise InvalidTime("early", moment.isoformat())
     return moment

@@ -1,7 +1,7 @@
-"""Whether a rater has still to pass an exam: one statement for the desk and the API.
+"""Queries for the exam that a rater still has to pass, shared by the annotation pages and the API.
 
-Who leads the project knows the gold answers, and a model needs none: they are not examined. An exam
-that was passed, or that a lead waived, stands whatever the rules say later.
+Leads know the gold answers and models need no exam: neither takes one. A passed or waived exam
+stays valid if the rules change later.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from core.db import bulk
 
-# The first question whose exam is still to be passed by the rater ``r`` of the statement around it.
-DUE = """
+# The first question whose exam the rater ``r`` of the enclosing statement still has to pass.
+DUE_EXAM_SQL = """
     SELECT x.question_id FROM ratings_examrules x
     JOIN projects_question q ON q.id = x.question_id
     WHERE q.project_id = r.project_id AND x.required AND r.kind = 'human'
@@ -26,21 +26,21 @@ DUE = """
         )
     ORDER BY q.position, q.id LIMIT 1
     """
-_OF_EACH = f"SELECT r.id, ({DUE}) FROM projects_rater r WHERE r.id IN ({{raters}})"  # noqa: S608  # fixed names
-_OF_ONE = f"SELECT ({DUE}) FROM projects_rater r WHERE r.id = %s"  # noqa: S608  # fixed names
+_DUE_EXAMS_SQL = f"SELECT r.id, ({DUE_EXAM_SQL}) FROM projects_rater r WHERE r.id IN ({{raters}})"  # noqa: S608  # fixed names
+_DUE_EXAM_OF_RATER_SQL = f"SELECT ({DUE_EXAM_SQL}) FROM projects_rater r WHERE r.id = %s"  # noqa: S608  # fixed names
 
 
-def asking(rater_id: int) -> bulk.Statement:
-    """The statement that finds one row: the id of the question whose exam is due, or NULL."""
-    return _OF_ONE, [rater_id]
+def build_due_exam_query(rater_id: int) -> bulk.Statement:
+    """Return the query of one row: the id of the question whose exam is due, or NULL."""
+    return _DUE_EXAM_OF_RATER_SQL, [rater_id]
 
 
-def asking_of_each(rater_ids: Sequence[int]) -> bulk.Statement:
-    """The same of several: (rater, question or NULL)."""
-    return _OF_EACH.format(raters=", ".join(["%s"] * len(rater_ids))), rater_ids
+def build_due_exams_query(rater_ids: Sequence[int]) -> bulk.Statement:
+    """Return the query for several raters: rows of (rater id, question id or NULL)."""
+    return _DUE_EXAMS_SQL.format(raters=", ".join(["%s"] * len(rater_ids))), rater_ids
 
 
-def due(rater_id: int) -> int | None:
-    """The id of the question whose exam the rater has still to pass."""
-    [[(question_id,)]] = bulk.several([asking(rater_id)])
+def get_due_question_id(rater_id: int) -> int | None:
+    """Return the id of the question whose exam the rater still has to pass, or None."""
+    [[(question_id,)]] = bulk.execute_statements([build_due_exam_query(rater_id)])
     return None if question_id is None else int(question_id)

@@ -1,8 +1,9 @@
-"""What is recorded: one thing that was said about one item, and the one list of its fields.
+"""Judgements, and the one list of their fields.
 
-API, export, and admin ask this list. A text that a source may send, and that stands until it sends
-another one, is a line in DETAILS with ``kept=True``, a field of Judgement, and a column of the same
-name in Judged (ratings.models). The desk's form and the import's columns have their own.
+The API, exports and the admin are driven by this list. A text that a source may send and that is
+stored until the source sends another one is an entry in DETAIL_FIELDS with ``is_stored_text=True``,
+a field of Judgement, and a column of the same name in the abstract model
+(ratings.models.judgement_base). The annotation form and the columns of imports are separate.
 """
 
 from __future__ import annotations
@@ -13,70 +14,77 @@ from typing import Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """``name`` is what the API, files, and (but for KEYS) the columns of Rating call it."""
+class RatingField:
+    """A field of a judgement.
+
+    ``name`` is its name in the API, in files and (except for KEY_FIELDS) as a column of Rating.
+    """
 
     name: str
     kind: Literal["text", "time", "number"] = "text"
-    longest: int = 0  # characters that the API takes; 0: nobody may send it
-    needed: bool = False
+    max_length: int = 0  # characters that the API accepts; 0: it cannot be sent
+    required: bool = False
     nullable: bool = False
-    about: str = ""  # what the description of the API says where it is sent
-    about_answer: str = ""  # and where it is answered
+    help_text: str = ""  # API description of the request field
+    output_help_text: str = ""  # API description of the response field
     exported: bool = True
-    kept: bool = False  # a text that stands until the source sends another one
+    is_stored_text: bool = False  # a text that is stored until the source sends another one
 
 
-# Who judges what: they are looked up in the project.
-KEYS = (
-    Field(name="item", longest=255, needed=True, about="Key of the item"),
-    Field(name="rater", longest=150, about="Key of the rater; the caller's own when left out"),
-    Field(
-        name="question",
-        longest=64,
-        about="Key of the question; may be left out where the project has one",
+# Rater, item, question and label: looked up in the project by key.
+KEY_FIELDS = (
+    RatingField(name="item", max_length=255, required=True, help_text="Key of the item"),
+    RatingField(
+        name="rater", max_length=150, help_text="Key of the rater; the caller's own when left out"
     ),
-    Field(
+    RatingField(
+        name="question",
+        max_length=64,
+        help_text="Key of the question; may be left out where the project has one",
+    ),
+    RatingField(
         name="label",
-        longest=200,
-        needed=True,
+        max_length=200,
+        required=True,
         nullable=True,
-        about="A label of the question; null withdraws",
-        about_answer="null: withdrawn",
+        help_text="A label of the question; null withdraws",
+        output_help_text="null: withdrawn",
     ),
 )
-# What else is known of a rating. Null is as good as left out.
-DETAILS = (
-    Field(
+# Further fields of a rating. Null is the same as leaving the field out.
+DETAIL_FIELDS = (
+    RatingField(
         name="rated_at",
         kind="time",
-        longest=100,
+        max_length=100,
         nullable=True,
-        about="ISO-8601 with a zone; now, when left out",
+        help_text="ISO-8601 with a zone; now, when left out",
     ),
-    Field(name="changed_at", kind="time", exported=False),
-    Field(name="comment", longest=10_000, nullable=True, kept=True),
-    Field(
+    RatingField(name="changed_at", kind="time", exported=False),
+    RatingField(name="comment", max_length=10_000, nullable=True, is_stored_text=True),
+    RatingField(
         name="guidelines",
         kind="number",
         nullable=True,
-        about_answer="The version of the guidelines it was made under; null: unknown",
+        output_help_text="The version of the guidelines it was made under; null: unknown",
     ),
-    Field(
+    RatingField(
         name="item_version",
         kind="number",
         nullable=True,
-        about_answer="The version of the item's content that was rated; null: unknown",
+        output_help_text="The version of the item's content that was rated; null: unknown",
         exported=False,
     ),
 )
-FIELDS = (*KEYS, *DETAILS)
-KEPT = tuple(field.name for field in DETAILS if field.kept)
+FIELDS = (*KEY_FIELDS, *DETAIL_FIELDS)
+STORED_TEXTS = tuple(field.name for field in DETAIL_FIELDS if field.is_stored_text)
 
 
 class Judgement(NamedTuple):
-    """One thing said about one item: ids of the question's project, a category's code, or NOTHING
-    to withdraw."""
+    """One answer about one item.
+
+    The ids belong to the question's project; ``code`` is a category's code, or NO_CODE to withdraw.
+    """
 
     item_id: int
     rater_id: int
@@ -84,18 +92,18 @@ class Judgement(NamedTuple):
     rated_at: datetime.datetime | None = None
     comment: str | None = None
     seconds: float | None = None
-    # the version that the rater had before them; the one in force where nobody says
+    # Version of the guidelines that the rater saw; the current one if None
     guidelines: int | None = None
-    # and of the item's content
+    # Version of the item's content that the rater saw; the current one if None
     item_version: int | None = None
-    # Other things that the same source said earlier for this item and rater: kept in the history,
-    # never standing.
+    # Earlier (code, rated_at) of the same source for this item and rater: recorded in the history,
+    # but never current.
     superseded: tuple[tuple[int, datetime.datetime | None], ...] = ()
 
 
 @dataclass
-class Outcome:
-    """How many judgements did what."""
+class RecordOutcome:
+    """Numbers of judgements by their effect."""
 
     created: int = 0
     changed: int = 0
@@ -104,4 +112,4 @@ class Outcome:
 
 
 class UnknownCode(ValueError):
-    """A code that is no category of the question (any more)."""
+    """The code is not, or no longer, a category of the question."""

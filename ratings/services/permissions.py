@@ -1,13 +1,14 @@
-"""What an annotator may say: one rule for the desk and the API. Leads, files and the admin are not
-asked.
+"""Rules for what an annotator may submit, shared by the annotation pages and the API.
 
-* A paused rater says nothing.
-* Who has an exam to pass (ratings.services.exam_gate) says nothing but its answers, and these
-  stand.
-* Only of items that were given to the rater, or that they rated (a lead may bring ratings in by a
-  file); not of one that they skipped or whose time was over, until they take its place again.
-* Where the project's ``corrections`` are closed, what they have said stands.
-* When a rating was given is for the site's clock to say.
+Leads, files and the admin are not subject to them.
+
+* A paused rater cannot submit.
+* A rater with an exam to pass (ratings.services.exam_gate) can only submit its answers, and these
+  are final.
+* Only items that were assigned to the rater, or that the rater has a rating of (a lead may import
+  ratings); not an item that was skipped or whose lease expired, until its slot is claimed again.
+* Where the project's ``corrections`` are closed, submitted answers are final.
+* The time of a rating is set by the server's clock.
 """
 
 from __future__ import annotations
@@ -15,65 +16,67 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from projects.models import Rater
-from ratings.models import NOTHING, Assignment
+from ratings.models import NO_CODE, Assignment
 
-# In these states of an assignment the rater may speak of its item.
-HELD = (Assignment.State.OPEN, Assignment.State.DONE)
-
-
-class Refused(Exception):
-    """What the rater wants cannot be done; nothing has changed."""
+# In these states of an assignment the rater may answer its item.
+ANSWERABLE_STATES = (Assignment.State.OPEN, Assignment.State.DONE)
 
 
-class Paused(Refused):
+class RatingNotAllowed(Exception):
+    """The rater may not do this; nothing has changed."""
+
+
+class RaterPaused(RatingNotAllowed):
     """The lead has paused the rater."""
 
 
-class PausedForGold(Paused):
-    """For what the rater said of items whose right answer is known."""
+class RaterPausedForGold(RaterPaused):
+    """The rater is paused because of wrong answers to gold items."""
 
 
-class NotExamined(Refused):
-    """The rater has an exam to pass first."""
+class ExamRequired(RatingNotAllowed):
+    """The rater has to pass an exam first."""
 
 
-class NotAsked(Refused):
-    """The item was never given to this rater."""
+class ItemNotAssigned(RatingNotAllowed):
+    """The item was never assigned to this rater."""
 
 
-class Archived(Refused):
-    """The project rests: nobody rates in it, not even a file."""
+class ProjectArchived(RatingNotAllowed):
+    """The project is archived: nobody can rate in it, and no file can be imported."""
 
 
-class CorrectionsClosed(Refused):
-    """The project does not let raters change what they rated."""
+class CorrectionsClosed(RatingNotAllowed):
+    """The project does not let raters change their ratings."""
 
 
-class ExamStands(CorrectionsClosed):
-    """Answers of an exam are given once."""
+class ExamAnswersFinal(CorrectionsClosed):
+    """Answers of an exam cannot be changed."""
 
 
-def refuse_paused(paused: bool, told: str = "") -> None:
-    """Raises Paused, and PausedForGold where the rater is told so (Rater.told)."""
+def validate_not_paused(paused: bool, gold_notice: str = "") -> None:
+    """Raise RaterPaused, or RaterPausedForGold if the rater is shown this reason."""
     if paused:
-        raise PausedForGold if told == Rater.Told.PAUSED else Paused
+        raise RaterPausedForGold if gold_notice == Rater.Told.PAUSED else RaterPaused
 
 
-def refuse_unexamined(due: int | None) -> None:
-    """Raises NotExamined where an exam of this question is due."""
-    if due is not None:
-        raise NotExamined
+def validate_exam_passed(due_question_id: int | None) -> None:
+    """Raise ExamRequired if the exam of a question is due (``due_question_id``)."""
+    if due_question_id is not None:
+        raise ExamRequired
 
 
-def refuse_correction(item_id: int, standing: int | None, closed: Collection[int] | None) -> None:
-    """Raises CorrectionsClosed for a change of what the rater says of the item, where a rating of
-    this code stands, or where the rater is done with the item.
+def validate_correction_allowed(
+    item_id: int, current_code: int | None, closed_item_ids: Collection[int] | None
+) -> None:
+    """Raise CorrectionsClosed for a change of an answer that may not be changed.
 
-    ``closed`` are the ids of the items that the rater is done with; None where corrections are
+    That is the case where a rating with ``current_code`` exists or where the rater is done with the
+    item. ``closed_item_ids`` are the items that the rater is done with; None where corrections are
     open.
     """
-    if closed is None:
+    if closed_item_ids is None:
         return
-    stands = standing is not None and standing != NOTHING
-    if stands or item_id in closed:
+    is_rated = current_code is not None and current_code != NO_CODE
+    if is_rated or item_id in closed_item_ids:
         raise CorrectionsClosed

@@ -1,4 +1,4 @@
-"""What ratings answer and do when a project's set-up changes: the listeners of projects.hooks."""
+"""Listeners of projects.hooks: what happens to ratings when a project's settings change."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from ratings.models import Rating
 from . import timezone_backfill
 
 
-def count_in_use(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """code -> ratings that say it, or that the stored counts still hold under it."""
-    wanted = set(codes)
-    if not wanted:
+def count_ratings_by_code(question_id: int, codes: Iterable[int]) -> dict[int, int]:
+    """Return code -> number of ratings with this code now or in the stored counts."""
+    requested_codes = set(codes)
+    if not requested_codes:
         return {}
-    rows = Rating.objects.filter(Q(code__in=wanted) | Q(counted__in=wanted), question=question_id)
-    found: Counter[int] = Counter()
+    rows = Rating.objects.filter(
+        Q(code__in=requested_codes) | Q(counted__in=requested_codes), question=question_id
+    )
+    counts: Counter[int] = Counter()
     for code, counted in rows.values_list("code", "counted").iterator(chunk_size=5000):
-        found.update({code, counted} & wanted)
-    return dict(found)
+        counts.update({code, counted} & requested_codes)
+    return dict(counts)
 
 
-def zone_changed(project_id: int) -> None:
-    """The days of all ratings follow the project's new time zone; the counts follow by the ordinary
-    way."""
-    timezone_backfill.begin(project_id)
+def handle_zone_change(project_id: int) -> None:
+    """Move all ratings to the days of the project's new time zone; the counts follow as usual."""
+    timezone_backfill.start_backfill(project_id)
     for question_id in (
         Question.objects.filter(project=project_id).order_by("pk").values_list("pk", flat=True)
     ):
         changes.announce(question_id)
 
 
-def scale_changed(question_id: int) -> None:
-    """Readings of the older scale are to be made anew: say so to whoever counts, once the change is
-    on disk."""
+def handle_scale_change(question_id: int) -> None:
+    """Announce, after the commit, that results of the previous scale have to be recomputed."""
     changes.announce(question_id)

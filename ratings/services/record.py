@@ -1,4 +1,4 @@
-"""The one way in. A rating is on disk, with its history, before anybody is answered."""
+"""Recording of ratings: a rating and its history are on disk before the response is sent."""
 
 from __future__ import annotations
 
@@ -11,132 +11,153 @@ from django.utils import timezone
 
 from projects.models import Question
 from ratings import changes
-from ratings.models import NOTHING
+from ratings.models import NO_CODE
 
 from . import permissions, record_sql, slots
-from .current_ratings import InForce, Standing, read_and_lock
-from .judgement import KEPT, Judgement, Outcome, UnknownCode
+from .current_ratings import CurrentRating, QuestionState, read_and_lock
+from .judgement import STORED_TEXTS, Judgement, RecordOutcome, UnknownCode
 
-Judgements = Mapping[Question, Sequence[Judgement]]
+JudgementsByQuestion = Mapping[Question, Sequence[Judgement]]
 
 
-class Said(NamedTuple):
-    """What one user says at once."""
+class JudgementBatch(NamedTuple):
+    """Judgements that one user submits at once."""
 
-    judgements: Judgements
+    judgements: JudgementsByQuestion
     by: Any
-    # Of a rater who may not correct: the items that they are done with (permitted.py)
-    closed: Collection[int] | None = None
+    # Items that the rater is done with and may not correct; None where corrections are open
+    closed_item_ids: Collection[int] | None = None
 
 
-def record(
-    judgements: Judgements,
+def record_ratings(
+    judgements: JudgementsByQuestion,
     *,
     by: Any,
     source: str,
-    closed: Collection[int] | None = None,
-    erasing: bool = False,
-) -> Outcome:
-    """Write what ``by`` said about questions of one project, with its history; after the commit,
-    hint that there is something to count.
+    closed_item_ids: Collection[int] | None = None,
+    purging: bool = False,
+) -> RecordOutcome:
+    """Record judgements of ``by`` about questions of one project, with their history.
 
-    All or nothing: what it raises ends the transaction that it is part of. The judgements of a
-    question name each (item, rater) once. Raises UnknownCode when a code is not an active category,
-    CorrectionsClosed when a change is not allowed (``closed``, see permitted.refuse_correction),
-    and Archived in a project that rests, unless it is withdrawn to be deleted (``erasing``). A
-    judgement that says what already stands changes nothing. ``rated_at`` stays what it was unless
-    the source brings one; a rating given again after a withdrawal is a new rating.
+    After the commit, a message announces that there is something to count. All or nothing: an
+    exception ends the surrounding transaction. The judgements of a question name each (item, rater)
+    once. Raises UnknownCode if a code is not an active category, CorrectionsClosed if a change is
+    not allowed (``closed_item_ids``, see permissions.validate_correction_allowed), and
+    ProjectArchived in an archived project, unless ratings are withdrawn to be deleted
+    (``purging``). A judgement that equals the current rating changes nothing. ``rated_at`` stays as
+    it was unless the source sends one; a rating given again after a withdrawal is a new rating.
     """
-    return record_each([Said(judgements, by, closed)], source=source, erasing=erasing)[0]
+    return record_batches(
+        [JudgementBatch(judgements, by, closed_item_ids)], source=source, purging=purging
+    )[0]
 
 
 @transaction.atomic(savepoint=False)
-def record_each(said: Sequence[Said], *, source: str, erasing: bool = False) -> list[Outcome]:
-    """`record` of what several users say in one go, none of whom names a rating that another one
-    names; the outcome of each."""
-    outcomes = [Outcome() for _one in said]
+def record_batches(
+    batches: Sequence[JudgementBatch], *, source: str, purging: bool = False
+) -> list[RecordOutcome]:
+    """Record the batches of several users in one transaction; return the outcome of each.
+
+    No two batches may name the same rating.
+    """
+    outcomes = [RecordOutcome() for _batch in batches]
     written: list[tuple[Judgement, int]] = []
-    # In one order for all writers: question by question, and after all ratings the items whose
-    # places they take. Who held an item while asking for the next question's ratings could wait in
-    # a circle with who came from there.
-    asked = {question for one in said for question in one.judgements}
-    questions = sorted(asked, key=lambda question: question.pk)
+    # One lock order for all writers: question by question, and after all ratings the items whose
+    # slots they take. A transaction that held an item while locking the next question's ratings
+    # could deadlock with one that locks them the other way round.
+    all_questions = {question for batch in batches for question in batch.judgements}
+    questions = sorted(all_questions, key=lambda question: question.pk)
     for question in questions:
-        each = list(_each(said, outcomes, question))
-        judgements = [new for new, _one, _outcome in each]
-        wanted = {(new.item_id, new.rater_id) for new in judgements}
-        in_force, standing = read_and_lock(question, wanted)
-        if in_force.archived and not erasing:
-            raise permissions.Archived
-        _check_codes(question, judgements, in_force)
-        shared = record_sql.Circumstances(timezone.now(), source, in_force)
+        entries = list(_iter_judgements(batches, outcomes, question))
+        judgements = [judgement for judgement, _batch, _outcome in entries]
+        pairs = {(judgement.item_id, judgement.rater_id) for judgement in judgements}
+        state, current_ratings = read_and_lock(question, pairs)
+        if state.archived and not purging:
+            raise permissions.ProjectArchived
+        _validate_codes(question, judgements, state)
+        context = record_sql.WriteContext(timezone.now(), source, state)
         rows = []
-        for new, one, outcome in each:
-            old = standing.get((new.item_id, new.rater_id))
-            by_id = one.by.pk if one.by is not None else None
-            row = _next_row(new, old, by_id=by_id, now=shared.now)
-            _tally(outcome, new, old, row)
+        for judgement, batch, outcome in entries:
+            previous = current_ratings.get((judgement.item_id, judgement.rater_id))
+            by_id = batch.by.pk if batch.by is not None else None
+            row = _build_row(judgement, previous, by_id=by_id, now=context.now)
+            _count_outcome(outcome, judgement, previous, row)
             if row is not None:
-                permissions.refuse_correction(new.item_id, old and old.code, one.closed)
+                permissions.validate_correction_allowed(
+                    judgement.item_id, previous and previous.code, batch.closed_item_ids
+                )
                 rows.append(row)
-                written.append((new, NOTHING if old is None else old.code))
-        then = []
+                written.append((judgement, NO_CODE if previous is None else previous.code))
+        follow_up = []
         if question == questions[-1]:
-            then = slots.following(written, overlap=question.project.overlap)
-        record_sql.write(question.pk, rows, shared, then=then)
+            follow_up = slots.build_statements_after_write(
+                written, overlap=question.project.overlap
+            )
+        record_sql.write_ratings(question.pk, rows, context, follow_up=follow_up)
         if rows:
             changes.announce(question.pk)
     return outcomes
 
 
-def _each(
-    said: Sequence[Said], outcomes: Sequence[Outcome], question: Question
-) -> Iterator[tuple[Judgement, Said, Outcome]]:
-    """Each judgement of the question, with whom it comes from and the outcome that it counts
-    for."""
-    for one, outcome in zip(said, outcomes, strict=True):
-        for new in one.judgements.get(question, ()):
-            yield new, one, outcome
+def _iter_judgements(
+    batches: Sequence[JudgementBatch], outcomes: Sequence[RecordOutcome], question: Question
+) -> Iterator[tuple[Judgement, JudgementBatch, RecordOutcome]]:
+    """Yield each judgement of the question with its batch and the outcome it counts for."""
+    for batch, outcome in zip(batches, outcomes, strict=True):
+        for judgement in batch.judgements.get(question, ()):
+            yield judgement, batch, outcome
 
 
-def _check_codes(question: Question, said: Sequence[Judgement], in_force: InForce) -> None:
-    unknown = {new.code for new in said} - in_force.codes - {NOTHING}
-    if unknown:
-        raise UnknownCode(f"no category of question '{question.key}' has the code {min(unknown)}")
-
-
-def _next_row(
-    new: Judgement, old: Standing | None, *, by_id: int | None, now: datetime.datetime
-) -> record_sql.Row | None:
-    """The row to write, or None when nothing changes."""
-    if old is None:
-        if new.code == NOTHING:
-            return None
-        kept = [getattr(new, name) or "" for name in KEPT]
-        return record_sql.Row(new, new.rated_at or now, tuple(kept), by_id)
-    if new.code == NOTHING:
-        rated_at = old.rated_at
-    elif old.code == NOTHING:
-        rated_at = new.rated_at or now
-    else:
-        rated_at = new.rated_at or old.rated_at
-    kept = []
-    for name, before in zip(KEPT, old.kept, strict=True):
-        sent = getattr(new, name)
-        kept.append(before if sent is None else sent)
-    if (new.code, rated_at, tuple(kept)) == old:
-        return None
-    return record_sql.Row(new, rated_at, tuple(kept), by_id)
-
-
-def _tally(
-    outcome: Outcome, new: Judgement, old: Standing | None, row: record_sql.Row | None
+def _validate_codes(
+    question: Question, judgements: Sequence[Judgement], state: QuestionState
 ) -> None:
+    unknown_codes = {judgement.code for judgement in judgements} - state.codes - {NO_CODE}
+    if unknown_codes:
+        raise UnknownCode(
+            f"no category of question '{question.key}' has the code {min(unknown_codes)}"
+        )
+
+
+def _build_row(
+    judgement: Judgement,
+    previous: CurrentRating | None,
+    *,
+    by_id: int | None,
+    now: datetime.datetime,
+) -> record_sql.RatingWrite | None:
+    """Return the row to write, or None when nothing changes."""
+    if previous is None:
+        if judgement.code == NO_CODE:
+            return None
+        texts = [getattr(judgement, name) or "" for name in STORED_TEXTS]
+        return record_sql.RatingWrite(judgement, judgement.rated_at or now, tuple(texts), by_id)
+    if judgement.code == NO_CODE:
+        rated_at = previous.rated_at
+    elif previous.code == NO_CODE:
+        rated_at = judgement.rated_at or now
+    else:
+        rated_at = judgement.rated_at or previous.rated_at
+    texts = []
+    for name, previous_text in zip(STORED_TEXTS, previous.texts, strict=True):
+        text = getattr(judgement, name)
+        texts.append(previous_text if text is None else text)
+    if (judgement.code, rated_at, tuple(texts)) == previous:
+        return None
+    return record_sql.RatingWrite(judgement, rated_at, tuple(texts), by_id)
+
+
+def _count_outcome(
+    outcome: RecordOutcome,
+    judgement: Judgement,
+    previous: CurrentRating | None,
+    row: record_sql.RatingWrite | None,
+) -> None:
+    """Add the judgement's effect to the outcome."""
     if row is None:
         outcome.unchanged += 1
-    elif new.code == NOTHING:
+    elif judgement.code == NO_CODE:
         outcome.withdrawn += 1
-    elif old is None or old.code == NOTHING:
+    elif previous is None or previous.code == NO_CODE:
         outcome.created += 1
     else:
         outcome.changed += 1

@@ -1,5 +1,7 @@
-"""Ratings to disk: one upsert and one line of history each. ``counted`` and ``counted_day`` are
-never changed here: they belong to metrics.counting.question_counting alone."""
+"""SQL that writes ratings: one upsert and one history entry each.
+
+``counted`` and ``counted_day`` are never changed here: only metrics.counting.question_counting changes them.
+"""
 
 from __future__ import annotations
 
@@ -13,37 +15,37 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from core.db import bulk
-from ratings.models import NOTHING
+from ratings.models import NO_CODE
 
-from .current_ratings import InForce
-from .days import day_of
-from .judgement import KEPT, Judgement
+from .current_ratings import QuestionState
+from .days import day_number
+from .judgement import STORED_TEXTS, Judgement
 
-# Up to so many lines of history go on one journey with all that belongs to them.
-LINES_ON_ONE_JOURNEY = 32
+# Up to this many history entries are sent in one round trip with all that belongs to them.
+MAX_ENTRIES_PER_ROUND_TRIP = 32
 
-# --- the columns, in the order in which their values are put together below
+# --- columns, in the order of the values below
 
-_KEY = {"question_id": "bigint", "item_id": "bigint", "rater_id": "bigint"}
-_KEPT = dict.fromkeys(KEPT, "text")
-# What the newest judgement says.
-_SAID = {
+_KEY_COLUMNS = {"question_id": "bigint", "item_id": "bigint", "rater_id": "bigint"}
+_TEXT_COLUMNS = dict.fromkeys(STORED_TEXTS, "text")
+# Columns that the newest judgement sets.
+_CONTENT_COLUMNS = {
     "code": "integer",
     "rated_at": "timestamptz",
     "changed_at": "timestamptz",
     "day": "integer",
     "guidelines": "integer",
     "item_version": "integer",
-    **_KEPT,
+    **_TEXT_COLUMNS,
 }
-_RATING = {
-    **_KEY,
-    **_SAID,
+_RATING_COLUMNS = {
+    **_KEY_COLUMNS,
+    **_CONTENT_COLUMNS,
     "seconds": "float8",
     "counted": "integer",
     "counted_day": "integer",
 }
-_LINE = {
+_REVISION_COLUMNS = {
     "code": "integer",
     "rated_at": "timestamptz",
     "recorded_at": "timestamptz",
@@ -52,182 +54,227 @@ _LINE = {
     "superseded": "boolean",
     "guidelines": "integer",
     "item_version": "integer",
-    **_KEPT,
+    **_TEXT_COLUMNS,
 }
-_UPDATE = {
-    **{name: f"excluded.{name}" for name in _SAID},
+_UPDATE_VALUES = {
+    **{name: f"excluded.{name}" for name in _CONTENT_COLUMNS},
     "seconds": "coalesce(excluded.seconds, ratings_rating.seconds)",
 }
 
-# --- a statement a row
+# --- one statement per row
 
-_UPSERT = bulk.upsert_one("ratings_rating", list(_RATING), key=list(_KEY), update=_UPDATE)
-_INTO_HISTORY = f"INSERT INTO ratings_revision (rating_id, {', '.join(_LINE)})"
-_APPEND = f"""
-    {_INTO_HISTORY} SELECT id, {", ".join(["%s"] * len(_LINE))} FROM ratings_rating
+_UPSERT_SQL = bulk.build_row_upsert(
+    "ratings_rating", list(_RATING_COLUMNS), key=list(_KEY_COLUMNS), update=_UPDATE_VALUES
+)
+_INSERT_REVISION_SQL = f"INSERT INTO ratings_revision (rating_id, {', '.join(_REVISION_COLUMNS)})"
+_APPEND_SQL = f"""
+    {_INSERT_REVISION_SQL} SELECT id, {", ".join(["%s"] * len(_REVISION_COLUMNS))} FROM ratings_rating
     WHERE question_id = %s AND item_id = %s AND rater_id = %s
     """
 
-# --- several rows in one statement: PostgreSQL and psycopg need less than for one after the other
+# --- several rows in one statement: faster on PostgreSQL and psycopg than one after the other
 
-_UPSERT_LISTED = bulk.upsert_listed("ratings_rating", _RATING, key=list(_KEY), update=_UPDATE)
-# Where they stand in a line of history, which has its key at its end.
-_ITEM_AT = list(_LINE | _KEY).index("item_id")
-_RATER_AT = list(_LINE | _KEY).index("rater_id")
-_WRITE_SEVERAL = f"""
-    WITH written AS ({_UPSERT_LISTED} RETURNING id, item_id, rater_id)
-    {_INTO_HISTORY} SELECT written.id, {bulk.listed(_LINE)}
-    FROM {bulk.LIST} WITH ORDINALITY AS l (value, line)
-    JOIN written ON written.item_id = (value->>{_ITEM_AT})::bigint
-        AND written.rater_id = (value->>{_RATER_AT})::bigint
+_UPSERT_LISTED_SQL = bulk.build_json_upsert(
+    "ratings_rating", _RATING_COLUMNS, key=list(_KEY_COLUMNS), update=_UPDATE_VALUES
+)
+# Positions of the key in the values of a history entry, which end with the rating's key.
+_ITEM_INDEX = list(_REVISION_COLUMNS | _KEY_COLUMNS).index("item_id")
+_RATER_INDEX = list(_REVISION_COLUMNS | _KEY_COLUMNS).index("rater_id")
+_WRITE_SEVERAL_SQL = f"""
+    WITH written AS ({_UPSERT_LISTED_SQL} RETURNING id, item_id, rater_id)
+    {_INSERT_REVISION_SQL} SELECT written.id, {bulk.build_json_columns(_REVISION_COLUMNS)}
+    FROM {bulk.JSON_ROWS_SQL} WITH ORDINALITY AS l (value, line)
+    JOIN written ON written.item_id = (value->>{_ITEM_INDEX})::bigint
+        AND written.rater_id = (value->>{_RATER_INDEX})::bigint
     ORDER BY line
     """
 
-# --- the history of many, read from the rows just written
+# --- history of many rows, read from the rows just written
 
-_STAMPS = ("guidelines", "item_version")
-_SAID_NOW = ", ".join([*_STAMPS, *KEPT])
-_APPEND_WRITTEN = f"""
-    {_INTO_HISTORY} SELECT id, code, rated_at, changed_at, %s, %s, false, {_SAID_NOW} FROM written
+_VERSION_COLUMNS = ("guidelines", "item_version")
+_WRITTEN_COLUMNS = ", ".join([*_VERSION_COLUMNS, *STORED_TEXTS])
+_APPEND_WRITTEN_SQL = f"""
+    {_INSERT_REVISION_SQL} SELECT id, code, rated_at, changed_at, %s, %s, false, {_WRITTEN_COLUMNS} FROM written
     """
-# The same with what the source said before it, as a list: of item, rater, code, time, stamps.
-# PostgreSQL's.
-_EARLIER_STAMPS = ", ".join(["(value->>4)::integer", "(value->>5)::integer", *(["''"] * len(KEPT))])
-_APPEND_EARLIER_TOO = f"""
-    {_INTO_HISTORY} SELECT id, code, rated_at, changed_at, %s, %s, superseded, {_SAID_NOW} FROM (
+# The same with earlier answers of the source, a list of (item, rater, code, time, versions).
+# PostgreSQL only.
+_EARLIER_VERSIONS = ", ".join(
+    ["(value->>4)::integer", "(value->>5)::integer", *(["''"] * len(STORED_TEXTS))]
+)
+_APPEND_WITH_EARLIER_SQL = f"""
+    {_INSERT_REVISION_SQL} SELECT id, code, rated_at, changed_at, %s, %s, superseded, {_WRITTEN_COLUMNS} FROM (
         SELECT item_id, rater_id, id, code, rated_at, changed_at, false AS superseded,
-            0 AS line, {_SAID_NOW}
+            0 AS line, {_WRITTEN_COLUMNS}
         FROM written
         UNION ALL SELECT item_id, rater_id, id, (value->>2)::integer, (value->>3)::timestamptz,
-            changed_at, true, line, {_EARLIER_STAMPS}
-        FROM {bulk.LIST} WITH ORDINALITY AS l (value, line)
+            changed_at, true, line, {_EARLIER_VERSIONS}
+        FROM {bulk.JSON_ROWS_SQL} WITH ORDINALITY AS l (value, line)
         JOIN written ON item_id = (value->>0)::bigint AND rater_id = (value->>1)::bigint
     ) AS said ORDER BY item_id, rater_id, superseded DESC, line
     """
 
 
-class Row(NamedTuple):
-    """What is to stand: ``kept`` has a text for each of KEPT, ``by_id`` is the user who says it."""
+class RatingWrite(NamedTuple):
+    """A rating to write.
 
-    new: Judgement
+    ``texts`` has one text for each of STORED_TEXTS, ``by_id`` is the acting user.
+    """
+
+    judgement: Judgement
     rated_at: datetime.datetime
-    kept: tuple[str, ...]
+    texts: tuple[str, ...]
     by_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What all rows of one writing share."""
+class WriteContext:
+    """Values shared by all rows of one write."""
 
     now: datetime.datetime
     source: str
-    in_force: InForce
+    state: QuestionState
 
 
-def write(
-    question_id: int, rows: Sequence[Row], shared: Circumstances, *, then: Sequence[bulk.Statement]
+def write_ratings(
+    question_id: int,
+    rows: Sequence[RatingWrite],
+    context: WriteContext,
+    *,
+    follow_up: Sequence[bulk.Statement],
 ) -> None:
-    """Upsert the rows, append their history, and send ``then`` after them. To be called inside a
-    transaction."""
-    # In one order everywhere, so that two writers never wait for each other in a circle.
-    rows = sorted(rows, key=lambda row: (row.new.item_id, row.new.rater_id))
-    # Many rows share a time: each is turned once into what the database takes.
-    moment = functools.cache(connection.ops.adapt_datetimefield_value)
-    ratings = list(_ratings(question_id, rows, shared, moment))
-    lines = len(rows) + sum(len(row.new.superseded) for row in rows)
-    if lines <= LINES_ON_ONE_JOURNEY or len({row.by_id for row in rows}) > 1:
-        history = list(_history(question_id, rows, shared, moment))
-        bulk.several([*_writing_few(ratings, history), *then])
+    """Upsert the rows, append their history, and send the statements ``follow_up`` after them.
+
+    Must be called inside a transaction.
+    """
+    # Always in this order, so that two writers cannot deadlock.
+    rows = sorted(rows, key=lambda row: (row.judgement.item_id, row.judgement.rater_id))
+    # Many rows share a time: each is converted to the database's format once.
+    adapt_time = functools.cache(connection.ops.adapt_datetimefield_value)
+    ratings = list(_iter_rating_values(question_id, rows, context, adapt_time))
+    n_entries = len(rows) + sum(len(row.judgement.superseded) for row in rows)
+    if n_entries <= MAX_ENTRIES_PER_ROUND_TRIP or len({row.by_id for row in rows}) > 1:
+        history = list(_iter_history_values(question_id, rows, context, adapt_time))
+        bulk.execute_statements([*_build_write_statements(ratings, history), *follow_up])
         return
-    append = _appending_many(rows, shared, lines)
+    append = _build_append_statement(rows, context, n_entries)
     bulk.upsert(
-        "ratings_rating", list(_RATING), ratings, key=list(_KEY), update=_UPDATE, then=append
+        "ratings_rating",
+        list(_RATING_COLUMNS),
+        ratings,
+        key=list(_KEY_COLUMNS),
+        update=_UPDATE_VALUES,
+        follow_up=append,
     )
     if append is None:
         with connection.cursor() as cursor:
-            cursor.executemany(_APPEND, list(_history(question_id, rows, shared, moment)))
-    bulk.several(then)
+            cursor.executemany(
+                _APPEND_SQL, list(_iter_history_values(question_id, rows, context, adapt_time))
+            )
+    bulk.execute_statements(follow_up)
 
 
-def _writing_few(
+def _build_write_statements(
     ratings: Sequence[tuple[Any, ...]], history: Sequence[tuple[Any, ...]]
 ) -> list[bulk.Statement]:
     if connection.vendor == "postgresql" and len(history) > 1:
-        lists = [json.dumps(rows, default=str) for rows in (ratings, history)]
-        return [(_WRITE_SEVERAL, lists)]
-    upserts = [(_UPSERT, rating) for rating in ratings]
-    return [*upserts, *((_APPEND, line) for line in history)]
+        json_lists = [json.dumps(rows, default=str) for rows in (ratings, history)]
+        return [(_WRITE_SEVERAL_SQL, json_lists)]
+    upserts = [(_UPSERT_SQL, rating) for rating in ratings]
+    return [*upserts, *((_APPEND_SQL, entry) for entry in history)]
 
 
-def _appending_many(
-    rows: Sequence[Row], shared: Circumstances, lines: int
+def _build_append_statement(
+    rows: Sequence[RatingWrite], context: WriteContext, n_entries: int
 ) -> bulk.Statement | None:
-    """What appends the history of the rows that were written, all by one user; None where each line
-    is sent."""
+    """Return the statement that appends the history of the written rows, all by one user.
+
+    None where each entry has to be sent.
+    """
     by_id = rows[0].by_id
-    if lines == len(rows):  # each line says what its rating says now
-        return _APPEND_WRITTEN, [by_id, shared.source]
+    if n_entries == len(rows):  # each entry equals its current rating
+        return _APPEND_WRITTEN_SQL, [by_id, context.source]
     if connection.vendor == "postgresql":
-        earlier = json.dumps(list(_earlier(rows, shared)), default=str)
-        return _APPEND_EARLIER_TOO, [by_id, shared.source, earlier]
+        earlier = json.dumps(list(_iter_superseded(rows, context)), default=str)
+        return _APPEND_WITH_EARLIER_SQL, [by_id, context.source, earlier]
     return None
 
 
-def _ratings(
+def _iter_rating_values(
     question_id: int,
-    rows: Sequence[Row],
-    shared: Circumstances,
-    moment: Callable[[datetime.datetime], Any],
+    rows: Sequence[RatingWrite],
+    context: WriteContext,
+    adapt_time: Callable[[datetime.datetime], Any],
 ) -> Iterator[tuple[Any, ...]]:
-    """Values of the columns of _RATING."""
-    day = functools.cache(functools.partial(day_of, zone=shared.in_force.zone))
-    now = moment(shared.now)
-    for new, rated_at, kept, _by_id in rows:
-        key = (question_id, new.item_id, new.rater_id)
-        under = _stamps(new, shared)
-        said = (new.code, moment(rated_at), now, day(rated_at), *under, *kept)
-        yield (*key, *said, new.seconds, NOTHING, 0)
+    """Yield the values of _RATING_COLUMNS of each row."""
+    get_day = functools.cache(functools.partial(day_number, zone=context.state.zone))
+    now = adapt_time(context.now)
+    for judgement, rated_at, texts, _by_id in rows:
+        key = (question_id, judgement.item_id, judgement.rater_id)
+        versions = _get_versions(judgement, context)
+        content = (judgement.code, adapt_time(rated_at), now, get_day(rated_at), *versions, *texts)
+        yield (*key, *content, judgement.seconds, NO_CODE, 0)
 
 
-def _history(
+def _iter_history_values(
     question_id: int,
-    rows: Sequence[Row],
-    shared: Circumstances,
-    moment: Callable[[datetime.datetime], Any],
+    rows: Sequence[RatingWrite],
+    context: WriteContext,
+    adapt_time: Callable[[datetime.datetime], Any],
 ) -> Iterator[tuple[Any, ...]]:
-    """Values of the columns of _LINE, and the rating's key."""
-    now = moment(shared.now)
-    nothing_kept = [""] * len(KEPT)
-    for new, rated_at, kept, by_id in rows:
-        recorded = (now, by_id, shared.source)
-        key = (question_id, new.item_id, new.rater_id)
-        for code, earlier in new.superseded:
-            under = _earlier_stamps(new, earlier, shared)
-            yield (code, moment(earlier or rated_at), *recorded, True, *under, *nothing_kept, *key)
-        under = _stamps(new, shared)
-        yield (new.code, moment(rated_at), *recorded, False, *under, *kept, *key)
+    """Yield the values of _REVISION_COLUMNS and the rating's key, of each history entry."""
+    now = adapt_time(context.now)
+    empty_texts = [""] * len(STORED_TEXTS)
+    for judgement, rated_at, texts, by_id in rows:
+        recorded = (now, by_id, context.source)
+        key = (question_id, judgement.item_id, judgement.rater_id)
+        for code, earlier_time in judgement.superseded:
+            versions = _get_earlier_versions(judgement, earlier_time, context)
+            yield (
+                code,
+                adapt_time(earlier_time or rated_at),
+                *recorded,
+                True,
+                *versions,
+                *empty_texts,
+                *key,
+            )
+        versions = _get_versions(judgement, context)
+        yield (judgement.code, adapt_time(rated_at), *recorded, False, *versions, *texts, *key)
 
 
-def _earlier(rows: Sequence[Row], shared: Circumstances) -> Iterator[tuple[Any, ...]]:
-    for new, stands_since, _kept, _by_id in rows:
-        for code, rated_at in new.superseded:
-            under = _earlier_stamps(new, rated_at, shared)
-            yield new.item_id, new.rater_id, code, rated_at or stands_since, *under
+def _iter_superseded(
+    rows: Sequence[RatingWrite], context: WriteContext
+) -> Iterator[tuple[Any, ...]]:
+    """Yield (item, rater, code, time, versions) of each superseded answer."""
+    for judgement, current_rated_at, _texts, _by_id in rows:
+        for code, rated_at in judgement.superseded:
+            versions = _get_earlier_versions(judgement, rated_at, context)
+            yield (
+                judgement.item_id,
+                judgement.rater_id,
+                code,
+                rated_at or current_rated_at,
+                *versions,
+            )
 
 
-def _stamps(new: Judgement, shared: Circumstances) -> tuple[int | None, int | None]:
-    """The versions of the guidelines and of the item's content under which it was said."""
-    in_force = shared.in_force
+def _get_versions(judgement: Judgement, context: WriteContext) -> tuple[int | None, int | None]:
+    """Return the versions of the guidelines and of the item's content that were rated."""
+    state = context.state
     return (
-        in_force.guidelines.stamp(new.rated_at, new.guidelines),
-        in_force.content_of(new.item_id).stamp(new.rated_at, new.item_version),
+        state.guidelines.get_number_for(judgement.rated_at, judgement.guidelines),
+        state.get_item_version(judgement.item_id).get_number_for(
+            judgement.rated_at, judgement.item_version
+        ),
     )
 
 
-def _earlier_stamps(
-    new: Judgement, rated_at: datetime.datetime | None, shared: Circumstances
+def _get_earlier_versions(
+    judgement: Judgement, rated_at: datetime.datetime | None, context: WriteContext
 ) -> tuple[int | None, int | None]:
-    """The same for what the source said earlier than the judgement."""
-    in_force = shared.in_force
-    said_at = rated_at or new.rated_at
-    return in_force.guidelines.stamp(said_at), in_force.content_of(new.item_id).stamp(said_at)
+    """Return the versions of an earlier answer of the same source."""
+    state = context.state
+    answered_at = rated_at or judgement.rated_at
+    return state.guidelines.get_number_for(answered_at), state.get_item_version(
+        judgement.item_id
+    ).get_number_for(answered_at)

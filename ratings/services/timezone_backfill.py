@@ -1,10 +1,9 @@
-"""The days of a project's ratings follow its time zone when that changes: a few at a time, whoever
-writes meanwhile.
+"""Backfill of the days of a project's ratings when its time zone changes.
 
-The change itself leaves a row (DayMove) and makes the first step, which is all of a small project;
-the worker's sweep makes the others. Every step reads the zone of now, under the row's lock; another
-change takes the row back to the beginning. Who writes a rating meanwhile puts it on its day by the
-zone of now too, so no step has to come back.
+The change itself creates a DayMove row and runs the first step, which is enough for a small
+project; the worker's sweep runs the others while ratings keep being written. Every step reads the
+current zone under the row's lock; another change restarts the backfill. A rating that is written
+meanwhile already uses the current zone, so no step has to go back.
 """
 
 from __future__ import annotations
@@ -19,37 +18,41 @@ from projects.models import Project, Question
 from ratings import changes
 from ratings.models import DayMove, Rating
 
-from .days import day_of
+from .days import day_number
 
-RATINGS_A_STEP = 5_000  # a step is a transaction
-PAUSE_SECONDS = 0.005  # between two, for SQLite's other writers
+RATINGS_PER_STEP = 5_000  # ratings of one step, which is one transaction
+PAUSE_SECONDS = 0.005  # between two steps, for SQLite's other writers
 
 
-def begin(project_id: int) -> None:
-    """In the transaction that changes the zone, which keeps everybody from writing ratings until it
-    ends."""
+def start_backfill(project_id: int) -> None:
+    """Start the backfill, within the transaction that changes the time zone.
+
+    That transaction blocks all writers of ratings until it ends.
+    """
     DayMove.objects.update_or_create(
         project_id=project_id, defaults={"question": 0, "item": 0, "rater": 0}
     )
-    seen: int | None = 0
-    left = RATINGS_A_STEP
-    while left > 0 and (seen := step(project_id)) is not None:
-        left -= seen
+    n_processed: int | None = 0
+    n_remaining = RATINGS_PER_STEP
+    while n_remaining > 0 and (n_processed := run_step(project_id)) is not None:
+        n_remaining -= n_processed
 
 
-def sweep() -> int:
-    """Make all steps that are left; how many projects waited for some."""
-    waiting = list(DayMove.objects.values_list("pk", flat=True))
-    for project_id in waiting:
-        while step(project_id) is not None:
+def run_pending() -> int:
+    """Run all remaining steps of all projects; return the number of projects that had some."""
+    project_ids = list(DayMove.objects.values_list("pk", flat=True))
+    for project_id in project_ids:
+        while run_step(project_id) is not None:
             time.sleep(PAUSE_SECONDS)
-    return len(waiting)
+    return len(project_ids)
 
 
 @transaction.atomic
-def step(project_id: int) -> int | None:
-    """Put up to RATINGS_A_STEP ratings of one question on their days; how many were looked at, None
-    when nothing is left."""
+def run_step(project_id: int) -> int | None:
+    """Move up to RATINGS_PER_STEP ratings of one question to their days.
+
+    Returns the number of ratings that were checked, or None when nothing is left.
+    """
     move = DayMove.objects.select_for_update().filter(project=project_id).first()
     if move is None:
         return None
@@ -60,8 +63,8 @@ def step(project_id: int) -> int | None:
         return None
     if question_id != move.question:
         move.question, move.item, move.rater = question_id, 0, 0
-    rows = _next_rows(move)
-    if len(rows) < RATINGS_A_STEP:
+    rows = _get_next_rows(move)
+    if len(rows) < RATINGS_PER_STEP:
         move.question, move.item, move.rater = question_id + 1, 0, 0
     else:
         _pk, move.item, move.rater, *_ = rows[-1]
@@ -69,7 +72,7 @@ def step(project_id: int) -> int | None:
     zone = ZoneInfo(Project.objects.values_list("time_zone", flat=True).get(pk=project_id))
     moved = []
     for pk, _item, _rater, rated_at, day in rows:
-        new_day = day_of(rated_at, zone)
+        new_day = day_number(rated_at, zone)
         if new_day != day:
             moved.append((pk, new_day))
     if moved:
@@ -78,10 +81,12 @@ def step(project_id: int) -> int | None:
     return len(rows)
 
 
-def _next_rows(move: DayMove) -> list[tuple]:
-    """(id, item, rater, rated_at, day), locked in the order in which others lock them."""
-    after = Rating.objects.filter(question=move.question, item__gte=move.item)
-    after = after.exclude(item=move.item, rater__lte=move.rater).order_by("item_id", "rater_id")
-    locked = after.select_for_update(of=("self",), no_key=True)
+def _get_next_rows(move: DayMove) -> list[tuple]:
+    """Return rows of (id, item, rater, rated_at, day), locked in the order of other writers."""
+    following = Rating.objects.filter(question=move.question, item__gte=move.item)
+    following = following.exclude(item=move.item, rater__lte=move.rater).order_by(
+        "item_id", "rater_id"
+    )
+    locked = following.select_for_update(of=("self",), no_key=True)
     rows = locked.values_list("id", "item_id", "rater_id", "rated_at", "day")
-    return list(rows[:RATINGS_A_STEP])
+    return list(rows[:RATINGS_PER_STEP])

@@ -1,14 +1,14 @@
-"""Which ratings the counts do not hold yet, found without a look at all others.
+"""Uncounted ratings, found without scanning the others.
 
-The rows say it themselves (``querysets.UNCOUNTED``), and SQLite finds them by a partial index with
-that condition. On PostgreSQL the same index would make counting dear: it stands in the way of
-updates that touch no index (HOT), so that each rating that is marked as counted would be entered
-into all indexes again, at ten times the cost. There, triggers note the item of every row that a
-statement leaves uncounted (``UncountedItem``), in the transaction of that statement.
+The rows themselves say so (``querysets.UNCOUNTED``), and SQLite finds them by a partial index with
+that condition. On PostgreSQL the same index would make counting expensive: it prevents updates that
+touch no index (HOT), so that each rating marked as counted would be entered into all indexes again,
+at ten times the cost. There, triggers note the item of every row that a statement leaves uncounted
+(``UncountedItem``), in the transaction of that statement.
 
-Notes are only ever added by who writes, and removed, one by one, by who counted what had been read
-*after* them. So there is always a note of an uncounted rating; a note that is left of a counted one
-costs a look.
+Notes are only added by writers, and removed, one by one, by the transaction that counted ratings it
+had read *after* them. So an uncounted rating always has a note; a note left over for a counted
+rating costs one lookup.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from django.db.models import BooleanField, Count, F, Func, Max, Min, QuerySet, S
 from core.db import bulk
 from ratings.models import Rating, UncountedItem
 
-# "column = ANY(ARRAY(subquery))" is asked once and found through the column's index. A join may be
-# planned to look for the items again for each rating, while the table is believed to be empty.
-_ONE_OF: dict[str, Any] = {
+# "column = ANY(ARRAY(subquery))" is evaluated once and served by the column's index. A join may be
+# planned to search the items again for each rating, while the table is believed to be empty.
+_ANY_OF_OPTIONS: dict[str, Any] = {
     "arg_joiner": " = ANY(ARRAY",
     "template": "%(expressions)s)",
     "output_field": BooleanField(),
@@ -34,147 +34,158 @@ _ONE_OF: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
-    """Items with uncounted ratings, ascending, and the ids of the notes that said so (none on
-    SQLite)."""
+class UncountedBatch:
+    """Items with uncounted ratings, ascending, and the ids of their notes (none on SQLite)."""
 
-    items: list[int]
-    notes: list[int]
+    item_ids: list[int]
+    note_ids: list[int]
 
 
-def _notes() -> bool:
+def _has_notes() -> bool:
     return connection.vendor == "postgresql"
 
 
-def questions() -> set[int]:
-    """Ids of the questions with uncounted ratings."""
-    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
+def list_question_ids() -> set[int]:
+    """Return the ids of the questions with uncounted ratings."""
+    model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     return set(model.order_by().values_list("question_id", flat=True).distinct())
 
 
-def ratings(question_ids: Collection[int] | None = None) -> QuerySet[Rating]:
-    """The uncounted ratings of these questions, or of all."""
+def get_ratings(question_ids: Collection[int] | None = None) -> QuerySet[Rating]:
+    """Return the uncounted ratings of these questions, or of all."""
     rows: QuerySet[Rating] = Rating.objects.uncounted()
     if question_ids is not None:
         rows = rows.filter(question_id__in=question_ids)
-    if not _notes():
+    if not _has_notes():
         return rows
     notes = UncountedItem.objects.all()
     if question_ids is not None:
         notes = notes.filter(question_id__in=question_ids)
-    return rows.filter(_one_of("question_id", notes), _one_of("item_id", notes))
+    return rows.filter(_build_any_of("question_id", notes), _build_any_of("item_id", notes))
 
 
-def how_far() -> tuple[int, datetime.datetime | None]:
-    """The number of uncounted ratings of all questions, and the time of the oldest change among
-    them."""
-    found = ratings().aggregate(number=Count("id"), oldest=Min("changed_at"))
-    return found["number"], found["oldest"]
+def get_backlog() -> tuple[int, datetime.datetime | None]:
+    """Return the number of uncounted ratings of all questions, and the oldest change time."""
+    totals = get_ratings().aggregate(number=Count("id"), oldest=Min("changed_at"))
+    return totals["number"], totals["oldest"]
 
 
-def _one_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
-    return Func(F(column), Subquery(notes.order_by().values(column).distinct()), **_ONE_OF)
+def _build_any_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
+    return Func(F(column), Subquery(notes.order_by().values(column).distinct()), **_ANY_OF_OPTIONS)
 
 
-def extent(question_id: int) -> tuple[int, int]:
-    """The last item with uncounted ratings (0: there is none), and about how many ratings these
-    are, as next_items."""
-    model, number = _with_numbers()
-    found = model.filter(question_id=question_id).aggregate(last=Max("item_id"), number=number)
-    return found["last"] or 0, found["number"] or 0
+def get_extent(question_id: int) -> tuple[int, int]:
+    """Return the last item with uncounted ratings (0: none), and about how many ratings there are.
+
+    The number is approximate as in ``list_next_items``.
+    """
+    model, number = _get_source_and_count()
+    totals = model.filter(question_id=question_id).aggregate(last=Max("item_id"), number=number)
+    return totals["last"] or 0, totals["number"] or 0
 
 
-def next_items(question_id: int, *, after: int, last: int, items: int) -> list[tuple[int, int]]:
-    """The next ``items`` items with uncounted ratings behind ``after`` and up to ``last``, each
-    with about how many: a rating that changed twice is noted twice."""
-    model, number = _with_numbers()
+def list_next_items(
+    question_id: int, *, after: int, last: int, limit: int
+) -> list[tuple[int, int]]:
+    """Return up to ``limit`` items with uncounted ratings, ids in (after, last].
+
+    Each comes with its approximate number of ratings: a rating that changed twice is noted twice.
+    """
+    model, number = _get_source_and_count()
     rows = model.filter(question_id=question_id, item_id__gt=after, item_id__lte=last).order_by(
         "item_id"
     )
-    return list(rows.values_list("item_id").annotate(number)[:items])
+    return list(rows.values_list("item_id").annotate(number)[:limit])
 
 
-def _with_numbers() -> tuple[Any, Any]:
+def _get_source_and_count() -> tuple[Any, Any]:
+    """Return the rows that list uncounted ratings, and the aggregate that counts them."""
     return (
         (UncountedItem.objects, Sum("ratings"))
-        if _notes()
+        if _has_notes()
         else (Rating.objects.uncounted(), Count("id"))
     )
 
 
-def noted(
-    question_id: int, *, items: int | None = None, first: int | None = None, last: int | None = None
-) -> Noted:
-    """Items with uncounted ratings: the first ``items`` ones, or those with ids from ``first`` to
-    ``last``.
+def read_batch(
+    question_id: int, *, limit: int | None = None, first: int | None = None, last: int | None = None
+) -> UncountedBatch:
+    """Return items with uncounted ratings: the first ``limit``, or from ``first`` to ``last``.
 
-    To be asked before the ratings are read, by a statement of its own.
+    Must be called before the ratings are read, as a statement of its own.
     """
-    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
+    model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     rows = model.filter(question_id=question_id)
     if first is not None:
         rows = rows.filter(item_id__gte=first, item_id__lte=last)
-    chosen = rows.order_by("item_id").values_list("item_id", flat=True).distinct()[:items]
-    if not _notes():
-        return Noted(list(chosen), [])
-    if items is not None:
-        rows = rows.filter(Func(F("item_id"), Subquery(chosen), **_ONE_OF))
-    found = list(rows.order_by("item_id").values_list("item_id", "pk"))
-    return Noted(list(dict.fromkeys(item for item, _ in found)), [pk for _, pk in found])
+    item_ids = rows.order_by("item_id").values_list("item_id", flat=True).distinct()[:limit]
+    if not _has_notes():
+        return UncountedBatch(list(item_ids), [])
+    if limit is not None:
+        rows = rows.filter(Func(F("item_id"), Subquery(item_ids), **_ANY_OF_OPTIONS))
+    pairs = list(rows.order_by("item_id").values_list("item_id", "pk"))
+    return UncountedBatch(
+        list(dict.fromkeys(item_id for item_id, _ in pairs)), [pk for _, pk in pairs]
+    )
 
 
-def some(question_id: int) -> bool:
-    """Whether the question has uncounted ratings."""
-    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
+def has_uncounted(question_id: int) -> bool:
+    """Return True if the question has uncounted ratings."""
+    model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     return bool(model.filter(question_id=question_id).exists())
 
 
-def numbers(look: int) -> dict[int, int]:
-    """Question -> how many of the last ``look`` signs that a rating waits are of it: notes, the
-    newest first, or ratings."""
-    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
-    rows = model.order_by("-pk") if _notes() else model.order_by()
-    found: dict[int, int] = {}
-    for question_id in rows.values_list("question_id", flat=True)[:look]:
-        found[question_id] = found.get(question_id, 0) + 1
-    return found
+def count_by_question(limit: int) -> dict[int, int]:
+    """Return question id -> number of the newest ``limit`` notes (or uncounted ratings) of it."""
+    model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
+    rows = model.order_by("-pk") if _has_notes() else model.order_by()
+    counts: dict[int, int] = {}
+    for question_id in rows.values_list("question_id", flat=True)[:limit]:
+        counts[question_id] = counts.get(question_id, 0) + 1
+    return counts
 
 
-def noted_of(
-    question_ids: Iterable[int], look: int
+def read_batches(
+    question_ids: Iterable[int], limit: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """`noted` of several questions: items and notes of each. Beyond ``look`` of them all the rest
-    are left out, with the question in whose midst that comes."""
+    """Return the items and the notes of several questions, as ``read_batch`` does for one.
+
+    Beyond ``limit`` rows in all the rest is left out, including the question that was cut.
+    """
     ids = list(question_ids)
-    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
+    model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     rows = model.filter(question_id__in=ids).order_by("question_id", "item_id")
     columns = ("question_id", "item_id", "pk")
-    found = list(rows.values_list(*columns)[: look + 1])
+    noted_rows = list(rows.values_list(*columns)[: limit + 1])
     items: dict[int, dict[int, None]] = {}
     notes: dict[int, list[int]] = {}
-    for question_id, item, note in found:
-        items.setdefault(question_id, {})[item] = None
-        notes.setdefault(question_id, []).append(note)
-    if len(found) > look:
-        items.pop(found[-1][0])
-        notes.pop(found[-1][0])
-    return {pk: list(own) for pk, own in items.items()}, notes if _notes() else {}
+    for question_id, item_id, note_id in noted_rows:
+        items.setdefault(question_id, {})[item_id] = None
+        notes.setdefault(question_id, []).append(note_id)
+    if len(noted_rows) > limit:
+        items.pop(noted_rows[-1][0])
+        notes.pop(noted_rows[-1][0])
+    return {pk: list(item_ids) for pk, item_ids in items.items()}, notes if _has_notes() else {}
 
 
-def forget(notes: Collection[int]) -> None:
-    """Remove notes that were read before the ratings which are counted now, in the transaction that
-    marks those."""
-    if notes:
-        condition, values = bulk.among("id", list(notes))
-        bulk.several([(f"DELETE FROM ratings_uncounteditem WHERE {condition}", values)])
+def delete_notes(note_ids: Collection[int]) -> None:
+    """Delete notes that were read before the ratings that are now counted.
+
+    Must run in the transaction that marks those ratings.
+    """
+    if note_ids:
+        condition, values = bulk.build_in_condition("id", list(note_ids))
+        bulk.execute_statements([(f"DELETE FROM ratings_uncounteditem WHERE {condition}", values)])
 
 
-def note_all(question_id: int) -> None:
-    """Note each item of the question that has an uncounted rating once, whatever is noted already.
-    Looks at all ratings."""
-    if not _notes():
+def rebuild_notes(question_id: int) -> None:
+    """Note each item of the question that has an uncounted rating once, replacing existing notes.
+
+    Scans all ratings of the question.
+    """
+    if not _has_notes():
         return
-    forget_question(question_id)
+    delete_question_notes(question_id)
     rows = Rating.objects.filter(question_id=question_id).uncounted().order_by()
     sql, values = (
         rows.values_list("question_id", "item_id").annotate(Count("id")).query.sql_with_params()
@@ -185,6 +196,6 @@ def note_all(question_id: int) -> None:
         )
 
 
-def forget_question(question_id: int) -> None:
-    """Remove all notes of a question: it is gone, or its ratings are looked through."""
+def delete_question_notes(question_id: int) -> None:
+    """Delete all notes of a question that was deleted or whose ratings are scanned."""
     UncountedItem.objects.filter(question_id=question_id).delete()

@@ -1,4 +1,4 @@
-"""Under which version of the guidelines, and of which content of an item, something was said."""
+"""Versions of the guidelines and of an item's content that an answer refers to."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """The version in force (0: none was ever written), and since when it is; None: always."""
+class CurrentVersion:
+    """The current version (0: none was ever created), and the time it became current.
+
+    The time is None for a version that has always been current.
+    """
 
     number: int
     since: datetime.datetime | None = None
 
-    def stamp(self, said_at: datetime.datetime | None, seen: int | None = None) -> int | None:
-        """The version that a rating or a line of its history carries; None where nobody knows.
+    def get_number_for(
+        self, answered_at: datetime.datetime | None, shown_number: int | None = None
+    ) -> int | None:
+        """Return the version number that a rating or a history entry stores; None if unknown.
 
-        ``said_at`` is the time that the source brings, None for now: what was said before the
-        version in force was made was said under another one, perhaps of another tool. ``seen``
-        is the version that the rater had before them, when the form or a file tells it (0: nobody
-        knows).
+        ``answered_at`` is the time that the source sends, None for now: an answer from before the
+        current version was created belongs to another one, perhaps of another tool.
+        ``shown_number`` is the version that the rater saw, if the form or a file says so (0:
+        unknown).
         """
-        if seen is not None:
-            return min(seen, self.number) or None
-        if said_at is not None and self.since is not None and said_at < self.since:
+        if shown_number is not None:
+            return min(shown_number, self.number) or None
+        if answered_at is not None and self.since is not None and answered_at < self.since:
             return None
         return self.number or None

@@ -1,4 +1,4 @@
-"""The desk as pages of the set-up show it, and what leads write to raters."""
+"""Template tags of annotation: question preview, and links in messages to raters."""
 
 from __future__ import annotations
 
@@ -11,40 +11,39 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from projects.models import Category
-from ratings.annotation.preview_views import shown
+from ratings.annotation.preview_views import build_preview_context
 
 register = template.Library()
 
-# Addresses with a scheme alone: whoever writes "it.so" means no page. What ends a sentence is no
-# part of one.
-_ADDRESS = re.compile(r"""(https?://[^\s<>"']*[^\s<>"'.,;:!?)\]}、。，；：！？）】」])""")
-_LINK = '<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}</a>'
+# Only addresses with a scheme: "it.so" is not meant as a link. Punctuation that ends a sentence is
+# not part of the address.
+_URL_PATTERN = re.compile(r"""(https?://[^\s<>"']*[^\s<>"'.,;:!?)\]}、。，；：！？）】」])""")
+_LINK_TEMPLATE = '<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}</a>'
 
 
 @register.filter
 def with_links(text: str) -> SafeString:
-    """The text, its http(s) addresses as links; all else is escaped."""
-    parts = _ADDRESS.split(text)
+    """Return the text with its http(s) addresses as links; everything else is escaped."""
+    parts = _URL_PATTERN.split(text)
     return format_html_join(
         "",
         "{}",
         (
-            (format_html(_LINK, part, part) if place % 2 else part,)
-            for place, part in enumerate(parts)
+            (format_html(_LINK_TEMPLATE, part, part) if index % 2 else part,)
+            for index, part in enumerate(parts)
         ),
     )
 
 
 @register.inclusion_tag("ratings/_question_preview.html")
 def desk_preview(text: str | None, categories: BaseFormSet) -> dict[str, Any]:
-    """The question as the page's forms show it when it comes; from then on the page asks anew
-    after each change."""
+    """Render the question preview from the page's forms; later changes are fetched by the page."""
     rows = [(form["label"].value() or "", form["hotkey"].value() or "") for form in categories]
-    return shown(
+    return build_preview_context(
         text or "",
         [
-            Category(code=code, label=label, hotkey=key)
-            for code, (label, key) in enumerate(rows)
+            Category(code=code, label=label, hotkey=hotkey)
+            for code, (label, hotkey) in enumerate(rows)
             if label
         ],
     )

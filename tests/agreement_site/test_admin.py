@@ -11,7 +11,7 @@ from django.contrib import admin as django_admin
 from django.utils import timezone
 
 from agreement_site.models import KnownPassword, Preference, SignInTries, UnreadSince
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import ApiToken, Category, Item, Question
 from ratings.models import Assignment, Rating, Revision
 
@@ -40,7 +40,7 @@ def filled(project, question, rate, admin, api_for):
     Assignment.objects.create(
         item=project.items.first(), rater=project.raters.first(), leased_until=timezone.now()
     )
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     api_for(admin)
     return project
 

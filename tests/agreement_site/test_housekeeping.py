@@ -20,7 +20,7 @@ def test_sessions_that_have_ended_are_removed() -> None:
     now = timezone.now()
     for key, days in (("over", -1), ("living", 1)):
         Session.objects.create(session_key=key, expire_date=now + datetime.timedelta(days=days))
-    housekeeping.remove_sessions()
+    housekeeping.remove_expired_sessions()
     assert list(Session.objects.values_list("session_key", flat=True)) == ["living"]
 
 
@@ -46,15 +46,18 @@ def test_a_workers_sweep_does_it_once_an_hour(
     leave_something()
     housekeeping.sweep()
     assert is_left() == (True, True)
-    monkeypatch.setattr(housekeeping, "CLEAN_EVERY", 0)
+    monkeypatch.setattr(housekeeping, "CLEANUP_INTERVAL_SECONDS", 0)
     housekeeping.sweep()
     assert is_left() == (False, False)
 
 
 def test_uploads_that_nobody_finished_are_removed(tmp_path: Path) -> None:
-    for name, age in (("old.upload", housekeeping.ABANDONED + 60), ("new.upload", 60)):
+    for name, age in (
+        ("old.upload", housekeeping.ABANDONED_AFTER_SECONDS + 60),
+        ("new.upload", 60),
+    ):
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (time.time() - age,) * 2)
     (tmp_path / "folder").mkdir()
-    housekeeping.remove_uploads(tmp_path)
+    housekeeping.remove_abandoned_uploads(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "new.upload"]

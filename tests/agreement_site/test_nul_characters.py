@@ -126,7 +126,7 @@ def test_a_nul_in_a_cookie_or_a_header_is_answered(client: Client, admin: Any) -
     )
     stranger = Client(raise_request_exception=False)
     assert stranger.get("/", headers={"Cookie": cookies}).status_code == 302
-    bearer = f"Bearer {authentication.create(user=admin)}\x00"
+    bearer = f"Bearer {authentication.create_token(user=admin)}\x00"
     assert stranger.get("/api/v1/projects/", headers={"Authorization": bearer}).status_code == 401
     assert client.get("/", headers={"X-Request-ID": "a\x00b"}).status_code == 200
 

@@ -16,10 +16,10 @@ from django.utils import timezone, translation
 
 from agreement_site.models import Preference
 from metrics import tasks
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Item, Member, Project, Rater
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.cast import PASSWORD
 from tests.ratings.imports.wizard_client import Wizard
 
@@ -205,8 +205,8 @@ def full(people, make_project) -> Project:
                     comment="注",
                 )
             )
-    record({project.questions.get(): new}, by=None, source="api")
-    bring_up_to_date(project.questions.get().pk)
+    record_ratings({project.questions.get(): new}, by=None, source="api")
+    update_question(project.questions.get().pk)
     return project
 
 

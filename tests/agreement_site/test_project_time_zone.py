@@ -7,11 +7,11 @@ import re
 import pytest
 import time_machine
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import CountState
 from projects.models import Item, Project
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 pytestmark = pytest.mark.django_db
 
@@ -45,8 +45,8 @@ def timed(project, question, utc):
             Judgement(item.pk, rater.pk, number % 2, rated_at=utc(*moment)) for rater in raters
         ]
     with time_machine.travel(utc(2026, 11, 2), tick=False):
-        record({question: ratings}, by=None, source="api")
-        bring_up_to_date(question.pk)
+        record_ratings({question: ratings}, by=None, source="api")
+        update_question(question.pk)
     return project
 
 
@@ -106,7 +106,7 @@ def test_today_is_the_projects_day(
     Project.objects.filter(pk=project.pk).update(time_zone=zone)
     item = Item.objects.create(project=project, key="i1")
     with time_machine.travel(utc(*rated), tick=False):
-        record(
+        record_ratings(
             {question: [Judgement(item.pk, project.raters.get().pk, 1)]},
             by=annotator,
             source="form",

@@ -34,19 +34,19 @@ def kept() -> dict[str, str]:
 
 def test_the_trail_is_kept_for_ever_unless_told_otherwise(settings: Any, lines: None) -> None:
     settings.KEEP_ADDRESSES_DAYS = 0
-    retention.apply()
+    retention.apply_rules()
     assert kept() == dict.fromkeys(("40", "20", "0"), "192.0.2.1")
 
 
 def test_lines_of_the_trail_go(settings: Any, lines: None) -> None:
     settings.KEEP_TRAIL_DAYS = 30
-    retention.apply()
+    retention.apply_rules()
     assert set(kept()) == {"20", "0"}
 
 
 def test_addresses_go_and_the_lines_stay(settings: Any, lines: None) -> None:
     settings.KEEP_ADDRESSES_DAYS = 30
-    retention.apply()
+    retention.apply_rules()
     assert kept() == {"40": "", "20": "192.0.2.1", "0": "192.0.2.1"}
 
 
@@ -61,7 +61,7 @@ def test_tokens_that_open_nothing_go(settings: Any, lead: Any) -> None:
     }.items():
         token = ApiToken.objects.create(user=lead, digest=name, prefix="concord")
         ApiToken.objects.filter(pk=token.pk).update(created_at=days_ago(50), **dates)
-    retention.apply()
+    retention.apply_rules()
     left = set(ApiToken.objects.values_list("digest", flat=True))
     assert left == {"revoked lately", "ends later", "living"}
 
@@ -73,8 +73,8 @@ def test_sessions_that_have_ended_are_listed_no_more(lead: Any) -> None:
         UserSession.objects.create(
             user=lead, ip="192.0.2.1", session_key=key, last_seen_at=days_ago(days)
         )
-    housekeeping.remove_sessions()
-    retention.apply()
+    housekeeping.remove_expired_sessions()
+    retention.apply_rules()
     assert set(UserSession.objects.values_list("session_key", flat=True)) == {
         "living",
         "just beginning",

@@ -110,20 +110,24 @@ def clients(
     Member.objects.create(project=project, user=cast["adjudicator"], role=decides)
     found = {"anon": APIClient()}
     for name in ("annotator", "viewer", "adjudicator", "lead", "stranger", "admin"):
-        found[name] = with_token(authentication.create(user=cast[name]))
+        found[name] = with_token(authentication.create_token(user=cast[name]))
     found["read_token"] = with_token(
-        authentication.create(user=cast["lead"], scope=ApiToken.Scope.READ)
+        authentication.create_token(user=cast["lead"], scope=ApiToken.Scope.READ)
     )
-    found["bound_token"] = with_token(authentication.create(user=cast["lead"], project=project))
-    found["foreign_token"] = with_token(authentication.create(user=cast["lead"], project=other))
-    revoked = authentication.create(user=cast["lead"])
-    ApiToken.objects.filter(digest=authentication.digest(revoked)).update(
+    found["bound_token"] = with_token(
+        authentication.create_token(user=cast["lead"], project=project)
+    )
+    found["foreign_token"] = with_token(
+        authentication.create_token(user=cast["lead"], project=other)
+    )
+    revoked = authentication.create_token(user=cast["lead"])
+    ApiToken.objects.filter(digest=authentication.compute_digest(revoked)).update(
         revoked_at="2026-01-01T00:00:00Z"
     )
     found["revoked_token"] = with_token(revoked)
     gone = cast["gone"]
     Member.objects.create(project=project, user=gone, role=Member.Role.LEAD)
-    found["deactivated"] = with_token(authentication.create(user=gone))
+    found["deactivated"] = with_token(authentication.create_token(user=gone))
     User.objects.filter(pk=gone.pk).update(is_active=False)
     return found
 

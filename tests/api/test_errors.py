@@ -15,9 +15,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from core.api.parsers import _unique_keys
-from core.api.strict_fields import MOST_NAMED
-from projects.api.views import SETUP_BYTES
+from core.api.parsers import _build_unique_dict
+from core.api.strict_fields import MAX_REPORTED_FIELDS
+from projects.api.views import MAX_SETTINGS_BYTES
 from projects.models import Project
 
 Address = Callable[..., str]
@@ -95,7 +95,7 @@ def test_a_doubled_key_is_looked_for_once(api: APIClient) -> None:
 
     pairs = [(Key(f"k{number}"), 1) for number in range(1000)]
     with pytest.raises(ValueError, match="the key 'k999' stands twice"):
-        _unique_keys([*pairs, (Key("k999"), 1)])
+        _build_unique_dict([*pairs, (Key("k999"), 1)])
     assert looked < 20
 
 
@@ -121,13 +121,13 @@ def test_lists_are_counted_before_they_are_looked_at(
 
 def test_unknown_fields_without_end_are_not_all_named(api: APIClient) -> None:
     answer = api.post(PATH, {f"f{number}": 1 for number in range(5_000)}, format="json")
-    assert len(error_of(answer, 400)["fields"]) == MOST_NAMED
+    assert len(error_of(answer, 400)["fields"]) == MAX_REPORTED_FIELDS
 
 
 def test_a_project_is_described_in_few_bytes(api: APIClient) -> None:
-    body = json.dumps({"name": "x" * SETUP_BYTES}).encode()
+    body = json.dumps({"name": "x" * MAX_SETTINGS_BYTES}).encode()
     error = error_of(api.post(PATH, body, content_type="application/json"), 413)
-    assert error["message"].startswith(f"A request body may have {SETUP_BYTES} bytes")
+    assert error["message"].startswith(f"A request body may have {MAX_SETTINGS_BYTES} bytes")
 
 
 def test_too_large_a_body(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_failures_behind_the_api(
     def fail(**_arguments: Any) -> None:
         raise raised
 
-    monkeypatch.setattr("ratings.api.item_views.put_items", fail)
+    monkeypatch.setattr("ratings.api.item_views.upsert_items", fail)
     api.raise_request_exception = False
     answer = api.post(address("items/"), {"key": "a", "body": {}}, format="json")
     assert error_of(answer, status)["code"] == code

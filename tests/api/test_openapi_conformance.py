@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from agreement_site.wsgi import application
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects import authentication
 from projects.models import Project
 
@@ -52,8 +52,8 @@ def world(
     for item in ("i1", "i2"):
         rate(question, item, "ann", "minor")
         rate(question, item, "ben", "major")
-    bring_up_to_date(question.pk)
-    return {"project_id": stocked.pk, "token": authentication.create(user=lead)}
+    update_question(question.pk)
+    return {"project_id": stocked.pk, "token": authentication.create_token(user=lead)}
 
 
 @schema.parametrize()

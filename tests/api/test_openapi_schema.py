@@ -13,7 +13,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from metrics.filtered import filtered_jobs
-from metrics.filters import EVERYTHING
+from metrics.filters import NO_FILTER
 from quality.alerts import services
 from tests.api.test_access import EXPECTED
 
@@ -109,22 +109,24 @@ RATER_TREND = "agreement/raters/ann/trend/"
 
 @pytest.fixture
 def rated_project(question: Any, rate: Callable[..., Any], make_alarm: Callable[..., Any]) -> str:
-    from metrics.jobs.question_updates import bring_up_to_date
+    from metrics.jobs.question_updates import update_question
 
     for rater, label in (("ann", "minor"), ("ben", "major"), ("cleo", "minor")):
         for item in ("i1", "i2"):
             rate(question, item, rater, label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     every_coefficient(question)
     alarm = make_alarm(question, question.project.raters.get(key="ann"), pk=1)
-    services.step(alarm=alarm, state="looked_at", by=None)
+    services.change_alert_state(alert=alarm, state="looked_at", by=None)
     return f"/api/v1/projects/{question.project_id}/"
 
 
 def every_coefficient(question: Any) -> None:
     """As if somebody had asked for them and a worker had been at it."""
-    filtered_jobs.ask(question, filtered_jobs.Wanted("every", EVERYTHING), version=0)
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.get_or_request_filtered_result(
+        question, filtered_jobs.FilteredRequest("every", NO_FILTER), version=0
+    )
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
 
 
 def compare(schema: dict[str, Any], described: dict[str, Any], answer: Any, place: str) -> None:

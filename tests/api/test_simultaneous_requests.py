@@ -25,7 +25,7 @@ CLIENTS = 6
 @pytest.fixture
 def at_once(lead: User) -> Callable[..., list[Any]]:
     """``at_once(path, bodies)``: a client for each body, all beginning together; their answers."""
-    token = authentication.create(user=lead)
+    token = authentication.create_token(user=lead)
 
     def send(path: str, bodies: list[Any]) -> list[Any]:
         start = Barrier(len(bodies))

@@ -16,11 +16,11 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from metrics.filtered import filtered_jobs
-from metrics.filters import EVERYTHING
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.filters import NO_FILTER
+from metrics.jobs.question_updates import update_question
 from projects.models import Item, Rater
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 PATIENCE = 20.0  # seconds; a machine under load may be slow
 
@@ -131,8 +131,10 @@ def rated(question: Any, utc: Any) -> Any:
         for n, item in enumerate(items)
         for rater in dice.sample(raters, n % 5)
     ]
-    record({question: ratings}, by=None, source="import")
-    bring_up_to_date(question.pk)
-    filtered_jobs.ask(question, filtered_jobs.Wanted("every", EVERYTHING), version=0)
-    filtered_jobs.WORK.sweep()
+    record_ratings({question: ratings}, by=None, source="import")
+    update_question(question.pk)
+    filtered_jobs.get_or_request_filtered_result(
+        question, filtered_jobs.FilteredRequest("every", NO_FILTER), version=0
+    )
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     return question

@@ -25,7 +25,7 @@ from metrics.models import NamedView, Report
 from metrics.saved_views import services
 from projects import authentication
 from projects.models import GoldAnswer, Item, Member, Project, Question, Rater
-from projects.services.items.gold import set_gold
+from projects.services.items.gold import set_gold_answer
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality import tasks
@@ -35,7 +35,7 @@ from quality.review import decisions
 from ratings.annotation import rater_messages
 from ratings.models import Exam, ImportRun, Rating
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.cast import PASSWORD, make_user
 from tests.ratings.imports.wizard_client import Wizard
 
@@ -169,8 +169,8 @@ KINDS: dict[str, Any] = {
 
 def make_world() -> World:
     lead, _admin = make_user("lead"), make_user("admin", is_staff=True, is_superuser=True)
-    loader.load(owner=lead)
-    project = loader.own_example(lead)
+    loader.load_examples(owner=lead)
+    project = loader.find_example(lead)
     assert project is not None
     world = World(project)
     question = project.questions.get()
@@ -215,7 +215,7 @@ def _other_question(world: World, _question: Question, lead: User) -> None:
         for place, item in enumerate(items)
         for of, rater in enumerate(raters)
     ]
-    record({question: said}, by=None, source="api")
+    record_ratings({question: said}, by=None, source="api")
 
 
 def _quality(world: World, question: Question, lead: User) -> None:
@@ -223,8 +223,10 @@ def _quality(world: World, question: Question, lead: User) -> None:
     project = world.project
     items = list(project.items.order_by("pk"))
     for item in items[-KNOWN:]:
-        set_gold(item=item, question=question, answer=[1], by=lead, explanation="See page 3.")
-    exam_settings.choose(question=question, by=lead, required=True, tries=1)
+        set_gold_answer(
+            item=item, question=question, answer=[1], by=lead, explanation="See page 3."
+        )
+    exam_settings.set_exam_rules(question=question, by=lead, required=True, tries=1)
     LabelRules.objects.create(question=question, tell_raters=True, tell_after=0)
     counting.sweep_all()
     for sweep in (tasks.sweep_all, tasks.sweep_gold, tasks.sweep_alarms, tasks.sweep_raters):
@@ -242,7 +244,9 @@ def _quality(world: World, question: Question, lead: User) -> None:
     ada = project.raters.get(key="ada")
     own = list(Item.objects.filter(ratings__rater=ada).order_by("pk")[:3])
     for item in own:
-        decisions.decide(question=question, item=item, code=2, reason="as 3.1 says", by=lead)
+        decisions.create_decision(
+            question=question, item=item, code=2, reason="as 3.1 says", by=lead
+        )
     text = {"question": question.key, "text": "The text says otherwise."}
     for item in own[:2]:
         world.clients["ada"].post(f"{address}decisions/{item.pk}/", text)
@@ -275,17 +279,17 @@ def _desk(world: World, _question: Question, lead: User) -> None:
             answers |= {"flagged": "on", "comment": "Is this one sentence?"} if place == 3 else {}
             ada.post(f"{address}{shown[1]}/", answers)
     raters = [world.project.raters.get(key="ada")]
-    rater_messages.write(raters=raters, text="Please read section 2 again.", by=lead)
+    rater_messages.send_messages(raters=raters, text="Please read section 2 again.", by=lead)
 
 
 def _views(world: World, question: Question, lead: User) -> None:
     """A named view and a link to it, a report, and what pages ask a worker for."""
     lead_client, address = world.clients["lead"], f"/projects/{world.project.pk}/"
-    view = services.name_view(
+    view = services.create_saved_view(
         project=world.project, page="dashboard", name="By day", query="period=day", by=lead
     )
     until = timezone.now().date() + datetime.timedelta(days=7)
-    world.values["secret"] = services.share(view=view, until=until, by=lead)
+    world.values["secret"] = services.create_share_link(view=view, until=until, by=lead)
     lead_client.post(f"{address}reports/?question={question.key}")
     lead_client.get(f"{address}change/?question={question.key}")
     counting.sweep_all()
@@ -312,7 +316,7 @@ def _imports(world: World, _question: Question, _lead: User) -> None:
 def _accounts(world: World, _question: Question, lead: User) -> None:
     from tests.agreement_site.accounts.test_second_factor import set_up
 
-    authentication.create(user=lead)
+    authentication.create_token(user=lead)
     make_user("sure", email="sure@example.org")
     sure = world.clients["sure"] = _signed_in("sure")
     set_up(sure)

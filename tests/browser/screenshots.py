@@ -26,8 +26,8 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 
 @pytest.fixture
 def example(lead: User) -> Project:
-    loader.load(owner=lead)
-    project = loader.own_example(lead)
+    loader.load_examples(owner=lead)
+    project = loader.find_example(lead)
     assert project is not None
     return project
 

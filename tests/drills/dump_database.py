@@ -23,7 +23,7 @@ def main() -> None:
 
     questions = Question.objects.order_by("pk").values_list("pk", flat=True)
     if "--sweep" in sys.argv:
-        question_updates.sweep()
+        question_updates.sweep_questions()
     if "--counts" in sys.argv:
         for question_id in questions:
             invariants.check(question_id)

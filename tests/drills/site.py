@@ -241,7 +241,7 @@ class Site(Installation):
 
     def broker(self) -> redis.Redis:
         return redis.Redis(
-            unix_socket_path=str(embedded_broker.broker_socket(self.data_dir)), socket_timeout=5
+            unix_socket_path=str(embedded_broker.get_broker_socket(self.data_dir)), socket_timeout=5
         )
 
     def worker_listens(self) -> bool:
@@ -261,7 +261,7 @@ class Site(Installation):
 
     def send_hint(self) -> None:
         """As after a rating of the only question."""
-        url = f"redis+socket://{embedded_broker.broker_socket(self.data_dir)}"
+        url = f"redis+socket://{embedded_broker.get_broker_socket(self.data_dir)}"
         code = f"import os; os.environ['REDIS_URL'] = {url!r}; import django; django.setup()"
         self.python("-c", f"{code}; from metrics.jobs import hints; hints.send(1)")
 

@@ -22,23 +22,23 @@ def main() -> None:
 
     from projects.models import Question
     from ratings.imports import services
-    from ratings.imports.mapping.import_mapping import Mapping
+    from ratings.imports.mapping.import_mapping import ImportMapping
 
     question = Question.objects.select_related("project").get()
     by = User.objects.get(username="lead")
     path = Path(sys.argv[1])
     with path.open("rb") as file:
-        run = services.upload(file=file, name=path.name, project=question.project, by=by)
-    mapping = Mapping.of(run)
+        run = services.create_run(file=file, name=path.name, project=question.project, by=by)
+    mapping = ImportMapping.from_run(run)
     mapping.question_id = question.pk
-    assert services.choose_columns(run=run, mapping=mapping)
+    assert services.check_with_columns(run=run, mapping=mapping)
     deadline = time.monotonic() + PATIENCE
     while run.state == "checking":
         assert time.monotonic() < deadline, "the check does not end"
         time.sleep(0.1)
         run.refresh_from_db()
     assert run.state == "checked", run.problems
-    services.start(run=run, stands="last", new={}, by=by)
+    services.start_writing(run=run, duplicate_policy="last", new_scales={}, by=by)
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ def test_a_worker_of_an_older_release_refuses_to_start(under_load: Site, tmp_pat
         copy(source, tmp_path / name)
     newest = max((tmp_path / "metrics" / "migrations").glob("0*.py"))
     newest.unlink()
-    broker = f"redis+socket://{embedded_broker.broker_socket(under_load.data_dir)}"
+    broker = f"redis+socket://{embedded_broker.get_broker_socket(under_load.data_dir)}"
     done = subprocess.run(
         [sys.executable, "-m", "celery", "--app", "agreement_site.celery", "worker"],
         cwd=tmp_path,

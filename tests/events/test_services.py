@@ -8,24 +8,24 @@ import pytest
 from django.db import transaction
 
 from events.models import Event
-from events.services import record
+from events.services import record_event
 
 
 @pytest.mark.django_db(transaction=True)
 def test_outside_a_transaction_nothing_is_recorded(project: Any) -> None:
     with pytest.raises(RuntimeError, match="limit_passed"):
-        record(project_id=project.pk, kind="limit_passed", data={})
+        record_event(project_id=project.pk, kind="limit_passed", data={})
     assert not Event.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_event_goes_with_its_transaction(project: Any, lead: Any) -> None:
     with pytest.raises(ZeroDivisionError), transaction.atomic():
-        record(project_id=project.pk, kind="limit_passed", data={})
+        record_event(project_id=project.pk, kind="limit_passed", data={})
         raise ZeroDivisionError
     assert not Event.objects.exists()
     with transaction.atomic():
-        record(
+        record_event(
             project_id=project.pk, kind="limit_passed", subject="alarm/1", data={"n": 3}, by=lead
         )
     event = Event.objects.get()
@@ -39,7 +39,7 @@ def test_an_event_goes_with_its_transaction(project: Any, lead: Any) -> None:
 
 @pytest.mark.django_db
 def test_an_event_is_never_changed(project: Any) -> None:
-    event = record(project_id=project.pk, kind="limit_passed", data={})
+    event = record_event(project_id=project.pk, kind="limit_passed", data={})
     with pytest.raises(TypeError):
         event.save()
     with pytest.raises(TypeError):

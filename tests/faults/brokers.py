@@ -21,7 +21,7 @@ from metrics.jobs import hints
 
 PATIENCE = 20.0  # seconds; a broker that does not start never gets there
 QUEUE = "celery"
-CLIENT = hints.client  # a test may put another in its place
+CLIENT = hints.get_redis_client  # a test may put another in its place
 
 
 class Broker:
@@ -33,14 +33,16 @@ class Broker:
 
     @property
     def url(self) -> str:
-        return f"redis+socket://{embedded_broker.broker_socket(self.folder)}"
+        return f"redis+socket://{embedded_broker.get_broker_socket(self.folder)}"
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            embedded_broker.broker_command(self.folder), cwd=self.folder, start_new_session=True
+            embedded_broker.build_broker_command(self.folder),
+            cwd=self.folder,
+            start_new_session=True,
         )
         deadline = time.monotonic() + PATIENCE
-        while not embedded_broker.broker_answers(self.folder):
+        while not embedded_broker.is_broker_running(self.folder):
             assert time.monotonic() < deadline, "the broker does not start"
             time.sleep(0.01)
 
@@ -63,7 +65,7 @@ class Broker:
 
     def client(self) -> redis.Redis:
         return redis.Redis(
-            unix_socket_path=str(embedded_broker.broker_socket(self.folder)), socket_timeout=10
+            unix_socket_path=str(embedded_broker.get_broker_socket(self.folder)), socket_timeout=10
         )
 
     def messages(self) -> int:

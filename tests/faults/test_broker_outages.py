@@ -98,7 +98,7 @@ def test_a_broker_that_freezes_between_the_mark_and_the_message_holds_up_nobody(
         def set(self, *args: Any, **kwargs: Any) -> bool:
             return True
 
-    monkeypatch.setattr(hints, "client", Marks)
+    monkeypatch.setattr(hints, "get_redis_client", Marks)
     broker.freeze()
     assert post("no connection yet").status_code == 200
     broker.thaw()
@@ -114,7 +114,7 @@ def test_a_broker_that_freezes_between_the_mark_and_the_message_holds_up_nobody(
 def test_all_that_a_rater_can_wait_for_the_broker_is_two_seconds(settings: Any) -> None:
     """One answer to the mark, then a connection and one answer to the message; the libraries' own
     bounds are longer."""
-    mark = hints.client().connection_pool.connection_kwargs
+    mark = hints.get_redis_client().connection_pool.connection_kwargs
     message = app.conf.broker_transport_options
     assert (
         mark["socket_timeout"] + message["socket_connect_timeout"] + message["socket_timeout"] <= 2
@@ -141,7 +141,7 @@ def test_a_rating_is_answered_while_the_broker_is_gone(broker: Broker, post: Any
     broker.kill()
     assert post("gone").status_code == 200
     assert Rating.objects.count() == 1
-    assert question_updates.sweep() == 1  # needs no broker
+    assert question_updates.sweep_questions() == 1  # needs no broker
     assert not Rating.objects.uncounted().exists()
 
 
@@ -184,4 +184,4 @@ def test_whatever_goes_wrong_after_the_commit_the_saved_rating_is_answered(
 
 
 def test_the_hook_after_the_commit_is_the_real_one() -> None:
-    assert changes.listeners.registered == [hints.send]
+    assert changes.listeners.registered == [hints.send_hint]

@@ -24,7 +24,7 @@ from metrics.models import CountState, PairTally, RaterReading
 from metrics.results import refresh as project_readings
 from metrics.results.raters import rater_results as rater_readings
 from projects.models import Category, Item, Project, Question, Rater
-from projects.services.items.upsert import put_items
+from projects.services.items.upsert import upsert_items
 from projects.services.projects import change_project
 from projects.services.scales import change_weights
 from ratings.annotation.assignments import queue
@@ -32,7 +32,7 @@ from ratings.files import media
 from ratings.models import Rating, Revision
 from ratings.services import record_sql, timezone_backfill
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.faults.threads import PATIENCE, Gate, finish, start, wait_until_blocked
 from tests.metrics import invariants
 
@@ -59,7 +59,7 @@ def ids(project: Any) -> tuple[list[int], list[int]]:
 
 def put(question: Any, *rows: tuple[int, int, int]) -> None:
     """(item, rater, code) ..., in one transaction."""
-    record({question: [Judgement(*row) for row in rows]}, by=None, source="api")
+    record_ratings({question: [Judgement(*row) for row in rows]}, by=None, source="api")
 
 
 @postgresql_only
@@ -76,12 +76,12 @@ def test_a_rating_that_began_first_and_commits_last_is_counted(question: Any, id
     futures = start(begin_first)
     gate.wait_until_reached()
     put(question, (other, late, 1))
-    question_updates.bring_up_to_date(question.pk)
+    question_updates.update_question(question.pk)
     assert CountState.objects.get(question=question).ratings == 1
     gate.open()
     finish(futures)
     assert Rating.objects.get(rater=early).pk < Rating.objects.get(rater=late).pk
-    assert question_updates.sweep() == 1
+    assert question_updates.sweep_questions() == 1
     invariants.check(question.pk)
     assert CountState.objects.get(question=question).ratings == 2
 
@@ -94,7 +94,7 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
     a new one."""
     (item, *_), (one, two, three, _) = ids
     put(question, (item, one, 1), (item, two, 2))
-    question_updates.bring_up_to_date(question.pk)
+    question_updates.update_question(question.pk)
     put(question, (item, one, 2))
     gate = Gate()
     add_peers = peer_rows.add_peers
@@ -104,7 +104,7 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
         return add_peers(*args)
 
     monkeypatch.setattr(peer_rows, "add_peers", slowly)
-    futures = start(lambda: counting.count_some(question.pk))
+    futures = start(lambda: counting.count_items(question.pk))
     gate.wait_until_reached()
     put(question, (item, one, 0), (item, three, 3))
     gate.open()
@@ -114,7 +114,7 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
         Rating.objects.uncounted().order_by("rater_id").values_list("rater_id", "code", "counted")
     )
     assert list(left) == [(one, 0, 2), (three, 3, -1)]
-    question_updates.sweep()
+    question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
@@ -125,9 +125,9 @@ def test_counters_at_once_count_each_rating_once(question: Any, ids: Any) -> Non
 
     def count() -> None:
         together.wait()
-        while counting.count_some(question.pk, items=2).more:
+        while counting.count_items(question.pk, limit=2).has_more:
             pass
-        question_updates.bring_up_to_date(question.pk)
+        question_updates.update_question(question.pk)
 
     finish(start(count, count, count, count))
     invariants.check(question.pk)
@@ -146,7 +146,7 @@ def test_workers_share_a_backlog(
 
     def count() -> None:
         together.wait()
-        counted.append(question_updates.bring_up_to_date(question.pk))
+        counted.append(question_updates.update_question(question.pk))
 
     finish(start(count, count, count))
     assert sum(counted) == len(items)
@@ -161,11 +161,11 @@ def test_workers_share_the_readings_of_raters(
     """Beside each other: neither waits for the other, and together they make all."""
     items, raters = ids
     put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
-    counting.count_some(question.pk)
-    monkeypatch.setattr(rater_readings, "SOME", 1)
+    counting.count_items(question.pk)
+    monkeypatch.setattr(rater_readings, "MAX_RATERS", 1)
     monkeypatch.setattr(rater_readings, "RATERS_AT_ONCE", 1)
     gate, made = Gate(), []
-    whole = rater_readings.refresh_whole
+    whole = rater_readings.refresh_unlocked_raters
 
     def noting(question_id: int, scale: Any) -> bool:
         found = whole(question_id, scale)
@@ -175,11 +175,11 @@ def test_workers_share_the_readings_of_raters(
                 gate.wait()  # with one rater in hand
         return found
 
-    monkeypatch.setattr(rater_readings, "refresh_whole", noting)
-    worker = start(lambda: project_readings.refresh(question.pk))
+    monkeypatch.setattr(rater_readings, "refresh_unlocked_raters", noting)
+    worker = start(lambda: project_readings.refresh_results(question.pk))
     gate.wait_until_reached()
     free = list(RaterReading.objects.filter(question=question).values_list("rater_id", flat=True))
-    while project_readings._refresh_beside(question.pk):
+    while project_readings._refresh_raters_in_parallel(question.pk):
         pass
     done = RaterReading.objects.filter(question=question).count()
     assert done > len(free)
@@ -196,27 +196,27 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
     """The worker has marked ratings and wants the question's lock next; a recount wants both."""
     items, raters = ids
     put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
-    backlog.open_for(question.pk)
-    share = backlog.take(question.pk)
+    backlog.open_backlog(question.pk)
+    share = backlog.claim_range(question.pk)
     assert share is not None
-    change = backlog.read(share)
+    change = backlog.read_range(share)
     gate = Gate()
-    mark = counting.mark_counted
+    mark = counting.mark_change_counted
 
     def marked(rows: Any) -> None:
         mark(rows)
         gate.wait()
 
-    monkeypatch.setattr(counting, "mark_counted", marked)
-    worker = start(lambda: backlog.finish(share, change))
+    monkeypatch.setattr(counting, "mark_change_counted", marked)
+    worker = start(lambda: backlog.save_range(share, change))
     gate.wait_until_reached()
-    recount = start(lambda: question_updates.recount(question))
+    recount = start(lambda: question_updates.reset_counts(question))
     wait_until_blocked()
     gate.open()
     assert finish(worker) == [True]
     finish(recount)
     monkeypatch.undo()
-    question_updates.bring_up_to_date(question.pk)
+    question_updates.update_question(question.pk)
     invariants.check(question.pk)
 
 
@@ -229,7 +229,7 @@ def test_the_second_counter_waits_for_the_first(
     CountState.objects.create(question=question, scale_version=question.scale_version)
     gate = Gate()
     inside = itertools.count()
-    read = counting.uncounted_items
+    read = counting.read_uncounted_items
 
     def reading(*args: Any) -> Any:
         rows = read(*args)
@@ -237,15 +237,15 @@ def test_the_second_counter_waits_for_the_first(
             gate.wait()
         return rows
 
-    monkeypatch.setattr(counting, "uncounted_items", reading)
-    first = start(lambda: counting.count_some(question.pk))
+    monkeypatch.setattr(counting, "read_uncounted_items", reading)
+    first = start(lambda: counting.count_items(question.pk))
     gate.wait_until_reached()
-    second = start(lambda: counting.count_some(question.pk))
+    second = start(lambda: counting.count_items(question.pk))
     time.sleep(0.3)  # enough for the second to read too, if nothing keeps it from that
     assert next(inside) == 1
     gate.open()
     finish(first + second)
-    question_updates.bring_up_to_date(question.pk)
+    question_updates.update_question(question.pk)
     invariants.check(question.pk)
 
 
@@ -268,13 +268,13 @@ def test_raters_and_counters_and_leads_at_once(
 
     def count() -> None:
         while not ending.wait(0.1):
-            question_updates.bring_up_to_date(question.pk)
+            question_updates.update_question(question.pk)
 
     def lead_it() -> None:
         project = Project.objects.get(pk=question.project_id)
         for zone in ("Pacific/Kiritimati", "America/Los_Angeles", "UTC"):
             change_project(project=project, by=lead, time_zone=zone)
-            question_updates.recount(question)
+            question_updates.reset_counts(question)
 
     counters = start(count, count)
     try:
@@ -282,7 +282,7 @@ def test_raters_and_counters_and_leads_at_once(
     finally:
         ending.set()
     finish(counters)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
@@ -294,21 +294,21 @@ def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
     rater."""
     (first, second, *_), (rater, *_) = ids
     put(question, (first, rater, 1), (second, rater, 1))
-    read = counting.uncounted_items
+    read = counting.read_uncounted_items
 
     def backwards(*args: Any) -> Any:
         """PostgreSQL promises no order: this is the worst one."""
         rows, notes = read(*args)
         return np.sort(rows, order="item")[::-1], notes
 
-    monkeypatch.setattr(counting, "uncounted_items", backwards)
+    monkeypatch.setattr(counting, "read_uncounted_items", backwards)
     with transaction.atomic():
         put(question, (first, rater, 2))
-        futures = start(lambda: counting.count_some(question.pk))
+        futures = start(lambda: counting.count_items(question.pk))
         wait_until_blocked()
         put(question, (second, rater, 2))
     finish(futures)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
@@ -325,7 +325,7 @@ def test_a_rater_waits_for_an_item_without_holding_another(
     Project.objects.filter(pk=project.pk).update(overlap=1)
     with transaction.atomic():
         Item.objects.select_for_update(no_key=True).get(pk=first)
-        futures = start(lambda: queue.next_item(Rater.objects.get(pk=rater)))
+        futures = start(lambda: queue.get_next_item(Rater.objects.get(pk=rater)))
         wait_until_blocked()
         assert list(Item.objects.select_for_update(no_key=True, nowait=True).filter(pk__in=others))
     assert [item.pk for item in finish(futures)] == [first]
@@ -355,7 +355,9 @@ def test_the_same_new_items_in_opposite_orders_are_all_stored(project: Any, numb
     def put_all(rows: list[str]) -> None:
         together.wait(PATIENCE)
         for text in "xyz":
-            put_items(project=project, rows=[{"key": key, "body": {"text": text}} for key in rows])
+            upsert_items(
+                project=project, rows=[{"key": key, "body": {"text": text}} for key in rows]
+            )
 
     def upload_all(rows: list[str]) -> None:
         together.wait(PATIENCE)
@@ -363,7 +365,7 @@ def test_the_same_new_items_in_opposite_orders_are_all_stored(project: Any, numb
             SimpleUploadedFile(f"{key}.png", b"\x89PNG\r\n\x1a\n" + b"picture" * 9)
             for key in rows[:4]
         ]
-        media.put(project=project, files=files, by=None)
+        media.add_media_items(project=project, files=files, by=None)
 
     finish(
         start(
@@ -417,7 +419,7 @@ def test_large_requests_at_once_are_all_stored_exactly(
     assert len(stored) == len(said) == len(sent)
     assert set(stored) == set(said) == sent
     assert set(Item.objects.values_list("places_taken", flat=True)) == {4}
-    question_updates.sweep()
+    question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
@@ -447,7 +449,7 @@ def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
     other = Question.objects.create(project=question.project, key="tone", text="Tone?", position=1)
     Category.objects.create(question=other, code=0, label="kind", position=0)
     halfway = threading.Barrier(2)
-    write = record_sql.write
+    write = record_sql.write_ratings
 
     def pausing(question_id: int, *args: Any, **options: Any) -> None:
         write(question_id, *args, **options)
@@ -460,9 +462,9 @@ def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
                 asked: [Judgement(item, rater, 0)]
                 for asked, item in zip((question, other), items, strict=True)
             }
-            record(said, by=None, source="api")
+            record_ratings(said, by=None, source="api")
 
-    monkeypatch.setattr(record_sql, "write", pausing)
+    monkeypatch.setattr(record_sql, "write_ratings", pausing)
     finish(start(lambda: batch(one, (first, second)), lambda: batch(two, (second, first))))
     assert Rating.objects.count() == 4
     assert set(
@@ -478,16 +480,18 @@ def test_moving_the_days_waits_for_a_counter_in_the_common_order(
     (first, second, *_), (rater, *_) = ids
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
     for item in (second, first):  # ids in the opposite order of the items
-        record({question: [Judgement(item, rater, 1, rated_at=evening)]}, by=None, source="api")
+        record_ratings(
+            {question: [Judgement(item, rater, 1, rated_at=evening)]}, by=None, source="api"
+        )
     Project.objects.filter(pk=question.project_id).update(time_zone="Pacific/Kiritimati")
     with transaction.atomic():
         # As a counter does after its first row.
         Rating.objects.select_for_update().get(item=first)
-        futures = start(lambda: timezone_backfill.begin(question.project_id))
+        futures = start(lambda: timezone_backfill.start_backfill(question.project_id))
         wait_until_blocked()
         Rating.objects.select_for_update().get(item=second)
     finish(futures)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
@@ -498,14 +502,14 @@ def test_a_recount_waits_for_raters_without_holding_what_they_need_next(
     (first, second, *_), (rater, *_) = ids
     for item in (second, first):  # on disk in the opposite order of the items
         put(question, (item, rater, 1))
-        question_updates.bring_up_to_date(question.pk)
+        question_updates.update_question(question.pk)
     with transaction.atomic():
         put(question, (first, rater, 2))
-        futures = start(lambda: question_updates.recount(question))
+        futures = start(lambda: question_updates.reset_counts(question))
         wait_until_blocked()
         put(question, (second, rater, 2))
     finish(futures)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
@@ -524,29 +528,29 @@ def test_a_counter_that_waited_uses_the_weights_of_now(
     )
     identity = [[float(i == j) for j in range(4)] for i in range(4)]
     change_weights(question=question, weights="custom", matrix=identity, by=lead)
-    question_updates.bring_up_to_date(question.pk)
+    question_updates.update_question(question.pk)
     before = PairTally.objects.get(question=question).kappa_custom
     put(question, (item, one, 3))
     gate = Gate()
-    lock = counting.lock
+    lock = counting.lock_count_state
 
     def late(question_id: int) -> CountState:
         if threading.current_thread() is not threading.main_thread():
             gate.wait()
         return lock(question_id)
 
-    monkeypatch.setattr(counting, "lock", late)
-    futures = start(lambda: counting.count_some(question.pk))
+    monkeypatch.setattr(counting, "lock_count_state", late)
+    futures = start(lambda: counting.count_items(question.pk))
     gate.wait_until_reached()
     half = [[1.0 if i == j else 0.9 * (abs(i - j) == 1) for j in range(4)] for i in range(4)]
     change_weights(
         question=Question.objects.get(pk=question.pk), weights="custom", matrix=half, by=lead
     )
-    project_readings.refresh(question.pk)
+    project_readings.refresh_results(question.pk)
     assert PairTally.objects.get(question=question).kappa_custom != before
     gate.open()
     finish(futures)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
@@ -559,7 +563,7 @@ def test_a_rating_written_with_an_old_copy_of_the_project_is_on_the_day_of_the_z
         project=Project.objects.get(pk=question.project_id), by=lead, time_zone="Pacific/Kiritimati"
     )
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
-    record({stale: [Judgement(item, rater, 1, rated_at=evening)]}, by=lead, source="form")
+    record_ratings({stale: [Judgement(item, rater, 1, rated_at=evening)]}, by=lead, source="form")
     assert Rating.objects.get().day == (datetime.date(2026, 3, 2) - datetime.date(1970, 1, 1)).days
 
 
@@ -577,7 +581,7 @@ def test_the_same_rating_from_many_at_once_is_one_rating_with_its_whole_history(
     rating = Rating.objects.get()
     assert rating.revisions.count() >= 4
     assert rating.revisions.latest("id").code == rating.code
-    question_updates.sweep()
+    question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
@@ -587,8 +591,8 @@ def test_a_new_rating_that_is_sent_twice_at_once_is_new_once(question: Any, ids:
     (item, *_), (rater, *_) = ids
     said = {question: [Judgement(item, rater, 1)]}
     with transaction.atomic():
-        first = record(said, by=None, source="api")
-        futures = start(lambda: record(said, by=None, source="api"))
+        first = record_ratings(said, by=None, source="api")
+        futures = start(lambda: record_ratings(said, by=None, source="api"))
         wait_until_blocked()
     (second,) = finish(futures)
     assert (first.created, second.created, second.unchanged) == (1, 0, 1)

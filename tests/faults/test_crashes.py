@@ -27,11 +27,11 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from projects.services.scales import change_categories, change_weights
-from ratings.models import NOTHING, Rating, Revision
+from ratings.models import NO_CODE, Rating, Revision
 from ratings.services import timezone_backfill
-from ratings.services.days import day_of
+from ratings.services.days import day_number
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
 from tests.row_snapshots import rows_of
@@ -69,17 +69,17 @@ def ids(question: Any) -> tuple[list[int], list[int]]:
     ]
     raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(3)]
     put(question, [(item, rater, (item + rater) % 4) for item in items[:2] for rater in raters])
-    question_updates.sweep()
+    question_updates.sweep_questions()
     put(
         question,
-        [(items[0], raters[0], 3), (items[0], raters[1], NOTHING), (items[2], raters[0], 1)],
+        [(items[0], raters[0], 3), (items[0], raters[1], NO_CODE), (items[2], raters[0], 1)],
     )
     put(question, [(items[2], raters[2], 0)])
     return items, raters
 
 
 def put(question: Any, rows: list[tuple[int, int, int]]) -> None:
-    record({question: [Judgement(*row) for row in rows]}, by=None, source="api")
+    record_ratings({question: [Judgement(*row) for row in rows]}, by=None, source="api")
 
 
 def crash_everywhere(work: Callable[[], Any]) -> int:
@@ -99,56 +99,56 @@ def crash_everywhere(work: Callable[[], Any]) -> int:
 
 
 def check_all() -> None:
-    question_updates.sweep()
+    question_updates.sweep_questions()
     for question_id in Question.objects.values_list("pk", flat=True):
         invariants.check(question_id)
 
 
 def test_counting(question: Any, ids: Any) -> None:
-    assert crash_everywhere(lambda: question_counting.count_some(question.pk)) > 5
+    assert crash_everywhere(lambda: question_counting.count_items(question.pk)) > 5
 
 
 def test_the_first_counting_of_a_question(question: Any, ids: Any) -> None:
-    question_updates.recount(question)
+    question_updates.reset_counts(question)
     CountState.objects.all().delete()
-    assert crash_everywhere(lambda: question_counting.count_some(question.pk)) > 5
+    assert crash_everywhere(lambda: question_counting.count_items(question.pk)) > 5
 
 
 def test_opening_a_backlog(question: Any, ids: Any, small_shares: None) -> None:
-    assert crash_everywhere(lambda: backlog.open_for(question.pk)) > 1
+    assert crash_everywhere(lambda: backlog.open_backlog(question.pk)) > 1
 
 
 def test_taking_a_share_of_a_backlog(question: Any, ids: Any, small_shares: None) -> None:
-    backlog.open_for(question.pk)
-    assert crash_everywhere(lambda: backlog.take(question.pk)) > 3
+    backlog.open_backlog(question.pk)
+    assert crash_everywhere(lambda: backlog.claim_range(question.pk)) > 3
 
 
-@pytest.mark.parametrize("finish", [backlog.finish, backlog.finish_and_take])
+@pytest.mark.parametrize("finish", [backlog.save_range, backlog.save_and_claim_next])
 def test_finishing_a_share_of_a_backlog(
     question: Any, ids: Any, small_shares: None, finish: Any
 ) -> None:
-    backlog.open_for(question.pk)
-    share = backlog.take(question.pk)
+    backlog.open_backlog(question.pk)
+    share = backlog.claim_range(question.pk)
     assert share is not None
-    change = backlog.read(share)
+    change = backlog.read_range(share)
     assert crash_everywhere(lambda: finish(share, change)) > 8
 
 
 def test_readings(question: Any, ids: Any) -> None:
-    question_counting.count_some(question.pk)
-    assert crash_everywhere(lambda: readings.refresh(question.pk)) > 5
+    question_counting.count_items(question.pk)
+    assert crash_everywhere(lambda: readings.refresh_results(question.pk)) > 5
 
 
 def test_readings_put_off(question: Any, ids: Any) -> None:
-    question_counting.count_some(question.pk)
-    readings.refresh(question.pk)
+    question_counting.count_items(question.pk)
+    readings.refresh_results(question.pk)
     CountState.objects.update(cumulative_from=0)
-    assert crash_everywhere(lambda: readings.finish(question.pk)) > 3
+    assert crash_everywhere(lambda: readings.finish_cumulative_results(question.pk)) > 3
 
 
 def test_readings_after_a_change_of_scale(question: Any, ids: Any, lead: Any) -> None:
     change_weights(question=question, weights="linear", matrix=None, by=lead)
-    assert crash_everywhere(lambda: readings.refresh(question.pk)) > 5
+    assert crash_everywhere(lambda: readings.refresh_results(question.pk)) > 5
 
 
 @pytest.mark.parametrize("shares", [False, True])
@@ -162,7 +162,7 @@ def test_counting_and_readings(
         point = transaction.savepoint()
         try:
             with crash_at(number):
-                question_updates.bring_up_to_date(question.pk)
+                question_updates.update_question(question.pk)
         except Crash:
             check_all()
             transaction.savepoint_rollback(point)
@@ -178,15 +178,15 @@ def test_changes_that_take_each_other_back_are_not_waited_for_ever(question: Any
     item = Item.objects.create(project=question.project, key="item").pk
     rater = Rater.objects.create(project=question.project, key="rater").pk
     put(question, [(item, rater, 1)])
-    put(question, [(item, rater, NOTHING)])
-    question_counting.count_some(question.pk)  # the worker dies before it looks at the readings
-    assert question_updates.sweep() == 1
+    put(question, [(item, rater, NO_CODE)])
+    question_counting.count_items(question.pk)  # the worker dies before it looks at the readings
+    assert question_updates.sweep_questions() == 1
     assert CountState.objects.get().unread == 0
-    assert question_updates.sweep() == 0
+    assert question_updates.sweep_questions() == 0
 
 
 def test_recount(question: Any, ids: Any) -> None:
-    assert crash_everywhere(lambda: question_updates.recount(question)) > 5
+    assert crash_everywhere(lambda: question_updates.reset_counts(question)) > 5
 
 
 def test_record(question: Any, ids: Any) -> None:
@@ -215,14 +215,14 @@ def test_a_step_of_a_move_of_days(
     or not at all."""
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
     east = ZoneInfo("Pacific/Kiritimati")
-    Rating.objects.update(rated_at=evening, day=day_of(evening, ZoneInfo("UTC")))
-    question_updates.sweep()
-    monkeypatch.setattr(timezone_backfill, "RATINGS_A_STEP", 2)
+    Rating.objects.update(rated_at=evening, day=day_number(evening, ZoneInfo("UTC")))
+    question_updates.sweep_questions()
+    monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 2)
     change_project(project=question.project, by=lead, time_zone=east.key)
-    assert crash_everywhere(lambda: timezone_backfill.step(question.project_id)) > 3
-    assert Rating.objects.filter(day=day_of(evening, east)).count() == 4
-    timezone_backfill.sweep()
-    assert not Rating.objects.exclude(day=day_of(evening, east)).exists()
+    assert crash_everywhere(lambda: timezone_backfill.run_step(question.project_id)) > 3
+    assert Rating.objects.filter(day=day_number(evening, east)).count() == 4
+    timezone_backfill.run_pending()
+    assert not Rating.objects.exclude(day=day_number(evening, east)).exists()
     check_all()
 
 

@@ -17,7 +17,7 @@ from ratings.annotation.assignments import queue
 from ratings.models import Assignment, Rating
 from ratings.services import slots
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.metrics import invariants
 
 ITEMS = 300
@@ -79,18 +79,18 @@ def test_no_statement_reads_all_ratings_for_each_item(
     )
 
     def rate(code: int) -> Any:
-        return record({question: said_of(items, raters, code)}, by=None, source="api")
+        return record_ratings({question: said_of(items, raters, code)}, by=None, source="api")
 
     rate(0)
     before = read("ratings_rating")
     believed_empty()
     with transaction.atomic():
         slots.recount([item.pk for item in items])
-    question_updates.bring_up_to_date(question.pk)
+    question_updates.update_question(question.pk)
     rate(1)
     rate(-1)
     rate(2)
-    question_updates.bring_up_to_date(question.pk)
+    question_updates.update_question(question.pk)
 
     assert read("ratings_rating") - before < LOOKS * ITEMS * RATERS
     assert set(Item.objects.values_list("places_taken", flat=True)) == {RATERS}
@@ -110,7 +110,7 @@ def test_what_was_counted_is_not_looked_through_for_each_rating(
         Rater(project=project, key=f"r{number}") for number in range(RATERS)
     )
     believed_empty()
-    record({question: said_of(items[::step], raters, 1)}, by=None, source="api")
+    record_ratings({question: said_of(items[::step], raters, 1)}, by=None, source="api")
     plans: list[str] = []
 
     def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -120,7 +120,7 @@ def test_what_was_counted_is_not_looked_through_for_each_rating(
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(explained):
-        question_updates.bring_up_to_date(question.pk)
+        question_updates.update_question(question.pk)
     assert any("marked" in plan for plan in plans)
     assert not [plan for plan in plans if "Nested Loop" in plan]
 
@@ -139,7 +139,7 @@ def test_the_queue_reads_a_few_rows_of_each_item(
     )
     *done, last = items
     said = [Judgement(item.pk, rater.pk, 0) for item in done for rater in raters[:RATERS]]
-    record({question: said}, by=None, source="api")
+    record_ratings({question: said}, by=None, source="api")
     times = {"leased_until": timezone.now(), "closed_at": timezone.now()}
     asked = [
         Assignment(item=item, rater=rater, state="skipped", **times)
@@ -150,7 +150,7 @@ def test_the_queue_reads_a_few_rows_of_each_item(
     before = read("ratings_rating") + read("ratings_assignment")
     believed_empty()
     for rater in (raters[0], raters[-1]):  # who rated all the others, and who skipped them
-        assert queue.next_item(rater) == last
+        assert queue.get_next_item(rater) == last
     assert read("ratings_rating") + read("ratings_assignment") - before < 2 * (
         len(said) + len(asked)
     )

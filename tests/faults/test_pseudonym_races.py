@@ -15,7 +15,7 @@ from django.db import transaction
 from projects.models import Project, Question, Rater, RaterIdentity
 from projects.services.raters import pseudonyms
 from projects.services.raters.updates import tie_annotator
-from projects.services.raters.upsert import put_raters
+from projects.services.raters.upsert import upsert_raters
 from ratings.exports import rating_files
 from ratings.items import rater_pseudonyms
 from ratings.models import Rating
@@ -51,7 +51,7 @@ def ways_to_join(project: Project, eva: User, lead: User) -> dict[str, Callable[
     row = {"key": "eva", "name": "Eva"}
     return {
         "desk": lambda: tie_annotator(project=project, user=eva),
-        "api": lambda: put_raters(project=project, rows=[row], by=lead),
+        "api": lambda: upsert_raters(project=project, rows=[row], by=lead),
     }
 
 
@@ -79,7 +79,7 @@ def test_who_joins_before_the_switch_commits_after_it(
 ) -> None:
     """The switch waits for whoever is joining, and takes them along."""
     if not on:
-        rater_pseudonyms.hide(project=project, by=lead)
+        rater_pseudonyms.hide_raters(project=project, by=lead)
     gate, join = Gate(), ways_to_join(project, eva, lead)[way]
 
     def slowly() -> None:
@@ -89,7 +89,7 @@ def test_who_joins_before_the_switch_commits_after_it(
 
     futures = start(slowly)
     gate.wait_until_reached()
-    switch = rater_pseudonyms.hide if on else rater_pseudonyms.show
+    switch = rater_pseudonyms.hide_raters if on else rater_pseudonyms.restore_raters
     futures += start(lambda: switch(project=project, by=lead))
     wait_until_blocked()
     gate.open()
@@ -110,15 +110,15 @@ def test_who_joins_while_it_is_switched(
 ) -> None:
     """Whoever joins waits for the switch, and sees what it made."""
     if not on:
-        rater_pseudonyms.hide(project=project, by=lead)
-    gate, follow = Gate(), rater_pseudonyms._follow
+        rater_pseudonyms.hide_raters(project=project, by=lead)
+    gate, follow = Gate(), rater_pseudonyms._rename_in_events
 
     def slowly(*args: Any) -> None:
         follow(*args)
         gate.wait()
 
-    monkeypatch.setattr(rater_pseudonyms, "_follow", slowly)
-    switch = rater_pseudonyms.hide if on else rater_pseudonyms.show
+    monkeypatch.setattr(rater_pseudonyms, "_rename_in_events", slowly)
+    switch = rater_pseudonyms.hide_raters if on else rater_pseudonyms.restore_raters
     futures = start(lambda: switch(project=project, by=lead))
     gate.wait_until_reached()
     futures += start(ways_to_join(project, eva, lead)[way])
@@ -131,13 +131,13 @@ def test_who_joins_while_it_is_switched(
 def test_two_who_join_a_hiding_project_get_pseudonyms_of_their_own(
     rated: Question, project: Project, make_user: Any, lead: User
 ) -> None:
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     users = [make_user(f"new{number}") for number in range(4)]
     finish(start(*[lambda user=user: tie_annotator(project=project, user=user) for user in users]))
     keys = list(Rater.objects.filter(project=project).values_list("key", flat=True))
     assert len(keys) == len(set(keys)) == len(PEOPLE) + 4
     assert all(key.startswith("rater-") for key in keys)
-    assert pseudonyms.restore(project.pk).keys() == set(keys)
+    assert pseudonyms.restore_identities(project.pk).keys() == set(keys)
 
 
 def test_ratings_given_while_it_is_switched_stay_with_who_gave_them(
@@ -145,14 +145,14 @@ def test_ratings_given_while_it_is_switched_stay_with_who_gave_them(
 ) -> None:
     """By API, under the true key: the rating waits, or is there, and the switch takes it along."""
     ann = Rater.objects.get(project=project, key="ann")
-    gate, follow = Gate(), rater_pseudonyms._follow
+    gate, follow = Gate(), rater_pseudonyms._rename_in_events
 
     def slowly(*args: Any) -> None:
         follow(*args)
         gate.wait()
 
-    monkeypatch.setattr(rater_pseudonyms, "_follow", slowly)
-    futures = start(lambda: rater_pseudonyms.hide(project=project, by=lead))
+    monkeypatch.setattr(rater_pseudonyms, "_rename_in_events", slowly)
+    futures = start(lambda: rater_pseudonyms.hide_raters(project=project, by=lead))
     gate.wait_until_reached()
     sent = {"item": "i1", "rater": "ann", "label": "major"}
     path = f"/api/v1/projects/{project.pk}/ratings/"
@@ -177,16 +177,16 @@ def test_a_file_that_is_read_while_it_is_switched_knows_each_rater_by_one_key(
     for key in PEOPLE:
         rate(other, "i1", key, "some")
     if not on:
-        rater_pseudonyms.hide(project=project, by=lead)
+        rater_pseudonyms.hide_raters(project=project, by=lead)
     before = set(Rater.objects.filter(project=project).values_list("key", flat=True))
-    pieces = rating_files.rows([rated, other])
+    pieces = rating_files.iter_rows([rated, other])
     first = [next(pieces) for _ in PEOPLE]
-    switch = rater_pseudonyms.hide if on else rater_pseudonyms.show
+    switch = rater_pseudonyms.hide_raters if on else rater_pseudonyms.restore_raters
     finish(start(lambda: switch(project=project, by=lead)))
     rate(other, "i1", "fay", "some")  # joins while it is read
     rest = list(pieces)
     assert {row[1] for row in first} == before
     assert {row[1] for row in rest} - before <= {"fay"}
-    table = b"".join(rating_files.csv(rating_files.rows([rated]))).decode()
+    table = b"".join(rating_files.iter_csv(rating_files.iter_rows([rated]))).decode()
     now = {row["rater"] for row in csv.DictReader(io.StringIO(table))}
     assert not now & before

@@ -12,7 +12,7 @@ from agreement_site.celery import Sweeper, app
 from metrics import tasks as counting_tasks
 from metrics.attribution import attribution_jobs
 from metrics.filtered import filtered_jobs
-from metrics.filters import Filter
+from metrics.filters import RatingFilter
 from metrics.models import (
     Attribution,
     CountState,
@@ -135,20 +135,24 @@ def test_an_attribution_delivered_three_times_changes_nothing(
         )
     counting_tasks.sweep_all()
     weeks = {"start_from": datetime.date(2026, 3, 2), "start_to": datetime.date(2026, 3, 9)}
-    row = attribution_jobs.ask(question, span="week", weights="none", **weeks)
+    row = attribution_jobs.get_or_request_attribution(
+        question, span="week", weights="none", **weeks
+    )
     counting_tasks.attribute_move(row.pk)
     before = list(Attribution.objects.values())
     assert not before[0]["waiting"]
     for _time in range(2):
         counting_tasks.attribute_move(row.pk)
-    attribution_jobs.WORK.sweep()
+    attribution_jobs.ATTRIBUTION_JOB.sweep()
     assert list(Attribution.objects.values()) == before
 
 
 def test_an_attribution_whose_message_is_lost_is_swept_for(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     weeks = {"start_from": datetime.date(2026, 3, 2), "start_to": datetime.date(2026, 3, 9)}
-    row = attribution_jobs.ask(question, span="week", weights="none", **weeks)
+    row = attribution_jobs.get_or_request_attribution(
+        question, span="week", weights="none", **weeks
+    )
     counting_tasks.sweep_all()
     row.refresh_from_db()
     assert not row.waiting
@@ -158,8 +162,8 @@ def test_a_slice_delivered_three_times_changes_nothing(question: Any, rate: Any)
     for number in range(12):
         rate(question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 2])
     counting_tasks.sweep_all()
-    row = filtered_jobs.ask(
-        question, filtered_jobs.Wanted("dashboard", Filter(kind="human")), version=1
+    row = filtered_jobs.get_or_request_filtered_result(
+        question, filtered_jobs.FilteredRequest("dashboard", RatingFilter(kind="human")), version=1
     )
     counting_tasks.compute_slice(row.pk)
     before = list(Slice.objects.values())
@@ -167,7 +171,7 @@ def test_a_slice_delivered_three_times_changes_nothing(question: Any, rate: Any)
     for _time in range(2):
         counting_tasks.compute_slice(row.pk)
     counting_tasks.compute_slice(2**40)
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert list(Slice.objects.values()) == before
 
 
@@ -175,14 +179,14 @@ def test_a_report_delivered_three_times_changes_nothing(
     question: Any, rate: Any, lead: Any
 ) -> None:
     rate(question, "item", "rater", "minor")
-    row = report_jobs.ask(question, as_of=None, by=lead)
+    row = report_jobs.get_or_request_report(question, as_of=None, by=lead)
     counting_tasks.compute_report(row.pk)
     before = list(Report.objects.values())
     assert not before[0]["waiting"]
     for _time in range(2):
         counting_tasks.compute_report(row.pk)
     counting_tasks.compute_report(2**40)
-    report_jobs.WORK.sweep()
+    report_jobs.REPORT_JOB.sweep()
     assert list(Report.objects.values()) == before
 
 

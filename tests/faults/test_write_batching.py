@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 from projects import authentication, locks
 from projects.models import Item, Member, Project, Question, Rater
 from ratings.api import rating_rows, write_batching
-from ratings.models import NOTHING, Rating, Revision
+from ratings.models import NO_CODE, Rating, Revision
 from ratings.services import slots
 from ratings.services.judgement import Judgement
 from tests.faults.threads import PATIENCE, Gate, finish, start
@@ -38,7 +38,9 @@ def writers_held(question: Question) -> Iterator[Held]:
     with contextlib.closing(connection.copy()) as other, other.cursor() as cursor:
         if other.vendor == "postgresql":
             cursor.execute("BEGIN")
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [locks.CATEGORIES, question.pk])
+            cursor.execute(
+                "SELECT pg_advisory_xact_lock(%s, %s)", [locks.CATEGORIES_LOCK, question.pk]
+            )
         else:
             cursor.execute("BEGIN IMMEDIATE")
         yield cursor.execute
@@ -56,7 +58,7 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return write_group(group)
 
     monkeypatch.setattr(write_batching, "_write_group", counted)
-    monkeypatch.setattr(write_batching, "PATIENCE_SECONDS", PATIENCE)
+    monkeypatch.setattr(write_batching, "MAX_WAIT_SECONDS", PATIENCE)
     return sizes
 
 
@@ -115,7 +117,7 @@ def make_post() -> Callable[..., Any]:
     """``make_post(project, user)(item, label, (item, label), ...)``: ratings of the rater "ann"."""
 
     def make(project: Project, user: User) -> Any:
-        token = authentication.create(user=user)
+        token = authentication.create_token(user=user)
         path = f"/api/v1/projects/{project.pk}/ratings/"
 
         def send(item: str, label: str | None, *more: tuple[str, str | None]) -> Any:
@@ -184,7 +186,7 @@ def test_each_keeps_its_user_and_its_outcome(
         "rating__item__key", "by__username", "code"
     )
     assert list(lines) == [
-        *(("i0", "lead", 0), ("i1", "annotator", NOTHING)),
+        *(("i0", "lead", 0), ("i1", "annotator", NO_CODE)),
         *(("i3", "annotator", 2), ("i4", "lead", 3)),
     ]
     assert list(Item.objects.order_by("key").values_list("places_taken", flat=True)) == [
@@ -251,7 +253,7 @@ def test_one_that_is_refused_after_the_look_up_spoils_no_other(
     what: str, items: Any, question: Any, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     labels = {"i2": "minor"}
-    resolve = rating_rows.resolve
+    resolve = rating_rows.resolve_rows
     once = iter([what])
 
     def late(sent: Any) -> Any:
@@ -261,7 +263,7 @@ def test_one_that_is_refused_after_the_look_up_spoils_no_other(
                 cursor.execute(REFUSED[what], ["minor" if what == "label" else "i2"])
         return found
 
-    monkeypatch.setattr(rating_rows, "resolve", late)
+    monkeypatch.setattr(rating_rows, "resolve_rows", late)
     works = [lambda item=item: post(item, labels.get(item, "major")) for item in items]
     answers = finish(start(*works))
     assert [answer.status_code for answer in answers] == [200, 200, 400, 200, 200, 200]
@@ -288,7 +290,7 @@ def test_who_may_not_rate_spoils_no_other(
     clients = {}
     for user in (lead, annotator, without):
         clients[user] = APIClient(
-            headers={"Authorization": f"Bearer {authentication.create(user=user)}"}
+            headers={"Authorization": f"Bearer {authentication.create_token(user=user)}"}
         )
         clients[user].get(path)  # the token's first use writes
 
@@ -400,7 +402,7 @@ def test_who_names_the_same_rating_comes_after_it(
 def test_a_group_is_bounded(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(write_batching, "REQUESTS_OF_A_GROUP", 3)
+    monkeypatch.setattr(write_batching, "MAX_GROUP_SIZE", 3)
     with writers_held(question):
         futures = behind(
             lambda: post("i0", "none"),
@@ -480,11 +482,11 @@ def test_the_places_of_a_group_are_asked_for_in_one_order() -> None:
     """Also where one item's place is freed and another's is taken: else two groups could wait in a
     circle."""
     written = [
-        (Judgement(7, 1, NOTHING), 2),
-        (Judgement(3, 2, 1), NOTHING),
-        (Judgement(9, 2, 1), NOTHING),
+        (Judgement(7, 1, NO_CODE), 2),
+        (Judgement(3, 2, 1), NO_CODE),
+        (Judgement(9, 2, 1), NO_CODE),
     ]
-    statements = slots.following(written, overlap=3)
+    statements = slots.build_statements_after_write(written, overlap=3)
     order = [values[0] for _sql, values in statements]
     assert order == sorted(order)
     assert set(order) == {3, 7, 9}

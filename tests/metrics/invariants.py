@@ -15,10 +15,10 @@ from metrics.agreement.coefficients import cohen
 from metrics.agreement.coefficients.groups import peers
 from metrics.agreement.counts import tally
 from metrics.counting import store
-from metrics.integrity.audit import audit
+from metrics.integrity.audit import audit_question
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
 from metrics.results.raters import rater_periods
-from metrics.scale import QuestionScale, weighted
+from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
 from ratings.models import Rating
 from tests.metrics.counting.counting_oracle import recounted, stored
@@ -36,10 +36,10 @@ def check(question_id: int) -> None:
     for model in (PatternTally, PeerTally):
         assert not model.objects.filter(question=question, stale=True).exists()
     assert stored(question) == recounted(question)
-    found = audit(question_id)
+    found = audit_question(question_id)
     assert not found.differences, found
-    scale = QuestionScale.of(question)
-    ratings = list(Rating.objects.filter(question=question).standing().order_by("pk"))
+    scale = QuestionScale.for_question(question)
+    ratings = list(Rating.objects.filter(question=question).current().order_by("pk"))
     check_pairs(question, scale)
     check_state(question, len(ratings))
     same(project_readings(question), expected_readings(ratings, scale))
@@ -49,23 +49,25 @@ def check(question_id: int) -> None:
 def check_pairs(question: Question, scale: QuestionScale) -> None:
     """Each pair's kappas are those of its own table under the scale as it is, and the sums are
     those of the pairs."""
-    sums = store.no_sums()
+    sums = store.create_pair_sums()
     for row in PairTally.objects.filter(question=question):
-        table = store.stacked([row.table], [row.width], scale.width, axes=2)[0]
-        for name in store.KAPPAS:
-            matrix = scale.weightings().get(name)
+        table = store.decode_stack([row.table], [row.width], scale.width, axes=2)[0]
+        for name in store.KAPPA_WEIGHTINGS:
+            matrix = scale.build_weight_matrices().get(name)
             fresh: Mapping[str, object] = {}
             if matrix is not None:
-                fresh = cohen.kappa(scale.ordered(table, axes=2), matrix).reading()
+                fresh = cohen.kappa(scale.reorder(table, axes=2), matrix).to_value()
             for part, made in (("kappa", "value"), ("low", "low"), ("high", "high")):
                 stored = getattr(row, f"{part}_{name}")
                 assert near(stored, fresh.get(made)), (row.pk, part, name, stored, fresh)
             kept = getattr(row, f"kappa_{name}")
             if kept is not None:
-                sums[name][0] += round(kept * store.UNIT)
+                sums[name][0] += round(kept * store.KAPPA_UNITS)
                 sums[name][1] += 1
     state = CountState.objects.filter(question=question).first()
-    assert (store.no_sums() | state.pair_sums if state else store.no_sums()) == sums
+    assert (
+        store.create_pair_sums() | state.pair_sums if state else store.create_pair_sums()
+    ) == sums
 
 
 def check_state(question: Question, standing: int) -> None:
@@ -95,18 +97,18 @@ def rater_readings(question: Question) -> dict[Key, Any]:
         (row.rater_id, "all", EPOCH): {"n": row.n_ratings, "each": row.coefficients}
         for row in RaterReading.objects.filter(question=question)
     }
-    scale = QuestionScale.of(question)
-    names = [weighted("vs_peers", name) for name in scale.weightings()] + [
+    scale = QuestionScale.for_question(question)
+    names = [get_weighted_name("vs_peers", name) for name in scale.build_weight_matrices()] + [
         "vs_peers_percent",
         "vs_peers_bias",
     ]
     for rater in question.project.raters.all():
-        given = rater_periods.days_of(question, rater).values_list("day", "n_ratings")
+        given = rater_periods.filter_rater_days(question, rater).values_list("day", "n_ratings")
         for span in SPANS[1:]:
             n_ratings: dict[datetime.date, int] = defaultdict(int)
             for day, number in given:
                 n_ratings[start_of(day, span)] += number
-            rows = rater_periods.newest(
+            rows = rater_periods.list_newest_periods(
                 question, rater, span, names, scale=scale, number=len(given)
             )
             for start, *each in rows:
@@ -152,7 +154,7 @@ def coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, 
         values=scale.values,
         weight_matrix=scale.matrix,
     )
-    return {name: estimate.reading() for name, estimate in estimates.items()}
+    return {name: estimate.to_value() for name, estimate in estimates.items()}
 
 
 def expected_rater_readings(
@@ -164,7 +166,7 @@ def expected_rater_readings(
     for span in spans:
         starts = [start_of(rating.day, span) for rating in ratings]
         periods = [(start - EPOCH).days for start in starts]
-        tables = tally.peer_tables(items, raters, codes, scale.width, day=periods)
+        tables = tally.count_peer_tables(items, raters, codes, scale.width, day=periods)
         assert tables.day is not None
         places = {
             key: at
@@ -184,15 +186,19 @@ def expected_rater_readings(
 
 
 def against_peers(tables: tally.PeerTables, place: int, scale: QuestionScale) -> dict[str, Any]:
-    table = scale.ordered(tables.tables[place], axes=2)
-    moments = None if tables.moments is None else scale.ordered(tables.moments[place], axes=3)
+    table = scale.reorder(tables.tables[place], axes=2)
+    moments = None if tables.moments is None else scale.reorder(tables.moments[place], axes=3)
     n_items = tables.n_items[place]
     found = {}
-    for name, matrix in scale.weightings().items():
+    for name, matrix in scale.build_weight_matrices().items():
         suffix = "" if name == "none" else f"_{name}"
-        found[f"vs_peers{suffix}"] = peers.kappa(table, moments, n_items, weights=matrix).reading()
-    found["vs_peers_percent"] = peers.percent_agreement(table, moments, n_items).reading()
-    found["vs_peers_bias"] = peers.bias(table, moments, n_items, values=scale.values).reading()
+        found[f"vs_peers{suffix}"] = peers.peer_kappa(
+            table, moments, n_items, weights=matrix
+        ).to_value()
+    found["vs_peers_percent"] = peers.peer_percent_agreement(table, moments, n_items).to_value()
+    found["vs_peers_bias"] = peers.peer_bias(
+        table, moments, n_items, values=scale.values
+    ).to_value()
     return found
 
 

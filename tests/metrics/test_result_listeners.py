@@ -37,11 +37,11 @@ def test_readings_that_moved_are_told_and_those_that_stand_are_not(
     label = question.active_categories()[0].label
     for rater in "ab":
         rate(question, "i1", rater, label)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     assert heard == [(question.pk, 2, False), (question.pk, 2, True)]
     heard.clear()
-    question_updates.sweep()
+    question_updates.sweep_questions()
     assert heard == []
     rate(question, "i1", "c", label)
-    question_updates.bring_up_to_date(question.pk)
+    question_updates.update_question(question.pk)
     assert [(number, ratings) for number, ratings, _diagnosed in heard] == [(question.pk, 3)] * 2

@@ -37,7 +37,7 @@ def test_printed_once_and_stored_as_a_digest(lead: User, project: Project) -> No
     assert client(token).get(PATH).status_code == 200
     stored = ApiToken.objects.values().get()
     assert token not in str(stored)
-    assert stored["digest"] == authentication.digest(token)
+    assert stored["digest"] == authentication.compute_digest(token)
     assert token.startswith(stored["prefix"])
     assert (stored["scope"], stored["project_id"], stored["expires_at"]) == ("write", None, None)
 
@@ -74,7 +74,7 @@ def test_refused_commands(
 
 
 def test_an_expired_token_is_none(lead: User) -> None:
-    token = authentication.create(
+    token = authentication.create_token(
         user=lead, expires_at=timezone.now() + datetime.timedelta(hours=1)
     )
     assert client(token).get(PATH).status_code == 200
@@ -83,7 +83,7 @@ def test_an_expired_token_is_none(lead: User) -> None:
 
 
 def test_when_it_was_used_is_kept_but_not_at_every_request(lead: User) -> None:
-    token = authentication.create(user=lead)
+    token = authentication.create_token(user=lead)
     assert ApiToken.objects.get().last_used_at is None
     client(token).get(PATH)
     first = ApiToken.objects.get().last_used_at
@@ -101,7 +101,9 @@ def test_when_it_was_used_is_kept_but_not_at_every_request(lead: User) -> None:
 )
 def test_the_caller_is_the_tokens_user(make_user: Any, flags: dict[str, bool], rf: Any) -> None:
     user = make_user("some.body", email="a@b.example", **flags)
-    request = rf.get(PATH, headers={"Authorization": f"Bearer {authentication.create(user=user)}"})
+    request = rf.get(
+        PATH, headers={"Authorization": f"Bearer {authentication.create_token(user=user)}"}
+    )
     caller, token = authentication.TokenAuthentication().authenticate(request) or (None, None)
     assert caller == user
     for name in ("username", "is_staff", "is_superuser", "is_active", "email", "password"):

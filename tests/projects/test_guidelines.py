@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from projects.guidelines import MOST_CHANGED_LINES, as_html, changes_between
+from projects.guidelines import MAX_CHANGED_LINES, compare_versions, render_markdown
 from projects.models import GuidelineVersion, Project
 from projects.services.projects import change_project, create_project
 from projects.services.question_validation import NewCategory, NewQuestion
@@ -139,7 +139,7 @@ def test_the_preview_is_what_raters_see(
 
 def test_what_changed_is_said_by_whole_lines() -> None:
     old, new = "a\nb\nc\nd\ne", "a\nx\nc\ny\nz\ne"
-    assert changes_between(old, new) == [
+    assert compare_versions(old, new) == [
         ("same", "a"),
         ("out", "b"),
         ("in", "x"),
@@ -149,8 +149,8 @@ def test_what_changed_is_said_by_whole_lines() -> None:
         ("in", "z"),
         ("same", "e"),
     ]
-    assert changes_between("", "a") == [("in", "a")]
-    assert changes_between("a\na", "a") == [("same", "a"), ("out", "a")]
+    assert compare_versions("", "a") == [("in", "a")]
+    assert compare_versions("a\na", "a") == [("same", "a"), ("out", "a")]
 
 
 def test_lines_are_compared_as_wholes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,14 +167,14 @@ def test_lines_are_compared_as_wholes(monkeypatch: pytest.MonkeyPatch) -> None:
             super().__init__(*arguments)
 
     monkeypatch.setattr(difflib, "SequenceMatcher", Counted)
-    changes = changes_between("\n".join(lines[:800]), "\n".join(lines[1:]))
+    changes = compare_versions("\n".join(lines[:800]), "\n".join(lines[1:]))
     assert compared == 1
     assert changes is not None and len(changes) == 801
 
 
 def test_too_much_changed_is_said_so(client_for: Any, project: Project, lead: Any) -> None:
     for word in ("old", "new"):
-        text = "\n".join(f"{word} {number}" for number in range(MOST_CHANGED_LINES))
+        text = "\n".join(f"{word} {number}" for number in range(MAX_CHANGED_LINES))
         change_project(project=project, by=lead, guidelines=text)
     page = client_for(lead).get(f"/projects/{project.pk}/guidelines/")
     assert "Version 2 changed too many lines to list them." in page.content.decode()
@@ -184,5 +184,5 @@ def test_too_much_changed_is_said_so(client_for: Any, project: Project, lead: An
 def test_a_text_that_would_take_seconds_is_shown_as_it_stands(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("projects.guidelines._markdown", None)  # nobody parses it
-    assert as_html(text) == f"<pre>{text}</pre>"
+    monkeypatch.setattr("projects.guidelines._get_parser", None)  # nobody parses it
+    assert render_markdown(text) == f"<pre>{text}</pre>"

@@ -26,7 +26,7 @@ class Room:
         self.scales: list[int] = []
 
     def listen(self) -> None:
-        hooks.listen(
+        hooks.register(
             count_in_use=self.count_in_use,
             zone_changed=self.zone_changed,
             scale_changed=self.scale_changed,
@@ -46,37 +46,37 @@ def test_two_listeners_both_hear_and_their_uses_add_up() -> None:
     one, other = Room(uses=2), Room(uses=5)
     one.listen()
     other.listen()
-    hooks.zone_changed(3)
-    hooks.scale_changed(4)
+    hooks.notify_time_zone_changed(3)
+    hooks.notify_scale_changed(4)
     assert one.zones == other.zones == [3]
     assert one.scales == other.scales == [4]
     # an iterator can be read once, and both read it
-    assert hooks.in_use(2, iter([0, 1, 2])) == {0: 7, 1: 7}
+    assert hooks.count_uses(2, iter([0, 1, 2])) == {0: 7, 1: 7}
 
 
 def test_a_listener_that_is_registered_twice_hears_once() -> None:
     room = Room(uses=2)
     room.listen()
     room.listen()
-    hooks.zone_changed(3)
-    hooks.scale_changed(4)
+    hooks.notify_time_zone_changed(3)
+    hooks.notify_scale_changed(4)
     assert room.zones == [3]
     assert room.scales == [4]
-    assert hooks.in_use(1, [0]) == {0: 2}
+    assert hooks.count_uses(1, [0]) == {0: 2}
 
 
 def test_a_listener_may_want_one_hook_alone() -> None:
     heard: list[int] = []
-    hooks.listen(scale_changed=heard.append)
-    hooks.zone_changed(3)
-    hooks.scale_changed(4)
+    hooks.register(scale_changed=heard.append)
+    hooks.notify_time_zone_changed(3)
+    hooks.notify_scale_changed(4)
     assert heard == [4]
-    assert hooks.in_use(1, [0]) == {}
+    assert hooks.count_uses(1, [0]) == {}
 
 
 def test_starting_the_site_again_registers_nothing_twice() -> None:
     for _again in range(2):
         apps.get_app_config("ratings").ready()
-    assert hooks._counters == [project_listeners.count_in_use]
-    assert hooks._zone_listeners == [project_listeners.zone_changed]
-    assert hooks._scale_listeners == [project_listeners.scale_changed]
+    assert hooks._counters == [project_listeners.count_ratings_by_code]
+    assert hooks._zone_listeners == [project_listeners.handle_zone_change]
+    assert hooks._scale_listeners == [project_listeners.handle_scale_change]

@@ -13,7 +13,7 @@ from projects.models import Item, Member, Question, Rater
 from quality.consensus import recompute
 from quality.models import LabelRules
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.cast import Cast
 
 RATERS = {"ann": 0.9, "ben": 0.85, "cleo": 0.8, "dan": 0.5}  # right so often
@@ -38,8 +38,8 @@ def answer(question: Question) -> None:
             if rng.random() >= 0.2:
                 code = truth if rng.random() < right else int(rng.integers(4))
                 said.append(Judgement(item.pk, raters[key], code))
-    record({question: said}, by=None, source="api")
-    question_updates.bring_up_to_date(question.pk)
+    record_ratings({question: said}, by=None, source="api")
+    question_updates.update_question(question.pk)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def answered(begun: Cast | None, question: Question) -> Question:
 @pytest.fixture
 def rater(answered: Question) -> Rater:
     """Ben, who has an account, and is told of decisions on his items after a week."""
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     LabelRules.objects.create(question=answered, tell_raters=True, tell_after=7)
     user = User.objects.create_user("ben-user")
     Member.objects.create(project=answered.project, user=user, role=Member.Role.ANNOTATOR)

@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question
-from projects.services.items.gold import set_gold
+from projects.services.items.gold import set_gold_answer
 from quality import integrity, tasks
 from quality.models import DriftStanding, GoldItem, GoldScore, RepeatScore, RepeatState
 from ratings.models import Apart, Rating
@@ -26,7 +26,7 @@ def kept(answered: Question, lead: User) -> Question:
     """With gold, repeats and a look for drift, all made of what stands now."""
     Project.objects.update(repeat_percent=3)
     for item in Item.objects.order_by("key")[:8]:
-        set_gold(item=item, question=answered, answer=[1], by=lead)
+        set_gold_answer(item=item, question=answered, answer=[1], by=lead)
     now = timezone.now()
     for row in Rating.objects.filter(question=answered, rater__key="ann").order_by("item")[:6]:
         Apart.objects.create(
@@ -34,13 +34,13 @@ def kept(answered: Question, lead: User) -> Question:
             first=row.code, code=(row.code + row.item_id % 2) % 4, rated_at=now, changed_at=now,
             source="form",
         )  # fmt: skip
-    bring_up_to_date(answered.pk)
+    update_question(answered.pk)
     assert tasks.sweep_gold() == 2 and tasks.sweep_alarms() == 1
     return answered
 
 
 def differences(question: Question) -> list[str]:
-    return [said for stored in integrity.ALL for said in stored.differences(question.pk)]
+    return [said for stored in integrity.CHECKS for said in stored.find_differences(question.pk)]
 
 
 def test_what_nobody_touched_is_exact(kept: Question) -> None:
@@ -80,5 +80,5 @@ def test_what_waits_to_be_made_anew_is_not_compared(
     DriftStanding.objects.update(n=0)
     assert len(differences(kept)) > 1
     rate(kept, "i07", "late", "minor")
-    bring_up_to_date(kept.pk)
+    update_question(kept.pk)
     assert differences(kept) == []

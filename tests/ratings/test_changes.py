@@ -65,4 +65,4 @@ def test_a_listener_that_is_registered_twice_hears_once(announce: Callable[..., 
 
 
 def test_the_hints_of_metrics_listen() -> None:
-    assert hints.send in changes.listeners.registered
+    assert hints.send_hint in changes.listeners.registered

@@ -152,30 +152,32 @@ def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
         yield f"postgresql://concord@/postgres?host={quote(str(folder), safe='')}"
     finally:
         end(server, signal.SIGINT)  # PostgreSQL's fast shutdown: connections are closed
-        watcher.dismiss()
+        watcher.close()
 
 
 @contextlib.contextmanager
 def valkey(folder: Path) -> Iterator[str]:
     """A Valkey below `folder`, as a URL for Celery and redis-py alike."""
     server = subprocess.Popen(
-        embedded_broker.broker_command(folder), cwd=folder, start_new_session=True
+        embedded_broker.build_broker_command(folder), cwd=folder, start_new_session=True
     )
     watcher = watch(server)
     try:
         wait_until(
-            lambda: embedded_broker.broker_answers(folder), server, folder / "broker" / "valkey.log"
+            lambda: embedded_broker.is_broker_running(folder),
+            server,
+            folder / "broker" / "valkey.log",
         )
-        yield f"redis+socket://{embedded_broker.broker_socket(folder)}"
+        yield f"redis+socket://{embedded_broker.get_broker_socket(folder)}"
     finally:
         end(server, signal.SIGTERM)
-        watcher.dismiss()
+        watcher.close()
 
 
 def watch(server: subprocess.Popen[bytes]) -> Watcher:
     """Ends the server even when this process is killed and cannot."""
     watcher = Watcher()
-    watcher.tell([server.pid])
+    watcher.set_groups([server.pid])
     return watcher
 
 

@@ -1,7 +1,7 @@
-"""Signing in by a provider of the site's own, of OpenID Connect (OIDC_SERVER_URL) or SAML
-(SAML_METADATA, saml.py), and connecting an account with it.
+"""Sign-in by the site's identity provider: OpenID Connect (OIDC_SERVER_URL) or SAML (saml.py).
 
-Whose account it is, is said by the account that was connected before, or by ..._ACCOUNTS.
+It also connects an existing account with the provider. Which account a provider's user gets
+depends on an earlier connection and on the settings OIDC_ACCOUNTS and SAML_ACCOUNTS.
 """
 
 from __future__ import annotations
@@ -32,201 +32,233 @@ from django.utils.translation import gettext as _
 from requests import RequestException
 
 from agreement_site.accounts import sign_in_limit
-from agreement_site.accounts.mixins import InvalidIs400
+from agreement_site.accounts.mixins import InvalidFormStatusMixin
 from core import security_log
 
-OIDC, SAML = "oidc", "saml"  # as allauth writes them into accounts
-LONGEST_REASON = 200
-NONCES = "oidc_nonces"  # in the session
-MOST_NONCES = 5  # of a browser that comes and goes in several windows
+OIDC, SAML = "oidc", "saml"  # the provider IDs that allauth stores with an account
+MAX_REASON_LENGTH = 200
+NONCES_SESSION_KEY = "oidc_nonces"  # session key
+MAX_NONCES = 5  # a browser may start several sign-ins in several windows
 
 
-class Known(NamedTuple):
-    """A provider by which people sign in here."""
+class IdentityProvider(NamedTuple):
+    """An identity provider by which people can sign in here."""
 
     provider: str
     name: str
-    address: str  # where that begins
+    url: str  # of the page that starts the sign-in
 
 
-def providers() -> list[Known]:
-    found = []
+def list_identity_providers() -> list[IdentityProvider]:
+    """Return the identity providers that the settings enable."""
+    enabled = []
     if settings.OIDC_SERVER_URL:
-        address = reverse("openid_connect_login", args=[OIDC])
-        found.append(Known(OIDC, settings.OIDC_NAME, address))
+        url = reverse("openid_connect_login", args=[OIDC])
+        enabled.append(IdentityProvider(OIDC, settings.OIDC_NAME, url))
     if settings.SAML_METADATA:
-        found.append(Known(SAML, settings.SAML_NAME, reverse("saml_login")))
-    return found
+        enabled.append(IdentityProvider(SAML, settings.SAML_NAME, reverse("saml_login")))
+    return enabled
 
 
-def _accounts(account: SocialAccount) -> str:
-    """Whom its provider lets in."""
-    by_saml = account.provider == SAML
-    return str(settings.SAML_ACCOUNTS if by_saml else settings.OIDC_ACCOUNTS)
+def _get_account_policy(account: SocialAccount) -> str:
+    """Return the provider's account policy: "connected", "matched" or "made"."""
+    is_saml = account.provider == SAML
+    return str(settings.SAML_ACCOUNTS if is_saml else settings.OIDC_ACCOUNTS)
 
 
 class SocialAdapter(DefaultSocialAccountAdapter):
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Raises PermissionDenied for tokens of two people; connects the account that has the
-        same, confirmed address, where the site wants that."""
-        told = sociallogin.account.extra_data
-        if sociallogin.account.provider != SAML and _of_two(told):
+        """Connect the account that has the same confirmed address, where the site allows it.
+
+        Raises PermissionDenied when the ID token and the user info belong to different people.
+        """
+        claims = sociallogin.account.extra_data
+        if sociallogin.account.provider != SAML and _has_mismatched_subject(claims):
             raise PermissionDenied
         if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
             return
-        user = _matching(sociallogin) if _accounts(sociallogin.account) != "connected" else None
+        user = (
+            _find_matching_user(sociallogin)
+            if _get_account_policy(sociallogin.account) != "connected"
+            else None
+        )
         if user is not None:
             sociallogin.connect(request, user)
-            security_log.event("sign_in_connected", by=user.pk, after=_told(sociallogin.account))
+            security_log.log_event(
+                "sign_in_connected", by=user.pk, after=_build_audit_values(sociallogin.account)
+            )
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Not with an address that somebody here has: they sign in and connect."""
-        addresses = [one.email for one in sociallogin.email_addresses]
-        return _accounts(sociallogin.account) == "made" and not any(map(_having, addresses))
+        """Return True where unknown users get an account.
+
+        Never with an address that an account here has: its owner signs in and connects it.
+        """
+        emails = [address.email for address in sociallogin.email_addresses]
+        return _get_account_policy(sociallogin.account) == "made" and not any(
+            map(_find_user_ids, emails)
+        )
 
     @transaction.atomic
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> Any:
         user = super().save_user(request, sociallogin, form)
-        after = {"name": user.get_username(), **_told(sociallogin.account)}
-        security_log.event("account_made", by=user.pk, after=after)
+        after = {"name": user.get_username(), **_build_audit_values(sociallogin.account)}
+        security_log.log_event("account_made", by=user.pk, after=after)
         return user
 
     def on_authentication_error(
-        self, request: HttpRequest, provider: Any, error: Any = None, **told: Any
+        self, request: HttpRequest, provider: Any, error: Any = None, **details: Any
     ) -> None:
-        """Writes it down; whoever brings it about again and again waits."""
+        """Record the failure in the audit log; whoever causes many of them has to wait."""
         if error == AuthError.CANCELLED:
             return
-        address = security_log.address_of(request)
-        sign_in_limit.refuse_too_many(sign_in_limit.count_address(address))
-        exception = told.get("exception")
-        why = f"{type(exception).__name__}: {exception}" if exception else ""
-        security_log.event("sign_in_failed", provider=str(provider), why=why[:LONGEST_REASON])
+        address = security_log.get_client_address(request)
+        sign_in_limit.raise_if_limited(sign_in_limit.count_network_try(address))
+        exception = details.get("exception")
+        reason = f"{type(exception).__name__}: {exception}" if exception else ""
+        security_log.log_event(
+            "sign_in_failed", provider=str(provider), why=reason[:MAX_REASON_LENGTH]
+        )
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
-        """Asked when the account is connected, or is another one's."""
+        """Report whether the account was connected; it may belong to somebody else."""
         if SocialAccount.objects.filter(pk=socialaccount.pk, user=request.user.pk).exists():
-            security_log.event("sign_in_connected", after=_told(socialaccount))
+            security_log.log_event("sign_in_connected", after=_build_audit_values(socialaccount))
             messages.success(request, _("Connected: you can sign in by it from now on."))
         else:
             messages.error(request, _("It belongs to another account here."))
         return super().get_connect_redirect_url(request, socialaccount)
 
 
-def _of_two(told: dict[str, Any]) -> bool:
-    """Whether token and user info are not surely of one person."""
-    token = told.get("id_token")
-    return token is None or told.get("userinfo", token).get("sub") != token.get("sub")
+def _has_mismatched_subject(claims: dict[str, Any]) -> bool:
+    """Return True unless ID token and user info certainly describe the same person."""
+    token = claims.get("id_token")
+    return token is None or claims.get("userinfo", token).get("sub") != token.get("sub")
 
 
-def _told(account: SocialAccount) -> dict[str, str]:
+def _build_audit_values(account: SocialAccount) -> dict[str, str]:
+    """Return the provider and user ID of an account as the audit log stores them."""
     name = settings.SAML_NAME if account.provider == SAML else settings.OIDC_NAME
     return {"provider": name, "uid": account.uid}
 
 
-def _having(address: str) -> set[int]:
-    """Ids of the accounts that have the address."""
-    own = set(User.objects.filter(email__iexact=address).values_list("pk", flat=True))
-    more = EmailAddress.objects.filter(email__iexact=address, verified=True)
-    return own | set(more.values_list("user", flat=True))
+def _find_user_ids(address: str) -> set[int]:
+    """Return the ids of the accounts that have the e-mail address."""
+    user_ids = set(User.objects.filter(email__iexact=address).values_list("pk", flat=True))
+    verified_addresses = EmailAddress.objects.filter(email__iexact=address, verified=True)
+    return user_ids | set(verified_addresses.values_list("user", flat=True))
 
 
-def _matching(sociallogin: SocialLogin) -> User | None:
-    """The one account with an address that the provider has confirmed. Never one of staff: the
-    provider's administrators would be ours."""
-    confirmed = [one.email for one in sociallogin.email_addresses if one.verified is True]
-    found = set().union(*map(_having, confirmed))
-    if len(found) != 1:
+def _find_matching_user(sociallogin: SocialLogin) -> User | None:
+    """Return the only account with an address that the provider confirmed, or None.
+
+    Never a staff account: the provider's administrators could otherwise become ours.
+    """
+    verified_emails = [
+        address.email for address in sociallogin.email_addresses if address.verified is True
+    ]
+    user_ids = set().union(*map(_find_user_ids, verified_emails))
+    if len(user_ids) != 1:
         return None
     return User.objects.filter(
-        pk=found.pop(), is_active=True, is_staff=False, is_superuser=False
+        pk=user_ids.pop(), is_active=True, is_staff=False, is_superuser=False
     ).first()
 
 
-class Provider(OpenIDConnectOAuth2Adapter):
-    """Looks at the token's signature too, which allauth leaves to TLS, and that it was made for a
-    question of this browser (its nonce), each once."""
+class VerifyingOIDCAdapter(OpenIDConnectOAuth2Adapter):
+    """Check the signature of ID tokens, and that each one answers a request of this browser.
+
+    allauth relies on TLS instead of the signature. Each nonce is accepted once.
+    """
 
     def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
         self.did_fetch_access_token = False
         try:
-            found: dict[str, Any] = super()._decode_id_token(app, id_token)
+            claims: dict[str, Any] = super()._decode_id_token(app, id_token)
         except (KeyError, TypeError, ValueError) as error:
             raise OAuth2Error("Invalid id_token") from error
-        asked = self.request.session.get(NONCES, [])
-        if found.get("nonce") not in asked:
-            raise OAuth2Error("The id_token answers no question of this browser")
-        self.request.session[NONCES] = [one for one in asked if one != found["nonce"]]
-        return found
+        nonces = self.request.session.get(NONCES_SESSION_KEY, [])
+        if claims.get("nonce") not in nonces:
+            raise OAuth2Error("The id_token does not belong to a request of this browser")
+        self.request.session[NONCES_SESSION_KEY] = [
+            nonce for nonce in nonces if nonce != claims["nonce"]
+        ]
+        return claims
 
 
-def _by(view: Any) -> Callable[..., HttpResponse]:
-    """allauth's view, with our provider: 404 where there is none, a page where it is silent."""
+def _build_view(view: Any) -> Callable[..., HttpResponse]:
+    """Return allauth's view with our adapter.
 
-    def answer(request: HttpRequest, provider_id: str) -> HttpResponse:
-        adapter = Provider(request, provider_id)
+    It answers with 404 where the provider is not configured, and with an error page where the
+    provider does not respond.
+    """
+
+    def handle(request: HttpRequest, provider_id: str) -> HttpResponse:
+        adapter = VerifyingOIDCAdapter(request, provider_id)
         try:
-            found: HttpResponse = view.adapter_view(adapter)(request)
+            response: HttpResponse = view.adapter_view(adapter)(request)
         except SocialApp.DoesNotExist:
             raise Http404 from None
         except (RequestException, ValueError, KeyError) as error:
             return render_authentication_error(request, adapter.get_provider(), exception=error)
-        return found
+        return response
 
-    return answer
-
-
-_begin = _by(OAuth2LoginView)
+    return handle
 
 
-def sign_in(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """To the provider, with a nonce that its token has to bring back."""
+_start_login = _build_view(OAuth2LoginView)
+
+
+def start_oidc_sign_in(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Redirect to the provider, with a nonce that its ID token must contain."""
     nonce = secrets.token_urlsafe(24)
-    asked = request.session.get(NONCES, [])
-    request.session[NONCES] = [*asked, nonce][-MOST_NONCES:]
-    given = request.GET.copy()
-    given["auth_params"] = urlencode({"nonce": nonce})  # as allauth reads further parameters
-    request.GET = given  # type: ignore[assignment]
-    return _begin(request, provider_id)
+    nonces = request.session.get(NONCES_SESSION_KEY, [])
+    request.session[NONCES_SESSION_KEY] = [*nonces, nonce][-MAX_NONCES:]
+    query = request.GET.copy()
+    query["auth_params"] = urlencode({"nonce": nonce})  # allauth adds these to its request
+    request.GET = query  # type: ignore[assignment]
+    return _start_login(request, provider_id)
 
 
-callback = _by(OAuth2CallbackView)
+oidc_callback = _build_view(OAuth2CallbackView)
 
 
-class Connections(InvalidIs400, ConnectionsView):
-    """What one can sign in by, and ending that."""
+class ManageConnections(InvalidFormStatusMixin, ConnectionsView):
+    """List the connected identity providers, and disconnect them."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if not providers():
+        if not list_identity_providers():
             raise Http404
         return super().dispatch(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        told = super().get_context_data(**kwargs)
-        connected = list(told["form"].accounts)
-        for one in connected:
-            one.shown_as = _shown_as(one)
-        has = {one.provider for one in connected}
-        further = [one for one in providers() if one.provider not in has]
-        return {**told, "connected": connected, "further": further}
+        context = super().get_context_data(**kwargs)
+        connected = list(context["form"].accounts)
+        for entry in connected:
+            entry.shown_as = _format_account_name(entry)
+        connected_ids = {entry.provider for entry in connected}
+        unconnected = [
+            entry for entry in list_identity_providers() if entry.provider not in connected_ids
+        ]
+        return {**context, "connected": connected, "further": unconnected}
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         account = form.cleaned_data["account"]
-        security_log.event("sign_in_disconnected", before=_told(account))
-        answer: HttpResponse
-        if any(one.provider == account.provider for one in providers()):
-            answer = super().form_valid(form)
-        else:  # the site has left that provider, and allauth would look for it
+        security_log.log_event("sign_in_disconnected", before=_build_audit_values(account))
+        response: HttpResponse
+        if any(provider.provider == account.provider for provider in list_identity_providers()):
+            response = super().form_valid(form)
+        else:  # the provider is no longer configured, and allauth would look it up
             account.delete()
-            answer = redirect(self.get_success_url())
+            response = redirect(self.get_success_url())
         messages.success(self.request, _("It is removed."))
-        return answer
+        return response
 
 
-def _shown_as(account: SocialAccount) -> str:
+def _format_account_name(account: SocialAccount) -> str:
+    """Return the name under which the provider knows the user."""
     try:
         name = str(account.get_provider_account())
-    except SocialApp.DoesNotExist:  # the site has left that provider
+    except SocialApp.DoesNotExist:  # the provider is no longer configured
         return str(account.uid)
     return f"{account.uid} ({settings.SAML_NAME})" if account.provider == SAML else name

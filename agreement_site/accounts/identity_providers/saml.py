@@ -1,9 +1,8 @@
-"""Signing in by a SAML provider of the site's own (SAML_METADATA): what it is asked, and what of
-its answer is believed. Whose account it then is, outside.py says.
+"""Sign-in by the site's SAML provider (SAML_METADATA): the request, and the checks of its response.
 
-Its answer comes as a form from another site, without the cookie of our session: ``acs`` looks at it
-and keeps it, and sends the browser to ``finish``, which comes with the cookie and knows what this
-browser asked.
+oidc.py decides whose account a valid response opens. The response arrives as a form post from
+another site, without our session cookie: ``acs`` checks and stores it, then redirects to
+``finish``, which has the cookie and knows the requests of this browser.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-KEPT_AS = ("saml_acs_session", "saml-acs-session")  # attribute of the request, cookie
-KEPT_SECONDS = 10 * 60
+ACS_SESSION_NAMES = ("saml_acs_session", "saml-acs-session")  # request attribute, cookie name
+ACS_SESSION_SECONDS = 10 * 60
 POST_BINDING = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
 BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 TRANSIENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
-# All that SAML lets stand in a signature; others are programs, for xmlsec to run.
+# The transforms that SAML allows in a signature. xmlsec would execute others, such as XSLT.
 TRANSFORMS = {
     "http://www.w3.org/2000/09/xmldsig#enveloped-signature",
     "http://www.w3.org/2001/10/xml-exc-c14n#",
@@ -37,11 +36,11 @@ TRANSFORMS = {
 }
 
 
-class Refused(Exception):
-    """The answer is not believed: why, for the trail."""
+class InvalidSamlResponse(Exception):
+    """The provider's response is not valid; the message is the reason for the audit log."""
 
 
-class Provider(SAMLProvider):
+class ConcordSAMLProvider(SAMLProvider):
     def redirect(
         self,
         request: HttpRequest,
@@ -52,14 +51,14 @@ class Provider(SAMLProvider):
     ) -> HttpResponse:
         from onelogin.saml2.auth import OneLogin_Saml2_Auth
 
-        question = OneLogin_Saml2_Auth(_received_at(request), self.config(request))
-        address = question.login(return_to="")
-        number = question.get_last_request_id()
-        self.stash_redirect_state(request, process, next_url, data, state_id=number, **kwargs)
-        return HttpResponseRedirect(address)
+        auth = OneLogin_Saml2_Auth(_build_acs_request(request), self.config(request))
+        url = auth.login(return_to="")
+        request_id = auth.get_last_request_id()
+        self.stash_redirect_state(request, process, next_url, data, state_id=request_id, **kwargs)
+        return HttpResponseRedirect(url)
 
     def config(self, request: HttpRequest) -> dict[str, Any]:
-        """Ours and the provider's part, as python3-saml wants them."""
+        """Return the settings of both sides in the form that python3-saml expects."""
         acs = {"url": request.build_absolute_uri(reverse("saml_acs")), "binding": POST_BINDING}
         return {
             "strict": True,
@@ -71,7 +70,7 @@ class Provider(SAMLProvider):
             "security": {
                 "wantAssertionsSigned": True,
                 "rejectDeprecatedAlgorithm": True,
-                "requestedAuthnContext": False,  # how people show who they are is its business
+                "requestedAuthnContext": False,  # the provider decides how users authenticate
                 "wantAttributeStatement": False,
                 "wantNameId": False,
                 "allowRepeatAttributeName": True,
@@ -82,47 +81,51 @@ class Provider(SAMLProvider):
     def extract_uid(self, data: Any) -> str:
         uid = super().extract_uid(data)
         if uid == data.get_nameid() and data.get_nameid_format() == TRANSIENT:
-            raise Refused("a transient NameID is another one each time")
+            raise InvalidSamlResponse("a transient NameID changes with each sign-in")
         return str(uid or "")
 
     def extract_common_fields(self, data: Any) -> dict[str, Any]:
-        """An address is as good as all that the provider signs, unless it says otherwise."""
+        """Return the user's fields; a signed address counts as verified unless the provider denies
+        it."""
         return {"email_verified": True, **super().extract_common_fields(data)}
 
 
-def provider(request: HttpRequest) -> Provider:
+def get_saml_provider(request: HttpRequest) -> ConcordSAMLProvider:
+    """Return the configured provider. Raises Http404 where there is none."""
     if not settings.SAML_METADATA:
         raise Http404
-    return Provider(request, app=get_adapter().get_app(request, provider="saml"))
+    return ConcordSAMLProvider(request, app=get_adapter().get_app(request, provider="saml"))
 
 
-def believed(by: Provider, request: HttpRequest, sent: str) -> Any:
-    """What the provider says, or Refused."""
+def validate_response(
+    provider: ConcordSAMLProvider, request: HttpRequest, encoded_response: str
+) -> Any:
+    """Return the parsed and verified response. Raises InvalidSamlResponse."""
     from onelogin.saml2.errors import OneLogin_Saml2_Error, OneLogin_Saml2_ValidationError
     from onelogin.saml2.response import OneLogin_Saml2_Response
     from onelogin.saml2.settings import OneLogin_Saml2_Settings
 
-    config = by.config(request)
-    known = OneLogin_Saml2_Settings(config)
+    config = provider.config(request)
+    saml_settings = OneLogin_Saml2_Settings(config)
     try:
-        answer = OneLogin_Saml2_Response(known, sent)
-        _simply_signed(answer)
-        if not answer.is_valid(_received_at(request)):
-            raise Refused(answer.get_error())
-        _meant_for_us(answer, config["sp"])
+        response = OneLogin_Saml2_Response(saml_settings, encoded_response)
+        _validate_signature_form(response)
+        if not response.is_valid(_build_acs_request(request)):
+            raise InvalidSamlResponse(response.get_error())
+        _validate_recipient(response, config["sp"])
     except (
         OneLogin_Saml2_Error,
         OneLogin_Saml2_ValidationError,
-        SyntaxError,  # that of XML
-        TypeError,  # nothing at all
+        SyntaxError,  # malformed XML
+        TypeError,  # an empty response
         ValueError,
     ) as error:
-        raise Refused(str(error)) from error
-    return answer
+        raise InvalidSamlResponse(str(error)) from error
+    return response
 
 
-def _received_at(request: HttpRequest) -> dict[str, Any]:
-    """Where answers come to, whichever of the two views looks at one."""
+def _build_acs_request(request: HttpRequest) -> dict[str, Any]:
+    """Describe a request to the ACS URL, whichever of the two views checks the response."""
     return {
         "https": "on" if request.is_secure() else "off",
         "http_host": request.get_host(),
@@ -133,99 +136,119 @@ def _received_at(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _simply_signed(answer: Any) -> None:
-    """Before xmlsec sees it."""
+def _validate_signature_form(response: Any) -> None:
+    """Raise InvalidSamlResponse for unusual signatures, before xmlsec processes them."""
     from onelogin.saml2.xml_utils import OneLogin_Saml2_XML as Xml
 
-    for one in Xml.query(answer.document, "//ds:Transform"):
-        if one.get("Algorithm") not in TRANSFORMS:
-            raise Refused("a transform that SAML does not know")
-    for one in Xml.query(answer.document, "//ds:SignedInfo"):
-        if len(Xml.query(one, "./ds:Reference[starts-with(@URI, '#')]")) != 1:
-            raise Refused("a signature is of one element")
+    for element in Xml.query(response.document, "//ds:Transform"):
+        if element.get("Algorithm") not in TRANSFORMS:
+            raise InvalidSamlResponse("the signature has a transform that SAML does not allow")
+    for element in Xml.query(response.document, "//ds:SignedInfo"):
+        if len(Xml.query(element, "./ds:Reference[starts-with(@URI, '#')]")) != 1:
+            raise InvalidSamlResponse("a signature must refer to exactly one element")
 
 
-def _meant_for_us(answer: Any, ours: dict[str, Any]) -> None:
-    """python3-saml compares what is said. Here it has to be said, inside of what is signed: else
-    an answer to somebody else's question, or to none, is wrapped as one to ours."""
+def _validate_recipient(response: Any, sp_config: dict[str, Any]) -> None:
+    """Raise InvalidSamlResponse unless the signed assertion answers our request, here and now.
+
+    python3-saml compares these values only where they are present. Here they must be present,
+    inside the signed part: otherwise a response to somebody else's request, or to none, could be
+    wrapped as one to ours.
+    """
     from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
     from onelogin.saml2.xml_utils import OneLogin_Saml2_XML as Xml
 
-    number = answer.get_in_response_to()
-    if not number:
-        raise Refused("nobody here asked for it")
-    # There is one assertion in all of the document, and it is signed.
-    confirmations = Xml.query(answer.document, "//saml:Assertion//saml:SubjectConfirmation")
-    for one in confirmations:
-        data = one.find("saml:SubjectConfirmationData", namespaces=one.nsmap | NAMES)
-        told = {} if data is None else data.attrib
-        until = told.get("NotOnOrAfter")
+    request_id = response.get_in_response_to()
+    if not request_id:
+        raise InvalidSamlResponse("the response answers no request")
+    # The document has exactly one assertion, and it is signed.
+    confirmations = Xml.query(response.document, "//saml:Assertion//saml:SubjectConfirmation")
+    for confirmation in confirmations:
+        data = confirmation.find(
+            "saml:SubjectConfirmationData", namespaces=confirmation.nsmap | XML_NAMESPACES
+        )
+        attributes = {} if data is None else data.attrib
+        not_on_or_after = attributes.get("NotOnOrAfter")
         if (
-            one.get("Method") != BEARER
-            or told.get("InResponseTo") != number
-            or told.get("Recipient") != ours["assertionConsumerService"]["url"]
-            or not until
-            or Utils.parse_SAML_to_time(until) <= Utils.now()
+            confirmation.get("Method") != BEARER
+            or attributes.get("InResponseTo") != request_id
+            or attributes.get("Recipient") != sp_config["assertionConsumerService"]["url"]
+            or not not_on_or_after
+            or Utils.parse_SAML_to_time(not_on_or_after) <= Utils.now()
         ):
-            raise Refused("the assertion is not for this question, this address and now")
-    if not confirmations or ours["entityId"] not in answer.get_audiences():
-        raise Refused("the assertion names no audience, or another one")
+            raise InvalidSamlResponse(
+                "the assertion is not for this request, this URL and this time"
+            )
+    if not confirmations or sp_config["entityId"] not in response.get_audiences():
+        raise InvalidSamlResponse("the assertion names no audience, or another one")
 
 
-NAMES = {"saml": "urn:oasis:names:tc:SAML:2.0:assertion"}
+XML_NAMESPACES = {"saml": "urn:oasis:names:tc:SAML:2.0:assertion"}
 
 
-class SignIn(BaseLoginView):
-    def get_provider(self) -> Provider:
-        return provider(self.request)
+class SamlSignIn(BaseLoginView):
+    def get_provider(self) -> ConcordSAMLProvider:
+        return get_saml_provider(self.request)
 
 
-@csrf_exempt  # it comes from another site; `finish` asks whether this browser wanted it
+@csrf_exempt  # posted by another site; `finish` checks that this browser made the request
 @require_POST
 def acs(request: HttpRequest) -> HttpResponse:
-    by, sent = provider(request), request.POST.get("SAMLResponse", "")
+    """Receive the provider's response (assertion consumer service) and redirect to ``finish``."""
+    provider, encoded_response = get_saml_provider(request), request.POST.get("SAMLResponse", "")
     try:
-        believed(by, request, sent)  # strangers fill no sessions
-    except Refused as error:
-        return render_authentication_error(request, by, exception=error)
-    answer = redirect("saml_finish_acs")
-    kept = LoginSession(request, *KEPT_AS)
-    kept.store["response"] = sent
-    kept.store.set_expiry(KEPT_SECONDS)
-    kept.save(answer)
-    answer.cookies[KEPT_AS[1]]["httponly"] = True
-    return answer
+        validate_response(
+            provider, request, encoded_response
+        )  # invalid responses must not create sessions
+    except InvalidSamlResponse as error:
+        return render_authentication_error(request, provider, exception=error)
+    response = redirect("saml_finish_acs")
+    login_session = LoginSession(request, *ACS_SESSION_NAMES)
+    login_session.store["response"] = encoded_response
+    login_session.store.set_expiry(ACS_SESSION_SECONDS)
+    login_session.save(response)
+    response.cookies[ACS_SESSION_NAMES[1]]["httponly"] = True
+    return response
 
 
 @require_safe
-def finish(request: HttpRequest) -> HttpResponse:
-    by = provider(request)
-    kept = LoginSession(request, *KEPT_AS)
-    sent = kept.store.get("response", "")
-    kept.delete()
+def finish_sign_in(request: HttpRequest) -> HttpResponse:
+    """Sign in with the response that ``acs`` stored."""
+    provider = get_saml_provider(request)
+    login_session = LoginSession(request, *ACS_SESSION_NAMES)
+    encoded_response = login_session.store.get("response", "")
+    login_session.delete()
     try:
-        return complete_social_login(request, _login(by, request, sent))
-    except (Refused, PermissionDenied) as error:
-        return render_authentication_error(request, by, exception=error)
+        return complete_social_login(request, _build_login(provider, request, encoded_response))
+    except (InvalidSamlResponse, PermissionDenied) as error:
+        return render_authentication_error(request, provider, exception=error)
 
 
-def _login(by: Provider, request: HttpRequest, sent: str) -> SocialLogin:
-    """Raises Refused, and PermissionDenied where this browser did not ask, or has had its
-    answer."""
-    said = believed(by, request, sent)
-    state = by.unstash_redirect_state(request, said.get_in_response_to())
+def _build_login(
+    provider: ConcordSAMLProvider, request: HttpRequest, encoded_response: str
+) -> SocialLogin:
+    """Return the login of a valid response.
+
+    Raises InvalidSamlResponse, and PermissionDenied where this browser made no such request or has
+    already used its response.
+    """
+    response = validate_response(provider, request, encoded_response)
+    state = provider.unstash_redirect_state(request, response.get_in_response_to())
     try:
-        login = by.sociallogin_from_response(request, said)
-    except (ImproperlyConfigured, ValueError) as error:  # no name for the person, or a long one
-        raise Refused(str(error)) from error
+        login = provider.sociallogin_from_response(request, response)
+    except (ImproperlyConfigured, ValueError) as error:  # the user ID is missing or too long
+        raise InvalidSamlResponse(str(error)) from error
     login.state = state
     return login
 
 
 @require_safe
-def metadata(request: HttpRequest) -> HttpResponse:
-    by = provider(request)
+def serve_metadata(request: HttpRequest) -> HttpResponse:
+    """Return this site's SAML metadata (service provider)."""
+    provider = get_saml_provider(request)
     from onelogin.saml2.settings import OneLogin_Saml2_Settings
 
-    ours = OneLogin_Saml2_Settings(by.config(request), sp_validation_only=True)
-    return HttpResponse(ours.get_sp_metadata(), content_type="application/samlmetadata+xml")
+    saml_settings = OneLogin_Saml2_Settings(provider.config(request), sp_validation_only=True)
+    return HttpResponse(
+        saml_settings.get_sp_metadata(), content_type="application/samlmetadata+xml"
+    )

@@ -1,7 +1,6 @@
-"""Which language a page speaks: the one that its user chose, else the cookie's, else the one that
-the browser asks for. (And in which colours: theme.py.)
+"""The language of a page: the user's choice, else the cookie, else the browser's preference.
 
-The API speaks English whoever asks: programs read it.
+The API always speaks English, because programs read it. The colour theme is in theme.py.
 """
 
 from __future__ import annotations
@@ -25,10 +24,11 @@ from core import security_log
 from . import theme
 
 
-class Accounts(ModelBackend):
-    """Users come with their preferences, so that the language of a page costs no query of its own.
+class ThrottledModelBackend(ModelBackend):
+    """Load users with their preferences, and limit password attempts.
 
-    Whatever asks for a password asks here, and is counted (sign_in_limit).
+    The preferences come with the user, so the language of a page costs no query of its own. Every
+    check of a password goes through ``authenticate`` and is counted (sign_in_limit).
     """
 
     def authenticate(
@@ -36,19 +36,22 @@ class Accounts(ModelBackend):
         request: HttpRequest | None,
         username: str | None = None,
         password: str | None = None,
-        **more: Any,
+        **extra: Any,
     ) -> User | None:
-        """Raises sign_in_limit.TooManyTries, which every page answers with 429 (TooMany)."""
-        if request is None:  # a command
-            return super().authenticate(request, username, password, **more)
-        name, address = (username or "")[:150], security_log.address_of(request)
-        wait = sign_in_limit.count_try(name, address)
-        sign_in_limit.refuse_too_many(wait, name_sha256=security_log.unproved(name))
-        user = super().authenticate(request, username, password, **more)
+        """Return the user, or None for a wrong password.
+
+        Raises sign_in_limit.TooManyTries; TooManyTriesMiddleware answers it with status 429.
+        """
+        if request is None:  # called by a management command
+            return super().authenticate(request, username, password, **extra)
+        name, address = (username or "")[:150], security_log.get_client_address(request)
+        wait_seconds = sign_in_limit.count_password_try(name, address)
+        sign_in_limit.raise_if_limited(wait_seconds, name_sha256=security_log.hash_username(name))
+        user = super().authenticate(request, username, password, **extra)
         if user is None:
-            security_log.event("password_wrong", name_sha256=security_log.unproved(name))
+            security_log.log_event("password_wrong", name_sha256=security_log.hash_username(name))
         else:
-            sign_in_limit.clear(name, address)
+            sign_in_limit.clear_password_tries(name, address)
         return user
 
     def get_user(self, user_id: int) -> User | None:
@@ -60,34 +63,43 @@ class Accounts(ModelBackend):
 
 class LanguageMiddleware(LocaleMiddleware):
     def process_request(self, request: HttpRequest) -> None:
-        if _for_programs(request):
+        if _is_machine_endpoint(request):
             language = settings.LANGUAGE_CODE
         else:
-            language = chosen_by(request) or translation.get_language_from_request(request)
-            request.theme = theme.chosen_by(request)  # type: ignore[attr-defined]  # for base.html
+            language = get_chosen_language(request) or translation.get_language_from_request(
+                request
+            )
+            request.theme = theme.get_theme(request)  # type: ignore[attr-defined]  # for base.html
         translation.activate(language)
         request.LANGUAGE_CODE = language
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        return response if _for_programs(request) else super().process_response(request, response)
+        return (
+            response
+            if _is_machine_endpoint(request)
+            else super().process_response(request, response)
+        )
 
 
-def _for_programs(request: HttpRequest) -> bool:
+def _is_machine_endpoint(request: HttpRequest) -> bool:
+    """Return True for the API, the probes and the metrics, which always speak English."""
     return request.path_info.startswith(("/api/", "/healthz", "/livez", "/metrics"))
 
 
-def chosen_by(request: HttpRequest) -> str:
-    """The language that the signed-in user chose; empty when there is none."""
+def get_chosen_language(request: HttpRequest) -> str:
+    """Return the language that the signed-in user chose; empty when there is none."""
     preference = getattr(request.user, "preference", None)
     return preference.language if preference else ""
 
 
 @require_POST
-def choose(request: HttpRequest) -> HttpResponse:
-    """Keep the language ``language`` for this user and this browser, or forget it when empty; then
-    to ``next``."""
+def choose_language(request: HttpRequest) -> HttpResponse:
+    """Save the posted ``language`` for this user and browser, then redirect to ``next``.
+
+    An empty ``language`` deletes the choice.
+    """
     language = request.POST.get("language", "")
     if language and language not in dict(settings.LANGUAGES):
         raise BadRequest("unknown language")

@@ -1,8 +1,7 @@
-"""Light or dark: as the user chose it, else as this browser's cookie says, else as the system is
-set.
+"""Light or dark theme: the user's choice, else the browser's cookie, else the system setting.
 
-The page names its colours in its first bytes and asks for the style sheet that has no others, so
-that none are seen before they come: no script has a part in it.
+The page names its theme in its first bytes and loads the style sheet of that theme alone, so
+no other colours appear before it. No script is involved.
 """
 
 from __future__ import annotations
@@ -16,28 +15,31 @@ from django.views.decorators.http import require_POST
 from agreement_site.models import Preference
 
 
-def chosen_by(request: HttpRequest) -> str:
-    """One of Preference.Theme; empty: as the system is set."""
+def get_theme(request: HttpRequest) -> str:
+    """Return a value of Preference.Theme; empty for the system setting."""
     if request.user.is_authenticated:
         preference = getattr(request.user, "preference", None)
         return preference.theme if preference else ""
-    kept = request.COOKIES.get(settings.THEME_COOKIE_NAME, "")
-    return kept if kept in Preference.Theme.values else ""
+    cookie_theme = request.COOKIES.get(settings.THEME_COOKIE_NAME, "")
+    return cookie_theme if cookie_theme in Preference.Theme.values else ""
 
 
 @require_POST
-def choose(request: HttpRequest) -> HttpResponse:
-    """Keep ``theme`` for this user and this browser, or forget it when empty; then to ``next``."""
+def choose_theme(request: HttpRequest) -> HttpResponse:
+    """Save the posted ``theme`` for this user and browser, then redirect to ``next``.
+
+    An empty ``theme`` deletes the choice.
+    """
     theme = request.POST.get("theme", "")
     if theme and theme not in Preference.Theme.values:
         raise BadRequest("unknown theme")
     if request.user.is_authenticated:
         Preference.objects.update_or_create(user=request.user, defaults={"theme": theme})
-    wanted = request.POST.get("next", "")
-    here = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    next_url = request.POST.get("next", "")
+    is_safe = url_has_allowed_host_and_scheme(
+        next_url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    response = HttpResponseRedirect(wanted if here else "/")
+    response = HttpResponseRedirect(next_url if is_safe else "/")
     if not theme:
         response.delete_cookie(settings.THEME_COOKIE_NAME)
         return response

@@ -1,5 +1,4 @@
-"""Sessions in the database, as Django keeps them, that end in two ways: SESSION_COOKIE_AGE after
-the sign-in, whatever was done in them, and SESSION_IDLE_HOURS after they were used last."""
+"""Database sessions that end SESSION_COOKIE_AGE after sign-in, or after SESSION_IDLE_HOURS unused."""
 
 from __future__ import annotations
 
@@ -12,46 +11,49 @@ from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from agreement_site.middleware.base import Around
+from agreement_site.middleware.base import BaseMiddleware
 
-BEGAN = "began"  # seconds since 1970
-SEEN = "seen"  # the same, exact to NOTED_EVERY
-NOTED_EVERY = 10 * 60  # seconds; a write a request would be waste
+STARTED_AT_KEY = "began"  # session key: Unix time in seconds
+LAST_SEEN_KEY = "seen"  # session key: Unix time in seconds, updated every NOTED_EVERY at most
+LAST_SEEN_INTERVAL_SECONDS = 10 * 60  # seconds: one write per request would be too many
 
 
 class SessionStore(DatabaseSessions):
     def get_session_cookie_age(self) -> int:
-        began = self.get(BEGAN)
-        if began is None:
+        started_at = self.get(STARTED_AT_KEY)
+        if started_at is None:
             return settings.SESSION_COOKIE_AGE
-        return max(0, int(began + settings.SESSION_COOKIE_AGE - time.time()))
+        return max(0, int(started_at + settings.SESSION_COOKIE_AGE - time.time()))
 
     def save(self, must_create: bool = False) -> None:
-        mine: Any = self
-        kept: dict[str, Any] = mine._get_session(no_load=must_create)
-        if kept:
-            kept[SEEN] = int(time.time())
-            kept.setdefault(BEGAN, kept[SEEN])
+        store: Any = self
+        data: dict[str, Any] = store._get_session(no_load=must_create)
+        if data:
+            data[LAST_SEEN_KEY] = int(time.time())
+            data.setdefault(STARTED_AT_KEY, data[LAST_SEEN_KEY])
         super().save(must_create)
 
 
-class Seen(Around):
-    """Ends the session that nobody used for long, before anybody asks whose it is, and notes now
-    and then that it is used."""
+class IdleSessionMiddleware(BaseMiddleware):
+    """End sessions that were idle too long, and record now and then that a session is in use.
+
+    It runs before the session's user is loaded.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if settings.SESSION_COOKIE_NAME in request.COOKIES:
-            self.look(request.session)
+            self.refresh_or_end(request.session)
         return self.get_response(request)
 
-    def look(self, session: Any) -> None:
-        seen = session.get(SEEN)
-        if seen is None:  # of an older release, or none
+    def refresh_or_end(self, session: Any) -> None:
+        """Flush an idle session, or update its last-seen time."""
+        last_seen = session.get(LAST_SEEN_KEY)
+        if last_seen is None:  # a new session, or one from an older release
             return
-        rested = time.time() - seen
-        if rested > settings.SESSION_IDLE_HOURS * 3600:
+        idle_seconds = time.time() - last_seen
+        if idle_seconds > settings.SESSION_IDLE_HOURS * 3600:
             session.flush()
-        elif rested > NOTED_EVERY:
-            session.modified = True  # which saves it
-            own = UserSession.objects.filter(session_key=session.session_key)
-            own.update(last_seen_at=timezone.now())
+        elif idle_seconds > LAST_SEEN_INTERVAL_SECONDS:
+            session.modified = True  # so that it is saved
+            listed_session = UserSession.objects.filter(session_key=session.session_key)
+            listed_session.update(last_seen_at=timezone.now())

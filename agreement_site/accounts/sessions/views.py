@@ -1,4 +1,4 @@
-"""One's own sessions: where one is signed in, and ending those."""
+"""Pages where users see their own sessions and end them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from core import security_log
 
-# What a browser says of itself names its forebears, too: the first that is found is it.
+# A user agent also names the browsers it descends from, so the first match counts.
 BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox"} | {
     "Chrome": "Chrome",
     "CriOS": "Chrome",
@@ -26,37 +26,39 @@ SYSTEMS = {"Android": "Android", "iPhone": "iOS", "iPad": "iPadOS", "Windows": "
 }
 
 
-def browser_of(user_agent: str) -> str:
-    """ "Firefox, Windows"; else the beginning of what it says of itself."""
-    found = [
-        next((name for sign, name in known.items() if sign in user_agent), "")
-        for known in (BROWSERS, SYSTEMS)
+def describe_browser(user_agent: str) -> str:
+    """Return browser and system, such as "Firefox, Windows"; else the start of the user agent."""
+    labels = [
+        next((name for token, name in names.items() if token in user_agent), "")
+        for names in (BROWSERS, SYSTEMS)
     ]
-    return ", ".join(filter(None, found)) or user_agent[:40]
+    return ", ".join(filter(None, labels)) or user_agent[:40]
 
 
 @login_required
 @require_safe
-def own_sessions(request: HttpRequest) -> HttpResponse:
-    """Those that were opened since sessions are listed; the current one first."""
-    found = UserSession.objects.purge_and_list(request.user)
-    found.sort(key=lambda one: (not one.is_current(), -one.last_seen_at.timestamp()))
-    shown = [(one, browser_of(one.user_agent)) for one in found]
-    return render(request, "usersessions/usersession_list.html", {"sessions": shown})
+def list_sessions(request: HttpRequest) -> HttpResponse:
+    """Show the user's own sessions since they are recorded, the current one first."""
+    sessions = UserSession.objects.purge_and_list(request.user)
+    sessions.sort(key=lambda session: (not session.is_current(), -session.last_seen_at.timestamp()))
+    rows = [(session, describe_browser(session.user_agent)) for session in sessions]
+    return render(request, "usersessions/usersession_list.html", {"sessions": rows})
 
 
 @login_required
 @require_http_methods(["POST"])
 @transaction.atomic
 def end_session(request: HttpRequest, session_id: int | None = None) -> HttpResponse:
-    """End one of one's own sessions, or all but the current one."""
-    own = UserSession.objects.filter(user=request.user.pk)
-    others = own.exclude(session_key=request.session.session_key)
-    ended = list(others if session_id is None else others.filter(pk=session_id))
-    if session_id is not None and not ended:
+    """End one of the user's sessions, or all but the current one."""
+    user_sessions = UserSession.objects.filter(user=request.user.pk)
+    other_sessions = user_sessions.exclude(session_key=request.session.session_key)
+    sessions = list(other_sessions if session_id is None else other_sessions.filter(pk=session_id))
+    if session_id is not None and not sessions:
         raise Http404
-    for session in ended:
-        security_log.event("session_revoked", before={"browser": browser_of(session.user_agent)})
+    for session in sessions:
+        security_log.log_event(
+            "session_revoked", before={"browser": describe_browser(session.user_agent)}
+        )
         session.end()
     messages.success(request, _("Ended: whoever used it has to sign in again."))
     return redirect("usersessions_list")

@@ -1,5 +1,7 @@
-"""Days and moments are written alike in every language and everywhere on the site: as in a file, a
-chart and a filter, and as core/web/dates.py and site.js write them."""
+"""Date and time formats: the same in every language and everywhere on the site.
+
+Files, charts, filters, core/web/dates.py and site.js use the same ones.
+"""
 
 DATE_FORMAT = "Y-m-d"
 DATETIME_FORMAT = "Y-m-d H:i"

@@ -1,4 +1,4 @@
-"""The same as in English."""
+"""The formats are the same as in English."""
 
 from agreement_site.formats.en.formats import (  # noqa: F401
     DATE_FORMAT,

@@ -1,5 +1,4 @@
-"""`manage.py backup FILE`: a copy of the SQLite database as it is at one moment, while the site
-goes on."""
+"""`manage.py backup FILE`: copy the SQLite database in a consistent state while the site runs."""
 
 from __future__ import annotations
 
@@ -35,25 +34,25 @@ class Command(BaseCommand):
             raise CommandError(f"{target} exists; --replace overwrites it.")
         if not target.parent.is_dir():
             raise CommandError(f"There is no folder {target.parent}.")
-        part = target.with_name(f"{target.name}.part")
+        partial_file = target.with_name(f"{target.name}.part")
         try:
-            copy_database(Path(connection.settings_dict["NAME"]), part)
-            part.replace(target)
-        except (OSError, sqlite3.Error, Damaged) as error:
-            part.unlink(missing_ok=True)
+            copy_database(Path(connection.settings_dict["NAME"]), partial_file)
+            partial_file.replace(target)
+        except (OSError, sqlite3.Error, BackupDamaged) as error:
+            partial_file.unlink(missing_ok=True)
             raise CommandError(f"No backup was made: {error}") from error
         self.stdout.write(f"{target}: {target.stat().st_size:,} bytes, checked")
 
 
-class Damaged(Exception):
-    """The copy failed SQLite's own check."""
+class BackupDamaged(Exception):
+    """The copy failed SQLite's integrity check."""
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Copy by SQLite's backup interface (never by copying the file: the newest ratings are in its
-    log), then check.
+    """Copy the database with SQLite's backup interface, then check the copy.
 
-    The copy is readable by its owner only: it holds password hashes and everything that was rated.
+    Copying the file would miss the newest ratings, which are in the write-ahead log. Only the
+    owner can read the copy: it contains password hashes and all ratings.
     """
     target.unlink(missing_ok=True)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -63,13 +62,13 @@ def copy_database(source: Path, target: Path) -> None:
         ) as live,
         contextlib.closing(sqlite3.connect(target)) as copy,
     ):
-        # In one step: a reader of the log keeps nobody from writing, while a copy in portions would
-        # begin again with each rating that comes between two of them.
+        # In one step: a reader of the log blocks no writer, while a copy in portions would start
+        # over with each rating written between two of them.
         live.backup(copy)
-        # One file that can be moved: no log beside it.
+        # A single file that can be moved, without a log file.
         copy.execute("PRAGMA journal_mode = DELETE")
-        said = copy.execute("PRAGMA integrity_check").fetchone()[0]
-    if said != "ok":
-        raise Damaged(said)
+        check_result = copy.execute("PRAGMA integrity_check").fetchone()[0]
+    if check_result != "ok":
+        raise BackupDamaged(check_result)
     with target.open("rb") as file:
         os.fsync(file.fileno())

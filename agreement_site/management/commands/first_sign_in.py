@@ -1,4 +1,4 @@
-"""`manage.py first_sign_in`: on an empty site, the account to begin with."""
+"""`manage.py first_sign_in`: create the first account of an empty site."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ USERNAME = "lead"
 
 class Command(BaseCommand):
     help = (
-        "Where nobody has an account yet, makes 'lead' with a password of its own, keeps the "
-        "password in "
-        "DATA_DIR/sign-in.txt (for its owner's eyes only) and says so. Later it only says "
-        "where the password is."
+        "On a site without accounts, create 'lead' with a random password and save the password "
+        "in DATA_DIR/sign-in.txt (readable by its owner only). Later, only print where the "
+        "password is."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--show",
             action="store_true",
-            help="print the password too: for a terminal, not for a log that is kept",
+            help="print the password too: for a terminal, not for a log",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = settings.DATA_DIR / "sign-in.txt"
-        password = make_first_user(path)
+        password = create_first_user(path)
         if password and options["show"]:
             self.stdout.write(f"Sign in as {USERNAME} with the password in {path}: {password}")
         elif password:
@@ -48,27 +47,26 @@ class Command(BaseCommand):
 
 
 @transaction.atomic
-def make_first_user(path: Path) -> str:
-    """Make the first account and return its password; empty where there is an account already.
+def create_first_user(path: Path) -> str:
+    """Create the first account and return its password; empty if there is an account already.
 
-    The password is on disc before the account is: a start that breaks off in between makes a new
-    pair.
+    The password is on disk before the account exists: an interrupted start creates a new pair.
     """
     users = get_user_model()
     if users.objects.exists():
         return ""
     password = secrets.token_urlsafe(15)
-    made = users.objects.create_superuser(USERNAME, password=password)
-    if settings.HTTPS:  # a site that others reach; `make run` asks for nothing
-        KnownPassword.objects.create(user=made)
-    keep(path, password)
+    user = users.objects.create_superuser(USERNAME, password=password)
+    if settings.HTTPS:  # a public site; `make run` does not force a new password
+        KnownPassword.objects.create(user=user)
+    write_password_file(path, password)
     return password
 
 
-def keep(path: Path, password: str) -> None:
-    """Write the file anew, readable by its owner alone from its first moment on."""
-    part = path.with_suffix(".part")
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+def write_password_file(path: Path, password: str) -> None:
+    """Write the file anew, readable by its owner alone from the start."""
+    partial_file = path.with_suffix(".part")
+    partial_file.unlink(missing_ok=True)
+    with os.fdopen(os.open(partial_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(f"{password}\n")
-    part.replace(path)
+    partial_file.replace(path)

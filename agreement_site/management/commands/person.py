@@ -1,5 +1,4 @@
-"""`manage.py person`: what is kept of a person in all projects: to be handed to them, or to be
-forgotten."""
+"""`manage.py person`: export or remove what is stored about a person in all projects."""
 
 from __future__ import annotations
 
@@ -22,44 +21,46 @@ from ratings.items import personal_data, purge
 
 class Command(BaseCommand):
     help = (
-        "What is kept of a person over all projects: --export writes it as JSON Lines; "
-        "--forget removes the account, and what they said as chosen: erased, or kept under a "
-        "pseudonym. Prints how much went."
+        "Export or remove what is stored about a person in all projects: --export writes JSON "
+        "Lines; --forget removes the account, and deletes the ratings or keeps them under a "
+        "pseudonym. Prints how much was removed."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
-        what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--export", metavar="FILE", help="- for the standard output")
-        what.add_argument("--forget", choices=["everything", "person"], help="person: ratings stay")
+        mode = parser.add_mutually_exclusive_group(required=True)
+        mode.add_argument("--export", metavar="FILE", help="- for the standard output")
+        mode.add_argument("--forget", choices=["everything", "person"], help="person: keep ratings")
         parser.add_argument("--keep-comments", action="store_true", help="with --forget person")
-        parser.add_argument("--confirm", metavar="USERNAME", help="the name again, to forget")
+        parser.add_argument("--confirm", metavar="USERNAME", help="repeat the name, to forget")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=options["username"]).first()
         if user is None:
             raise CommandError(f"There is no account '{options['username']}'.")
         if options["export"]:
-            _export(user, options["export"])
+            _export_person(user, options["export"])
         else:
-            self.stdout.write(json.dumps(_forget(user, options)))
+            self.stdout.write(json.dumps(_forget_person(user, options)))
 
 
-def _raters(user: User) -> list[Rater]:
+def _list_raters(user: User) -> list[Rater]:
     return list(Rater.objects.filter(user=user).select_related("project", "user").order_by("pk"))
 
 
-def _export(user: User, target: str) -> None:
-    security_log.event("person_exported", who=user.pk, before={"account": user.username})
+def _export_person(user: User, target: str) -> None:
+    security_log.log_event("person_exported", who=user.pk, before={"account": user.username})
     if target == "-":
-        for line in _lines(user):
+        for line in _iter_lines(user):
             sys.stdout.write(line.decode())
         return
     with Path(target).open("wb") as file:
-        file.writelines(_lines(user))
+        file.writelines(_iter_lines(user))
 
 
-def _lines(user: User) -> Iterator[bytes]:
+def _iter_lines(user: User) -> Iterator[bytes]:
+    """Yield the account, the person's data in each project, and their audit log entries as JSON
+    Lines."""
     account = {
         "account": user.username,
         "full_name": user.get_full_name(),
@@ -74,50 +75,55 @@ def _lines(user: User) -> Iterator[bytes]:
         },
     }
     yield (json.dumps(account, ensure_ascii=False) + "\n").encode()
-    for rater in _raters(user):
-        yield from personal_data.lines(rater)
-    for done in TrailLine.objects.filter(actor_id=user.pk).order_by("pk").iterator():
-        told = {"at": done.at.isoformat(), "did": done.what, "address": done.address}
-        yield (json.dumps(told, ensure_ascii=False) + "\n").encode()
+    for rater in _list_raters(user):
+        yield from personal_data.iter_personal_data(rater)
+    for entry in TrailLine.objects.filter(actor_id=user.pk).order_by("pk").iterator():
+        record = {"at": entry.at.isoformat(), "did": entry.what, "address": entry.address}
+        yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
 
 
-def _forget(user: User, options: dict[str, Any]) -> dict[str, Any]:
-    """How much goes. Raises CommandError, and then has changed nothing."""
+def _forget_person(user: User, options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the person and return how much was removed.
+
+    Raises CommandError, and then has changed nothing.
+    """
     if options["confirm"] != user.username:
-        raise CommandError(f"To forget them, say --confirm {user.username}.")
+        raise CommandError(f"To remove this person, add --confirm {user.username}.")
     leads = Member.objects.filter(user=user, role=Member.Role.LEAD)
-    alone = [
+    only_lead_of = [
         member.project_id
         for member in leads
         if not Member.objects.filter(project=member.project_id, role=Member.Role.LEAD)
         .exclude(user=user)
         .exists()
     ]
-    if alone:
+    if only_lead_of:
         raise CommandError(
-            f"They lead projects {', '.join(map(str, alone))} alone: another lead is needed first."
+            f"They lead projects {', '.join(map(str, only_lead_of))} alone: another lead is needed first."
         )
-    found = []
+    removed = []
     with transaction.atomic():
-        for rater in _raters(user):
-            found.append({"project": rater.project_id, **_forget_rater(rater, options)})
-        security_log.event(
+        for rater in _list_raters(user):
+            removed.append({"project": rater.project_id, **_forget_rater(rater, options)})
+        security_log.log_event(
             "account_removed", who=user.pk, how=options["forget"], before={"account": user.username}
         )
         try:
             MemberOffer.objects.filter(username=user.username).delete()
             user.delete()
         except ProtectedError as error:
-            raise CommandError(f"The account cannot go: {error}") from None
-    return {"account": "removed", "raters": found}
+            raise CommandError(f"The account cannot be removed: {error}") from None
+    return {"account": "removed", "raters": removed}
 
 
 def _forget_rater(rater: Rater, options: dict[str, Any]) -> dict[str, Any]:
     if options["forget"] == "everything":
-        asked = purge.ask(kind=Deletion.Kind.RATER, target=rater, by=None)
-        return {"ratings": asked.counts["ratings"], "kept_as": None}
-    kept = personal_data.keep_under_pseudonym(
+        deletion = purge.start_deletion(kind=Deletion.Kind.RATER, target=rater, by=None)
+        return {"ratings": deletion.counts["ratings"], "kept_as": None}
+    pseudonymous = personal_data.pseudonymize_rater(
         rater=rater, by=None, comments=options["keep_comments"]
     )
-    trace = Deletion.objects.filter(kind=Deletion.Kind.PERSON, target=rater.pk).latest("pk")
-    return {"ratings": trace.counts["ratings"], "kept_as": kept.key}
+    deletion_record = Deletion.objects.filter(kind=Deletion.Kind.PERSON, target=rater.pk).latest(
+        "pk"
+    )
+    return {"ratings": deletion_record.counts["ratings"], "kept_as": pseudonymous.key}

@@ -1,4 +1,4 @@
-"""`manage.py status`: what waits to be counted, who counts, and whether the broker answers."""
+"""`manage.py status`: show uncounted ratings, workers, and whether the broker answers."""
 
 from __future__ import annotations
 
@@ -12,59 +12,62 @@ from django.core.management.base import (
     no_translations,
 )
 
-from agreement_site.system_status.report import standing
+from agreement_site.system_status.report import collect_status
 from metrics.jobs import heartbeat
 
 
 class Command(BaseCommand):
     help = (
-        "Show uncounted ratings, imports under way, the workers' last sweeps and the broker. "
-        "Ends with status 1 when no worker has swept, or a rating is in no number, for "
-        f"{heartbeat.LATE_SECONDS:.0f} s, an audit found a difference, the tables are another "
-        "release's, or a disk or the broker is full."
+        "Show uncounted ratings, running imports, the workers' last sweeps and the broker. "
+        "Exits with status 1 when no worker has swept, or a rating is in no result, for "
+        f"{heartbeat.LATE_SECONDS:.0f} s, an audit found a difference, the tables belong to "
+        "another release, or a disk or the broker is full."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="for programs")
 
-    @no_translations  # programs read it
+    @no_translations  # programs read the output
     def handle(self, *args: Any, **options: Any) -> None:
-        found = standing()
+        status = collect_status()
         if options["json"]:
-            self.stdout.write(json.dumps(found))
+            self.stdout.write(json.dumps(status))
         else:
-            self.stdout.write("\n".join(lines(found)))
-        if found["problems"]:
-            raise CommandError("; ".join(found["problems"]), returncode=1)
+            self.stdout.write("\n".join(format_lines(status)))
+        if status["problems"]:
+            raise CommandError("; ".join(status["problems"]), returncode=1)
 
 
-def audit_line(audit: dict[str, Any] | None) -> str:
+def format_audit(audit: dict[str, Any] | None) -> str:
     if audit is None:
         return "-"
-    wrong = (
+    outcome = (
         f"{audit['questions_that_differ']} questions differ"
         if audit["questions_that_differ"]
         else "exact"
     )
-    return f"{audit['seconds_ago']:.0f} s ago, {wrong}"
+    return f"{audit['seconds_ago']:.0f} s ago, {outcome}"
 
 
-def lines(found: dict[str, Any]) -> list[str]:
-    oldest = found["oldest_uncounted_seconds"]
+def format_lines(status: dict[str, Any]) -> list[str]:
+    oldest = status["oldest_uncounted_seconds"]
     return [
-        f"Release               {found['release']}; tables {found['tables']}",
-        f"Uncounted ratings     {found['uncounted']}",
+        f"Release               {status['release']}; tables {status['tables']}",
+        f"Uncounted ratings     {status['uncounted']}",
         f"Oldest of them        {'-' if oldest is None else f'{oldest:.0f} s'}",
-        f"Questions with work   {found['questions_waiting']}",
-        f"Failing questions     {found['failing_questions']}",
+        f"Questions with work   {status['questions_waiting']}",
+        f"Failing questions     {status['failing_questions']}",
         *(
             f"Backlog of question {question_id}: {progress['done']} of {progress['total']} "
             f"ratings counted"
-            for question_id, progress in found["backlogs"].items()
+            for question_id, progress in status["backlogs"].items()
         ),
-        f"Imports under way     {found['imports_under_way']}",
-        f"Last audit            {audit_line(found['audit'])}",
-        f"Broker                {found['broker']}",
-        f"Free in DATA_DIR      {found['disk_free_bytes'] >> 20} MB",
-        *(f"Worker {name} swept {seconds:.0f} s ago" for name, seconds in found["workers"].items()),
+        f"Imports under way     {status['imports_under_way']}",
+        f"Last audit            {format_audit(status['audit'])}",
+        f"Broker                {status['broker']}",
+        f"Free in DATA_DIR      {status['disk_free_bytes'] >> 20} MB",
+        *(
+            f"Worker {name} swept {seconds:.0f} s ago"
+            for name, seconds in status["workers"].items()
+        ),
     ]

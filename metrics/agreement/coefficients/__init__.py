@@ -1,0 +1,1 @@
+"""Coefficients of agreement, a family a module, each with its formula, source and declaration."""

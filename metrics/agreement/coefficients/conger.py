@@ -1,5 +1,4 @@
-"""Conger's kappa: chance agreement of two different raters, each with an own distribution of
-categories.
+"""Conger's kappa: chance agreement of two different raters, each with their own category shares.
 
     p_gj = share of j among all ratings of rater g,   pbar = mean over the R raters,
     S_jl = covariance of p_g (divisor R - 1),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)
@@ -18,33 +17,35 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import (
-    IRRCAC,
-    NO_PAIRS,
-    ONE_CATEGORY,
+    IRRCAC_ERROR,
+    NO_PAIRABLE_ITEMS,
+    SINGLE_CATEGORY,
     Coefficient,
     Example,
     Formula,
 )
-from metrics.agreement.counts.grouping import Ints, compact
-from metrics.agreement.counts.sums import pattern_sums
+from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.counts.sums import build_pattern_sums
 from metrics.agreement.estimate import (
-    CODE,
-    Basis,
-    Corrected,
+    REASON_CODES,
+    ChanceCorrected,
     Estimate,
+    EstimateBasis,
     Floats,
-    chance_corrected,
-    divided,
-    estimated,
+    build_estimate,
+    correct_for_chance,
+    divide_or_nan,
 )
 from metrics.agreement.glossary import gettext_noop as _
-from metrics.agreement.weights import weighting
+from metrics.agreement.weights import as_weight_matrix
 
 
 @dataclass(frozen=True)
 class RatedItems:
-    """Ratings in long form, items and raters numbered from 0: item, rater, code (M,); counts (N,
-    k), margins (R, k)."""
+    """Ratings in long form, items and raters numbered from 0.
+
+    item, rater, code: int (M,); counts (N, k): ratings of each item; margins (R, k): of each rater.
+    """
 
     item: Ints
     rater: Ints
@@ -53,75 +54,87 @@ class RatedItems:
     margins: Floats
 
     @classmethod
-    def of(
+    def from_ratings(
         cls, item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int
     ) -> "RatedItems":
+        """Build it from ratings (M,) with any integers as items and raters; codes are 0..k-1."""
         codes = np.asarray(code, np.int64)
-        items, item_index = compact(item)
-        raters, rater_index = compact(rater)
+        items, item_index = index_distinct(item)
+        raters, rater_index = index_distinct(rater)
         counts, margins = (
             np.bincount(index * k + codes, minlength=size * k).reshape(size, k).astype(float)
             for index, size in ((item_index, items.size), (rater_index, raters.size))
         )
         return cls(item_index, rater_index, codes, counts, margins)
 
-    def complete(self) -> Ints:
-        """codes (N, R) of the items that all raters rated."""
+    def get_complete_codes(self) -> Ints:
+        """Return codes (N, R) of the items that all raters rated."""
         n_raters = len(self.margins)
-        mine = (self.counts.sum(axis=1) == n_raters)[self.item]
-        order = np.lexsort((self.rater[mine], self.item[mine]))
+        is_complete = (self.counts.sum(axis=1) == n_raters)[self.item]
+        order = np.lexsort((self.rater[is_complete], self.item[is_complete]))
         return (
-            self.code[mine][order].reshape(-1, n_raters) if n_raters else np.zeros((0, 0), np.int64)
+            self.code[is_complete][order].reshape(-1, n_raters)
+            if n_raters
+            else np.zeros((0, 0), np.int64)
         )
 
 
-def conger_kappa(rated: RatedItems, *, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Ratings in long form -> Estimate (). Needs the ratings of each rater, not only patterns."""
-    n, k = rated.counts.shape
-    n_raters = len(rated.margins)
-    w = weighting(weights, k)
-    sums = pattern_sums(rated.counts, np.ones(n))
-    agreement = sums.agreement(weights)
-    observed = sums.observed(agreement)
+def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = None) -> Estimate:
+    """Return Estimate () from ratings in long form; patterns do not suffice."""
+    n, k = rated_items.counts.shape
+    n_raters = len(rated_items.margins)
+    w = as_weight_matrix(weights, k)
+    sums = build_pattern_sums(rated_items.counts, np.ones(n))
+    agreement = sums.compute_item_agreement(weights)
+    observed = sums.compute_observed(agreement)
     if not sums.has_pairs:
-        reason = np.asarray(CODE["no_pairable_items"])
-        return estimated(Corrected(observed, observed, observed, reason), None, sums.basis())
-    share = rated.margins / rated.margins.sum(axis=1, keepdims=True)
-    pull = (share.sum(axis=0) - share) @ w
+        reason = np.asarray(REASON_CODES["no_pairable_items"])
+        return build_estimate(
+            ChanceCorrected(observed, observed, observed, reason), None, sums.build_basis()
+        )
+    shares = rated_items.margins / rated_items.margins.sum(axis=1, keepdims=True)
+    chance_gradient = (shares.sum(axis=0) - shares) @ w
     pairs = n_raters * (n_raters - 1)
-    expected = np.asarray((pull * share).sum() / pairs)
-    value, reason = chance_corrected(observed, expected, sums.has_pairs)
-    point = Corrected(observed, expected, value, reason)
-    centred = (pull - (pull * share).sum(axis=1, keepdims=True)) * (
-        n / rated.margins.sum(axis=1, keepdims=True)
+    expected = np.asarray((chance_gradient * shares).sum() / pairs)
+    value, reason = correct_for_chance(observed, expected, sums.has_pairs)
+    point = ChanceCorrected(observed, expected, value, reason)
+    centred = (chance_gradient - (chance_gradient * shares).sum(axis=1, keepdims=True)) * (
+        n / rated_items.margins.sum(axis=1, keepdims=True)
     )
-    chance = np.bincount(rated.item, weights=centred[rated.rater, rated.code], minlength=n) / pairs
-    scale = divided(n, sums.n2 * (1 - expected))
+    chance = (
+        np.bincount(
+            rated_items.item, weights=centred[rated_items.rater, rated_items.code], minlength=n
+        )
+        / pairs
+    )
+    scale = divide_or_nan(n, sums.n2 * (1 - expected))
     x = scale * np.where(sums.pairable, agreement - expected, 0.0)
-    x = x - divided(2 * (1 - value), 1 - expected) * chance
+    x = x - divide_or_nan(2 * (1 - value), 1 - expected) * chance
     spread = np.asarray(((x - value) ** 2).sum())
-    basis = Basis(sums.n2.astype(np.int64), sums.pairable_ratings.astype(np.int64), sums.n - 1)
-    return estimated(point, sums.standard_error(spread), basis)
+    basis = EstimateBasis(
+        sums.n2.astype(np.int64), sums.pairable_ratings.astype(np.int64), sums.n - 1
+    )
+    return build_estimate(point, sums.compute_standard_error(spread), basis)
 
 
 CONGER_KAPPA = Coefficient(
     name="conger_kappa",
-    called=_("Conger’s kappa"),
-    says=_(
+    label=_("Conger’s kappa"),
+    description=_(
         "Agreement beyond chance of these raters, each with an own habit: chance is that two "
         "different raters happen to give the same. Of two raters it is Cohen’s kappa."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)",
     low=None,
     high=1,
-    undefined=(NO_PAIRS, ONE_CATEGORY),
-    error=IRRCAC,
+    undefined=(NO_PAIRABLE_ITEMS, SINGLE_CATEGORY),
+    error=IRRCAC_ERROR,
     source="Conger 1980, Psychological Bulletin 88, 322-328",
     example=Example(
         case="10_krippendorff2011_gwet_4raters",
         name="conger_kappa",
         value="0.76282",
-        printed="irrCAC README",
+        printed_in="irrCAC README",
     ),
-    of_ratings=Formula(conger_kappa, weights=True),
+    ratings_formula=Formula(conger_kappa, takes_weights=True),
 )

@@ -1,6 +1,6 @@
-"""What is declared of a coefficient: how it is computed, where it makes sense, what is said of it.
+"""Declaration of a coefficient: its formulas, the scales it is meaningful on, its texts and source.
 
-Each family's file in coefficients/ declares its own; registry.py lists them all.
+Each family's module in coefficients/ declares its own; registry.py lists them all.
 """
 
 from collections.abc import Callable, Collection
@@ -12,153 +12,178 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.scales import ScaleType
-from metrics.agreement.weights import NONE, weighted
+from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 
-# Reasons that several coefficients share.
-NO_PAIRS = "no_pairable_items"
-ONE_CATEGORY = "single_category"
-OF_TWO = ("needs_two_raters", NO_PAIRS)
-OF_COMPLETE_ITEMS = ("needs_two_raters", "needs_complete_items", "too_few_items", "zero_variance")
-# What the error of several coefficients is.
-IRRCAC = "irrCAC raw formula, t(n - 1)"
-ON_CELLS = "delta method on the cells / n, t(n - 1)"
-NO_ERROR = "none; bootstrap"
+# Reasons for undefined values that several coefficients share.
+NO_PAIRABLE_ITEMS = "no_pairable_items"
+SINGLE_CATEGORY = "single_category"
+TWO_RATER_REASONS = ("needs_two_raters", NO_PAIRABLE_ITEMS)
+COMPLETE_ITEM_REASONS = (
+    "needs_two_raters",
+    "needs_complete_items",
+    "too_few_items",
+    "zero_variance",
+)
+# Descriptions of the standard error that several coefficients share.
+IRRCAC_ERROR = "irrCAC raw formula, t(n - 1)"
+CELL_DELTA_ERROR = "delta method on the cells / n, t(n - 1)"
+NO_ANALYTIC_ERROR = "none; bootstrap"
 
 
-class Values(Enum):
-    """What a formula does with the numbers of the categories."""
+class CategoryValues(Enum):
+    """Use of the numeric values of the categories by a formula."""
 
-    UNUSED = "it has no use for them"
-    OR_RANKS = "ranks stand for them where there are none"
-    GIVEN = "it needs them"
-    FROM_ZERO = "it needs them, and none below 0"
+    UNUSED = "not used"
+    OPTIONAL = "ranks are used where values are missing"
+    REQUIRED = "required"
+    REQUIRED_NON_NEGATIVE = "required, and none below 0"
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A function that makes an estimate of counts, and what it takes beside them.
+    """A function that computes an estimate from counts, and the options that it takes.
 
-    `function` takes the counts, then by name: `weights` and `values` as said here, and what all
-    formulas of the same counts take (batch.py).
+    `function` takes the counts, then by keyword: weights and values as declared here, and the
+    options that all formulas of the same counts take (batch.py).
     """
 
     function: Callable[..., Any]
-    weights: bool = False  # it has weighted forms
-    values: Values = Values.UNUSED
+    takes_weights: bool = False  # whether it has weighted forms
+    category_values: CategoryValues = CategoryValues.UNUSED
 
-    def possible(self, values: npt.ArrayLike | None) -> bool:
-        """Whether it can be computed with these numbers of the categories, None for none."""
-        if self.values is Values.GIVEN:
+    def is_computable(self, values: npt.ArrayLike | None) -> bool:
+        """Return whether it can be computed with these values (k,) of the categories.
+
+        None: no values.
+        """
+        if self.category_values is CategoryValues.REQUIRED:
             return values is not None
-        if self.values is Values.FROM_ZERO:
+        if self.category_values is CategoryValues.REQUIRED_NON_NEGATIVE:
             return values is not None and bool(np.min(values) >= 0)
         return True
 
-    def options(
+    def build_options(
         self, weights: npt.ArrayLike | None, values: npt.ArrayLike | None
     ) -> dict[str, Any]:
-        """What the function takes by name."""
-        found: dict[str, Any] = {}
-        if self.weights:
-            found["weights"] = weights
-        if self.values is not Values.UNUSED:
-            found["values"] = values
-        return found
+        """Return the keyword arguments of the function.
 
-    def forms(self, base: str, weightings: Collection[str]) -> dict[str, str]:
-        """Name -> weighting of its forms under these weightings."""
-        chosen = weightings if self.weights else (NONE,)
-        return {weighted(base, weighting): weighting for weighting in chosen}
+        These are weights (k, k) and values (k,), each only if it takes them.
+        """
+        options: dict[str, Any] = {}
+        if self.takes_weights:
+            options["weights"] = weights
+        if self.category_values is not CategoryValues.UNUSED:
+            options["values"] = values
+        return options
+
+    def get_forms(self, base: str, weightings: Collection[str]) -> dict[str, str]:
+        """Return name -> weighting of its forms under these weightings."""
+        used_weightings = weightings if self.takes_weights else (UNWEIGHTED,)
+        return {get_weighted_name(base, weighting): weighting for weighting in used_weightings}
 
 
 @dataclass(frozen=True)
 class Example:
-    """A value as printed in a publication or an established program: `value` is what report()
-    rounds to."""
+    """A value as printed in a publication or by an established program.
 
-    case: str  # file name of the case among the tests' known truth
+    `value` is what the result of report() rounds to.
+    """
+
+    case: str  # file name of the reference case in tests/metrics/agreement/truth
     name: str
     value: str
-    printed: str
+    printed_in: str
 
 
-Told = Literal["interval", "value", "kappa", "categories", "test", "2x2 test", "icc"]
+ReportFormat = Literal["interval", "value", "kappa", "categories", "test", "2x2 test", "icc"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Coefficient:
-    """One coefficient; `formula` in the handbook's symbols.
+    """One coefficient; `formula` is written in the symbols of the handbook.
 
-    How it is computed: `of_patterns` (patterns and numbers of items), `of_table` (the table of two
-    raters), `of_pairs` (the tables of all pairs), `of_ratings` (RatedItems; report() alone).
+    It is computed by one or more of: `pattern_formula` (patterns and numbers of items),
+    `table_formula` (the table of two raters), `pair_tables_formula` (the tables of all pairs),
+    `ratings_formula` (RatedItems; only in report()).
     """
 
     name: str
-    # what pages and handbook say: the first two translated, marked by glossary.gettext_noop
-    called: str
-    says: str
+    # Texts of pages and handbook; the first two are translated, marked by glossary.gettext_noop.
+    label: str
+    description: str
     formula: str
-    low: float | None  # None: not bounded
+    low: float | None  # None: unbounded
     high: float | None
-    undefined: tuple[str, ...]  # reasons that it can have
-    error: str  # what the standard error and interval are
+    undefined: tuple[str, ...]  # possible reasons for an undefined value
+    error: str  # description of the standard error and interval
     source: str
     example: Example
-    # how it is computed
-    of_patterns: Formula | None = None
-    of_table: Formula | None = None
-    of_pairs: Formula | None = None
-    of_ratings: Formula | None = None
-    # where it makes sense: on every scale, or on those whose categories have an order, or numbers
-    ordered: bool = False
-    numeric: bool = False
-    corrected: bool = True  # for chance: then bands give it a word
-    # its names: weighted forms are named after `base`, where that is not its own name
-    base: str = ""
-    plain: bool = True  # False: it has weighted forms alone
-    # how report() tells it (report.py), and whether it tells it of every pair of raters
-    told: Told = "interval"
-    of_each_pair: bool = False
+    # Formulas by the kind of counts they take.
+    pattern_formula: Formula | None = None
+    table_formula: Formula | None = None
+    pair_tables_formula: Formula | None = None
+    ratings_formula: Formula | None = None
+    # Scales it is meaningful on: all, or those whose categories are ordered, or are numbers.
+    needs_order: bool = False
+    needs_numbers: bool = False
+    chance_corrected: bool = (
+        True  # interpretation bands apply to chance-corrected coefficients only
+    )
+    # Weighted forms are named after this base where it differs from the name.
+    weighted_base: str = ""
+    has_unweighted_form: bool = True  # False: it has weighted forms only
+    # The format in report(), and whether report() gives it for every pair of raters.
+    report_format: ReportFormat = "interval"
+    reported_per_pair: bool = False
 
     @property
     def key(self) -> str:
-        """Its name without the number of a test that it is: what its words are found by."""
+        """The name without the suffix ".chi2" of a test statistic: the key of its texts."""
         return self.name.removesuffix(".chi2")
 
     @property
-    def bootstrapped(self) -> bool:
-        """Whether only the bootstrap over items gives it an interval."""
-        return self.of_patterns is not None and self.error == NO_ERROR
+    def needs_bootstrap(self) -> bool:
+        """True if only the bootstrap over items gives it an interval."""
+        return self.pattern_formula is not None and self.error == NO_ANALYTIC_ERROR
 
     @property
-    def weighted(self) -> bool:
-        """Whether it has weighted forms."""
-        formulas = (self.of_patterns, self.of_table, self.of_pairs, self.of_ratings)
-        return any(formula is not None and formula.weights for formula in formulas)
+    def has_weighted_forms(self) -> bool:
+        """True if any of its formulas takes weights."""
+        formulas = (
+            self.pattern_formula,
+            self.table_formula,
+            self.pair_tables_formula,
+            self.ratings_formula,
+        )
+        return any(formula is not None and formula.takes_weights for formula in formulas)
 
-    def names(self, weightings: Collection[str]) -> list[str]:
-        """Its names in a report: of the plain form and of those under these weightings."""
-        return list(self._forms(weightings if self.weighted else ()))
+    def list_names(self, weightings: Collection[str]) -> list[str]:
+        """Return its names in a report: the unweighted form and those under these weightings."""
+        return list(self._build_forms(weightings if self.has_weighted_forms else ()))
 
-    def forms(self, formula: Formula, weightings: Collection[str]) -> dict[str, str]:
-        """Name -> weighting of what the formula makes of it."""
-        return self._forms(weightings if formula.weights else ())
+    def get_forms(self, formula: Formula, weightings: Collection[str]) -> dict[str, str]:
+        """Return name -> weighting of the forms that the formula computes."""
+        return self._build_forms(weightings if formula.takes_weights else ())
 
-    def _forms(self, weightings: Collection[str]) -> dict[str, str]:
-        found = {self.name: NONE} if self.plain else {}
+    def _build_forms(self, weightings: Collection[str]) -> dict[str, str]:
+        forms = {self.name: UNWEIGHTED} if self.has_unweighted_form else {}
         for weighting in weightings:
-            if weighting != NONE:
-                found[weighted(self.base or self.name, weighting)] = weighting
-        return found
+            if weighting != UNWEIGHTED:
+                forms[get_weighted_name(self.weighted_base or self.name, weighting)] = weighting
+        return forms
 
-    def makes_sense(self, scale: ScaleType) -> bool:
-        """Whether its value says something on such a scale."""
-        if self.numeric:
+    def is_meaningful_on(self, scale: ScaleType) -> bool:
+        """Return whether its value is meaningful on such a scale."""
+        if self.needs_numbers:
             return scale.numeric
-        return scale.ordered or not self.ordered
+        return scale.ordered or not self.needs_order
 
-    def computable(self, formula: Formula, scale: ScaleType, values: npt.ArrayLike | None) -> bool:
-        """Whether the formula is used on such a scale; an order is enough, for its ranks are
-        numbers."""
-        needs_order = self.ordered or self.numeric
-        return (scale.ordered or not needs_order) and formula.possible(values)
+    def is_computable_on(
+        self, formula: Formula, scale: ScaleType, values: npt.ArrayLike | None
+    ) -> bool:
+        """Return whether the formula is used on such a scale.
+
+        An order of the categories suffices: ranks serve as numbers.
+        """
+        needs_order = self.needs_order or self.needs_numbers
+        return (scale.ordered or not needs_order) and formula.is_computable(values)

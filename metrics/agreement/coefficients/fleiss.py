@@ -2,8 +2,9 @@
 
     kappa = (P_o - P_e) / (1 - P_e),   P_e = sum_jl w_jl p_j p_l,   P_o as in percent.py
 
-* `fleiss_kappa`, this project's: p_j = sum_i n_ij / M, pooled over ALL ratings, singletons too
-  (Fleiss 1971, Psychological Bulletin 76, 378-382, eq. 1). Standard error by the delta method:
+* `fleiss_kappa`, the definition used here: p_j = sum_i n_ij / M, pooled over ALL ratings, including
+  items with one rating (Fleiss 1971, Psychological Bulletin 76, 378-382, eq. 1). Standard error by
+  the delta method:
   f_i = [(n/n2) [m_i >= 2] (P_i - P_o) - (1 - kappa) (n/M) (n_i - m_i p)'(W + W')p] / (1 - P_e),
   se^2 = sum f_i^2 / (n (n - 1)).
 * `fleiss_kappa_gwet`: p_j = mean of n_ij / m_i over rated items (Gwet 2014; irrCAC), with irrCAC's
@@ -17,17 +18,23 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import (
-    IRRCAC,
-    NO_PAIRS,
-    ONE_CATEGORY,
+    IRRCAC_ERROR,
+    NO_PAIRABLE_ITEMS,
+    SINGLE_CATEGORY,
     Coefficient,
     Example,
     Formula,
 )
-from metrics.agreement.counts.sums import PatternSums, pattern_sums
-from metrics.agreement.estimate import Corrected, Estimate, divided, estimated, undefined_where
+from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.estimate import (
+    ChanceCorrected,
+    Estimate,
+    build_estimate,
+    divide_or_nan,
+    mark_undefined,
+)
 from metrics.agreement.glossary import gettext_noop as _
-from metrics.agreement.weights import weighting
+from metrics.agreement.weights import as_weight_matrix
 
 
 def fleiss_kappa(
@@ -38,47 +45,55 @@ def fleiss_kappa(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Patterns (P, k), numbers of items (..., P) -> Estimate (...)."""
-    sums = sums or pattern_sums(counts, n_items)
-    w = weighting(weights, sums.k)
-    agreement = sums.agreement(weights)
-    share = divided(sums.totals, sums.ratings[..., None])
-    observed, expected = sums.observed(agreement), np.einsum("...j,jl,...l->...", share, w, share)
-    point = Corrected.of(observed, expected, sums.has_pairs)
+    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P)."""
+    sums = sums or build_pattern_sums(counts, n_items)
+    w = as_weight_matrix(weights, sums.k)
+    agreement = sums.compute_item_agreement(weights)
+    share = divide_or_nan(sums.totals, sums.ratings[..., None])
+    observed, expected = (
+        sums.compute_observed(agreement),
+        np.einsum("...j,jl,...l->...", share, w, share),
+    )
+    point = ChanceCorrected.from_agreement(observed, expected, sums.has_pairs)
     if not interval:
-        return estimated(point, None, sums.basis())
-    scale = divided(sums.n, sums.n2 * (1 - expected))
-    slope = (1 - point.value) * divided(sums.n, sums.ratings * (1 - expected))
-    pull = share @ (w + w.T)
-    spread = sums.spread(
+        return build_estimate(point, None, sums.build_basis())
+    scale = divide_or_nan(sums.n, sums.n2 * (1 - expected))
+    slope = (1 - point.value) * divide_or_nan(sums.n, sums.ratings * (1 - expected))
+    chance_gradient = share @ (w + w.T)
+    spread = sums.sum_squared_influence(
         [
             (scale, agreement),
             (-scale * observed, sums.pairable),
-            (-slope[..., None] * pull, sums.counts),
-            (slope * (share * pull).sum(axis=-1), sums.sizes),
+            (-slope[..., None] * chance_gradient, sums.counts),
+            (slope * (share * chance_gradient).sum(axis=-1), sums.sizes),
         ]
     )
-    return estimated(point, sums.standard_error(spread), sums.basis())
+    return build_estimate(point, sums.compute_standard_error(spread), sums.build_basis())
 
 
 def influence(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> npt.NDArray[np.float64]:
-    """f (P,) of an item of each pattern on fleiss_kappa, from patterns (P, k) and their numbers of
-    items (P,); not-a-number where kappa is undefined, 0 for the pattern without a rating."""
-    sums = pattern_sums(counts, n_items)
-    w = weighting(weights, sums.k)
-    agreement = sums.agreement(weights)
-    share = divided(sums.totals, sums.ratings)
-    observed, expected = sums.observed(agreement), share @ w @ share
-    kappa = Corrected.of(observed, np.asarray(expected), sums.has_pairs).value
-    pull = share @ (w + w.T)
-    own = divided(sums.n, sums.n2) * sums.pairable * (agreement - observed)
-    margin = divided(sums.n, sums.ratings) * (sums.counts @ pull - sums.sizes * (share @ pull))
+    """Return f (P,), the influence of an item of each pattern on fleiss_kappa.
+
+    counts (P, k): patterns; n_items (P,): their numbers of items. NaN where kappa is undefined, 0
+    for the pattern without a rating.
+    """
+    sums = build_pattern_sums(counts, n_items)
+    w = as_weight_matrix(weights, sums.k)
+    agreement = sums.compute_item_agreement(weights)
+    share = divide_or_nan(sums.totals, sums.ratings)
+    observed, expected = sums.compute_observed(agreement), share @ w @ share
+    kappa = ChanceCorrected.from_agreement(observed, np.asarray(expected), sums.has_pairs).value
+    chance_gradient = share @ (w + w.T)
+    agreement_term = divide_or_nan(sums.n, sums.n2) * sums.pairable * (agreement - observed)
+    chance_term = divide_or_nan(sums.n, sums.ratings) * (
+        sums.counts @ chance_gradient - sums.sizes * (share @ chance_gradient)
+    )
     rated = np.asarray(counts, float).sum(axis=1) > 0
-    found = np.zeros(rated.size)
-    found[rated] = divided(own - (1 - kappa) * margin, 1 - expected)
-    return found
+    influences = np.zeros(rated.size)
+    influences[rated] = divide_or_nan(agreement_term - (1 - kappa) * chance_term, 1 - expected)
+    return influences
 
 
 def fleiss_kappa_gwet(
@@ -89,15 +104,17 @@ def fleiss_kappa_gwet(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Patterns (P, k), numbers of items (..., P) -> Estimate (...)."""
-    sums = sums or pattern_sums(counts, n_items)
-    w = weighting(weights, sums.k)
-    share = divided(sums.n_items @ sums.shares, sums.n[..., None])
+    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P)."""
+    sums = sums or build_pattern_sums(counts, n_items)
+    w = as_weight_matrix(weights, sums.k)
+    share = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
     expected = np.einsum("...j,jl,...l->...", share, w, share)
-    return chance_by_item(sums, weights, expected, share @ (w + w.T) / 2, interval=interval)
+    return estimate_with_item_chance(
+        sums, weights, expected, share @ (w + w.T) / 2, interval=interval
+    )
 
 
-def chance_by_item(
+def estimate_with_item_chance(
     sums: PatternSums,
     weights: npt.ArrayLike | None,
     expected: npt.NDArray[np.float64],
@@ -106,24 +123,30 @@ def chance_by_item(
     interval: bool,
     offset: npt.NDArray[np.float64] | float = 0.0,
 ) -> Estimate:
-    """A coefficient with irrCAC's standard error, where pe_i = offset + sum_j slope_j n_ij /
-    m_i."""
-    agreement = sums.agreement(weights)
-    point = Corrected.of(sums.observed(agreement), expected, sums.has_pairs)
+    """Return a coefficient with irrCAC's standard error.
+
+    An item's chance agreement is pe_i = offset + sum_j slope_j n_ij / m_i.
+
+    expected (...): P_e; slope (..., k); offset (...) or a number.
+    """
+    agreement = sums.compute_item_agreement(weights)
+    point = ChanceCorrected.from_agreement(
+        sums.compute_observed(agreement), expected, sums.has_pairs
+    )
     if not interval:
-        return estimated(point, None, sums.basis())
-    room = 1 - expected
-    scale = divided(sums.n, sums.n2 * room)
-    pull = divided(2 * (1 - point.value), room)
-    spread = sums.spread(
+        return build_estimate(point, None, sums.build_basis())
+    beyond_chance = 1 - expected
+    scale = divide_or_nan(sums.n, sums.n2 * beyond_chance)
+    chance_slope = divide_or_nan(2 * (1 - point.value), beyond_chance)
+    spread = sums.sum_squared_influence(
         [
             (scale, agreement),
             (-scale * expected, sums.pairable),
-            (-pull[..., None] * slope, sums.shares),
+            (-chance_slope[..., None] * slope, sums.shares),
         ],
-        constant=pull * (expected - offset) - point.value,
+        constant=chance_slope * (expected - offset) - point.value,
     )
-    return estimated(point, sums.standard_error(spread), sums.basis())
+    return build_estimate(point, sums.compute_standard_error(spread), sums.build_basis())
 
 
 def category_kappas(
@@ -133,31 +156,36 @@ def category_kappas(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Fleiss' kappa of each category versus the rest: Estimate (..., k). Null for a category used
-    by all or none, or by none who could be compared."""
-    sums = sums or pattern_sums(counts, n_items)
+    """Return Fleiss' kappa of each category versus the rest: Estimate (..., k).
+
+    It is undefined for a category that all or none used, or none of those who could be compared.
+    """
+    sums = sums or build_pattern_sums(counts, n_items)
     estimates = []
     for j in range(sums.k):
-        versus = np.column_stack([sums.counts[:, j], sums.sizes - sums.counts[:, j]])
-        estimate = fleiss_kappa(versus, sums.n_items, interval=interval)
-        compared = sums.n_items @ (versus * (sums.sizes >= 2)[:, None])
-        estimate = undefined_where(compared[..., 1] == 0, ONE_CATEGORY, estimate)
-        estimates.append(undefined_where(compared[..., 0] == 0, NO_PAIRS, estimate))
-    return stacked(estimates)
+        binary_counts = np.column_stack([sums.counts[:, j], sums.sizes - sums.counts[:, j]])
+        estimate = fleiss_kappa(binary_counts, sums.n_items, interval=interval)
+        compared = sums.n_items @ (binary_counts * (sums.sizes >= 2)[:, None])
+        estimate = mark_undefined(compared[..., 1] == 0, SINGLE_CATEGORY, estimate)
+        estimates.append(mark_undefined(compared[..., 0] == 0, NO_PAIRABLE_ITEMS, estimate))
+    return stack_estimates(estimates)
 
 
-def stacked(estimates: list[Estimate]) -> Estimate:
-    """Estimates (...) as one Estimate (..., number of estimates)."""
-    names = Estimate.__dataclass_fields__
+def stack_estimates(estimates: list[Estimate]) -> Estimate:
+    """Return estimates (...) as one Estimate (..., number of estimates)."""
+    field_names = Estimate.__dataclass_fields__
     return Estimate(
-        *(np.stack([getattr(one, name) for one in estimates], axis=-1) for name in names)
+        *(
+            np.stack([getattr(estimate, name) for estimate in estimates], axis=-1)
+            for name in field_names
+        )
     )
 
 
 FLEISS_KAPPA = Coefficient(
     name="fleiss_kappa",
-    called=_("Fleiss’ kappa"),
-    says=_(
+    label=_("Fleiss’ kappa"),
+    description=_(
         "Agreement beyond chance of any number of raters, who may be others for each item: 1 "
         "is full agreement, 0 is what chance gives. Chance is how often each category is used "
         "by all."
@@ -165,19 +193,19 @@ FLEISS_KAPPA = Coefficient(
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = sum_i n_ij / M over all ratings",
     low=None,
     high=1,
-    undefined=(NO_PAIRS, ONE_CATEGORY),
+    undefined=(NO_PAIRABLE_ITEMS, SINGLE_CATEGORY),
     error="delta method for the pooled estimator, t(n - 1)",
     source="Fleiss 1971, Psychological Bulletin 76, 378-382",
     example=Example(
-        case="08_fleiss1971_diagnoses", name="fleiss_kappa", value="0.430", printed="Fleiss 1971"
+        case="08_fleiss1971_diagnoses", name="fleiss_kappa", value="0.430", printed_in="Fleiss 1971"
     ),
-    of_patterns=Formula(fleiss_kappa, weights=True),
+    pattern_formula=Formula(fleiss_kappa, takes_weights=True),
 )
 
 FLEISS_KAPPA_GWET = Coefficient(
     name="fleiss_kappa_gwet",
-    called=_("Fleiss’ kappa, margins by item"),
-    says=_(
+    label=_("Fleiss’ kappa, margins by item"),
+    description=_(
         "Fleiss’ kappa in which each item counts once in what chance gives, however many "
         "ratings it has. It differs from Fleiss’ kappa only where items have unequal numbers "
         "of ratings."
@@ -185,37 +213,37 @@ FLEISS_KAPPA_GWET = Coefficient(
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = mean over rated items of n_ij / m_i",
     low=None,
     high=1,
-    undefined=(NO_PAIRS, ONE_CATEGORY),
-    error=IRRCAC,
+    undefined=(NO_PAIRABLE_ITEMS, SINGLE_CATEGORY),
+    error=IRRCAC_ERROR,
     source="Gwet 2014, Handbook of Inter-Rater Reliability, 4th ed.",
     example=Example(
         case="10_krippendorff2011_gwet_4raters",
         name="fleiss_kappa_gwet",
         value="0.76117",
-        printed="irrCAC README",
+        printed_in="irrCAC README",
     ),
-    of_patterns=Formula(fleiss_kappa_gwet, weights=True),
+    pattern_formula=Formula(fleiss_kappa_gwet, takes_weights=True),
 )
 
 FLEISS_KAPPA_CATEGORY = Coefficient(
     name="fleiss_kappa_category",
-    called=_("Fleiss’ kappa of each category"),
-    says=_(
+    label=_("Fleiss’ kappa of each category"),
+    description=_(
         "Agreement beyond chance on one category against all others. A low value names the "
         "category whose guideline needs work."
     ),
     formula="fleiss_kappa of the two categories j and not j",
     low=None,
     high=1,
-    undefined=(NO_PAIRS, ONE_CATEGORY),
+    undefined=(NO_PAIRABLE_ITEMS, SINGLE_CATEGORY),
     error="delta method, t(n - 1)",
     source="Fleiss 1971, Psychological Bulletin 76, 378-382",
     example=Example(
         case="08_fleiss1971_diagnoses",
         name="fleiss_kappa_category",
         value="0.245 0.245 0.520 0.471 0.566",
-        printed="R irr kappam.fleiss",
+        printed_in="R irr kappam.fleiss",
     ),
-    of_patterns=Formula(category_kappas),
-    told="categories",
+    pattern_formula=Formula(category_kappas),
+    report_format="categories",
 )

@@ -4,26 +4,26 @@
     T_w = sum of all weights,   p_j = mean of n_ij / m_i
 
 Gwet 2008, British Journal of Mathematical and Statistical Psychology 61, 29-48; Gwet 2014, Handbook
-of Inter-Rater Reliability. P_e never becomes 1 on a scale of two or more categories: defined even
-when all ratings agree.
+of Inter-Rater Reliability. P_e is below 1 on any scale of two or more categories, so AC1 is defined
+even when all ratings agree.
 """
 
 import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import (
-    IRRCAC,
-    NO_PAIRS,
+    IRRCAC_ERROR,
+    NO_PAIRABLE_ITEMS,
     Coefficient,
     Example,
     Formula,
 )
-from metrics.agreement.counts.sums import PatternSums, pattern_sums
-from metrics.agreement.estimate import Estimate, divided
+from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.estimate import Estimate, divide_or_nan
 from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import chance_factor
 
 from . import two_raters
-from .fleiss import chance_by_item
+from .fleiss import estimate_with_item_chance
 
 
 def gwet_ac(
@@ -34,18 +34,23 @@ def gwet_ac(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """AC1, or AC2 with weights: patterns (P, k), numbers of items (..., P) -> Estimate (...)."""
-    sums = sums or pattern_sums(counts, n_items)
-    share = divided(sums.n_items @ sums.shares, sums.n[..., None])
+    """Return AC1 (AC2 with weights) as Estimate (...).
+
+    counts (P, k): patterns; n_items (..., P): numbers of items.
+    """
+    sums = sums or build_pattern_sums(counts, n_items)
+    share = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
     factor = chance_factor(weights, sums.k)
     expected = factor * (share * (1 - share)).sum(axis=-1)
-    return chance_by_item(sums, weights, expected, factor * (1 - share), interval=interval)
+    return estimate_with_item_chance(
+        sums, weights, expected, factor * (1 - share), interval=interval
+    )
 
 
 GWET_AC1 = Coefficient(
     name="gwet_ac1",
-    called=_("Gwet’s AC1"),
-    says=_(
+    label=_("Gwet’s AC1"),
+    description=_(
         "Agreement beyond chance that stays stable where nearly all items are in one category. "
         "It takes little for chance, so it is mostly higher than kappa; with weights it is "
         "AC2."
@@ -56,16 +61,16 @@ GWET_AC1 = Coefficient(
     ),
     low=None,
     high=1,
-    undefined=(NO_PAIRS,),
-    error=IRRCAC,
+    undefined=(NO_PAIRABLE_ITEMS,),
+    error=IRRCAC_ERROR,
     source="Gwet 2008, British J. of Mathematical and Statistical Psychology 61, 29-48",
     example=Example(
         case="10_krippendorff2011_gwet_4raters",
         name="gwet_ac1",
         value="0.77544",
-        printed="irrCAC README",
+        printed_in="irrCAC README",
     ),
-    of_patterns=Formula(gwet_ac, weights=True),
-    of_table=Formula(two_raters.gwet_ac),
-    base="gwet_ac2",
+    pattern_formula=Formula(gwet_ac, takes_weights=True),
+    table_formula=Formula(two_raters.gwet_ac),
+    weighted_base="gwet_ac2",
 )

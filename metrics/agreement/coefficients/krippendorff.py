@@ -1,5 +1,6 @@
-"""Krippendorff's alpha: one minus observed over expected disagreement, on items with two or more
-ratings.
+"""Krippendorff's alpha: one minus observed over expected disagreement.
+
+Computed on items with two or more ratings.
 
     o_cl = sum_i n_ic (n_il - [c = l]) / (m_i - 1),   n_c = row sums,   N = sum n_c
     alpha = 1 - (N - 1) sum_cl o_cl d_cl / sum_cl n_c n_l d_cl
@@ -10,9 +11,9 @@ ratings.
     interval  d_cl = (v_c - v_l)^2
     ratio     d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0
 
-Krippendorff 2011, Computing Krippendorff's alpha-reliability; 2019, Content Analysis, 4th ed.,
-ch. 12. Standard error as irrCAC's krippen.alpha.raw (Gwet 2014); none for ordinal, whose metric
-depends on the margins.
+Krippendorff 2011, Computing Krippendorff's alpha-reliability; 2019, Content Analysis, 4th ed., ch.
+12. Standard error as irrCAC's krippen.alpha.raw (Gwet 2014); none for ordinal, whose metric depends
+on the margins.
 """
 
 from functools import partial
@@ -21,24 +22,35 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import (
-    NO_ERROR,
-    NO_PAIRS,
-    ONE_CATEGORY,
+    NO_ANALYTIC_ERROR,
+    NO_PAIRABLE_ITEMS,
+    SINGLE_CATEGORY,
+    CategoryValues,
     Coefficient,
     Example,
     Formula,
-    Values,
 )
-from metrics.agreement.counts.sums import PatternSums, pattern_sums
-from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, Floats, divided, estimated
+from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.estimate import (
+    REASON_CODES,
+    ChanceCorrected,
+    Estimate,
+    EstimateBasis,
+    Floats,
+    build_estimate,
+    divide_or_nan,
+)
 from metrics.agreement.glossary import gettext_noop as _
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
-_CELLS = 1 << 24  # of pattern coincidences (P, k, k) that are held at once
+_MAX_CELLS = 1 << 24  # cells of pattern coincidences (P, k, k) computed at once
 
 
-def distances(metric: str, k: int, values: npt.ArrayLike | None = None) -> Floats:
-    """d (k, k) of the nominal, interval and ratio metric, scaled to a largest distance of 1."""
+def compute_distances(metric: str, k: int, values: npt.ArrayLike | None = None) -> Floats:
+    """Return d (k, k) of the nominal, interval or ratio metric, scaled to a largest distance of 1.
+
+    values (k,): numbers of the categories, ranks when None. ValueError for an unknown metric.
+    """
     if metric == "nominal":
         return 1 - np.eye(k)
     v = np.arange(1.0, k + 1) if values is None else np.asarray(values, float)
@@ -64,202 +76,226 @@ def krippendorff_alpha(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Patterns (P, k), numbers of items (..., P), category values (k,) -> Estimate (...).
+    """Return Estimate (...) from patterns (P, k), numbers of items (..., P) and values (k,).
 
-    observed and expected are 1 - D_o and 1 - D_e (the share of agreement that alpha compares), the
+    observed and expected are 1 - D_o and 1 - D_e (the agreement shares that alpha compares), the
     latter with Krippendorff's N - 1.
     """
-    sums = sums or pattern_sums(counts, n_items)
+    sums = sums or build_pattern_sums(counts, n_items)
     if metric == "ordinal":
-        return _ordinal(sums)
-    return _of_distance(sums, distances(metric, sums.k, values), interval=interval)
+        return _estimate_ordinal(sums)
+    return _estimate_with_distances(
+        sums, compute_distances(metric, sums.k, values), interval=interval
+    )
 
 
-def alpha(
+def alpha_from_distances(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, distance: npt.ArrayLike, *, interval: bool = True
 ) -> Estimate:
-    """Alpha with any distance d (k, k): symmetric, not negative, 0 on the diagonal; ValueError
-    otherwise. Patterns (P, k), numbers of items (..., P) -> Estimate (...)."""
-    sums = pattern_sums(counts, n_items)
+    """Return alpha with any distance d (k, k): Estimate (...).
+
+    counts (P, k): patterns; n_items (..., P): numbers of items. The distance must be symmetric, not
+    negative and 0 on the diagonal, ValueError otherwise.
+    """
+    sums = build_pattern_sums(counts, n_items)
     d = np.asarray(distance, float)
     if d.shape != (sums.k, sums.k):
         raise ValueError(f"the distances must be {sums.k} x {sums.k}, not of shape {d.shape}")
     if not np.isfinite(d).all() or (d < 0).any() or (d != d.T).any() or np.diag(d).any():
         raise ValueError("distances must be finite, not negative, symmetric, 0 on the diagonal")
-    return _of_distance(sums, d / (d.max() or 1.0), interval=interval)
+    return _estimate_with_distances(sums, d / (d.max() or 1.0), interval=interval)
 
 
-def _of_distance(sums: PatternSums, d: Floats, *, interval: bool) -> Estimate:
-    paired = np.where(sums.pairable, 1 / np.maximum(sums.sizes - 1, 1), 0.0)
-    disagreement = ((sums.counts @ d) * sums.counts).sum(axis=1) * paired
-    margins = _margins(sums)
+def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) -> Estimate:
+    pair_factor = np.where(sums.pairable, 1 / np.maximum(sums.sizes - 1, 1), 0.0)
+    disagreement = ((sums.counts @ d) * sums.counts).sum(axis=1) * pair_factor
+    margins = _compute_margins(sums)
     total = sums.pairable_ratings
-    observed = divided(sums.n_items @ disagreement, total)
-    pooled = divided(np.einsum("...j,jl,...l->...", margins, d, margins), total**2)
-    point = _alpha(observed, pooled, total)
+    observed = divide_or_nan(sums.n_items @ disagreement, total)
+    pooled = divide_or_nan(np.einsum("...j,jl,...l->...", margins, d, margins), total**2)
+    point = _compute_alpha(observed, pooled, total)
     if not interval:
-        return estimated(point, None, _basis(sums))
-    spread = _spread(sums, (disagreement, d), (observed, pooled), margins)
-    return estimated(point, sums.standard_error(spread, sums.n2), _basis(sums))
+        return build_estimate(point, None, _build_basis(sums))
+    spread = _sum_squared_influence(sums, (disagreement, d), (observed, pooled), margins)
+    return build_estimate(point, sums.compute_standard_error(spread, sums.n2), _build_basis(sums))
 
 
-def _alpha(observed: Floats, pooled: Floats, total: Floats) -> Corrected:
-    """From the mean observed disagreement and the expected one of pairs drawn with replacement."""
+def _compute_alpha(observed: Floats, pooled: Floats, total: Floats) -> ChanceCorrected:
+    """Return alpha from the observed and the expected disagreement (...).
+
+    The latter is that of pairs drawn with replacement; total (...): the number of ratings.
+    """
     with np.errstate(invalid="ignore"):
         singular = ~(pooled > 1e-12)
     reason = np.where(
-        total == 0, CODE["no_pairable_items"], np.where(singular, CODE["single_category"], 0)
+        total == 0,
+        REASON_CODES["no_pairable_items"],
+        np.where(singular, REASON_CODES["single_category"], 0),
     )
-    expected = pooled * divided(total, total - 1)
-    value = np.where(reason == 0, 1 - divided(observed, expected), np.nan)
-    return Corrected(1 - observed, 1 - expected, value, reason)
+    expected = pooled * divide_or_nan(total, total - 1)
+    value = np.where(reason == 0, 1 - divide_or_nan(observed, expected), np.nan)
+    return ChanceCorrected(1 - observed, 1 - expected, value, reason)
 
 
-def _spread(
+def _sum_squared_influence(
     sums: PatternSums,
     items: tuple[Floats, Floats],
     disagreement: tuple[Floats, Floats],
     margins: Floats,
 ) -> Floats:
-    """irrCAC: x_i = (pa_i - p_e) / (1 - p_e) - 2 (1 - a) (pe_i - p_e) / (1 - p_e), sum of (x_i -
-    a)^2.
+    """Return the sum of (x_i - a)^2 (...) of irrCAC.
 
-    With r the mean number of ratings, p = n_c / N, a = alpha without the finite-sample term, p_a
-    the observed agreement with it and d_i an item's disagreement: pa_i = (m_i - d_i) / r - p_a (m_i
-    - r) / r,   pe_i = n_i'Wp / r - p_e (m_i - r) / r.
+    x_i = (pa_i - p_e) / (1 - p_e) - 2 (1 - a) (pe_i - p_e) / (1 - p_e). With r the mean number of
+    ratings, p = n_c / N, a = alpha without the finite-sample term, p_a the observed agreement with
+    it and d_i an item's disagreement: pa_i = (m_i - d_i) / r - p_a (m_i - r) / r, pe_i = n_i'Wp / r
+    - p_e (m_i - r) / r.
     """
     d_item, d = items
-    observed, room = disagreement
+    observed, expected = disagreement
     total = sums.pairable_ratings
-    p = divided(margins, total[..., None])
-    pa, pe, a = 1 - observed * (1 - divided(1.0, total)), 1 - room, 1 - divided(observed, room)
-    pull = 2 * (1 - a)
-    pair = sums.pairable.astype(float)
-    per = divided(sums.n2, total * room)
-    return sums.spread(
+    p = divide_or_nan(margins, total[..., None])
+    pa, pe, a = (
+        1 - observed * (1 - divide_or_nan(1.0, total)),
+        1 - expected,
+        1 - divide_or_nan(observed, expected),
+    )
+    chance_slope = 2 * (1 - a)
+    is_pairable = sums.pairable.astype(float)
+    item_scale = divide_or_nan(sums.n2, total * expected)
+    return sums.sum_squared_influence(
         [
-            (-per, d_item),
-            (per * (1 - pa + pull * pe), sums.sizes * pair),
-            (-(per * pull)[..., None] * (1 - p @ d), sums.counts * pair[:, None]),
-            (divided(pa - pe, room) - a, pair),
+            (-item_scale, d_item),
+            (item_scale * (1 - pa + chance_slope * pe), sums.sizes * is_pairable),
+            (
+                -(item_scale * chance_slope)[..., None] * (1 - p @ d),
+                sums.counts * is_pairable[:, None],
+            ),
+            (divide_or_nan(pa - pe, expected) - a, is_pairable),
         ]
     )
 
 
-def _ordinal(sums: PatternSums) -> Estimate:
-    margins = _margins(sums)
+def _estimate_ordinal(sums: PatternSums) -> Estimate:
+    margins = _compute_margins(sums)
     total = sums.pairable_ratings
     rank = np.cumsum(margins, axis=-1) - margins / 2
     d = (rank[..., :, None] - rank[..., None, :]) ** 2 / np.maximum(total, 1)[..., None, None] ** 2
-    observed = divided((coincidences(sums) * d).sum(axis=(-2, -1)), total)
-    pooled = divided(np.einsum("...j,...jl,...l->...", margins, d, margins), total**2)
-    return estimated(_alpha(observed, pooled, total), None, _basis(sums))
+    observed = divide_or_nan((compute_coincidences(sums) * d).sum(axis=(-2, -1)), total)
+    pooled = divide_or_nan(np.einsum("...j,...jl,...l->...", margins, d, margins), total**2)
+    return build_estimate(_compute_alpha(observed, pooled, total), None, _build_basis(sums))
 
 
-def coincidences(sums: PatternSums) -> Floats:
-    """o (..., k, k): each item's ordered pairs of ratings, weighted 1 / (m - 1)."""
-    some = sums.pairable
-    counts, n_items = sums.counts[some], sums.n_items[..., some]
-    per_item = 1 / (sums.sizes[some] - 1)
+def compute_coincidences(sums: PatternSums) -> Floats:
+    """Return o (..., k, k): each item's ordered pairs of ratings, weighted 1 / (m - 1)."""
+    pairable = sums.pairable
+    counts, n_items = sums.counts[pairable], sums.n_items[..., pairable]
+    per_item = 1 / (sums.sizes[pairable] - 1)
     k = sums.k
-    lead = n_items.shape[:-1]
-    total = np.zeros((*lead, k * k))
-    step = max(1, _CELLS // (k * k))
+    leading_shape = n_items.shape[:-1]
+    total = np.zeros((*leading_shape, k * k))
+    step = max(1, _MAX_CELLS // (k * k))
     for start in range(0, len(counts), step):
         rows = slice(start, start + step)
         c = counts[rows]
         pairs = c[:, :, None] * c[:, None, :]
         pairs[:, np.arange(k), np.arange(k)] -= c
         total += (n_items[..., rows] * per_item[rows]) @ pairs.reshape(len(c), k * k)
-    return total.reshape(*lead, k, k)
+    return total.reshape(*leading_shape, k, k)
 
 
-def _margins(sums: PatternSums) -> Floats:
-    """n_c (..., k) over items with two or more ratings."""
+def _compute_margins(sums: PatternSums) -> Floats:
+    """Return n_c (..., k) over items with two or more ratings."""
     margins: Floats = sums.n_items @ (sums.counts * sums.pairable[:, None])
     return margins
 
 
-def _basis(sums: PatternSums) -> Basis:
-    return Basis(sums.n2.astype(np.int64), sums.pairable_ratings.astype(np.int64), sums.n2 - 1)
+def _build_basis(sums: PatternSums) -> EstimateBasis:
+    return EstimateBasis(
+        sums.n2.astype(np.int64), sums.pairable_ratings.astype(np.int64), sums.n2 - 1
+    )
 
 
-_ALPHA = "alpha = 1 - (N - 1) sum o_cl d_cl / sum n_c n_l d_cl,   "
-_IRRCAC = "irrCAC krippen.alpha.raw, t(n2 - 1)"
+_ALPHA_FORMULA = "alpha = 1 - (N - 1) sum o_cl d_cl / sum n_c n_l d_cl,   "
+_IRRCAC_ALPHA_ERROR = "irrCAC krippen.alpha.raw, t(n2 - 1)"
 
 
-def _example(name: str, value: str) -> Example:
+def _build_example(name: str, value: str) -> Example:
     case = "10_krippendorff2011_gwet_4raters"
-    return Example(case=case, name=name, value=value, printed="Krippendorff 2011")
+    return Example(case=case, name=name, value=value, printed_in="Krippendorff 2011")
 
 
 KRIPPENDORFF_NOMINAL = Coefficient(
     name="krippendorff_alpha_nominal",
-    called=_("Krippendorff’s alpha, nominal"),
-    says=_(
+    label=_("Krippendorff’s alpha, nominal"),
+    description=_(
         "Agreement beyond chance of any raters with any ratings missing, corrected for few "
         "items. Categories are the same or not. 0.8 and more is customary, 0.667 the least."
     ),
-    formula=_ALPHA + "d_cl = [c != l]",
+    formula=_ALPHA_FORMULA + "d_cl = [c != l]",
     low=None,
     high=1,
-    undefined=(NO_PAIRS, ONE_CATEGORY),
-    error=_IRRCAC,
+    undefined=(NO_PAIRABLE_ITEMS, SINGLE_CATEGORY),
+    error=_IRRCAC_ALPHA_ERROR,
     source="Krippendorff 2019, Content Analysis, 4th ed., ch. 12",
-    example=_example("krippendorff_alpha_nominal", "0.743"),
-    of_patterns=Formula(partial(krippendorff_alpha, metric="nominal")),
+    example=_build_example("krippendorff_alpha_nominal", "0.743"),
+    pattern_formula=Formula(partial(krippendorff_alpha, metric="nominal")),
 )
 
 KRIPPENDORFF_ORDINAL = Coefficient(
     name="krippendorff_alpha_ordinal",
-    called=_("Krippendorff’s alpha, ordinal"),
-    says=_(
+    label=_("Krippendorff’s alpha, ordinal"),
+    description=_(
         "Krippendorff’s alpha where categories have an order: a disagreement weighs more, the "
         "more ratings lie between the two categories."
     ),
-    formula=_ALPHA + "d_cl = (sum of n_g over g = c..l - (n_c + n_l) / 2)^2",
+    formula=_ALPHA_FORMULA + "d_cl = (sum of n_g over g = c..l - (n_c + n_l) / 2)^2",
     low=None,
     high=1,
-    undefined=(NO_PAIRS, ONE_CATEGORY),
-    error=NO_ERROR,
+    undefined=(NO_PAIRABLE_ITEMS, SINGLE_CATEGORY),
+    error=NO_ANALYTIC_ERROR,
     source="Krippendorff 2019, Content Analysis, 4th ed., ch. 12",
-    example=_example("krippendorff_alpha_ordinal", "0.815"),
-    of_patterns=Formula(partial(krippendorff_alpha, metric="ordinal")),
-    ordered=True,
+    example=_build_example("krippendorff_alpha_ordinal", "0.815"),
+    pattern_formula=Formula(partial(krippendorff_alpha, metric="ordinal")),
+    needs_order=True,
 )
 
 KRIPPENDORFF_INTERVAL = Coefficient(
     name="krippendorff_alpha_interval",
-    called=_("Krippendorff’s alpha, interval"),
-    says=_(
+    label=_("Krippendorff’s alpha, interval"),
+    description=_(
         "Krippendorff’s alpha where categories are numbers: a disagreement weighs as its "
         "squared difference."
     ),
-    formula=_ALPHA + "d_cl = (v_c - v_l)^2",
+    formula=_ALPHA_FORMULA + "d_cl = (v_c - v_l)^2",
     low=None,
     high=1,
-    undefined=(NO_PAIRS, ONE_CATEGORY),
-    error=_IRRCAC,
+    undefined=(NO_PAIRABLE_ITEMS, SINGLE_CATEGORY),
+    error=_IRRCAC_ALPHA_ERROR,
     source="Krippendorff 2019, Content Analysis, 4th ed., ch. 12",
-    example=_example("krippendorff_alpha_interval", "0.849"),
-    of_patterns=Formula(partial(krippendorff_alpha, metric="interval"), values=Values.GIVEN),
-    numeric=True,
+    example=_build_example("krippendorff_alpha_interval", "0.849"),
+    pattern_formula=Formula(
+        partial(krippendorff_alpha, metric="interval"), category_values=CategoryValues.REQUIRED
+    ),
+    needs_numbers=True,
 )
 
 KRIPPENDORFF_RATIO = Coefficient(
     name="krippendorff_alpha_ratio",
-    called=_("Krippendorff’s alpha, ratio"),
-    says=_(
+    label=_("Krippendorff’s alpha, ratio"),
+    description=_(
         "Krippendorff’s alpha where numbers have a true zero: a difference weighs in "
         "proportion to the size of the numbers."
     ),
-    formula=_ALPHA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
+    formula=_ALPHA_FORMULA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
     low=None,
     high=1,
-    undefined=(NO_PAIRS, ONE_CATEGORY),
-    error=_IRRCAC,
+    undefined=(NO_PAIRABLE_ITEMS, SINGLE_CATEGORY),
+    error=_IRRCAC_ALPHA_ERROR,
     source="Krippendorff 2019, Content Analysis, 4th ed., ch. 12",
-    example=_example("krippendorff_alpha_ratio", "0.797"),
-    of_patterns=Formula(partial(krippendorff_alpha, metric="ratio"), values=Values.FROM_ZERO),
-    numeric=True,
+    example=_build_example("krippendorff_alpha_ratio", "0.797"),
+    pattern_formula=Formula(
+        partial(krippendorff_alpha, metric="ratio"),
+        category_values=CategoryValues.REQUIRED_NON_NEGATIVE,
+    ),
+    needs_numbers=True,
 )

@@ -1,5 +1,6 @@
-"""Do two raters use the categories equally often, and do their disagreements balance? Tests on
-tables.
+"""Tests of marginal homogeneity and symmetry on tables of two raters.
+
+They test whether both use the categories equally often, and whether disagreements balance.
 
     McNemar         (b - c)^2 / (b + c), df 1; corrected: max(|b - c| - 1, 0)^2 / (b + c);
                     exact: p = min(1, 2 P(Bin(b + c, 1/2) <= min(b, c)))             (2 x 2 only)
@@ -10,8 +11,8 @@ tables.
                     out
 
 McNemar 1947, Psychometrika 12, 153-157; Bowker 1948, JASA 43, 572-574; Stuart 1955, Biometrika 42,
-412-416; Maxwell 1970, British Journal of Psychiatry 116, 651-655. No disagreement at all: null
-(no_discordant_pairs).
+412-416; Maxwell 1970, British Journal of Psychiatry 116, 651-655. Without any disagreement the
+tests are undefined (no_discordant_pairs).
 """
 
 from dataclasses import dataclass
@@ -20,14 +21,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from metrics.agreement.coefficients.declaration import OF_TWO, Coefficient, Example, Formula
-from metrics.agreement.estimate import CODE, Floats, divided
+from metrics.agreement.coefficients.declaration import (
+    TWO_RATER_REASONS,
+    Coefficient,
+    Example,
+    Formula,
+)
+from metrics.agreement.estimate import REASON_CODES, Floats, divide_or_nan
 from metrics.agreement.glossary import gettext_noop as _
 
 
 @dataclass(frozen=True)
-class Test:
-    """chi2, df, p (...), NaN where undefined; reason (...) as in Estimate."""
+class ChiSquareTest:
+    """Result of a chi-square test: chi2, df, p (...), NaN where undefined.
+
+    Reason (...) as in Estimate.
+    """
 
     __test__ = False  # not a test case for pytest
 
@@ -37,9 +46,13 @@ class Test:
     reason: npt.NDArray[np.int64]
 
 
-def _test(chi2: Floats, df: Floats, discordant: npt.NDArray[np.bool_], n: Floats) -> Test:
+def _build_test(
+    chi2: Floats, df: Floats, has_discordant: npt.NDArray[np.bool_], n: Floats
+) -> ChiSquareTest:
     reason = np.where(
-        n > 0, np.where(discordant, 0, CODE["no_discordant_pairs"]), CODE["no_pairable_items"]
+        n > 0,
+        np.where(has_discordant, 0, REASON_CODES["no_discordant_pairs"]),
+        REASON_CODES["no_pairable_items"],
     )
     defined = reason == 0
     chi2 = np.where(defined, chi2, np.nan)
@@ -47,11 +60,14 @@ def _test(chi2: Floats, df: Floats, discordant: npt.NDArray[np.bool_], n: Floats
     p = np.where(
         defined, special.chdtrc(np.where(defined, df, 1), np.where(defined, chi2, 0)), np.nan
     )
-    return Test(chi2, df, p, reason)
+    return ChiSquareTest(chi2, df, p, reason)
 
 
-def mcnemar(tables: npt.ArrayLike, *, corrected: bool = False) -> Test:
-    """2 x 2 tables (..., 2, 2) -> Test (...); `corrected` for continuity (Edwards 1948)."""
+def mcnemar(tables: npt.ArrayLike, *, corrected: bool = False) -> ChiSquareTest:
+    """Return McNemar's test (...) of 2 x 2 tables (..., 2, 2).
+
+    corrected: with the continuity correction (Edwards 1948). ValueError for other tables.
+    """
     table = np.asarray(tables, float)
     if table.shape[-2:] != (2, 2):
         raise ValueError(
@@ -59,78 +75,84 @@ def mcnemar(tables: npt.ArrayLike, *, corrected: bool = False) -> Test:
         )
     b, c = table[..., 0, 1], table[..., 1, 0]
     difference = np.maximum(np.abs(b - c) - corrected, 0)
-    return _test(
-        divided(difference**2, b + c), np.ones_like(b), b + c > 0, table.sum(axis=(-2, -1))
+    return _build_test(
+        divide_or_nan(difference**2, b + c), np.ones_like(b), b + c > 0, table.sum(axis=(-2, -1))
     )
 
 
 def mcnemar_exact(tables: npt.ArrayLike) -> Floats:
-    """Two-sided binomial p of 2 x 2 tables (..., 2, 2) -> (...), NaN without a disagreement."""
+    """Return the two-sided binomial p (...) of tables (..., 2, 2), NaN without a disagreement."""
     table = np.asarray(tables, float)
     b, c = table[..., 0, 1], table[..., 1, 0]
     p = np.minimum(1, 2 * special.bdtr(np.minimum(b, c), np.maximum(b + c, 1).astype(int), 0.5))
     return np.where(b + c > 0, p, np.nan)
 
 
-def bowker(tables: npt.ArrayLike) -> Test:
-    """Test of symmetry of tables (..., k, k) -> Test (...)."""
+def bowker(tables: npt.ArrayLike) -> ChiSquareTest:
+    """Return the test of symmetry (...) of tables (..., k, k)."""
     table = np.asarray(tables, float)
     row, column = np.triu_indices(table.shape[-1], 1)
-    one, other = table[..., row, column], table[..., column, row]
-    both = one + other
-    chi2 = np.where(both > 0, (one - other) ** 2 / np.maximum(both, 1), 0).sum(axis=-1)
-    df = (both > 0).sum(axis=-1).astype(float)
-    return _test(chi2, df, df > 0, table.sum(axis=(-2, -1)))
+    upper_counts, lower_counts = table[..., row, column], table[..., column, row]
+    discordant_counts = upper_counts + lower_counts
+    chi2 = np.where(
+        discordant_counts > 0,
+        (upper_counts - lower_counts) ** 2 / np.maximum(discordant_counts, 1),
+        0,
+    ).sum(axis=-1)
+    df = (discordant_counts > 0).sum(axis=-1).astype(float)
+    return _build_test(chi2, df, df > 0, table.sum(axis=(-2, -1)))
 
 
-def stuart_maxwell(tables: npt.ArrayLike) -> Test:
-    """Test of equal margins of tables (..., k, k) -> Test (...).
+def stuart_maxwell(tables: npt.ArrayLike) -> ChiSquareTest:
+    """Return the test of marginal homogeneity (...) of tables (..., k, k).
 
-    V is the Laplacian of the graph of disagreements; its pseudo-inverse leaves out categories
-    without one, and its rank counts separate groups of categories rightly.
+    V is the Laplacian of the graph of disagreements; its pseudo-inverse omits categories without a
+    disagreement, and its rank counts separate groups of categories correctly.
     """
     table = np.asarray(tables, float)
     k = table.shape[-1]
     d = table.sum(axis=-1) - table.sum(axis=-2)
-    both = table + np.swapaxes(table, -2, -1)
-    both = np.where(np.eye(k, dtype=bool), 0, both)
-    laplacian = np.where(np.eye(k, dtype=bool), both.sum(axis=-1)[..., None], -both)
+    discordant_counts = table + np.swapaxes(table, -2, -1)
+    discordant_counts = np.where(np.eye(k, dtype=bool), 0, discordant_counts)
+    laplacian = np.where(
+        np.eye(k, dtype=bool), discordant_counts.sum(axis=-1)[..., None], -discordant_counts
+    )
     values, vectors = np.linalg.eigh(laplacian)
-    kept = values > 1e-9 * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)
+    is_nonzero = values > 1e-9 * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)
     coordinates = np.einsum("...ij,...i->...j", vectors, d)
-    chi2 = np.where(kept, coordinates**2 / np.where(kept, values, 1), 0).sum(axis=-1)
-    df = kept.sum(axis=-1).astype(float)
-    return _test(chi2, df, both.sum(axis=(-2, -1)) > 0, table.sum(axis=(-2, -1)))
+    chi2 = np.where(is_nonzero, coordinates**2 / np.where(is_nonzero, values, 1), 0).sum(axis=-1)
+    df = is_nonzero.sum(axis=-1).astype(float)
+    return _build_test(chi2, df, discordant_counts.sum(axis=(-2, -1)) > 0, table.sum(axis=(-2, -1)))
 
 
 MCNEMAR = Coefficient(
     name="mcnemar.chi2",
-    called=_("McNemar, corrected for continuity"),
-    says=_(
+    label=_("McNemar, corrected for continuity"),
+    description=_(
         "Tests whether two raters give the first of two categories equally often. A small p "
         "says that they do not."
     ),
     formula="(b - c)^2 / (b + c), df 1; corrected for continuity: chi2_cc, p_cc; exact: p_exact",
     low=0,
     high=None,
-    undefined=(*OF_TWO, "needs_2x2", "no_discordant_pairs"),
+    undefined=(*TWO_RATER_REASONS, "needs_2x2", "no_discordant_pairs"),
     error="p from chi-square; exact p from the binomial",
     source="McNemar 1947, Psychometrika 12, 153-157",
     example=Example(
         case="19_agresti_approval_mcnemar",
         name="mcnemar.chi2_cc",
         value="16.818",
-        printed="R ?mcnemar.test",
+        printed_in="R ?mcnemar.test",
     ),
-    of_table=Formula(mcnemar),
-    told="2x2 test",
-    corrected=False,
+    table_formula=Formula(mcnemar),
+    report_format="2x2 test",
+    chance_corrected=False,
 )
 
 BOWKER = Coefficient(
     name="bowker.chi2",
-    called=_("Bowker: disagreements go both ways equally often"),
-    says=_(
+    label=_("Bowker: disagreements go both ways equally often"),
+    description=_(
         "Tests whether disagreements go both ways equally often, for every two categories. A "
         "small p says that one direction prevails."
     ),
@@ -140,31 +162,31 @@ BOWKER = Coefficient(
     ),
     low=0,
     high=None,
-    undefined=(*OF_TWO, "no_discordant_pairs"),
+    undefined=(*TWO_RATER_REASONS, "no_discordant_pairs"),
     error="p from chi-square",
     source="Bowker 1948, Journal of the American Statistical Association 43, 572-574",
     example=Example(
         case="05_seed002_custom_weights",
         name="bowker.chi2",
         value="4.4",
-        printed="R mcnemar.test",
+        printed_in="R mcnemar.test",
     ),
-    of_table=Formula(bowker),
-    told="test",
-    corrected=False,
+    table_formula=Formula(bowker),
+    report_format="test",
+    chance_corrected=False,
 )
 
 STUART_MAXWELL = Coefficient(
     name="stuart_maxwell.chi2",
-    called=_("Stuart-Maxwell: both use the categories equally often"),
-    says=_(
+    label=_("Stuart-Maxwell: both use the categories equally often"),
+    description=_(
         "Tests whether two raters use all categories equally often. A small p says that they "
         "do not."
     ),
     formula="d'V^-1 d, df = rank of V",
     low=0,
     high=None,
-    undefined=(*OF_TWO, "no_discordant_pairs"),
+    undefined=(*TWO_RATER_REASONS, "no_discordant_pairs"),
     error="p from chi-square",
     source=(
         "Stuart 1955, Biometrika 42, 412-416; "
@@ -174,9 +196,9 @@ STUART_MAXWELL = Coefficient(
         case="18_stuart1955_vision_women",
         name="stuart_maxwell.p",
         value="0.00753",
-        printed="R irr stuart.maxwell.mh",
+        printed_in="R irr stuart.maxwell.mh",
     ),
-    of_table=Formula(stuart_maxwell),
-    told="test",
-    corrected=False,
+    table_formula=Formula(stuart_maxwell),
+    report_format="test",
+    chance_corrected=False,
 )

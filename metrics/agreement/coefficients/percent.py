@@ -1,23 +1,23 @@
-"""Percent agreement: how often two ratings of the same item are the same.
+"""Percent agreement: the share of pairs of ratings of the same item that agree.
 
     P_i = sum_jl w_jl n_ij (n_il - [j = l]) / (m_i (m_i - 1))
     P_o = mean of P_i over items with m_i >= 2
 
-Standard error as irrCAC (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 5):
-x_i = (n / n2) [m_i >= 2] P_i, se^2 = sum (x_i - P_o)^2 / (n (n - 1)).
+Standard error as irrCAC (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 5): x_i = (n / n2)
+[m_i >= 2] P_i, se^2 = sum (x_i - P_o)^2 / (n (n - 1)).
 """
 
 import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import (
-    IRRCAC,
-    NO_PAIRS,
+    IRRCAC_ERROR,
+    NO_PAIRABLE_ITEMS,
     Coefficient,
     Example,
     Formula,
 )
-from metrics.agreement.counts.sums import PatternSums, pattern_sums
-from metrics.agreement.estimate import Corrected, Estimate, divided, estimated
+from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.estimate import ChanceCorrected, Estimate, build_estimate, divide_or_nan
 from metrics.agreement.glossary import gettext_noop as _
 
 from . import two_raters
@@ -31,38 +31,42 @@ def percent_agreement(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Patterns (P, k), numbers of items (..., P) -> Estimate (...). `expected` is 0: nothing is
-    corrected."""
-    sums = sums or pattern_sums(counts, n_items)
-    agreement = sums.agreement(weights)
-    observed = sums.observed(agreement)
-    point = Corrected.of(observed, 0 * sums.n, sums.has_pairs)
+    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P).
+
+    `expected` is 0: there is no correction for chance.
+    """
+    sums = sums or build_pattern_sums(counts, n_items)
+    agreement = sums.compute_item_agreement(weights)
+    observed = sums.compute_observed(agreement)
+    point = ChanceCorrected.from_agreement(observed, 0 * sums.n, sums.has_pairs)
     if not interval:
-        return estimated(point, None, sums.basis())
-    spread = sums.spread([(divided(sums.n, sums.n2), agreement)], constant=-observed)
-    return estimated(point, sums.standard_error(spread), sums.basis())
+        return build_estimate(point, None, sums.build_basis())
+    spread = sums.sum_squared_influence(
+        [(divide_or_nan(sums.n, sums.n2), agreement)], constant=-observed
+    )
+    return build_estimate(point, sums.compute_standard_error(spread), sums.build_basis())
 
 
 PERCENT_AGREEMENT = Coefficient(
     name="percent_agreement",
-    called=_("Percent agreement"),
-    says=_(
+    label=_("Percent agreement"),
+    description=_(
         "How often two ratings of the same item are the same. Not corrected for chance: where "
         "one answer is frequent, it is high without any skill."
     ),
     formula="P_o = mean over items with m_i >= 2 of sum w_jl n_ij (n_il - [j=l]) / (m_i (m_i - 1))",
     low=0,
     high=1,
-    undefined=(NO_PAIRS,),
-    error=IRRCAC,
+    undefined=(NO_PAIRABLE_ITEMS,),
+    error=IRRCAC_ERROR,
     source="Gwet 2014, Handbook of Inter-Rater Reliability, 4th ed.",
     example=Example(
         case="10_krippendorff2011_gwet_4raters",
         name="percent_agreement",
         value="0.81818",
-        printed="irrCAC README",
+        printed_in="irrCAC README",
     ),
-    of_patterns=Formula(percent_agreement, weights=True),
-    of_table=Formula(two_raters.percent_agreement),
-    corrected=False,
+    pattern_formula=Formula(percent_agreement, takes_weights=True),
+    table_formula=Formula(two_raters.percent_agreement),
+    chance_corrected=False,
 )

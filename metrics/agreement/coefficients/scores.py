@@ -1,5 +1,4 @@
-"""Scores that ground categories in numbers, and how quadratic kappa on scores relates to the
-intraclass correlation.
+"""Numeric scores of categories, and quadratic kappa on scores next to the intraclass correlation.
 
 Scores are the categories' own values, or the mean of an external gold score over the items that
 raters put in them. With score s_j and quadratic weights 1 - (s_j - s_l)^2 / span^2, for two raters
@@ -18,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.estimate import Estimate, Floats, divided
-from metrics.agreement.weights import scored
+from metrics.agreement.estimate import Estimate, Floats, divide_or_nan
+from metrics.agreement.weights import score_weights
 
 from .cohen import kappa
 from .correlation import lin_ccc, pearson
@@ -27,9 +26,11 @@ from .intraclass.icc import Icc, icc
 
 
 @dataclass(frozen=True)
-class ScoredAgreement:
-    """Of two raters on scores: kappa, Lin's concordance, Pearson's r, and the ICCs of agreement and
-    consistency."""
+class ScoreAgreement:
+    """Agreement of two raters on scores.
+
+    kappa, Lin's concordance, Pearson's r, and the ICCs of agreement and consistency.
+    """
 
     kappa: Estimate
     concordance: Estimate
@@ -38,30 +39,34 @@ class ScoredAgreement:
     consistency: Icc
 
 
-def mean_scores(code: npt.ArrayLike, score: npt.ArrayLike, k: int) -> Floats:
-    """Mean gold score (M,) of the ratings `code` (M,) of each category: (k,), NaN for a category
-    that nobody used.
+def compute_mean_scores(code: npt.ArrayLike, score: npt.ArrayLike, k: int) -> Floats:
+    """Return the mean gold score (k,) of each category, NaN for a category that nobody used.
 
-    A NaN score (an item without gold) is left out.
+    code, score: category and gold score (M,) of the ratings; a NaN score (an item without gold) is
+    ignored.
     """
     codes, scores = np.asarray(code, np.int64), np.asarray(score, float)
-    known = np.isfinite(scores)
-    codes, scores = codes[known], scores[known]
-    return divided(np.bincount(codes, weights=scores, minlength=k), np.bincount(codes, minlength=k))
+    has_score = np.isfinite(scores)
+    codes, scores = codes[has_score], scores[has_score]
+    return divide_or_nan(
+        np.bincount(codes, weights=scores, minlength=k), np.bincount(codes, minlength=k)
+    )
 
 
-def scored_agreement(table: npt.ArrayLike, scores: npt.ArrayLike) -> ScoredAgreement:
-    """Table (k, k) of two raters and finite scores (k,); ValueError when the scores do not tell
-    categories apart."""
-    counts, s = np.asarray(table, np.int64), np.asarray(scores, float)
-    if s.shape != (len(counts),) or not np.isfinite(s).all():
+def compute_score_agreement(table: npt.ArrayLike, scores: npt.ArrayLike) -> ScoreAgreement:
+    """Return the agreement of two raters, from their table (k, k) and finite scores (k,).
+
+    ValueError when all scores are equal.
+    """
+    counts, score_values = np.asarray(table, np.int64), np.asarray(scores, float)
+    if score_values.shape != (len(counts),) or not np.isfinite(score_values).all():
         raise ValueError(f"scores must be {len(counts)} finite numbers, one for each category")
     cells = np.repeat(np.argwhere(np.ones_like(counts)), counts.ravel(), axis=0)
-    iccs = icc(s[cells])
-    return ScoredAgreement(
-        kappa=kappa(counts, scored(s)),
-        concordance=lin_ccc(counts, s),
-        pearson=pearson(counts, s),
+    iccs = icc(score_values[cells])
+    return ScoreAgreement(
+        kappa=kappa(counts, score_weights(score_values)),
+        concordance=lin_ccc(counts, score_values),
+        pearson=pearson(counts, score_values),
         agreement=iccs["icc2"],
         consistency=iccs["icc3"],
     )

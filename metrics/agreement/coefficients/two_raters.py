@@ -6,7 +6,7 @@
     bias index        (b - c) / n, signed
 
 Scott 1955, Public Opinion Quarterly 19, 321-325; Byrt, Bishop & Carlin 1993, Journal of Clinical
-Epidemiology 46, 423-429. And the two-rater table forms of percent agreement, AC1/AC2 and
+Epidemiology 46, 423-429. Also the two-rater table forms of percent agreement, AC1/AC2 and
 Brennan-Prediger, whose standard error is the delta method on the cells divided by n (irrCAC's
 *.table functions; n - 1 in the raw forms).
 """
@@ -15,194 +15,237 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import (
-    OF_TWO,
-    ON_CELLS,
-    ONE_CATEGORY,
+    CELL_DELTA_ERROR,
+    SINGLE_CATEGORY,
+    TWO_RATER_REASONS,
     Coefficient,
     Example,
     Formula,
 )
 from metrics.agreement.counts.contingency import (
-    Cells,
-    bilinear,
-    cells,
-    corrected_for_chance,
+    TableProportions,
+    bilinear_form,
+    compute_proportions,
+    estimate_from_table,
     outer_sum,
     standard_error,
 )
-from metrics.agreement.estimate import CODE, Corrected, Estimate, Floats, estimated
+from metrics.agreement.estimate import (
+    REASON_CODES,
+    ChanceCorrected,
+    Estimate,
+    Floats,
+    build_estimate,
+)
 from metrics.agreement.glossary import gettext_noop as _
-from metrics.agreement.weights import chance_factor, weighting
+from metrics.agreement.weights import as_weight_matrix, chance_factor
 
 
 def scott_pi(
     tables: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, interval: bool = True
 ) -> Estimate:
-    """Tables (..., k, k) -> Estimate (...)."""
-    c = cells(tables)
-    w = weighting(weights, c.k)
-    pull = c.pooled @ ((w + w.T) / 2)
-    return corrected_for_chance(
-        c, w, bilinear(c.pooled, w, c.pooled), outer_sum(pull, pull), interval=interval
+    """Return Estimate (...) from tables (..., k, k)."""
+    proportions = compute_proportions(tables)
+    w = as_weight_matrix(weights, proportions.k)
+    chance_gradient = proportions.pooled @ ((w + w.T) / 2)
+    return estimate_from_table(
+        proportions,
+        w,
+        bilinear_form(proportions.pooled, w, proportions.pooled),
+        outer_sum(chance_gradient, chance_gradient),
+        interval=interval,
     )
 
 
 def percent_agreement(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Tables (..., k, k) -> Estimate (...): the mean weight of the pairs of ratings."""
-    c = cells(tables)
-    return corrected_for_chance(c, weighting(weights, c.k), 0 * c.n, np.zeros((c.k, c.k)))
+    """Return Estimate (...) from tables (..., k, k): the mean weight of the pairs of ratings."""
+    proportions = compute_proportions(tables)
+    return estimate_from_table(
+        proportions,
+        as_weight_matrix(weights, proportions.k),
+        0 * proportions.n,
+        np.zeros((proportions.k, proportions.k)),
+    )
 
 
 def gwet_ac(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """AC1 (AC2 with weights) of tables (..., k, k) -> Estimate (...)."""
-    c = cells(tables)
-    factor = chance_factor(weights, c.k)
-    expected = factor * (c.pooled * (1 - c.pooled)).sum(axis=-1)
-    slope = factor * (1 - outer_sum(c.pooled, c.pooled))
-    return corrected_for_chance(c, weighting(weights, c.k), expected, slope)
+    """Return AC1 (AC2 with weights) as Estimate (...) from tables (..., k, k)."""
+    proportions = compute_proportions(tables)
+    factor = chance_factor(weights, proportions.k)
+    expected = factor * (proportions.pooled * (1 - proportions.pooled)).sum(axis=-1)
+    slope = factor * (1 - outer_sum(proportions.pooled, proportions.pooled))
+    return estimate_from_table(
+        proportions, as_weight_matrix(weights, proportions.k), expected, slope
+    )
 
 
 def brennan_prediger(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Tables (..., k, k) -> Estimate (...)."""
-    c = cells(tables)
-    w = weighting(weights, c.k)
-    expected = np.full(c.n.shape, w.sum() / c.k**2)
-    return corrected_for_chance(c, w, expected, np.zeros((c.k, c.k)))
+    """Return Estimate (...) from tables (..., k, k)."""
+    proportions = compute_proportions(tables)
+    w = as_weight_matrix(weights, proportions.k)
+    expected = np.full(proportions.n.shape, w.sum() / proportions.k**2)
+    return estimate_from_table(proportions, w, expected, np.zeros((proportions.k, proportions.k)))
 
 
 def pabak(tables: npt.ArrayLike) -> Estimate:
-    """Prevalence-adjusted bias-adjusted kappa: Brennan-Prediger without weights."""
+    """Return the prevalence-adjusted bias-adjusted kappa: Brennan-Prediger without weights."""
     return brennan_prediger(tables)
 
 
 def prevalence_index(tables: npt.ArrayLike) -> Estimate:
-    """(a - d) / n of 2 x 2 tables; null for more categories."""
-    return _index(tables, np.array([[1.0, 0.0], [0.0, -1.0]]))
+    """Return (a - d) / n of 2 x 2 tables; undefined for more categories."""
+    return _compute_index(tables, np.array([[1.0, 0.0], [0.0, -1.0]]))
 
 
 def bias_index(tables: npt.ArrayLike) -> Estimate:
-    """(b - c) / n of 2 x 2 tables; null for more categories."""
-    return _index(tables, np.array([[0.0, 1.0], [-1.0, 0.0]]))
+    """Return (b - c) / n of 2 x 2 tables; undefined for more categories."""
+    return _compute_index(tables, np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
 
 def mean_difference(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
-    """First rater less second over the items of both, in values (k,), ranks when None; se^2 = s^2 /
-    n, t(n - 1)."""
-    c = cells(tables)
-    v = np.arange(1.0, c.k + 1) if values is None else np.asarray(values, float)
+    """Return the mean of first less second rater over shared items: Estimate (...).
+
+    In category values (k,), ranks when None; se^2 = s^2 / n, t(n - 1).
+    """
+    proportions = compute_proportions(tables)
+    v = np.arange(1.0, proportions.k + 1) if values is None else np.asarray(values, float)
     g = v[:, None] - v[None, :]
-    value = (c.p * g).sum(axis=(-2, -1))
-    nothing = np.full(c.n.shape, np.nan)
-    point = Corrected(nothing, nothing, value, np.where(c.n > 0, 0, CODE["no_pairable_items"]))
-    return estimated(point, standard_error(c.p, g, c.n - 1), c.basis(), upper=np.inf)
+    value = (proportions.p * g).sum(axis=(-2, -1))
+    nan_values = np.full(proportions.n.shape, np.nan)
+    point = ChanceCorrected(
+        nan_values,
+        nan_values,
+        value,
+        np.where(proportions.n > 0, 0, REASON_CODES["no_pairable_items"]),
+    )
+    return build_estimate(
+        point,
+        standard_error(proportions.p, g, proportions.n - 1),
+        proportions.build_basis(),
+        upper=np.inf,
+    )
 
 
-def _index(tables: npt.ArrayLike, signs: Floats) -> Estimate:
-    c = cells(tables)
-    if c.k != 2:
-        reason = np.where(c.n > 0, CODE["needs_2x2"], CODE["no_pairable_items"])
-        nothing = np.full(c.n.shape, np.nan)
-        return estimated(Corrected(nothing, nothing, nothing, reason), nothing, c.basis())
-    return mean_of_cells(c, signs)
+def _compute_index(tables: npt.ArrayLike, signs: Floats) -> Estimate:
+    """Return the mean of the signs (2, 2) over items; undefined unless there are two categories."""
+    proportions = compute_proportions(tables)
+    if proportions.k != 2:
+        reason = np.where(
+            proportions.n > 0, REASON_CODES["needs_2x2"], REASON_CODES["no_pairable_items"]
+        )
+        nan_values = np.full(proportions.n.shape, np.nan)
+        return build_estimate(
+            ChanceCorrected(nan_values, nan_values, nan_values, reason),
+            nan_values,
+            proportions.build_basis(),
+        )
+    return estimate_cell_mean(proportions, signs)
 
 
-def mean_of_cells(c: Cells, g: Floats) -> Estimate:
-    """The mean over items of a number g (k, k) or (..., k, k) given to each cell, with its standard
-    error."""
-    value = (c.p * g).sum(axis=(-2, -1))
-    reason = np.where(c.n > 0, 0, CODE["no_pairable_items"])
-    point = Corrected(value, np.full(c.n.shape, np.nan), value, reason)
-    return estimated(point, standard_error(c.p, g, c.n), c.basis(), upper=np.inf)
+def estimate_cell_mean(proportions: TableProportions, g: Floats) -> Estimate:
+    """Return the mean over items, with its standard error, of a number assigned to each cell.
+
+    g (k, k) or (..., k, k): the numbers of the cells.
+    """
+    value = (proportions.p * g).sum(axis=(-2, -1))
+    reason = np.where(proportions.n > 0, 0, REASON_CODES["no_pairable_items"])
+    point = ChanceCorrected(value, np.full(proportions.n.shape, np.nan), value, reason)
+    return build_estimate(
+        point,
+        standard_error(proportions.p, g, proportions.n),
+        proportions.build_basis(),
+        upper=np.inf,
+    )
 
 
-_BYRT = "Byrt, Bishop & Carlin 1993, Journal of Clinical Epidemiology 46, 423-429"
+_BYRT_1993 = "Byrt, Bishop & Carlin 1993, Journal of Clinical Epidemiology 46, 423-429"
 
 SCOTT_PI = Coefficient(
     name="scott_pi",
-    called=_("Scott’s pi"),
-    says=_(
+    label=_("Scott’s pi"),
+    description=_(
         "Like Cohen’s kappa, but chance is how often the two together use each category. A "
         "difference of habits makes it lower than Cohen’s."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum pi_j^2,   pi = (r + c) / 2",
     low=-1,
     high=1,
-    undefined=(*OF_TWO, ONE_CATEGORY),
-    error=ON_CELLS,
+    undefined=(*TWO_RATER_REASONS, SINGLE_CATEGORY),
+    error=CELL_DELTA_ERROR,
     source="Scott 1955, Public Opinion Quarterly 19, 321-325",
     example=Example(
         case="12_gwet_cont3x3abstractors",
         name="scott_pi",
         value="0.79624",
-        printed="irrCAC README",
+        printed_in="irrCAC README",
     ),
-    of_table=Formula(scott_pi),
+    table_formula=Formula(scott_pi),
 )
 
 PABAK = Coefficient(
     name="pabak",
-    called=_("PABAK, adjusted for prevalence and bias"),
-    says=_(
+    label=_("PABAK, adjusted for prevalence and bias"),
+    description=_(
         "Kappa as it would be if all categories were used equally often by both: it rests on "
         "the percent agreement alone."
     ),
     formula="(k P_o - 1) / (k - 1)",
     low=-1,
     high=1,
-    undefined=OF_TWO,
-    error=ON_CELLS,
-    source=_BYRT,
+    undefined=TWO_RATER_REASONS,
+    error=CELL_DELTA_ERROR,
+    source=_BYRT_1993,
     example=Example(
-        case="12_gwet_cont3x3abstractors", name="pabak", value="0.835", printed="irrCAC README"
+        case="12_gwet_cont3x3abstractors", name="pabak", value="0.835", printed_in="irrCAC README"
     ),
-    of_table=Formula(pabak),
-    told="value",
+    table_formula=Formula(pabak),
+    report_format="value",
 )
 
 PREVALENCE_INDEX = Coefficient(
     name="prevalence_index",
-    called=_("Prevalence index"),
-    says=_(
+    label=_("Prevalence index"),
+    description=_(
         "How unequally often the two categories occur, from -1 to 1. Far from 0 kappa is low "
         "even when most answers agree."
     ),
     formula="(a - d) / n of the table [[a, b], [c, d]]",
     low=-1,
     high=1,
-    undefined=(*OF_TWO, "needs_2x2"),
+    undefined=(*TWO_RATER_REASONS, "needs_2x2"),
     error="delta method on the cells / n",
-    source=_BYRT,
+    source=_BYRT_1993,
     example=Example(
         case="17_feinstein_cicchetti_1b",
         name="prevalence_index",
         value="0.75",
-        printed="table of Feinstein & Cicchetti 1990",
+        printed_in="table of Feinstein & Cicchetti 1990",
     ),
-    of_table=Formula(prevalence_index),
-    told="value",
-    corrected=False,
+    table_formula=Formula(prevalence_index),
+    report_format="value",
+    chance_corrected=False,
 )
 
 BIAS_INDEX = Coefficient(
     name="bias_index",
-    called=_("Bias index"),
-    says=_(
+    label=_("Bias index"),
+    description=_(
         "How much more often one of the two gives the first category than the other does, from "
         "-1 to 1; 0 is no difference."
     ),
     formula="(b - c) / n of the table [[a, b], [c, d]]",
     low=-1,
     high=1,
-    undefined=(*OF_TWO, "needs_2x2"),
+    undefined=(*TWO_RATER_REASONS, "needs_2x2"),
     error="delta method on the cells / n",
-    source=_BYRT,
+    source=_BYRT_1993,
     example=Example(
         case="17_feinstein_cicchetti_1b",
         name="bias_index",
         value="0.05",
-        printed="table of Feinstein & Cicchetti 1990",
+        printed_in="table of Feinstein & Cicchetti 1990",
     ),
-    of_table=Formula(bias_index),
-    told="value",
-    corrected=False,
+    table_formula=Formula(bias_index),
+    report_format="value",
+    chance_corrected=False,
 )

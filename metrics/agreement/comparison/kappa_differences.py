@@ -1,4 +1,4 @@
-"""Comparisons: before and after a guideline, a model in place of a human, a model among humans.
+"""Comparisons of kappas: before and after a guideline change, and a model among human raters.
 
 Before and after: Fleiss' kappas with influence values f, difference d,
 
@@ -22,33 +22,39 @@ import numpy.typing as npt
 from scipy import special
 
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.counts.sums import pattern_sums
-from metrics.agreement.estimate import SINGULAR, Floats, Value, number, quantile_t
-from metrics.agreement.weights import weighting
+from metrics.agreement.counts.sums import build_pattern_sums
+from metrics.agreement.estimate import (
+    SINGULAR_TOLERANCE,
+    Floats,
+    Value,
+    t_quantile,
+    to_finite_float,
+)
+from metrics.agreement.weights import as_weight_matrix
 
-from .alternative_annotator import AltTest, alt_test
+from .alternative_annotator import AlternativeAnnotatorTest, run_alternative_annotator_test
 
 __all__ = [
-    "AltTest",
-    "AmongHumans",
-    "Change",
-    "against_humans",
-    "alt_test",
-    "before_after",
-    "holm",
-    "permuted",
+    "AlternativeAnnotatorTest",
+    "KappaChange",
+    "ModelComparison",
+    "adjust_holm",
+    "compare_before_after",
+    "compare_model_with_humans",
+    "permutation_p_value",
+    "run_alternative_annotator_test",
 ]
 
-Counted = tuple[npt.ArrayLike, npt.ArrayLike]  # patterns (P, k), numbers of items (P,)
+CountedPatterns = tuple[npt.ArrayLike, npt.ArrayLike]  # patterns (P, k), numbers of items (P,)
 TOO_FEW = "too_few_items"
 NO_VARIANCE = "zero_variance"
 
 
 @dataclass(frozen=True)
-class Change:
-    """Kappa of both sets and second less first; None with a reason where undefined.
+class KappaChange:
+    """Kappa of both sets, and second less first; None with a reason where undefined.
 
-    p: two-sided, of no difference. test_reason: why there is no df or p.
+    p: two-sided, of no difference. test_reason: why df or p is undefined.
     """
 
     before: Value
@@ -64,113 +70,133 @@ class Change:
     test_reason: str | None = None
 
 
-def before_after(
-    first: Counted,
-    second: Counted,
+def compare_before_after(
+    first: CountedPatterns,
+    second: CountedPatterns,
     weights: npt.ArrayLike | None = None,
     *,
-    both: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike] | None = None,
-) -> Change:
-    """Fleiss' kappa of two sets of items. both: items that are in both sets (and counted in both):
-    their patterns in the first (Q, k) and in the second (Q, k), and numbers of items (Q,)."""
-    kappas = [fleiss.fleiss_kappa(*counted, weights=weights) for counted in (first, second)]
-    before, after = (kappa.reading() for kappa in kappas)
+    shared: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike] | None = None,
+) -> KappaChange:
+    """Return the change of Fleiss' kappa between two sets of items.
+
+    first, second: patterns (P, k) and numbers of items (P,) of each set. both: the items that are
+    in both sets (and counted in both), as their patterns in the first (Q, k) and in the second (Q,
+    k), and numbers of items (Q,).
+    """
+    kappas = [
+        fleiss.fleiss_kappa(*pattern_counts, weights=weights) for pattern_counts in (first, second)
+    ]
+    before, after = (kappa.to_value() for kappa in kappas)
     if before["value"] is None or after["value"] is None:
         reason = before["reason"] or after["reason"]
-        return Change(before, after, reason=reason, se_reason=reason, test_reason=reason)
+        return KappaChange(before, after, reason=reason, se_reason=reason, test_reason=reason)
     difference = after["value"] - before["value"]
     if before["se"] is None or after["se"] is None:
-        return Change(before, after, difference, se_reason=TOO_FEW, test_reason=TOO_FEW)
+        return KappaChange(before, after, difference, se_reason=TOO_FEW, test_reason=TOO_FEW)
     squares = np.array([before["se"], after["se"]]) ** 2
-    n = np.array([_items(first), _items(second)])
+    n = np.array([_count_items(first), _count_items(second)])
     variance = float(squares.sum())
-    if both is None:
+    if shared is None:
         total = variance**2
         df = total / float((squares**2 / (n - 1)).sum()) if total > 0 else math.nan
     else:
-        variance = max(variance - 2 * _covariance(first, second, weights, both), 0.0)
+        variance = max(variance - 2 * _compute_covariance(first, second, weights, shared), 0.0)
         df = float(n.min() - 1)
     se = math.sqrt(variance)
-    if se < SINGULAR:
-        return Change(
+    if se < SINGULAR_TOLERANCE:
+        return KappaChange(
             before, after, difference, 0.0, difference, difference, test_reason=NO_VARIANCE
         )
-    margin = float(quantile_t(df)) * se
+    margin = float(t_quantile(df)) * se
     p = 2 * float(special.stdtr(df, -abs(difference) / se))
-    return Change(before, after, difference, se, difference - margin, difference + margin, df, p)
+    return KappaChange(
+        before, after, difference, se, difference - margin, difference + margin, df, p
+    )
 
 
-def _items(counted: Counted) -> float:
-    return float(pattern_sums(*counted).n)
+def _count_items(pattern_counts: CountedPatterns) -> float:
+    return float(build_pattern_sums(*pattern_counts).n)
 
 
-def _covariance(
-    first: Counted,
-    second: Counted,
+def _compute_covariance(
+    first: CountedPatterns,
+    second: CountedPatterns,
     weights: npt.ArrayLike | None,
-    both: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
+    shared: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
 ) -> float:
-    """sum f1_i f2_i / (n1 n2) over the items in both sets."""
-    n_items = np.asarray(both[2], float)
-    found = []
-    for counted, patterns in ((first, both[0]), (second, both[1])):
-        known = np.asarray(counted[0], np.int64)
-        values = fleiss.influence(*counted, weights)
-        of_pattern = {tuple(row): value for row, value in zip(known.tolist(), values, strict=True)}
+    """Return sum f1_i f2_i / (n1 n2) over the items in both sets."""
+    n_items = np.asarray(shared[2], float)
+    influences = []
+    for pattern_counts, patterns in ((first, shared[0]), (second, shared[1])):
+        set_patterns = np.asarray(pattern_counts[0], np.int64)
+        values = fleiss.influence(*pattern_counts, weights)
+        influence_of_pattern = {
+            tuple(row): value for row, value in zip(set_patterns.tolist(), values, strict=True)
+        }
         rows = np.asarray(patterns, np.int64).tolist()
         try:
-            found.append(np.array([of_pattern[tuple(row)] for row in rows]))
+            influences.append(np.array([influence_of_pattern[tuple(row)] for row in rows]))
         except KeyError as error:
             raise ValueError(f"items in both sets have a pattern that one lacks: {error}") from None
-    n = _items(first) * _items(second)
-    return float((n_items * found[0] * found[1]).sum()) / n
+    n = _count_items(first) * _count_items(second)
+    return float((n_items * influences[0] * influences[1]).sum()) / n
 
 
-def permuted(
-    first: Counted,
-    second: Counted,
+def permutation_p_value(
+    first: CountedPatterns,
+    second: CountedPatterns,
     weights: npt.ArrayLike | None = None,
     *,
     replicates: int = 999,
     seed: int = 0,
 ) -> float | None:
-    """p of no difference: items (different ones in the sets) dealt anew, the difference divided by
-    its standard error; None where that is undefined. The same seed gives the same p."""
+    """Return p of no difference by permuting the items (different ones in the two sets).
+
+    The statistic is the difference divided by its standard error; None where that is undefined. The
+    same seed gives the same p.
+    """
     counts = np.concatenate([np.asarray(first[0]), np.asarray(second[0])])
     patterns, where = np.unique(counts, axis=0, return_inverse=True)
     numbers = np.concatenate([np.asarray(first[1]), np.asarray(second[1])]).astype(np.int64)
-    belongs = np.arange(len(counts)) < len(np.asarray(first[0]))
+    is_first = np.arange(len(counts)) < len(np.asarray(first[0]))
     total = np.bincount(where.ravel(), numbers, len(patterns)).astype(np.int64)
-    own = np.bincount(where.ravel(), numbers * belongs, len(patterns)).astype(np.int64)
+    first_items = np.bincount(where.ravel(), numbers * is_first, len(patterns)).astype(np.int64)
     rng = np.random.default_rng(seed)
-    dealt = rng.multivariate_hypergeometric(total, int(own.sum()), size=replicates)
-    samples = np.concatenate([own[None], dealt])
-    one = fleiss.fleiss_kappa(patterns, samples, weights=weights)
-    other = fleiss.fleiss_kappa(patterns, total - samples, weights=weights)
-    se = np.hypot(one.se, other.se)
+    permuted_items = rng.multivariate_hypergeometric(total, int(first_items.sum()), size=replicates)
+    samples = np.concatenate([first_items[None], permuted_items])
+    first_kappa = fleiss.fleiss_kappa(patterns, samples, weights=weights)
+    second_kappa = fleiss.fleiss_kappa(patterns, total - samples, weights=weights)
+    se = np.hypot(first_kappa.se, second_kappa.se)
     with np.errstate(invalid="ignore", divide="ignore"):
-        size = np.abs(other.value - one.value) / np.where(se > SINGULAR, se, np.nan)
-    if not np.isfinite(size[0]):
+        statistic = np.abs(second_kappa.value - first_kappa.value) / np.where(
+            se > SINGULAR_TOLERANCE, se, np.nan
+        )
+    if not np.isfinite(statistic[0]):
         return None
-    defined = size[1:][np.isfinite(size[1:])]
-    return float((1 + (defined >= size[0] - 1e-12).sum()) / (1 + defined.size))
+    defined = statistic[1:][np.isfinite(statistic[1:])]
+    return float((1 + (defined >= statistic[0] - 1e-12).sum()) / (1 + defined.size))
 
 
-def holm(p: Sequence[float]) -> list[float]:
-    """p-values adjusted for being several (Holm 1979, Scandinavian J. of Statistics 6, 65-70)."""
+def adjust_holm(p: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for multiple tests, in their order.
+
+    Source: Holm 1979, Scandinavian J. of Statistics 6, 65-70.
+    """
     order = np.argsort(p, kind="stable")
     adjusted = [0.0] * len(p)
     largest = 0.0
-    for rank, place in enumerate(order.tolist()):
-        largest = max(largest, min(1.0, (len(p) - rank) * p[place]))
-        adjusted[place] = largest
+    for rank, index in enumerate(order.tolist()):
+        largest = max(largest, min(1.0, (len(p) - rank) * p[index]))
+        adjusted[index] = largest
     return adjusted
 
 
 @dataclass(frozen=True)
-class AmongHumans:
-    """Chance-corrected agreement of humans with humans and of the model with humans, and the
-    difference model less humans. n_items: with a rating of the model and of a human."""
+class ModelComparison:
+    """Chance-corrected agreement of humans with humans and of a model with humans.
+
+    difference: model less humans; n_items: items with a rating of the model and of a human.
+    """
 
     n_items: int
     human_human: float | None = None
@@ -185,33 +211,37 @@ class AmongHumans:
 
     @property
     def reason(self) -> str | None:
-        """Why there is no difference."""
+        """The reason why there is no difference, or None."""
         return self.model_reason or self.human_reason
 
-    def not_inferior(self, margin: float = 0.05) -> bool | None:
-        """Whether the lower end lies above -margin; None where there is no interval."""
+    def is_not_inferior(self, margin: float = 0.05) -> bool | None:
+        """Return whether the lower end is above -margin; None without an interval."""
         return None if self.low is None else self.low > -margin
 
 
-def against_humans(
+def compare_model_with_humans(
     cells: Sequence[tuple[int, Sequence[int]]],
     n_items: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
-) -> AmongHumans:
-    """cells: (model's category, human counts (k,)) each, n_items (P,) how many items are such."""
+) -> ModelComparison:
+    """Return the agreement of a model with humans and of humans with each other.
+
+    cells: (the model's category, human counts (k,)); n_items (P,): the number of items of each
+    cell; weights (k, k) or None.
+    """
     model = np.array([cell[0] for cell in cells], np.int64)
     counts = np.array([cell[1] for cell in cells], float)
     items = np.asarray(n_items, float)
-    some = np.array([], bool)
+    has_both = np.array([], bool)
     if model.size:
-        some = (items > 0) & (counts.sum(axis=1) > 0)
-    if not some.any():
-        none = "no_pairable_items"
-        return AmongHumans(0, human_reason=none, model_reason=none, se_reason=none)
-    return _Cells(model[some], counts[some], items[some], weights).compared()
+        has_both = (items > 0) & (counts.sum(axis=1) > 0)
+    if not has_both.any():
+        reason = "no_pairable_items"
+        return ModelComparison(0, human_reason=reason, model_reason=reason, se_reason=reason)
+    return _ModelCells(model[has_both], counts[has_both], items[has_both], weights).compare()
 
 
-class _Cells:
+class _ModelCells:
     """Model's categories (P,), human counts (P, k), numbers of items (P,), weights (k, k)."""
 
     def __init__(
@@ -223,24 +253,25 @@ class _Cells:
     ) -> None:
         self.model, self.counts, self.items = model, counts, items
         self.k = counts.shape[1]
-        self.w = weighting(weights, self.k)
+        self.w = as_weight_matrix(weights, self.k)
         self.weights = weights
         self.sizes = counts.sum(axis=1)
         self.n = float(items.sum())
         self.q = items @ counts / float(items @ self.sizes)
         self.s = np.bincount(model, items, self.k) / self.n
 
-    def compared(self) -> AmongHumans:
+    def compare(self) -> ModelComparison:
+        """Return the agreement of the model and of the humans, and their difference."""
         n = round(self.n)
-        humans, f_humans = self._humans()
-        model, f_model = self._model()
+        humans, human_influence = self._estimate_human_kappa()
+        model, model_influence = self._estimate_model_kappa()
         human_reason = model_reason = None
         if humans is None:
             human_reason = "single_category" if (self.sizes >= 2).any() else "no_pairable_items"
         if model is None:
             model_reason = "single_category"
         if humans is None or model is None:
-            return AmongHumans(
+            return ModelComparison(
                 n,
                 humans,
                 model,
@@ -248,31 +279,32 @@ class _Cells:
                 model_reason=model_reason,
                 se_reason=model_reason or human_reason,
             )
-        difference, f = model - humans, f_model - f_humans
+        difference, influence = model - humans, model_influence - human_influence
         if n < 2:
-            return AmongHumans(n, humans, model, difference, se_reason=TOO_FEW)
-        se = math.sqrt(float(self.items @ f**2) / (n * (n - 1)))
-        margin = float(quantile_t(n - 1)) * se
-        return AmongHumans(
+            return ModelComparison(n, humans, model, difference, se_reason=TOO_FEW)
+        se = math.sqrt(float(self.items @ influence**2) / (n * (n - 1)))
+        margin = float(t_quantile(n - 1)) * se
+        return ModelComparison(
             n, humans, model, difference, se, difference - margin, difference + margin
         )
 
-    def _humans(self) -> tuple[float | None, Floats]:
-        """kappa of humans with humans, and the influence of an item of each cell on it."""
+    def _estimate_human_kappa(self) -> tuple[float | None, Floats]:
+        """Return kappa of humans with humans, and the influence of an item of each cell (P,)."""
         kappa = fleiss.fleiss_kappa(self.counts, self.items, weights=self.weights, interval=False)
-        return number(kappa.value), fleiss.influence(self.counts, self.items, self.weights)
+        return to_finite_float(kappa.value), fleiss.influence(self.counts, self.items, self.weights)
 
-    def _model(self) -> tuple[float | None, Floats]:
+    def _estimate_model_kappa(self) -> tuple[float | None, Floats]:
+        """Return kappa of model with humans, and the influence of an item of each cell (P,)."""
         agreement = (self.w[self.model] * self.counts).sum(axis=1) / self.sizes
         observed = float(self.items @ agreement) / self.n
         expected = float(self.s @ self.w @ self.q)
-        if abs(1 - expected) < SINGULAR:
+        if abs(1 - expected) < SINGULAR_TOLERANCE:
             return None, np.zeros(self.items.size)
         kappa = (observed - expected) / (1 - expected)
-        # dP_e: the model's share moves by one item's, the humans' by the item's ratings
+        # dP_e: an item changes the model's shares by one, the humans' by its number of ratings.
         by_model = (self.w @ self.q)[self.model] - expected
-        pull = self.s @ self.w
+        chance_gradient = self.s @ self.w
         per_rating = self.n / float(self.items @ self.sizes)
-        by_humans = per_rating * (self.counts @ pull - self.sizes * expected)
-        move = (agreement - observed) - (1 - kappa) * (by_model + by_humans)
-        return kappa, move / (1 - expected)
+        by_humans = per_rating * (self.counts @ chance_gradient - self.sizes * expected)
+        influence = (agreement - observed) - (1 - kappa) * (by_model + by_humans)
+        return kappa, influence / (1 - expected)

@@ -1,39 +1,38 @@
-"""One label an item from several raters: the majority, Dawid and Skene's model, how far to trust
-it."""
+"""One label an item from several raters: majority vote, Dawid and Skene's model, calibration."""
 
 from .calibration import TEMPERATURES, Calibration, calibrate
-from .fitted_model import DawidSkene, Start
+from .fitted_model import DawidSkene, StartingValues
 from .labels import (
     TIED,
-    certainty_after,
-    information,
-    label_sets,
-    means,
-    medians,
-    modes,
-    tempered,
+    credible_label_sets,
+    expected_certainty,
+    expected_information,
+    posterior_means,
+    posterior_medians,
+    posterior_modes,
+    temper,
 )
-from .model import dawid_skene, dawid_skene_ml, judge
-from .voting import Majority, majority, weighted_majority
+from .model import compute_posteriors, fit_dawid_skene, fit_dawid_skene_ml
+from .voting import MajorityVote, majority_vote, weighted_majority_vote
 
 __all__ = [
     "TEMPERATURES",
     "TIED",
     "Calibration",
     "DawidSkene",
-    "Majority",
-    "Start",
+    "MajorityVote",
+    "StartingValues",
     "calibrate",
-    "certainty_after",
-    "dawid_skene",
-    "dawid_skene_ml",
-    "information",
-    "judge",
-    "label_sets",
-    "majority",
-    "means",
-    "medians",
-    "modes",
-    "tempered",
-    "weighted_majority",
+    "compute_posteriors",
+    "credible_label_sets",
+    "expected_certainty",
+    "expected_information",
+    "fit_dawid_skene",
+    "fit_dawid_skene_ml",
+    "majority_vote",
+    "posterior_means",
+    "posterior_medians",
+    "posterior_modes",
+    "temper",
+    "weighted_majority_vote",
 ]

@@ -1,11 +1,11 @@
-"""Whether certainties are what they say: a rating of each item is held out, predicted and compared.
+"""Calibration of the model's certainties: one rating of each item is held out and predicted.
 
-Of every item with three ratings or more one is held out, chosen by the item's key, so that the same
-ratings give the same choice in any order. The model of the rest predicts
+Of every item with three ratings or more one rating is held out, selected by the item's key, so that
+the same ratings give the same selection in any order. The model fitted to the rest predicts
 
-    P(said = l) = sum_j T_ij pi_g(j, l)
+    P(rating = l) = sum_j T_ij pi_g(j, l)
 
-Where many raters err alike, T is too certain; then T^tau with tau < 1 predicts better.
+Where many raters make the same errors, T is too certain; then T^tau with tau < 1 predicts better.
 """
 
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.counts.grouping import Ints, checked, compact
+from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Floats
 
-from .labels import tempered
-from .model import DawidSkene, dawid_skene
+from .labels import temper
+from .model import DawidSkene, fit_dawid_skene
 
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
 BINS = 5
-_LEAST = 3  # ratings of an item from which one is held out
+_MIN_RATINGS = 3  # ratings an item needs for one of them to be held out
 
 
 @dataclass(frozen=True)
-class Bin:
-    """Predictions between low and high: how many, their mean, and the share that was said."""
+class CalibrationBin:
+    """Predictions between low and high: their number, their mean, and the observed share."""
 
     low: float
     high: float
@@ -38,12 +38,15 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """n: ratings held out. bins: of the predictions with T^tau. tau: 1 unless a smaller one
-    predicts better by more than 2 standard errors. gain: how much less its log loss is than that of
-    tau = 1, in nats a rating, with its standard error."""
+    """Result of the calibration; None where too few ratings could be held out, with the reason.
+
+    n: ratings held out. bins: of the predictions with T^tau. tau: 1 unless a smaller one predicts
+    better by more than 2 standard errors. gain: by how much its log loss is less than that of tau =
+    1, in nats a rating, with its standard error.
+    """
 
     n: int
-    bins: list[Bin]
+    bins: list[CalibrationBin]
     tau: float
     log_loss: float | None
     gain: float | None
@@ -51,24 +54,30 @@ class Calibration:
     reason: str | None = None
 
 
-def held_out(item: npt.ArrayLike, rater: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """(M,): one rating of each item with three or more. Items and raters are integers."""
+def select_held_out(item: npt.ArrayLike, rater: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return a mask (M,) with one rating of each item that has three or more.
+
+    Items and raters (M,) are integers.
+    """
     keys = np.asarray(item, np.int64)
-    _, index = compact(keys)
+    _, index = index_distinct(keys)
     order = np.lexsort((np.asarray(rater, np.int64), index))
     sizes = np.bincount(index)
     first = np.cumsum(sizes) - sizes
-    place = np.empty(keys.size, np.int64)
-    place[order] = np.arange(keys.size) - first[index[order]]
+    position = np.empty(keys.size, np.int64)
+    position[order] = np.arange(keys.size) - first[index[order]]
     size = sizes[index]
-    chosen: npt.NDArray[np.bool_] = place == (_mixed(keys) % size.astype(np.uint64)).astype(
-        np.int64
-    )
-    return chosen & (size >= _LEAST)
+    selected: npt.NDArray[np.bool_] = position == (
+        _hash_keys(keys) % size.astype(np.uint64)
+    ).astype(np.int64)
+    return selected & (size >= _MIN_RATINGS)
 
 
-def _mixed(keys: Ints) -> npt.NDArray[np.uint64]:
-    """The finaliser of splitmix64: neighbouring keys give unrelated numbers."""
+def _hash_keys(keys: Ints) -> npt.NDArray[np.uint64]:
+    """Return hashes of the keys; neighbouring keys give unrelated numbers.
+
+    Source: the finaliser of splitmix64.
+    """
     x = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -78,62 +87,71 @@ def _mixed(keys: Ints) -> npt.NDArray[np.uint64]:
 def calibrate(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int, **options: Any
 ) -> Calibration:
-    """Ratings in long form (M,), options of dawid_skene -> Calibration; refits the model once."""
-    items, codes = checked(item, code, k)
+    """Return the calibration from ratings in long form (M,).
+     Fits the model once, with these options.
+
+    Options as in the fit of Dawid and Skene's model.
+    """
+    items, codes = validate_ratings(item, code, k)
     raters = np.asarray(rater, np.int64)
-    out = held_out(items, raters)
-    fit = dawid_skene(items[~out], raters[~out], codes[~out], k, **options)
-    if fit.reason is not None or not out.any():
+    held_out_mask = select_held_out(items, raters)
+    fit = fit_dawid_skene(
+        items[~held_out_mask], raters[~held_out_mask], codes[~held_out_mask], k, **options
+    )
+    if fit.reason is not None or not held_out_mask.any():
         return Calibration(0, [], 1.0, None, None, None, fit.reason or "too_few_items")
-    # a rater all of whose ratings were held out is predicted as the team
-    row = np.searchsorted(fit.items, items[out])
-    confusion = _confusion_of(fit, raters[out])
-    said = codes[out]
+    # A rater without other ratings is predicted by the pooled confusion.
+    row = np.searchsorted(fit.items, items[held_out_mask])
+    confusion = _get_confusion(fit, raters[held_out_mask])
+    observed = codes[held_out_mask]
     predicted = {}
     for tau in (1.0, *TEMPERATURES):
-        posterior = fit.posterior if tau == 1.0 else tempered(fit.posterior, tau)
+        posterior = fit.posterior if tau == 1.0 else temper(fit.posterior, tau)
         predicted[tau] = np.einsum("ij,ijl->il", posterior[row], confusion)
-    each = np.arange(said.size)
-    loss = {tau: -np.log(np.maximum(p[each, said], 1e-300)) for tau, p in predicted.items()}
-    tau, gain, se = _best(loss)
+    rows = np.arange(observed.size)
+    loss = {tau: -np.log(np.maximum(p[rows, observed], 1e-300)) for tau, p in predicted.items()}
+    tau, gain, se = _select_temperature(loss)
     return Calibration(
-        said.size, _bins(predicted[tau], said), tau, float(loss[tau].mean()), gain, se
+        observed.size, _build_bins(predicted[tau], observed), tau, float(loss[tau].mean()), gain, se
     )
 
 
-def _confusion_of(fit: DawidSkene, raters: Ints) -> Floats:
-    place = np.minimum(np.searchsorted(fit.raters, raters), fit.raters.size - 1)
-    known = fit.raters[place] == raters
-    return np.where(known[:, None, None], fit.confusion[place], fit.pooled)
+def _get_confusion(fit: DawidSkene, raters: Ints) -> Floats:
+    """Return the confusion (M, k, k) of the raters (M,), the pooled one for unknown raters."""
+    position = np.minimum(np.searchsorted(fit.raters, raters), fit.raters.size - 1)
+    is_fitted = fit.raters[position] == raters
+    return np.where(is_fitted[:, None, None], fit.confusion[position], fit.pooled_confusion)
 
 
-def _best(loss: dict[float, Floats]) -> tuple[float, float | None, float | None]:
-    """The tau with the largest gain of those better by more than 2 standard errors."""
-    found: tuple[float, float | None, float | None] = (1.0, None, None)
-    most = 0.0
+def _select_temperature(loss: dict[float, Floats]) -> tuple[float, float | None, float | None]:
+    """Return the tau with the largest gain of those better by more than 2 standard errors."""
+    selected: tuple[float, float | None, float | None] = (1.0, None, None)
+    largest_gain = 0.0
     for tau in TEMPERATURES:
         gain = loss[1.0] - loss[tau]
         if gain.size < 2:
             continue
         mean, se = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(gain.size))
-        if mean > 2 * se and mean > most:
-            found, most = (tau, mean, se), mean
-    return found
+        if mean > 2 * se and mean > largest_gain:
+            selected, largest_gain = (tau, mean, se), mean
+    return selected
 
 
-def _bins(predicted: Floats, said: Ints) -> list[Bin]:
-    """All categories' predictions of all held-out ratings, in bins of equal width."""
-    hit = np.zeros(predicted.shape)
-    hit[np.arange(said.size), said] = 1
-    place = np.minimum((predicted * BINS).astype(np.int64), BINS - 1).ravel()
-    n = np.bincount(place, minlength=BINS)
-    total = np.bincount(place, predicted.ravel(), BINS)
-    hits = np.bincount(place, hit.ravel(), BINS)
-    found = []
+def _build_bins(predicted: Floats, observed: Ints) -> list[CalibrationBin]:
+    """Return the predictions of all categories of all held-out ratings, in bins of equal width."""
+    is_observed = np.zeros(predicted.shape)
+    is_observed[np.arange(observed.size), observed] = 1
+    bin_index = np.minimum((predicted * BINS).astype(np.int64), BINS - 1).ravel()
+    n = np.bincount(bin_index, minlength=BINS)
+    total = np.bincount(bin_index, predicted.ravel(), BINS)
+    hits = np.bincount(bin_index, is_observed.ravel(), BINS)
+    bins = []
     for b in range(BINS):
         low, high, size = b / BINS, (b + 1) / BINS, int(n[b])
         if size == 0:
-            found.append(Bin(low, high, 0, None, None))
+            bins.append(CalibrationBin(low, high, 0, None, None))
         else:
-            found.append(Bin(low, high, size, float(total[b] / size), float(hits[b] / size)))
-    return found
+            bins.append(
+                CalibrationBin(low, high, size, float(total[b] / size), float(hits[b] / size))
+            )
+    return bins

@@ -1,4 +1,4 @@
-"""A fitted model of Dawid and Skene (model.py), and what the next fit can begin with."""
+"""A fitted model of Dawid and Skene (model.py), and starting values for the next fit."""
 
 from dataclasses import dataclass, field
 
@@ -9,10 +9,10 @@ from metrics.agreement.estimate import Floats
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where to begin: confusion (R, k, k) and classes (k,) of an earlier fit, by rater key.
+class StartingValues:
+    """Starting values from an earlier fit: confusion (R, k, k) by rater key, and classes (k,).
 
-    Raters whom it does not know begin with the prior's confusion.
+    Raters that it does not include begin with the confusion of the prior.
     """
 
     raters: Ints
@@ -22,12 +22,13 @@ class Start:
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """A fitted model. All arrays are not-a-number where `reason` is given.
+    """A fitted model. All arrays are NaN where `reason` is given.
 
-    items (N,), raters (R,): ascending keys. posterior T (N, k); classes p (k,); confusion pi
-    (R, k, k), true x said. expected (R, k): expected number of a rater's ratings of items that are
-    truly j. rounds: of expectation maximisation; converged: whether the last one moved no
-    probability by the tolerance. log_posterior: after each round, up to a constant.
+    items (N,), raters (R,): ascending keys. posterior T (N, k); classes p (k,): shares of the true
+    categories; confusion pi (R, k, k): true x given category. expected_counts (R, k): expected
+    number of a rater's ratings of items that are truly j. rounds: of expectation maximisation;
+    converged: True if the last one changed no probability by the tolerance. log_posterior: after
+    each round, up to a constant.
     """
 
     items: Ints
@@ -35,8 +36,8 @@ class DawidSkene:
     posterior: Floats
     classes: Floats
     confusion: Floats
-    expected: Floats
-    pooled: Floats  # (k, k): the confusion of all raters together
+    expected_counts: Floats
+    pooled_confusion: Floats  # (k, k), the confusion of all raters together
     rounds: int = 0
     converged: bool = False
     log_posterior: list[float] = field(default_factory=list)
@@ -48,26 +49,26 @@ class DawidSkene:
 
     @property
     def certainty(self) -> Floats:
-        """(N,): the probability of each item's most probable category."""
+        """The probability of each item's most probable category (N,)."""
         return self.posterior.max(axis=1, initial=0.0)
 
     @property
     def expected_errors(self) -> float | None:
-        """How many items' most probable category is expected to be wrong."""
+        """The expected number of items whose most probable category is wrong."""
         return None if self.reason else float((1 - self.certainty).sum())
 
     @property
     def accuracy(self) -> Floats:
-        """(R,): probability that a rater says the truth of a random item."""
+        """The probability that a rater gives the true category of a random item (R,)."""
         return np.einsum("j,gjj->g", self.classes, self.confusion)
 
     @property
     def bias(self) -> Floats:
-        """(R,): expected difference of said and true category in ranks."""
+        """The expected difference of given and true category in ranks (R,)."""
         rank = np.arange(self.k)
         step = rank[None, :] - rank[:, None]
         return np.einsum("j,gjl,jl->g", self.classes, self.confusion, step)
 
-    def start(self) -> Start:
-        """To begin the next fit with."""
-        return Start(self.raters, self.confusion, self.classes)
+    def get_starting_values(self) -> StartingValues:
+        """Return starting values for the next fit."""
+        return StartingValues(self.raters, self.confusion, self.classes)

@@ -1,7 +1,7 @@
-"""Dawid and Skene's model: what each item probably is, and how each rater errs.
+"""Dawid and Skene's model: the probable category of each item, and the confusion of each rater.
 
     p_j        share of the true category j
-    pi_g(j,l)  probability that rater g says l of an item that is truly j
+    pi_g(j,l)  probability that rater g answers l for an item that is truly j
     T_ij       prop. to p_j prod_g pi_g(j, x_ig): probability that item i is truly j
 
 Expectation maximisation from the items' shares of ratings; a round is
@@ -10,10 +10,10 @@ Expectation maximisation from the items' shares of ratings; a round is
     pi_g(j,l) = (sum over i with x_ig = l of T_ij + b_jl) / (row sum)
 
 and then T. a = `classes`; b has `prior` pseudo-ratings a row, the share `diagonal` of them on the
-diagonal and the rest evenly beside it: a rater of whom nothing is known is right 7 times in 10.
+diagonal and the rest evenly beside it: without data a rater is assumed to be right 7 times in 10.
 That is the maximum a posteriori under Dirichlet priors, and the log posterior rises in every round.
-Without pseudo-counts (`dawid_skene_ml`) it is Dawid and Skene's maximum likelihood, where raters of
-few items get certainties that their next ratings refute.
+Without pseudo-counts it is Dawid and Skene's maximum likelihood, where raters with few items get
+certainties that their next ratings refute.
 
 Dawid & Skene 1979, Applied Statistics 28, 20-28.
 """
@@ -25,32 +25,35 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from metrics.agreement.counts.grouping import Ints, checked, compact
+from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Floats
 
-from .fitted_model import DawidSkene, Start
+from .fitted_model import DawidSkene, StartingValues
 
-NO_PAIRS = "no_pairable_items"
-_LEAST = 1e-300  # instead of a probability of 0, whose logarithm is none
+NO_PAIRABLE_ITEMS = "no_pairable_items"
+_MIN_PROBABILITY = 1e-300  # replaces a probability of 0, which has no logarithm
 
 
 @dataclass(frozen=True)
-class Prior:
-    """Pseudo-counts, see above."""
+class ConfusionPrior:
+    """Pseudo-counts, see the module's text.
+
+    ratings: pseudo-ratings a row; diagonal: share of them on the diagonal; classes: a.
+    """
 
     ratings: float = 10.0
     diagonal: float = 0.7
     classes: float = 1.0
 
-    def confusion(self, k: int) -> Floats:
-        """b (k, k)."""
-        beside = self.ratings * (1 - self.diagonal) / (k - 1)
-        b = np.full((k, k), beside)
+    def build_confusion(self, k: int) -> Floats:
+        """Return b (k, k)."""
+        off_diagonal = self.ratings * (1 - self.diagonal) / (k - 1)
+        b = np.full((k, k), off_diagonal)
         np.fill_diagonal(b, self.ratings * self.diagonal)
         return b
 
 
-def dawid_skene(  # noqa: PLR0913 - the model's parameters, each of which has a default
+def fit_dawid_skene(  # noqa: PLR0913 - parameters of the model, each with a default
     item: npt.ArrayLike,
     rater: npt.ArrayLike,
     code: npt.ArrayLike,
@@ -62,32 +65,41 @@ def dawid_skene(  # noqa: PLR0913 - the model's parameters, each of which has a 
     rounds: int = 500,
     tolerance: float = 1e-6,
     fixed: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    start: Start | npt.ArrayLike | None = None,
+    start: StartingValues | npt.ArrayLike | None = None,
 ) -> DawidSkene:
-    """Ratings in long form (M,), at most one an item and rater -> DawidSkene.
+    """Fit the model to ratings in long form (M,), at most one an item and rater.
 
-    fixed: items (F,) and codes (F,) whose truth is known, from gold or a decision; others' keys are
-    passed over. start: posterior (N, k) of the items in ascending order, or the confusion of an
-    earlier fit. ValueError for a code outside 0..k-1, and for a prior that is none.
+    fixed: items (F,) and codes (F,) whose true category is known, from gold or a decision; keys of
+    other items are ignored. start: posterior (N, k) of the items in ascending order, or the
+    starting values of an earlier fit. ValueError for a code outside 0..k-1, and for an invalid
+    prior.
     """
     if k < 2:
         raise ValueError(f"a scale needs at least two categories, not {k}")
     if prior < 0 or classes < 0 or not 0 <= diagonal <= 1:
         raise ValueError("prior and classes must not be negative, diagonal must lie in 0..1")
-    items, codes = checked(item, code, k)
-    keys, index = compact(items)
-    raters, who = compact(rater)
-    told = _Fit.of(index, who * k + codes, (keys.size, raters.size, k))
-    if raters.size < 2 or not (told.sizes >= 2).any():
-        return _undefined(keys, raters, k)
-    pseudo = Prior(prior, diagonal, classes)
-    known = _known(keys, fixed)
-    posterior = told.begin(start, raters, pseudo)
-    posterior = _fix(posterior, known)
-    return told.run((keys, raters), posterior, pseudo, known=known, limits=(rounds, tolerance))
+    items, codes = validate_ratings(item, code, k)
+    keys, index = index_distinct(items)
+    raters, rater_index = index_distinct(rater)
+    data = _RatingIndicators.from_ratings(
+        index, rater_index * k + codes, (keys.size, raters.size, k)
+    )
+    if raters.size < 2 or not (data.sizes >= 2).any():
+        return _build_undefined(keys, raters, k)
+    confusion_prior = ConfusionPrior(prior, diagonal, classes)
+    fixed_items = _find_fixed_items(keys, fixed)
+    posterior = data.build_start(start, raters, confusion_prior)
+    posterior = _set_fixed_items(posterior, fixed_items)
+    return data.run(
+        (keys, raters),
+        posterior,
+        confusion_prior,
+        fixed_items=fixed_items,
+        limits=(rounds, tolerance),
+    )
 
 
-def dawid_skene_ml(
+def fit_dawid_skene_ml(
     item: npt.ArrayLike,
     rater: npt.ArrayLike,
     code: npt.ArrayLike,
@@ -96,37 +108,46 @@ def dawid_skene_ml(
     rounds: int = 500,
     tolerance: float = 1e-6,
 ) -> DawidSkene:
-    """The model without pseudo-counts: plain maximum likelihood, as other programs have it."""
-    return dawid_skene(item, rater, code, k, prior=0, classes=0, rounds=rounds, tolerance=tolerance)
+    """Fit the model without pseudo-counts: plain maximum likelihood, as in other programs."""
+    return fit_dawid_skene(
+        item, rater, code, k, prior=0, classes=0, rounds=rounds, tolerance=tolerance
+    )
 
 
-def judge(
-    item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, known: Start
+def compute_posteriors(
+    item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, start: StartingValues
 ) -> tuple[Ints, Floats]:
-    """Items (N,) and their T (N, k) from their ratings (M,) and an earlier fit: for items that
-    changed since, at the cost of their ratings alone."""
-    k = known.classes.size
-    items, codes = checked(item, code, k)
-    keys, index = compact(items)
-    raters, who = compact(rater)
-    told = _Fit.of(index, who * k + codes, (keys.size, raters.size, k))
-    return keys, told.begin(known, raters, Prior())
+    """Return items (N,) and their T (N, k) from their ratings (M,) and an earlier fit.
+
+    For items that changed since that fit; the cost grows with their ratings alone.
+    """
+    k = start.classes.size
+    items, codes = validate_ratings(item, code, k)
+    keys, index = index_distinct(items)
+    raters, rater_index = index_distinct(rater)
+    data = _RatingIndicators.from_ratings(
+        index, rater_index * k + codes, (keys.size, raters.size, k)
+    )
+    return keys, data.build_start(start, raters, ConfusionPrior())
 
 
-_Known = tuple[Ints, Ints]  # rows of the items whose truth is known, and their categories
+_FixedItems = tuple[
+    Ints, Ints
+]  # rows of the items whose true category is known, and the categories
 
 
-def _known(keys: Ints, fixed: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> _Known:
+def _find_fixed_items(keys: Ints, fixed: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> _FixedItems:
     if fixed is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     items, codes = (np.asarray(part, np.int64) for part in fixed)
     rows = np.minimum(np.searchsorted(keys, items), keys.size - 1)
-    present = keys[rows] == items
-    return rows[present], codes[present]
+    is_present = keys[rows] == items
+    return rows[is_present], codes[is_present]
 
 
-def _fix(posterior: Floats, known: _Known) -> Floats:
-    rows, codes = known
+def _set_fixed_items(posterior: Floats, fixed_items: _FixedItems) -> Floats:
+    """Set the posterior of fixed items to their category, in place, and return it."""
+    rows, codes = fixed_items
     if rows.size:
         posterior[rows] = 0.0
         posterior[rows, codes] = 1.0
@@ -134,119 +155,141 @@ def _fix(posterior: Floats, known: _Known) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Fit:
-    """said (N, R k): a one for each rating, in the column of its rater and category; columns, the
-    same by column; sizes (N,): ratings an item."""
+class _RatingIndicators:
+    """Indicators of the ratings, and the steps of expectation maximisation on them.
 
-    said: sparse.csr_array
-    columns: sparse.csr_array
+    by_item (N, R k): a one for each rating, in the column of its rater and category; by_column: its
+    transpose; sizes (N,): ratings of each item.
+    """
+
+    by_item: sparse.csr_array
+    by_column: sparse.csr_array
     sizes: Ints
     n_raters: int
     k: int
 
     @classmethod
-    def of(cls, index: Ints, column: Ints, shape: tuple[int, int, int]) -> "_Fit":
+    def from_ratings(
+        cls, index: Ints, column: Ints, shape: tuple[int, int, int]
+    ) -> "_RatingIndicators":
+        """Build it from item indices and columns (M,); shape: (items, raters, categories)."""
         n, n_raters, k = shape
         ones = np.ones(index.size)
-        said = sparse.csr_array((ones, (index, column)), shape=(n, n_raters * k))
-        return cls(said, said.T.tocsr(), np.bincount(index, minlength=n), n_raters, k)
+        by_item = sparse.csr_array((ones, (index, column)), shape=(n, n_raters * k))
+        return cls(by_item, by_item.T.tocsr(), np.bincount(index, minlength=n), n_raters, k)
 
-    def begin(self, start: Start | npt.ArrayLike | None, raters: Ints, prior: Prior) -> Floats:
+    def build_start(
+        self, start: StartingValues | npt.ArrayLike | None, raters: Ints, prior: ConfusionPrior
+    ) -> Floats:
+        """Return the posterior (N, k) to start from; by default the items' shares of ratings."""
         if start is None:
             by_category = sparse.kron(np.ones((self.n_raters, 1)), sparse.eye_array(self.k))
-            return np.asarray((self.said @ by_category.tocsr()).todense() / self.sizes[:, None])
-        if not isinstance(start, Start):
-            given = np.array(start, float)
-            if given.shape != (self.sizes.size, self.k):
-                wanted = f"{self.sizes.size} x {self.k}"
-                raise ValueError(f"the posterior to start from must be {wanted}")
-            return given
-        unknown = prior.confusion(self.k) + 1e-9
-        confusion = np.tile(unknown / unknown.sum(axis=1, keepdims=True), (self.n_raters, 1, 1))
-        _, here, there = np.intersect1d(raters, start.raters, return_indices=True)
-        confusion[here] = start.confusion[there]
-        return self.judge(start.classes, confusion)[0]
+            return np.asarray((self.by_item @ by_category.tocsr()).todense() / self.sizes[:, None])
+        if not isinstance(start, StartingValues):
+            posterior = np.array(start, float)
+            if posterior.shape != (self.sizes.size, self.k):
+                shape = f"{self.sizes.size} x {self.k}"
+                raise ValueError(f"the posterior to start from must be {shape}")
+            return posterior
+        default_confusion = prior.build_confusion(self.k) + 1e-9
+        confusion = np.tile(
+            default_confusion / default_confusion.sum(axis=1, keepdims=True), (self.n_raters, 1, 1)
+        )
+        _, own_rows, start_rows = np.intersect1d(raters, start.raters, return_indices=True)
+        confusion[own_rows] = start.confusion[start_rows]
+        return self.compute_posterior(start.classes, confusion)[0]
 
-    def counts(self, posterior: Floats) -> Floats:
-        """(R, k, k): expected ratings of each rater by true and said category."""
-        by_said = (self.columns @ posterior).reshape(self.n_raters, self.k, self.k)
-        return by_said.swapaxes(1, 2)
+    def count_by_true_category(self, posterior: Floats) -> Floats:
+        """Return the expected ratings (R, k, k) of each rater by true and given category."""
+        by_given = (self.by_column @ posterior).reshape(self.n_raters, self.k, self.k)
+        return by_given.swapaxes(1, 2)
 
-    def judge(self, classes: Floats, confusion: Floats) -> tuple[Floats, float]:
-        """T of given parameters, and the log likelihood of the ratings."""
-        said = np.ascontiguousarray(_log(confusion).swapaxes(1, 2)).reshape(-1, self.k)
-        logs = self.said @ said
-        logs += _log(classes)
-        most = logs.max(axis=1, keepdims=True)
-        logs -= most
+    def compute_posterior(self, classes: Floats, confusion: Floats) -> tuple[Floats, float]:
+        """Return T (N, k) for these parameters, and the log likelihood of the ratings."""
+        log_confusion = np.ascontiguousarray(_safe_log(confusion).swapaxes(1, 2)).reshape(
+            -1, self.k
+        )
+        logs = self.by_item @ log_confusion
+        logs += _safe_log(classes)
+        largest = logs.max(axis=1, keepdims=True)
+        logs -= largest
         np.exp(logs, out=logs)
         total = logs.sum(axis=1, keepdims=True)
         logs /= total
-        return logs, float(most.sum() + np.log(total).sum())
+        return logs, float(largest.sum() + np.log(total).sum())
 
     def run(
         self,
         keys: tuple[Ints, Ints],
         posterior: Floats,
-        prior: Prior,
+        prior: ConfusionPrior,
         *,
-        known: _Known,
+        fixed_items: _FixedItems,
         limits: tuple[int, float],
     ) -> DawidSkene:
-        b = prior.confusion(self.k)
-        course: list[float] = []
-        moved = math.inf
-        classes, confusion, counts = self._parameters(posterior, prior, b)
-        while len(course) < limits[0] and moved >= limits[1]:
-            fresh, log = self.judge(classes, confusion)
-            log += float(_log(fresh[known]).sum())  # of these, the known category alone counts
-            fresh = _fix(fresh, known)
-            log += prior.classes * float(_log(classes).sum()) + float((b * _log(confusion)).sum())
-            course.append(log)
-            moved = float(np.abs(np.subtract(fresh, posterior, out=posterior)).max())
-            posterior = fresh
-            classes, confusion, counts = self._parameters(posterior, prior, b)
-        everybody = counts.sum(axis=0) + b
+        """Iterate until the posterior changes by less than the tolerance, and return the fit.
+
+        limits: the largest number of rounds, and the tolerance.
+        """
+        b = prior.build_confusion(self.k)
+        log_posteriors: list[float] = []
+        change = math.inf
+        classes, confusion, counts = self._estimate_parameters(posterior, prior, b)
+        while len(log_posteriors) < limits[0] and change >= limits[1]:
+            new_posterior, log = self.compute_posterior(classes, confusion)
+            log += float(
+                _safe_log(new_posterior[fixed_items]).sum()
+            )  # fixed items: only their category counts
+            new_posterior = _set_fixed_items(new_posterior, fixed_items)
+            log += prior.classes * float(_safe_log(classes).sum()) + float(
+                (b * _safe_log(confusion)).sum()
+            )
+            log_posteriors.append(log)
+            change = float(np.abs(np.subtract(new_posterior, posterior, out=posterior)).max())
+            posterior = new_posterior
+            classes, confusion, counts = self._estimate_parameters(posterior, prior, b)
+        pooled_counts = counts.sum(axis=0) + b
         return DawidSkene(
             *keys,
             posterior=posterior,
             classes=classes,
             confusion=confusion,
-            expected=counts.sum(axis=2),
-            pooled=_shares(everybody),
-            rounds=len(course),
-            converged=moved < limits[1],
-            log_posterior=course,
+            expected_counts=counts.sum(axis=2),
+            pooled_confusion=_normalize_rows(pooled_counts),
+            rounds=len(log_posteriors),
+            converged=change < limits[1],
+            log_posterior=log_posteriors,
         )
 
-    def _parameters(
-        self, posterior: Floats, prior: Prior, b: Floats
+    def _estimate_parameters(
+        self, posterior: Floats, prior: ConfusionPrior, b: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        counts = self.counts(posterior)
-        classes = _shares(posterior.sum(axis=0) + prior.classes)
-        return classes, _shares(counts + b), counts
+        """Return classes (k,), confusion (R, k, k) and expected counts (R, k, k)."""
+        counts = self.count_by_true_category(posterior)
+        classes = _normalize_rows(posterior.sum(axis=0) + prior.classes)
+        return classes, _normalize_rows(counts + b), counts
 
 
-def _shares(counts: Floats) -> Floats:
-    """Each row divided by its sum; even shares where nothing was counted."""
+def _normalize_rows(counts: Floats) -> Floats:
+    """Return each row divided by its sum; even shares where the sum is 0."""
     total = counts.sum(axis=-1, keepdims=True)
     empty = total <= 0
     return np.where(empty, 1 / counts.shape[-1], counts / np.where(empty, 1.0, total))
 
 
-def _log(probability: Floats) -> Floats:
-    return np.log(np.maximum(probability, _LEAST))
+def _safe_log(probability: Floats) -> Floats:
+    return np.log(np.maximum(probability, _MIN_PROBABILITY))
 
 
-def _undefined(items: Ints, raters: Ints, k: int) -> DawidSkene:
-    n, r = items.size, raters.size
+def _build_undefined(items: Ints, raters: Ints, k: int) -> DawidSkene:
+    n_items, n_raters = items.size, raters.size
     return DawidSkene(
         items,
         raters,
-        posterior=np.full((n, k), np.nan),
+        posterior=np.full((n_items, k), np.nan),
         classes=np.full(k, np.nan),
-        confusion=np.full((r, k, k), np.nan),
-        expected=np.full((r, k), np.nan),
-        pooled=np.full((k, k), np.nan),
-        reason=NO_PAIRS,
+        confusion=np.full((n_raters, k, k), np.nan),
+        expected_counts=np.full((n_raters, k), np.nan),
+        pooled_confusion=np.full((k, k), np.nan),
+        reason=NO_PAIRABLE_ITEMS,
     )

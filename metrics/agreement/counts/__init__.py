@@ -1,0 +1,1 @@
+"""Integer counts of ratings that add up over disjoint sets of items."""

@@ -1,5 +1,4 @@
-"""The three kinds of additive counts, and how they add and subtract: patterns, pair tables, peer
-tables.
+"""Additive counts of three kinds, with addition and subtraction: patterns, pair and peer tables.
 
 Counts of two disjoint sets of items add. All numbers are exact int64 with keys in ascending order,
 so equal counts are equal arrays.
@@ -12,23 +11,24 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .grouping import Ints, compact, rank_rows, sum_rows
+from .grouping import Ints, index_distinct, rank_rows, sum_rows
 
-MOMENTS_UP_TO = 12  # peer moments take k**3 numbers a rater and day; not kept for more categories
+MAX_MOMENT_CATEGORIES = (
+    12  # peer moments (k**3 numbers a rater and day) are not stored for larger k
+)
 
 
-class _Counts:
-    """Adding and subtracting, shared by the three kinds of counts (frozen dataclasses of
-    arrays)."""
+class _AdditiveCounts:
+    """Addition and subtraction of the three kinds of counts (frozen dataclasses of arrays)."""
 
     _keys: tuple[str, ...] = ()
     _sums: tuple[str, ...] = ()
 
     def __add__(self, other: Self) -> Self:
-        return self._merged(other, 1)
+        return self._merge(other, 1)
 
     def __sub__(self, other: Self) -> Self:
-        return self._merged(other, -1)
+        return self._merge(other, -1)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -43,8 +43,11 @@ class _Counts:
 
     __hash__ = None  # type: ignore[assignment]  # arrays cannot be hashed
 
-    def _merged(self, other: Self, sign: int) -> Self:
-        """Sums by key, in canonical order, without rows that are zero throughout."""
+    def _merge(self, other: Self, sign: int) -> Self:
+        """Return sums by key, in canonical order, without rows that are all zero.
+
+        Sign is 1 or -1.
+        """
         if len(other) == 0:
             return self
         if len(self) == 0:
@@ -57,52 +60,57 @@ class _Counts:
                 },
             )
         merged: dict[str, Any] = {}
-        joined = {name: _joined(self, other, name) for name in self._keys}
+        joined = {name: _concatenate(self, other, name) for name in self._keys}
         columns = [
             column
             for values in joined.values()
             if values is not None
-            for column in _columns(values)
+            for column in _iter_columns(values)
         ]
         first, group = rank_rows(columns)
         for name in self._sums:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if (mine is None) != (theirs is None) or (
-                mine is not None and mine.shape[1:] != theirs.shape[1:]
+            own_values, other_values = getattr(self, name), getattr(other, name)
+            if (own_values is None) != (other_values is None) or (
+                own_values is not None and own_values.shape[1:] != other_values.shape[1:]
             ):
                 raise ValueError(
                     f"{name}: counts of different shape cannot be added; widen() them first"
                 )
-            if mine is not None:
-                rows = np.concatenate([mine, sign * theirs])
+            if own_values is not None:
+                rows = np.concatenate([own_values, sign * other_values])
                 merged[name] = sum_rows(rows, group, first.size)
-        kept = np.zeros(first.size, bool)
+        nonzero = np.zeros(first.size, bool)
         for values in merged.values():
-            kept |= values.reshape(first.size, -1).any(axis=1)
-        merged = {name: values[kept] for name, values in merged.items()}
+            nonzero |= values.reshape(first.size, -1).any(axis=1)
+        merged = {name: values[nonzero] for name, values in merged.items()}
         merged |= {
-            name: values[first[kept]] for name, values in joined.items() if values is not None
+            name: values[first[nonzero]] for name, values in joined.items() if values is not None
         }
         return replace(self, **merged)  # type: ignore[type-var]  # subclasses are dataclasses
 
 
-def _joined(one: _Counts, other: _Counts, name: str) -> Ints | None:
-    mine, theirs = getattr(one, name), getattr(other, name)
-    if (mine is None) != (theirs is None):
+def _concatenate(counts: _AdditiveCounts, other: _AdditiveCounts, name: str) -> Ints | None:
+    """Return one field of both counts concatenated, or None if both lack it.
+
+    ValueError if they differ.
+    """
+    values, other_values = getattr(counts, name), getattr(other, name)
+    if (values is None) != (other_values is None):
         raise ValueError(f"{name}: counts with and without it cannot be added")
-    if mine is None:
+    if values is None:
         return None
-    if mine.shape[1:] != theirs.shape[1:]:
+    if values.shape[1:] != other_values.shape[1:]:
         raise ValueError(f"{name}: counts of different shape cannot be added; widen() them first")
-    return np.concatenate([mine, theirs])
+    return np.concatenate([values, other_values])
 
 
-def _columns(values: Ints) -> Iterator[Ints]:
+def _iter_columns(values: Ints) -> Iterator[Ints]:
+    """Yield the columns of values (n, ...), flattened over the trailing axes."""
     yield from values.reshape(len(values), -1).T
 
 
-def _padded(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
-    """Zeros appended to every axis but the first up to length k."""
+def _pad_categories(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
+    """Return the values with zeros appended to every axis but the first, up to length k."""
     missing = [k - length for length in values.shape[1:]]
     if min(missing) < 0:
         raise ValueError(f"cannot widen from {values.shape[-1]} categories to {k}")
@@ -110,8 +118,8 @@ def _padded(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Patterns(_Counts):
-    """How many items (of a day) have this vector of category counts.
+class PatternCounts(_AdditiveCounts):
+    """Numbers of items (of a day) with each vector of category counts.
 
     counts (P, k) and n_items (P,); day (P,) or None. Rows ascend by (day, counts).
     """
@@ -124,32 +132,40 @@ class Patterns(_Counts):
     _sums = ("n_items",)
 
     @classmethod
-    def empty(cls, k: int, *, by_day: bool = False) -> "Patterns":
+    def empty(cls, k: int, *, by_day: bool = False) -> "PatternCounts":
+        """Return counts of no items on a scale of k categories."""
         return cls(
             np.zeros((0, k), np.int64),
             np.zeros(0, np.int64),
             np.zeros(0, np.int64) if by_day else None,
         )
 
-    def widen(self, k: int) -> "Patterns":
-        """The same counts on a scale of k >= categories: the new ones are used by nobody."""
-        return replace(self, counts=_padded(self.counts, k))
+    def widen(self, k: int) -> "PatternCounts":
+        """Return the same counts on a scale of k >= categories; nobody used the new ones."""
+        return replace(self, counts=_pad_categories(self.counts, k))
 
-    def without_day(self) -> "Patterns":
-        """All days together."""
+    def sum_over_days(self) -> "PatternCounts":
+        """Return the counts of all days together."""
         first, group = (
-            rank_rows(list(_columns(self.counts))) if len(self) else (self.n_items, self.n_items)
+            rank_rows(list(_iter_columns(self.counts)))
+            if len(self)
+            else (self.n_items, self.n_items)
         )
         n_items = sum_rows(self.n_items, group, first.size)
-        return Patterns(self.counts[first][n_items != 0], n_items[n_items != 0])
+        return PatternCounts(self.counts[first][n_items != 0], n_items[n_items != 0])
 
-    def by_day(self) -> tuple[Ints, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """days (D,), counts (P, k), n_items (D, P): one shared list of patterns for all days."""
+    def split_by_day(self) -> tuple[Ints, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return days (D,), counts (P, k) and n_items (D, P), with one list of patterns.
+
+        ValueError if the patterns were counted without days.
+        """
         if self.day is None:
             raise ValueError("these patterns were counted without days")
-        days, row = compact(self.day)
+        days, row = index_distinct(self.day)
         first, column = (
-            rank_rows(list(_columns(self.counts))) if len(self) else (self.n_items, self.n_items)
+            rank_rows(list(_iter_columns(self.counts)))
+            if len(self)
+            else (self.n_items, self.n_items)
         )
         n_items = np.zeros((days.size, first.size), np.int64)
         n_items[row, column] = self.n_items
@@ -157,8 +173,8 @@ class Patterns(_Counts):
 
 
 @dataclass(frozen=True, eq=False)
-class PairTables(_Counts):
-    """For raters a < b the table of their ratings of the same items; only pairs that share an item.
+class PairTables(_AdditiveCounts):
+    """For each pair of raters a < b that share an item, the table of their ratings of shared items.
 
     rater_a (P,), rater_b (P,), tables (P, k, k) with a's category as row. Rows ascend by (a, b).
     """
@@ -172,15 +188,17 @@ class PairTables(_Counts):
 
     @classmethod
     def empty(cls, k: int) -> "PairTables":
-        none = np.zeros(0, np.int64)
-        return cls(none, none, np.zeros((0, k, k), np.int64))
+        """Return tables of no pairs on a scale of k categories."""
+        no_raters = np.zeros(0, np.int64)
+        return cls(no_raters, no_raters, np.zeros((0, k, k), np.int64))
 
     def widen(self, k: int) -> "PairTables":
-        return replace(self, tables=_padded(self.tables, k))
+        """Return the same tables on a scale of k >= categories."""
+        return replace(self, tables=_pad_categories(self.tables, k))
 
 
 @dataclass(frozen=True, eq=False)
-class PeerTables(_Counts):
+class PeerTables(_AdditiveCounts):
     """For each rater (and day of the rater's own rating): own category against all other ratings.
 
     Over the rater's own ratings on items that have at least one other rating, with c the own
@@ -188,8 +206,8 @@ class PeerTables(_Counts):
 
     * n_items (G,)          number of such own ratings
     * tables (G, k, k)      sum of n in row c: each pair of an own and another rating counts 1
-    * moments (G, k, k, k)  sum of n_j n_l in [c, j, l]: what the variance of any function linear in
-      the item's contribution needs; None for k > MOMENTS_UP_TO (8 k**3 bytes a row)
+    * moments (G, k, k, k)  sum of n_j n_l in [c, j, l], which determines the variance of any
+      function linear in the item's contribution; None for large k (8 k**3 bytes a row)
 
     rater (G,), day (G,) or None. Rows ascend by (rater, day).
     """
@@ -205,13 +223,25 @@ class PeerTables(_Counts):
 
     @classmethod
     def empty(cls, k: int, *, by_day: bool = False) -> "PeerTables":
-        none = np.zeros(0, np.int64)
-        moments = np.zeros((0, k, k, k), np.int64) if k <= MOMENTS_UP_TO else None
-        return cls(none, none if by_day else None, np.zeros((0, k, k), np.int64), moments, none)
+        """Return tables of no raters on a scale of k categories."""
+        no_raters = np.zeros(0, np.int64)
+        moments = np.zeros((0, k, k, k), np.int64) if k <= MAX_MOMENT_CATEGORIES else None
+        return cls(
+            no_raters,
+            no_raters if by_day else None,
+            np.zeros((0, k, k), np.int64),
+            moments,
+            no_raters,
+        )
 
     def widen(self, k: int) -> "PeerTables":
-        """Moments are dropped when k passes MOMENTS_UP_TO, as if counted with k from the start."""
+        """Return the same tables on a scale of k >= categories.
+
+        Moments are dropped when k exceeds the limit, as if counted with k from the start.
+        """
         moments = (
-            _padded(self.moments, k) if self.moments is not None and k <= MOMENTS_UP_TO else None
+            _pad_categories(self.moments, k)
+            if self.moments is not None and k <= MAX_MOMENT_CATEGORIES
+            else None
         )
-        return replace(self, tables=_padded(self.tables, k), moments=moments)
+        return replace(self, tables=_pad_categories(self.tables, k), moments=moments)

@@ -1,7 +1,7 @@
-"""Ratings -> additive integer counts: patterns, pair tables, peer tables.
+"""Additive integer counts from ratings: patterns, pair tables, peer tables.
 
 Every coefficient of this package is a formula over these counts. Counts of two disjoint sets of
-items add; so agreement is kept up to date by adding what changed and subtracting what it replaces.
+items add, so agreement is kept up to date by adding what changed and subtracting what it replaces.
 
 Ratings come in long form, three integer arrays of shape (M,): `item`, `rater` and `code`
 (0 <= code < k), a missing rating simply absent, at most one rating for an item and rater. Items and
@@ -15,84 +15,99 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .additive import MOMENTS_UP_TO, PairTables, Patterns, PeerTables
-from .grouping import EXACT_FLOAT, Ints, checked, compact, count_keys, numbered, rank_rows
-from .pairing import pair_tables
+from .additive import MAX_MOMENT_CATEGORIES, PairTables, PatternCounts, PeerTables
+from .grouping import (
+    EXACT_FLOAT,
+    Ints,
+    count_keys,
+    index_distinct,
+    number_elements,
+    rank_rows,
+    validate_ratings,
+)
+from .pairing import count_pair_tables
 
-__all__ = ["PairTables", "Patterns", "PeerTables", "pair_tables", "patterns", "peer_tables"]
+__all__ = [
+    "PairTables",
+    "PatternCounts",
+    "PeerTables",
+    "count_pair_tables",
+    "count_patterns",
+    "count_peer_tables",
+]
 
 
-def patterns(
+def count_patterns(
     item: npt.ArrayLike, code: npt.ArrayLike, k: int, *, day: npt.ArrayLike | None = None
-) -> Patterns:
-    """Count the items by their vector of category counts; with `day` (M,), by the latest day of the
-    item's ratings.
+) -> PatternCounts:
+    """Count the items by their vector of category counts.
 
-    Memory: about 3 numbers a rating, whatever k is.
+    With `day` (M,), also by the latest day of the item's ratings. Memory: about 3 numbers a rating,
+    whatever k is.
     """
-    item, code = checked(item, code, k)
+    item, code = validate_ratings(item, code, k)
     if item.size == 0:
-        return Patterns.empty(k, by_day=day is not None)
-    index, n_items = numbered(item)
-    packed = _Packed.of(index, code, n_items, k)
+        return PatternCounts.empty(k, by_day=day is not None)
+    index, n_items = number_elements(item)
+    packed = _PackedCounts.from_codes(index, code, n_items, k)
     if day is None and len(packed.columns) == 1:
         keys, size = count_keys(packed.columns[0], packed.base**k)
-        counts, days = packed.unpacked([keys]), None
+        counts, days = packed.unpack([keys]), None
     else:
         latest = np.full(n_items, np.iinfo(np.int64).min)
         if day is not None:
             np.maximum.at(latest, index, np.asarray(day, np.int64))
         first, group = rank_rows([latest, *packed.columns])
         size = np.bincount(group, minlength=first.size).astype(np.int64)
-        counts = packed.unpacked([column[first] for column in packed.columns])
+        counts = packed.unpack([column[first] for column in packed.columns])
         days = None if day is None else latest[first]
-    rated = counts.any(axis=1)  # numbers between the items' that no item has
-    return Patterns(counts[rated], size[rated], None if days is None else days[rated])
+    rated = counts.any(axis=1)  # some of the numbers belong to no item
+    return PatternCounts(counts[rated], size[rated], None if days is None else days[rated])
 
 
 @dataclass(frozen=True)
-class _Packed:
-    """Count vectors of n items, several counts packed in one integer; their order is that of the
-    vectors.
+class _PackedCounts:
+    """Count vectors of n items, several counts packed in one integer that preserves their order.
 
-    columns: arrays (n,); each holds `at_once` counts as digits to `base`, the last one what is left
-    of k.
+    columns: arrays (n,); each holds `per_column` counts as digits to `base`, the last one the
+    remaining counts.
     """
 
     columns: list[Ints]
     base: int
-    at_once: int
+    per_column: int
     k: int
 
     @classmethod
-    def of(cls, index: Ints, code: Ints, n_items: int, k: int) -> "_Packed":
+    def from_codes(cls, index: Ints, code: Ints, n_items: int, k: int) -> "_PackedCounts":
+        """Pack the counts of the codes (M,) of each item index (M,)."""
         base = int(np.bincount(index).max()) + 1
-        at_once = 1
-        while base ** (at_once + 1) < EXACT_FLOAT and at_once < k:
-            at_once += 1
+        per_column = 1
+        while base ** (per_column + 1) < EXACT_FLOAT and per_column < k:
+            per_column += 1
         columns = []
-        for start in range(0, k, at_once):
-            width = min(at_once, k - start)
+        for start in range(0, k, per_column):
+            width = min(per_column, k - start)
             digit = np.zeros(k)
             digit[start : start + width] = [
-                float(base ** (width - 1 - place)) for place in range(width)
+                float(base ** (width - 1 - position)) for position in range(width)
             ]
             columns.append(
                 np.bincount(index, weights=digit.take(code), minlength=n_items).astype(np.int64)
             )
-        return cls(columns, base, at_once, k)
+        return cls(columns, base, per_column, k)
 
-    def unpacked(self, columns: list[Ints]) -> npt.NDArray[np.int64]:
-        """The count vectors (P, k) of rows of the columns."""
+    def unpack(self, columns: list[Ints]) -> npt.NDArray[np.int64]:
+        """Return the count vectors (P, k) of rows of the columns."""
         counts = np.zeros((columns[0].size, self.k), np.int64)
-        for start, column in zip(range(0, self.k, self.at_once), columns, strict=True):
-            rest = column
-            for j in reversed(range(start, min(start + self.at_once, self.k))):
-                rest, counts[:, j] = np.divmod(rest, self.base)
+        for start, column in zip(range(0, self.k, self.per_column), columns, strict=True):
+            remaining = column
+            for j in reversed(range(start, min(start + self.per_column, self.k))):
+                remaining, counts[:, j] = np.divmod(remaining, self.base)
         return counts
 
 
-def peer_tables(
+def count_peer_tables(
     item: npt.ArrayLike,
     rater: npt.ArrayLike,
     code: npt.ArrayLike,
@@ -101,32 +116,32 @@ def peer_tables(
     day: npt.ArrayLike | None = None,
     others: npt.ArrayLike | None = None,
 ) -> PeerTables:
-    """Each rater (and `day` (M,) of the own rating) against all others; see PeerTables.
+    """Count each rater (and `day` (M,) of the own rating) against all others; see PeerTables.
 
-    `others` (M,): which ratings count as those of others, all when left out; of one rater all or
+    `others` (M,): which ratings count as those of others, all when omitted; of one rater all or
     none. Time and memory grow with the ratings and with G k**2 (G k**3 with moments), not with
     pairs of raters.
     """
-    item, code = checked(item, code, k)
+    item, code = validate_ratings(item, code, k)
     rater = np.asarray(rater, np.int64)
     other = np.ones(item.size, bool) if others is None else np.asarray(others, bool)
-    _, index = compact(item)
-    # whether the item has a rating to compare the own one with
+    _, index = index_distinct(item)
+    # True where the item has another rating to compare the own one with.
     own = np.zeros(item.size, bool)
     if item.size:
         own = (np.bincount(index, weights=other)[index] - other).astype(bool)
     if not own.any():
         return PeerTables.empty(k, by_day=day is not None)
-    met = np.bincount(index, weights=own)[index] > 0
-    own, other, rater, code = own[met], other[met], rater[met], code[met]
-    _, index = compact(index[met])
-    keys = [rater[own]] if day is None else [rater[own], np.asarray(day, np.int64)[met][own]]
+    has_peers = np.bincount(index, weights=own)[index] > 0
+    own, other, rater, code = own[has_peers], other[has_peers], rater[has_peers], code[has_peers]
+    _, index = index_distinct(index[has_peers])
+    keys = [rater[own]] if day is None else [rater[own], np.asarray(day, np.int64)[has_peers][own]]
     first, group = rank_rows(keys)
-    packed = _Packed.of(index[other], code[other], int(index.max()) + 1, k)
+    packed = _PackedCounts.from_codes(index[other], code[other], int(index.max()) + 1, k)
     example, pattern = rank_rows(packed.columns)
-    counts = packed.unpacked([column[example] for column in packed.columns])
+    counts = packed.unpack([column[example] for column in packed.columns])
     row = group * k + code[own]
-    tables, moments = _against_others(row, pattern[index[own]], counts, other[own])
+    tables, moments = _count_against_others(row, pattern[index[own]], counts, other[own])
     return PeerTables(
         keys[0][first],
         None if day is None else keys[1][first],
@@ -136,32 +151,31 @@ def peer_tables(
     )
 
 
-def _against_others(
+def _count_against_others(
     row: Ints, pattern: Ints, counts: npt.NDArray[np.int64], within: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """tables (G, k, k) and moments of own ratings given by row = group * k + own category, their
-    items' pattern, and whether the pattern holds the own rating too; of a group it holds all or
-    none.
+    """Return tables (G, k, k) and moments (G, k, k, k) of own ratings against the others.
 
-    The others' counts are then n = pattern - e_c, so sums of n and n n' are sums over patterns less
-    what the own rating put in.
+    row: group * k + own category; pattern: the pattern of the item; within: whether the pattern
+    includes the own rating, for a group all or none. The others' counts are then n = pattern - e_c,
+    so sums of n and n n' are sums over patterns less the contribution of the own rating.
     """
     k = counts.shape[1]
     n_groups = int(row.max()) // k + 1
     ones = np.ones(row.size, np.int64)
-    seen = sparse.csr_array((ones, (row, pattern)), shape=(n_groups * k, len(counts)))
-    seen.sum_duplicates()
+    incidence = sparse.csr_array((ones, (row, pattern)), shape=(n_groups * k, len(counts)))
+    incidence.sum_duplicates()
     own = np.bincount(row[within], minlength=n_groups * k).astype(np.int64).reshape(n_groups, k)
-    tables = np.asarray(seen @ counts).reshape(n_groups, k, k)
-    # of the groups that are within; a copy
+    tables = np.asarray(incidence @ counts).reshape(n_groups, k, k)
+    # A copy, zero for the groups whose own ratings are not in the patterns.
     totals = np.where(own.sum(axis=1).reshape(-1, 1, 1) > 0, tables, 0)
-    each = np.arange(k)
-    tables[:, each, each] -= own
-    if k > MOMENTS_UP_TO:
+    categories = np.arange(k)
+    tables[:, categories, categories] -= own
+    if k > MAX_MOMENT_CATEGORIES:
         return tables, None
     products = (counts[:, :, None] * counts[:, None, :]).reshape(len(counts), k * k)
-    moments = np.asarray(seen @ products).reshape(n_groups, k, k, k)
-    for c in each:
+    moments = np.asarray(incidence @ products).reshape(n_groups, k, k, k)
+    for c in categories:
         moments[:, c, c, :] -= totals[:, c, :]
         moments[:, c, :, c] -= totals[:, c, :]
         moments[:, c, c, c] += own[:, c]

@@ -1,55 +1,65 @@
-"""Drift of a rater: alarms that hold up, whatever is looked at and how often.
+"""Drift of raters: alerts whose rate of false alerts is bounded, however often they are computed.
 
-At most one false alarm in 5,000 working days of a rater, 20 rater-years. `evidence` is one channel
-of one rater, `alarms` everybody with what follows from an alarm.
+At most one false alert in 5,000 working days of a rater, 20 rater-years. compute_evidence handles
+one channel of one rater, detect_drift all raters with the consequences of each alert.
 
-comparisons.py scores ratings against those of their peers, days.py sums the scores by day and
-says what a day is worth, evidence.py weighs the days, extent.py says since when and by how much,
-charts.py puts one round together, alarms.py says who is alarmed and what then.
+comparisons.py scores ratings against those of their peers, daily_scores.py sums the scores by day
+and estimates the variance of a day, evidence.py computes the evidence, shift_estimates.py estimates
+onset and size, control_charts.py builds the charts of one round, detection.py raises the alerts.
 """
 
 from .comparisons import UNDATED
-from .control_charts import Chart
+from .control_charts import ControlChart
 from .detection import (
     CANNOT_TELL_WHO,
     NO_PEERS,
-    NORMAL,
+    NORMAL_QUANTILE,
     TOO_SHORT,
-    Alarm,
-    Drift,
-    Excused,
-    Known,
-    Standing,
-    alarms,
+    DriftAlert,
+    DriftContext,
+    DriftResult,
+    ExcusedAlert,
+    RaterEvidence,
+    detect_drift,
 )
-from .evidence import Evidence, evidence
-from .settings import AGREEMENT, BIAS, DOWN, PRIORS, SCORE, SIDE, UP, Prior, Settings
-from .shift_estimates import Extent, extent
+from .evidence import ShiftEvidence, compute_evidence
+from .settings import (
+    AGREEMENT,
+    BIAS,
+    DOWN,
+    PRIORS,
+    SCORE_OF_CHANNEL,
+    SIDE_OF_CHANNEL,
+    UP,
+    DriftSettings,
+    ShiftPrior,
+)
+from .shift_estimates import ShiftEstimate, estimate_shift
 
 __all__ = [
     "AGREEMENT",
     "BIAS",
     "CANNOT_TELL_WHO",
     "DOWN",
-    "NORMAL",
+    "NORMAL_QUANTILE",
     "NO_PEERS",
     "PRIORS",
-    "SCORE",
-    "SIDE",
+    "SCORE_OF_CHANNEL",
+    "SIDE_OF_CHANNEL",
     "TOO_SHORT",
     "UNDATED",
     "UP",
-    "Alarm",
-    "Chart",
-    "Drift",
-    "Evidence",
-    "Excused",
-    "Extent",
-    "Known",
-    "Prior",
-    "Settings",
-    "Standing",
-    "alarms",
-    "evidence",
-    "extent",
+    "ControlChart",
+    "DriftAlert",
+    "DriftContext",
+    "DriftResult",
+    "DriftSettings",
+    "ExcusedAlert",
+    "RaterEvidence",
+    "ShiftEstimate",
+    "ShiftEvidence",
+    "ShiftPrior",
+    "compute_evidence",
+    "detect_drift",
+    "estimate_shift",
 ]

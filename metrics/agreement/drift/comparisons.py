@@ -1,5 +1,7 @@
-"""Ratings -> a score for each rating: how far it agrees with the other ratings of its item, and how
-much milder or harsher it is, with the peers' own levels taken out.
+"""Scores of ratings by comparison with the other ratings of the same item.
+
+The scores are agreement with the others, and bias (milder or harsher), with the peers' own levels
+removed.
 
     agreement   d_gh = (w_jl - e) / (1 - e); w identity, on ordered scales linear; e = p'Wp
     bias        d_gh = rank own - rank other, clipped to -2..2
@@ -17,24 +19,24 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from metrics.agreement import weights
-from metrics.agreement.counts.grouping import Ints, checked, compact
-from metrics.agreement.estimate import SINGULAR, Floats
+from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
+from metrics.agreement.estimate import SINGULAR_TOLERANCE, Floats
 
 from .settings import AGREEMENT
 
-Bools = npt.NDArray[np.bool_]
+BoolArray = npt.NDArray[np.bool_]
 
-# The day of a rating without a time: it is a peer of others, but on no chart (NaT as an integer).
+# The day of a rating without a time (NaT as an integer): a peer of others, but on no chart.
 UNDATED = int(np.iinfo(np.int64).min)
-_CLIPPED_AT = 2  # ranks
+_MAX_RANK_DIFFERENCE = 2  # ranks
 
 
 @dataclass(frozen=True)
-class Ratings:
-    """Ratings of items with two or more, in the order of items and raters; all (M,).
+class DatedRatings:
+    """Ratings of items with two or more ratings, ordered by item and rater; all (M,).
 
     item, rater: numbers from 0; code: category; day: days since 1970-01-01, or UNDATED; keys: the
-    raters' own keys (R,), of all raters; row: place of each in the columns that were given
+    raters' own keys (R,), of all raters; row: index of each in the input columns
     """
 
     item: Ints
@@ -45,115 +47,127 @@ class Ratings:
     row: Ints
 
     @property
-    def dated(self) -> Bools:
+    def dated(self) -> BoolArray:
+        """The mask (M,) of ratings with a day."""
         return self.day != UNDATED
 
     @classmethod
-    def of(  # noqa: PLR0917
+    def from_columns(  # noqa: PLR0917
         cls,
         item: npt.ArrayLike,
         rater: npt.ArrayLike,
         code: npt.ArrayLike,
         day: npt.ArrayLike,
         k: int,
-    ) -> "Ratings":
-        """Put in order; ValueError where a rater rated an item twice or columns differ in
-        length."""
-        item, code = checked(item, code, k)
+    ) -> "DatedRatings":
+        """Build it from four columns.
+        ValueError for a repeated item and rater, or unequal lengths.
+        """
+        item, code = validate_ratings(item, code, k)
         rater, day = np.asarray(rater, np.int64), np.asarray(day, np.int64)
         if not rater.shape == day.shape == item.shape:
             raise ValueError("item, rater, code and day must be four columns of equal length")
-        _, item = compact(item)
-        keys, rater = compact(rater)
+        _, item = index_distinct(item)
+        keys, rater = index_distinct(rater)
         order = np.lexsort((rater, item))
         item, rater, code, day = item[order], rater[order], code[order], day[order]
-        twice = (np.diff(item) == 0) & (np.diff(rater) == 0)
-        if twice.any():
-            who = keys[rater[np.argmax(twice)]]
-            raise ValueError(f"rater {who} rated an item twice; one rating of them must stand")
+        is_repeated = (np.diff(item) == 0) & (np.diff(rater) == 0)
+        if is_repeated.any():
+            repeated_rater = keys[rater[np.argmax(is_repeated)]]
+            raise ValueError(
+                f"rater {repeated_rater} rated an item twice; keep one of these ratings"
+            )
         shared = np.bincount(item)[item] >= 2 if item.size else np.zeros(0, bool)
-        _, item = compact(item[shared])
+        _, item = index_distinct(item[shared])
         return cls(item, rater[shared], code[shared], day[shared], keys, order[shared])
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Ordered pairs of ratings of the same item: own and other are places in the ratings, g and h
-    their raters; all (C,)."""
+    """Ordered pairs of ratings of the same item; all (C,).
+
+    own, other: indices into the ratings; own_rater, other_rater: their raters
+    """
 
     own: Ints
     other: Ints
-    g: Ints
-    h: Ints
+    own_rater: Ints
+    other_rater: Ints
 
     @classmethod
-    def of(cls, ratings: Ratings) -> "Comparisons":
-        places = np.arange(ratings.item.size)
+    def from_ratings(cls, ratings: DatedRatings) -> "Comparisons":
+        """Pair each rating with all other ratings of its item."""
+        indices = np.arange(ratings.item.size)
         starts = np.flatnonzero(np.diff(ratings.item, prepend=-1))
-        size = np.diff([*starts, places.size])
-        mine = np.repeat(size, size)  # ratings of each rating's item
-        own = np.repeat(places, mine)
-        within = np.arange(own.size) - np.repeat(np.cumsum(mine) - mine, mine)
-        other = np.repeat(np.repeat(starts, size), mine) + within
+        size = np.diff([*starts, indices.size])
+        item_sizes = np.repeat(size, size)  # number of ratings of each rating's item
+        own = np.repeat(indices, item_sizes)
+        offset = np.arange(own.size) - np.repeat(np.cumsum(item_sizes) - item_sizes, item_sizes)
+        other = np.repeat(np.repeat(starts, size), item_sizes) + offset
         different = own != other
         own, other = own[different], other[different]
         return cls(own, other, ratings.rater[own], ratings.rater[other])
 
-    def chosen(self, rows: Bools) -> "Comparisons":
-        """Some of them; rows (C,)."""
-        return Comparisons(self.own[rows], self.other[rows], self.g[rows], self.h[rows])
+    def select(self, rows: BoolArray) -> "Comparisons":
+        """Return the comparisons of the mask or indices (C,)."""
+        return Comparisons(
+            self.own[rows], self.other[rows], self.own_rater[rows], self.other_rater[rows]
+        )
 
 
 @dataclass(frozen=True)
-class Effects:
-    """mu, and a (R,) of every rater: d_gh is mu + a_g + s a_h and what is left."""
+class RaterEffects:
+    """mu, and a (R,) of every rater: d_gh is mu + a_g + s a_h plus a residual."""
 
     mu: float
     a: Floats
     s: int
 
-    def without_peers(self, d: Floats, h: Ints) -> Floats:
-        """What is left of d when the peer's own level is taken out."""
+    def remove_peer_effects(self, d: Floats, h: Ints) -> Floats:
+        """Return d (C,) less the effects of the peers h (C,)."""
         return d - self.s * self.a[h]
 
-    def residuals(self, d: Floats, g: Ints, h: Ints) -> Floats:
+    def compute_residuals(self, d: Floats, g: Ints, h: Ints) -> Floats:
+        """Return the residuals (C,) of d, with the raters g and peers h (C,)."""
         return d - self.mu - self.a[g] - self.s * self.a[h]
 
 
-def differences(
-    score: str, ratings: Ratings, compared: Comparisons, k: int, *, ordered: bool
+def compute_differences(
+    score: str, ratings: DatedRatings, comparisons: Comparisons, k: int, *, ordered: bool
 ) -> Floats:
-    """d_gh (C,) of one score."""
-    own, other = ratings.code[compared.own], ratings.code[compared.other]
+    """Return d_gh (C,) of one score."""
+    own, other = ratings.code[comparisons.own], ratings.code[comparisons.other]
     if score != AGREEMENT:
-        return np.clip(own - other, -_CLIPPED_AT, _CLIPPED_AT).astype(float)
-    w = weights.linear(k) if ordered else weights.none(k)
+        return np.clip(own - other, -_MAX_RANK_DIFFERENCE, _MAX_RANK_DIFFERENCE).astype(float)
+    w = weights.linear_weights(k) if ordered else weights.identity_weights(k)
     share = np.bincount(ratings.code, minlength=k) / max(ratings.code.size, 1)
     expected = float(share @ w @ share)
-    if 1 - expected < SINGULAR:  # one category alone: nobody can agree less
+    if 1 - expected < SINGULAR_TOLERANCE:  # a single category: agreement cannot fall
         return np.zeros(own.size)
     return (w[own, other] - expected) / (1 - expected)
 
 
-def effects(score: str, d: Floats, g: Ints, h: Ints, *, n_raters: int, ridge: float) -> Effects:
-    """Least squares of d_gh = mu + a_g + s a_h with a ridge of so many comparisons a rater; all
-    (C,):
+def fit_effects(
+    score: str, d: Floats, g: Ints, h: Ints, *, n_raters: int, ridge: float
+) -> RaterEffects:
+    """Fit d_gh = mu + a_g + s a_h by least squares, with a ridge of this many comparisons a rater.
 
+    d, g, h: (C,). The normal equations are
     (diag(n_g.) + s n + ridge I) a = sum over h of (d_gh - mu), n_gh comparisons of g and h.
     """
-    s, mu = (1, _mean(d)) if score == AGREEMENT else (-1, 0.0)
+    s, mu = (1, _mean_or_zero(d)) if score == AGREEMENT else (-1, 0.0)
     ones = np.ones(g.size)
-    met = sparse.coo_array((ones, (g, h)), shape=(n_raters, n_raters)).tocsr()
+    pair_counts = sparse.coo_array((ones, (g, h)), shape=(n_raters, n_raters)).tocsr()
     diagonal = np.bincount(g, minlength=n_raters) + ridge
-    matrix = sparse.diags_array(diagonal, dtype=float) + s * met
-    right = np.bincount(g, weights=d - mu, minlength=n_raters)
-    scaled = LinearOperator(matrix.shape, matvec=lambda vector: vector / diagonal)
-    # Conjugate gradients: raters are thousands, and few of them met.
-    a, _ = cg(matrix, right, rtol=1e-12, maxiter=2_000, M=scaled)
-    if np.linalg.norm(matrix @ a - right) > 1e-6 * np.linalg.norm(right):
+    matrix = sparse.diags_array(diagonal, dtype=float) + s * pair_counts
+    right_side = np.bincount(g, weights=d - mu, minlength=n_raters)
+    preconditioner = LinearOperator(matrix.shape, matvec=lambda vector: vector / diagonal)
+    # Conjugate gradients: there are thousands of raters, and few pairs of them share items.
+    a, _ = cg(matrix, right_side, rtol=1e-12, maxiter=2_000, M=preconditioner)
+    if np.linalg.norm(matrix @ a - right_side) > 1e-6 * np.linalg.norm(right_side):
         raise ArithmeticError("the effects of the raters were not found")
-    return Effects(mu, a, s)
+    return RaterEffects(mu, a, s)
 
 
-def _mean(d: Floats) -> float:
+def _mean_or_zero(d: Floats) -> float:
     return float(d.mean()) if d.size else 0.0

@@ -1,9 +1,9 @@
-"""Who drifted: charts run day by day, one alarm after the other.
+"""Detection of drift: charts are run day by day, and alerts are raised one after the other.
 
-On the first day on which somebody's evidence reaches the alarm, the one with the largest is
-alarmed. Then all days are run again: that rater's ratings since the onset are no longer peers of
-others, and the rater's own chart begins anew after the day of the alarm. So who merely shared items
-with a drifter is not blamed. It ends when nobody is left.
+On the first day on which any evidence reaches the alert level, the rater with the largest is
+alerted. Then all days are run again: that rater's ratings since the onset no longer count as peers
+of others, and the rater's own chart restarts after the day of the alert. So raters who merely
+shared items with a drifting rater get no alert. It ends when no evidence reaches the level.
 """
 
 from collections.abc import Sequence
@@ -13,30 +13,30 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from .comparisons import Bools, Ratings
-from .control_charts import EVER, Chart, LeftOut, Material, Round
-from .daily_scores import Days
-from .settings import Settings
+from .comparisons import BoolArray, DatedRatings
+from .control_charts import FAR_FUTURE, ChartRound, ControlChart, DriftData, Exclusions
+from .daily_scores import DailyScores
+from .settings import DriftSettings
 
 TOO_SHORT = "too_short"
 NO_PEERS = "no_peers"
 CANNOT_TELL_WHO = "cannot_tell_who"
 
-NORMAL = 1.959964  # 95 % of a normal distribution lie within so many standard errors
+NORMAL_QUANTILE = 1.959964  # two-sided 95 % quantile of the normal distribution
 
 
 @dataclass(frozen=True)
-class Alarm:
-    """One rater's drift. Days are days since 1970-01-01.
+class DriftAlert:
+    """One alert for the drift of a rater. Days are days since 1970-01-01.
 
-    rater: key of who is alarmed; raters: keys of all whom it names, two where nothing tells them
-        apart (reason `cannot_tell_who`)
-    channel: agreement, up or down; day: when the evidence was enough
-    onset: the day since when; earliest, latest: it is one of the days between them (95 %)
-    size: how far the mean moved, in kappa units (agreement) or ranks, with its sign, on average
-        since the onset; low, high: its 95 % interval, the onset unknown (extent.py)
+    rater: key of the rater; raters: keys of all raters concerned, two where they cannot be
+        distinguished (reason `cannot_tell_who`)
+    channel: agreement, up or down; day: when the evidence reached the alert level
+    onset: estimated first day of the drift; earliest, latest: its 95 % range
+    size: signed shift of the mean, in kappa units (agreement) or ranks, on average since the
+        onset; low, high: its 95 % interval, the onset unknown (shift_estimates.py)
     evidence: M on that day
-    n_before, n_since: own compared items of the segment before the onset, and from it to the alarm
+    n_before, n_since: own compared items of the segment before the onset, and from it to the alert
     """
 
     rater: int
@@ -53,72 +53,79 @@ class Alarm:
     n_before: int
     n_since: int
     reason: str | None
-    chart: Chart = field(repr=False, compare=False)
+    chart: ControlChart = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
-class Excused:
-    """An alarm of which somebody said that it was not the rater's fault: key of the rater, and the
-    days from its onset to when it was raised."""
+class ExcusedAlert:
+    """An alert that was answered as not the rater's fault.
+
+    rater: key; onset, day: the days from its onset to the day it was raised.
+    """
 
     rater: int
     onset: int
     day: int
 
-    def covers(self, alarm: Alarm) -> bool:
-        """Whether the alarm is the excused one: of the same rater, and days in common."""
-        overlap = alarm.onset <= self.day and self.onset <= alarm.day
-        return alarm.rater == self.rater and overlap
+    def covers(self, alert: DriftAlert) -> bool:
+        """Return whether an alert is the excused one: the same rater, and overlapping days."""
+        overlap = alert.onset <= self.day and self.onset <= alert.day
+        return alert.rater == self.rater and overlap
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known beside the ratings.
+class DriftContext:
+    """Information besides the ratings.
 
-    begins: days on which a new segment begins for everybody, as other guidelines do
-    excused: alarms after which the rater's ratings stay peers of others
+    segment_starts: days on which a new segment begins for all raters, as for new guidelines
+    excused: alerts after which the rater's ratings remain peers of others
     """
 
-    begins: Sequence[int] = ()
-    excused: Sequence[Excused] = ()
+    segment_starts: Sequence[int] = ()
+    excused: Sequence[ExcusedAlert] = ()
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where one rater stands after all alarms, in the present segment.
+class RaterEvidence:
+    """Evidence about one rater after all alerts, in the present segment.
 
-    evidence: M on the last active day; greatest: the largest M; watched: evidence is at the watch
-    level or above; n: compared items; reason: why there can be no alarm yet, None where there can
+    evidence: M on the last active day; greatest: the largest M; watched: True from the watch level
+    on;
+    n: compared items; reason: why there can be no alert yet, or None
     """
 
     rater: int
     evidence: float
-    greatest: float
+    max_evidence: float
     watched: bool
     n: int
     reason: str | None
 
 
 @dataclass(frozen=True)
-class Drift:
-    """alarms: in the order in which they were raised; raters: where each stands, by key; charts:
-    those of the present segments; days: the sums that they are made of, and those of earlier
-    segments; material, left_out: what all of it was made of, in the end."""
+class DriftResult:
+    """Result of the detection.
 
-    alarms: list[Alarm]
-    raters: list[Standing]
-    charts: list[Chart]
-    days: dict[str, Days] = field(repr=False, compare=False)
-    material: Material = field(repr=False, compare=False)
-    left_out: LeftOut = field(repr=False, compare=False)
+    alerts: in the order in which they were raised; raters: evidence about each, by key; charts:
+    those of the present segments; days: the daily sums they are computed from, with earlier
+    segments; data,
+    exclusions: the final input of the charts.
+    """
+
+    alerts: list[DriftAlert]
+    raters: list[RaterEvidence]
+    charts: list[ControlChart]
+    days: dict[str, DailyScores] = field(repr=False, compare=False)
+    data: DriftData = field(repr=False, compare=False)
+    exclusions: Exclusions = field(repr=False, compare=False)
 
     @property
-    def out(self) -> Bools:
-        """Which ratings (M,) of the material drifters gave since their onset."""
-        return self.left_out.of(self.material.ratings)
+    def excluded_ratings(self) -> BoolArray:
+        """The mask (M,) of ratings that drifting raters gave since their onset."""
+        return self.exclusions.get_excluded(self.data.ratings)
 
 
-def alarms(  # noqa: PLR0917
+def detect_drift(  # noqa: PLR0917
     item: npt.ArrayLike,
     rater: npt.ArrayLike,
     code: npt.ArrayLike,
@@ -126,144 +133,163 @@ def alarms(  # noqa: PLR0917
     k: int,
     ordered: bool,
     *,
-    known: Known | None = None,
-    settings: Settings | None = None,
-) -> Drift:
-    """The alarms of a question's ratings.
+    context: DriftContext | None = None,
+    settings: DriftSettings | None = None,
+) -> DriftResult:
+    """Return the drift alerts of a question's ratings.
 
     item, rater, code, day (M,): at most one rating for an item and rater, codes 0..k-1, days since
     1970-01-01 or UNDATED: an undated rating is compared with others but is on no chart. `ordered`:
-    ranks mean something. `known`: what is known beside the ratings. The same for any order of the
-    rows. ValueError names what is wrong.
+    ranks are meaningful. The result does not depend on the order of the rows. ValueError for
+    invalid input.
     """
-    known, settings = known or Known(), settings or Settings()
-    ratings = Ratings.of(item, rater, code, day, k)
-    material = Material.of(ratings, k, ordered=ordered, settings=settings)
-    left_out = LeftOut.nothing(ratings.keys.size)
-    raised: list[Alarm] = []
-    last = Round()
-    for first, until in pairwise([-EVER, *sorted(set(known.begins)), EVER]):
-        left_out.begin(first, until)
-        found, last = _of_segment(material, left_out, known)
-        raised += found
-    standings = _standings(last.charts, ratings, settings)
-    return Drift(raised, standings, last.charts, last.all_days, material, left_out)
+    context, settings = context or DriftContext(), settings or DriftSettings()
+    ratings = DatedRatings.from_columns(item, rater, code, day, k)
+    data = DriftData.from_ratings(ratings, k, ordered=ordered, settings=settings)
+    exclusions = Exclusions.empty(ratings.keys.size)
+    alerts: list[DriftAlert] = []
+    final_round = ChartRound()
+    for first, end in pairwise([-FAR_FUTURE, *sorted(set(context.segment_starts)), FAR_FUTURE]):
+        exclusions.start_segment(first, end)
+        segment_alerts, final_round = _detect_in_segment(data, exclusions, context)
+        alerts += segment_alerts
+    standings = _build_rater_evidence(final_round.charts, ratings, settings)
+    return DriftResult(
+        alerts, standings, final_round.charts, final_round.all_days, data, exclusions
+    )
 
 
-def _of_segment(material: Material, left_out: LeftOut, known: Known) -> tuple[list[Alarm], Round]:
-    """The alarms of a segment of everybody's, and the round after them; what each of them takes out
-    is left out from then on."""
-    level = material.settings.alarm
-    raised: list[Alarm] = []
-    near: dict[int, int] = {}
+def _detect_in_segment(
+    data: DriftData, exclusions: Exclusions, context: DriftContext
+) -> tuple[list[DriftAlert], ChartRound]:
+    """Return the alerts of one segment, and the round after them.
+    Exclusions are updated in place.
+    """
+    level = data.settings.alert_level
+    alerts: list[DriftAlert] = []
+    candidates: dict[int, int] = {}
     while True:
-        made = material.round(left_out)
-        rater = _first(made, near, level)
-        if rater is None:  # nobody is passed over in the end
-            near = _near(made, level)
-            rater = _first(made, near, level)
+        charts = data.build_round(exclusions)
+        rater = _find_first_alert(charts, candidates, level)
+        if rater is None:  # before the end, all raters are checked again
+            candidates = _find_candidates(charts, level)
+            rater = _find_first_alert(charts, candidates, level)
         if rater is None:
-            return raised, made
-        named = _named(material, rater)
-        alarm = _alarm(made.chart(rater), level, material.ratings, named)
-        raised.append(alarm)
-        excused = any(one.covers(alarm) for one in known.excused)
-        if alarm.reason is None and not excused:
-            left_out.peers[rater] = min(left_out.peers[rater], alarm.onset)
-        left_out.before[named] = np.maximum(left_out.before[named], alarm.day)
-        near = dict.fromkeys(_touched(material, rater, alarm.onset), EVER) | near
+            return alerts, charts
+        raters = _list_indistinguishable(data, rater)
+        alert = _build_alert(charts.get_chart(rater), level, data.ratings, raters)
+        alerts.append(alert)
+        is_excused = any(excuse.covers(alert) for excuse in context.excused)
+        if alert.reason is None and not is_excused:
+            exclusions.peers[rater] = min(exclusions.peers[rater], alert.onset)
+        exclusions.before[raters] = np.maximum(exclusions.before[raters], alert.day)
+        candidates = (
+            dict.fromkeys(_list_affected(data, rater, alert.onset), FAR_FUTURE) | candidates
+        )
 
 
-def _near(made: Round, level: float) -> dict[int, int]:
-    """Raters who reach a tenth of the level, and on which day.
+def _find_candidates(charts: ChartRound, level: float) -> dict[int, int]:
+    """Return the raters who reach a tenth of the level, and the day on which they do.
 
-    The next round is for them and those whose items change: of all others no more than the effects
-    of raters and what all have in common does, by a little. That keeps a thousand raters quick.
+    The next round examines only them and those whose items change: all others change little, by the
+    rater effects and the common weeks. That keeps a thousand raters fast.
     """
-    near = {}
-    for chart in made.charts:
-        t = chart.at_least(level / 10)
-        if t is not None:
-            near[chart.rater] = int(chart.day[t])
-    return near
+    candidates = {}
+    for chart in charts.charts:
+        index = chart.find_first_reaching(level / 10)
+        if index is not None:
+            candidates[chart.rater] = int(chart.day[index])
+    return candidates
 
 
-def _touched(material: Material, rater: int, onset: int) -> list[int]:
-    """The rater, and whoever rated the same items since the onset."""
-    compared, day = material.compared, material.ratings.day
-    since = (compared.g == rater) & (day[compared.own] >= onset)
-    return [rater, *np.unique(compared.h[since]).tolist()]
+def _list_affected(data: DriftData, rater: int, onset: int) -> list[int]:
+    """Return the rater, and all raters of the same items since the onset."""
+    comparisons, day = data.comparisons, data.ratings.day
+    is_since_onset = (comparisons.own_rater == rater) & (day[comparisons.own] >= onset)
+    return [rater, *np.unique(comparisons.other_rater[is_since_onset]).tolist()]
 
 
-def _first(made: Round, raters: dict[int, int], level: float) -> int | None:
-    """Who of them reaches the level on the earliest day, of several the one with most evidence
-    there; of equal ones the first. The earlier of them are looked at first: of the others only the
-    days until then matter."""
-    found = None
-    best = (EVER, 0.0, 0)
-    for rater in sorted(set(raters) & set(made.rows), key=lambda one: (raters[one], one)):
-        chart = made.chart(rater, until=best[0])
-        t = chart.at_least(level)
-        if t is None:
+def _find_first_alert(charts: ChartRound, candidates: dict[int, int], level: float) -> int | None:
+    """Return the candidate who reaches the level on the earliest day, or None.
+
+    Of several on the same day, the one with the largest evidence; of equal ones, the first. Raters
+    are
+    examined in the order of their days: of later ones only the days until the best so far matter.
+    """
+    first_rater = None
+    best = (FAR_FUTURE, 0.0, 0)
+    for rater in sorted(
+        set(candidates) & set(charts.rows), key=lambda number: (candidates[number], number)
+    ):
+        chart = charts.get_chart(rater, until=best[0])
+        index = chart.find_first_reaching(level)
+        if index is None:
             continue
-        rank = (int(chart.day[t]), -float(chart.evidence[t]), rater)
+        rank = (int(chart.day[index]), -float(chart.evidence[index]), rater)
         if rank < best:
-            found, best = rater, rank
-    return found
+            first_rater, best = rater, rank
+    return first_rater
 
 
-def _named(material: Material, rater: int) -> list[int]:
-    """The rater, and the only peer where that one has no other peer either."""
-    compared = material.compared
-    peers = np.unique(compared.h[compared.g == rater])
-    if peers.size == 1 and (compared.h[compared.g == peers[0]] == rater).all():
+def _list_indistinguishable(data: DriftData, rater: int) -> list[int]:
+    """Return the rater, and the only peer if that one has no other peer either."""
+    comparisons = data.comparisons
+    peers = np.unique(comparisons.other_rater[comparisons.own_rater == rater])
+    if (
+        peers.size == 1
+        and (comparisons.other_rater[comparisons.own_rater == peers[0]] == rater).all()
+    ):
         return [rater, int(peers[0])]
     return [rater]
 
 
-def _alarm(chart: Chart, level: float, ratings: Ratings, named: list[int]) -> Alarm:
-    t = chart.at_least(level)
-    assert t is not None
-    channel = chart.leading(t)
-    found = chart.channels[channel]
-    onset = int(found.onset[t])
-    extent = chart.extent(channel, t)
-    return Alarm(
+def _build_alert(
+    chart: ControlChart, level: float, ratings: DatedRatings, raters: list[int]
+) -> DriftAlert:
+    index = chart.find_first_reaching(level)
+    assert index is not None
+    channel = chart.find_leading_channel(index)
+    evidence = chart.channels[channel]
+    onset = int(evidence.onset[index])
+    extent = chart.estimate_shift(channel, index)
+    return DriftAlert(
         rater=int(ratings.keys[chart.rater]),
-        raters=tuple(int(ratings.keys[number]) for number in named),
+        raters=tuple(int(ratings.keys[number]) for number in raters),
         channel=channel,
-        day=int(chart.day[t]),
+        day=int(chart.day[index]),
         onset=int(chart.day[onset]),
         earliest=int(chart.day[extent.earliest]),
         latest=int(chart.day[extent.latest]),
-        size=float(found.step[t]),
+        size=float(evidence.step[index]),
         low=extent.low,
         high=extent.high,
-        evidence=float(chart.evidence[t]),
+        evidence=float(chart.evidence[index]),
         n_before=int(chart.n[:onset].sum()),
-        n_since=int(chart.n[onset : t + 1].sum()),
-        reason=CANNOT_TELL_WHO if len(named) > 1 else None,
+        n_since=int(chart.n[onset : index + 1].sum()),
+        reason=CANNOT_TELL_WHO if len(raters) > 1 else None,
         chart=chart,
     )
 
 
-def _standings(charts: list[Chart], ratings: Ratings, settings: Settings) -> list[Standing]:
-    of_rater = {chart.rater: chart for chart in charts}
+def _build_rater_evidence(
+    charts: list[ControlChart], ratings: DatedRatings, settings: DriftSettings
+) -> list[RaterEvidence]:
+    chart_by_rater = {chart.rater: chart for chart in charts}
     has_peers = np.bincount(ratings.rater, minlength=ratings.keys.size) > 0
     standings = []
     for number, key in enumerate(ratings.keys.tolist()):
-        chart = of_rater.get(number)
+        chart = chart_by_rater.get(number)
         if chart is None:
             reason = TOO_SHORT if has_peers[number] else NO_PEERS
-            standings.append(Standing(key, 0.0, 0.0, watched=False, n=0, reason=reason))
+            standings.append(RaterEvidence(key, 0.0, 0.0, watched=False, n=0, reason=reason))
             continue
-        last = float(chart.evidence[-1])
+        evidence = float(chart.evidence[-1])
         standings.append(
-            Standing(
+            RaterEvidence(
                 rater=key,
-                evidence=last,
-                greatest=float(chart.evidence.max()),
-                watched=last >= settings.watch,
+                evidence=evidence,
+                max_evidence=float(chart.evidence.max()),
+                watched=evidence >= settings.watch_level,
                 n=int(chart.n.sum()),
                 reason=None if _has_onset(chart) else TOO_SHORT,
             )
@@ -271,5 +297,5 @@ def _standings(charts: list[Chart], ratings: Ratings, settings: Settings) -> lis
     return standings
 
 
-def _has_onset(chart: Chart) -> bool:
-    return any((found.onset >= 0).any() for found in chart.channels.values())
+def _has_onset(chart: ControlChart) -> bool:
+    return any((evidence.onset >= 0).any() for evidence in chart.channels.values())

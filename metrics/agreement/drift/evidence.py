@@ -1,4 +1,4 @@
-"""The evidence that one rater's scores have shifted, from the sums of the rater's days.
+"""The evidence that one rater's scores have shifted, from the rater's daily sums.
 
 For today t and each possible onset j the day means y_d are regressed on a step (1 from j on) or a
 ramp (d - j + 1 from j on), and the slope theta is weighed by a one-sided Bayes factor
@@ -8,8 +8,8 @@ ramp (d - j + 1 from j on), and the slope theta is weighed by a one-sided Bayes 
 
 of a half-normal shift of scale omega against none, the level unknown. The sum over j is an
 e-detector (Shin, Ramdas & Rinaldo 2024, New England Journal of Statistics in Data Science 2,
-229-260): without a shift its mean grows by at most 1 a day, so that whoever is alarmed at A waits
-at least A days on average for a false alarm.
+229-260): without a shift its mean grows by at most 1 a day, so that the mean time to a false alert
+at level A is at least A days.
 """
 
 from collections.abc import Sequence
@@ -23,21 +23,21 @@ from scipy import special
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.estimate import Floats
 
-from .settings import Prior
+from .settings import ShiftPrior
 
-# exp(u^2) of u = 27 is no float. Beyond this u^2 grows as its logarithm, so that it stays a number
-# and the order of the onsets stays.
-_MOST = 24.0
-_BLOCK = 4096  # pairs of days that are weighed at once, so that their sums stay in the cache
+# exp(u^2) overflows at u = 27. Beyond this limit u^2 is replaced by a logarithmic growth, which
+# stays finite and keeps the order of the onsets.
+_MAX_ARGUMENT = 24.0
+_BLOCK_SIZE = 4096  # pairs of days computed at once, so that their sums stay in the cache
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """Of one channel, for each active day t of a segment; all (T,).
+class ShiftEvidence:
+    """Evidence of one channel for each active day t of a segment; all (T,).
 
     total: sum of E_j over the onsets, 0 where there is none
     onset: the onset with the largest E_j, -1 where there is none
-    step: how far the mean moved at that onset (0 where there is none), in units of the score
+    step: shift of the mean at that onset (0 where there is none), in units of the score
     """
 
     total: Floats
@@ -45,17 +45,20 @@ class Evidence:
     step: Floats
 
 
-class Sums(NamedTuple):
-    """Of each active day (T,): items (1 or more), sum of their scores, and of the squares."""
+class DailySums(NamedTuple):
+    """Items (1 or more), sum of their scores, and of the squares, of each active day (T,)."""
 
     n: npt.ArrayLike
     total: npt.ArrayLike
     squares: npt.ArrayLike
 
 
-class Cumulated(NamedTuple):
-    """Sums over days: of items n, their scores and squares; of the weights w of the days, and of w
-    with their number d and their mean y."""
+class CumulativeSums(NamedTuple):
+    """Sums over days.
+
+    n, s, q: of items, their scores and squares; w: of the weights of the days; wy, wd, wdd, wdy: of
+    w times the mean y, the day number d, d^2 and d y.
+    """
 
     n: Floats
     s: Floats
@@ -67,7 +70,7 @@ class Cumulated(NamedTuple):
     wdy: Floats
 
 
-def evidence(
+def compute_evidence(
     n: npt.ArrayLike,
     total: npt.ArrayLike,
     squares: npt.ArrayLike,
@@ -75,91 +78,90 @@ def evidence(
     s2: float,
     kappa2: float,
     side: int,
-    prior: Prior,
-) -> Evidence:
-    """Evidence for a shift of the scores, day by day.
+    prior: ShiftPrior,
+) -> ShiftEvidence:
+    """Return the evidence for a shift of the scores, day by day.
 
     n, total, squares (T,): items of each active day (1 or more), sum of their scores, and of the
     squares; s2: variance of an item about its day; kappa2: variance of days about their level;
-    side: +1 looks for a rise, -1 for a fall. ValueError names what is wrong.
+    side: +1 tests for a rise, -1 for a fall. ValueError for invalid input.
     """
-    days = Sums(n, total, squares)
-    return of_sides(days, (side,), s2=s2, kappa2=kappa2, prior=prior)[0]
+    days = DailySums(n, total, squares)
+    return compute_evidence_by_side(days, (side,), s2=s2, kappa2=kappa2, prior=prior)[0]
 
 
-def of_sides(
-    days: Sums, sides: Sequence[int], *, s2: float, kappa2: float, prior: Prior
-) -> list[Evidence]:
-    """evidence() of each side: what is regressed is the same for both."""
+def compute_evidence_by_side(
+    days: DailySums, sides: Sequence[int], *, s2: float, kappa2: float, prior: ShiftPrior
+) -> list[ShiftEvidence]:
+    """Return the evidence for each side; the regressions are shared."""
     n, total, squares = (np.asarray(column, float) for column in days)
-    _check(n, total, squares, s2=s2, kappa2=kappa2, sides=sides)
-    today, onset = _onsets(n, prior)
-    sums = cumulated(n, total, squares, 1 / (s2 / n + kappa2))
+    _validate(n, total, squares, s2=s2, kappa2=kappa2, sides=sides)
+    today, onset = _list_onsets(n, prior)
+    sums = cumulate(n, total, squares, 1 / (s2 / n + kappa2))
     parts = []
-    for start in range(0, max(today.size, 1), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for start in range(0, max(today.size, 1), _BLOCK_SIZE):
+        block = slice(start, start + _BLOCK_SIZE)
         before = np.take(sums, onset[block], axis=1)
         since = np.take(sums, today[block] + 1, axis=1) - before
-        cut = Cumulated(*before), Cumulated(*since), today[block], onset[block]
-        parts.append(_weighed(*cut, s2=s2, sides=sides, prior=prior))
+        segments = CumulativeSums(*before), CumulativeSums(*since), today[block], onset[block]
+        parts.append(_weigh_onsets(*segments, s2=s2, sides=sides, prior=prior))
     step, *of_side = np.concatenate(parts, axis=1)
-    # The last place, -1, stands for no onset.
+    # The last element, at index -1, stands for no onset.
     onset, step = np.append(onset, -1), np.append(step, 0.0)
-    told = []
-    for found in of_side:
-        summed, best = _summed(found, today, n.size)
-        told.append(Evidence(summed, onset[best], step[best]))
-    return told
+    results = []
+    for factors in of_side:
+        evidence_sum, index = _sum_onsets(factors, today, n.size)
+        results.append(ShiftEvidence(evidence_sum, onset[index], step[index]))
+    return results
 
 
-def _weighed(
-    before: Cumulated,
-    since: Cumulated,
+def _weigh_onsets(
+    before: CumulativeSums,
+    since: CumulativeSums,
     today: Ints,
     onset: Ints,
     *,
     s2: float,
     sides: Sequence[int],
-    prior: Prior,
+    prior: ShiftPrior,
 ) -> Floats:
-    """The slope of the step, and E_j of each side (1 + sides, P)."""
-    caution = spread_caution(before, since, s2, prior)
+    """Return the slope of the step, and E_j of each side (1 + sides, P)."""
+    caution = variance_inflation(before, since, s2, prior)
     shrinkage = since.n / (since.n + prior.pseudo)
-    step, spread = step_of(before, since)
+    step, spread = fit_step(before, since)
     variance = caution / spread + prior.tolerance**2
-    found = prior.step * bayes_factor(shrinkage * step, variance, prior.omega, sides)
-    ramp, spread = ramp_of(before, since, onset)
+    factors = prior.step * bayes_factor(shrinkage * step, variance, prior.omega, sides)
+    ramp, spread = fit_ramp(before, since, onset)
     variance = caution / spread + (prior.tolerance / (today - onset + 1)) ** 2
     theta = shrinkage * ramp
     for length in prior.ramps:
         share = (1 - prior.step) / len(prior.ramps)
-        found += share * bayes_factor(theta, variance, prior.omega / length, sides)
-    return np.vstack([step, found])
+        factors += share * bayes_factor(theta, variance, prior.omega / length, sides)
+    return np.vstack([step, factors])
 
 
 def bayes_factor(
     theta: Floats, variance: Floats, omega: float, sides: Sequence[int] = (1,)
 ) -> Floats:
-    """E_j (sides, P) of estimated shifts theta with this variance (both (P,)), omega > 0: of shifts
-    upwards and downwards.
+    """Return E_j (sides, P) of estimated shifts theta with this variance (both (P,)), omega > 0.
 
-    With u = theta omega / sqrt(2 V V') its formula is erfc(-u) exp(u^2) sqrt(V / V'). For u > 0
-    that is (2 exp(u^2) - erfcx(u)) sqrt(V / V'), where erfcx(u) = erfc(u) exp(u^2) belongs to the
-    other side.
+    The sides are shifts upwards and downwards. With u = theta omega / sqrt(2 V V') the formula is
+    erfc(-u) exp(u^2) sqrt(V / V'). For u > 0 that is (2 exp(u^2) - erfcx(u)) sqrt(V / V'), where
+    erfcx(u) = erfc(u) exp(u^2) is the factor of the other side.
     """
     wider = variance + omega**2
     u = theta * (omega / np.sqrt(2 * variance * wider))
-    less = special.erfcx(np.abs(u))
+    opposite_factor = special.erfcx(np.abs(u))
     square = u**2
-    if square.size and square.max() > _MOST**2:
-        beyond = np.log1p(np.maximum(square - _MOST**2, 0))
-        square = np.minimum(square, _MOST**2 + beyond)
-    more = 2 * np.exp(square) - less
-    found = np.array([np.where(side * u > 0, more, less) for side in sides])
-    return found * np.sqrt(variance / wider)
+    if square.size and square.max() > _MAX_ARGUMENT**2:
+        excess = np.log1p(np.maximum(square - _MAX_ARGUMENT**2, 0))
+        square = np.minimum(square, _MAX_ARGUMENT**2 + excess)
+    favoured_factor = 2 * np.exp(square) - opposite_factor
+    factors = np.array([np.where(side * u > 0, favoured_factor, opposite_factor) for side in sides])
+    return factors * np.sqrt(variance / wider)
 
 
-def _check(
+def _validate(
     n: Floats, total: Floats, squares: Floats, *, s2: float, kappa2: float, sides: Sequence[int]
 ) -> None:
     if not (n.ndim == 1 and n.shape == total.shape == squares.shape):
@@ -173,54 +175,57 @@ def _check(
             raise ValueError(f"side must be 1 or -1, not {side}")
 
 
-def _onsets(n: Floats, prior: Prior) -> tuple[Ints, Ints]:
-    """today and onset (P,) of all pairs that have enough items before the onset and since, in the
-    order of days."""
+def _list_onsets(n: Floats, prior: ShiftPrior) -> tuple[Ints, Ints]:
+    """Return today and onset (P,) of all pairs with enough items before and since, by day."""
     before = np.concatenate([[0.0], np.cumsum(n)])
     days = np.arange(n.size)
     first = max(1, int(np.searchsorted(before[:-1], prior.least_before)))
     # The last onset with enough items since; day t ends where t + 1 begins.
     last = np.searchsorted(before[:-1], before[1:] - prior.least_since, side="right") - 1
     earliest = np.maximum(first, days - prior.window + 1)
-    number = np.maximum(np.minimum(last, days) - earliest + 1, 0)
-    today = np.repeat(days, number)
-    place = np.arange(today.size) - np.repeat(np.cumsum(number) - number, number)
-    return today, np.repeat(earliest, number) + place
+    n_onsets = np.maximum(np.minimum(last, days) - earliest + 1, 0)
+    today = np.repeat(days, n_onsets)
+    offset = np.arange(today.size) - np.repeat(np.cumsum(n_onsets) - n_onsets, n_onsets)
+    return today, np.repeat(earliest, n_onsets) + offset
 
 
-def onsets_until(n: Floats, prior: Prior) -> Ints:
-    """The onsets (P,) that have enough items before them and since, on the last of the days."""
+def list_last_onsets(n: Floats, prior: ShiftPrior) -> Ints:
+    """Return the onsets (P,) on the last day that have enough items before them and since."""
     before = np.concatenate([[0.0], np.cumsum(n)])
     onset = np.arange(max(1, n.size - prior.window), n.size)
-    enough = before[onset] >= prior.least_before
-    return onset[enough & (before[-1] - before[onset] >= prior.least_since)]
+    is_preceded = before[onset] >= prior.least_before
+    return onset[is_preceded & (before[-1] - before[onset] >= prior.least_since)]
 
 
-def cumulated(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
-    """The sums over the days before each day (8, T + 1), in the order of Cumulated."""
+def cumulate(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
+    """Return the sums over the days before each day (8, T + 1), one row for each field."""
     y = total / n
     d = np.arange(n.size, dtype=float)
     columns = np.array([n, total, squares, w, w * y, w * d, w * d * d, w * d * y])
     return np.concatenate([np.zeros((len(columns), 1)), np.cumsum(columns, axis=1)], axis=1)
 
 
-def spread_caution(before: Cumulated, since: Cumulated, s2: float, prior: Prior) -> Floats:
-    """F (P,): how much wider than s2 the items since the onset spread, at least 1."""
+def variance_inflation(
+    before: CumulativeSums, since: CumulativeSums, s2: float, prior: ShiftPrior
+) -> Floats:
+    """Return F (P,) >= 1: the variance of the items since the onset as a multiple of s2."""
     mean0, mean1 = before.s / before.n, since.s / since.n
     variance1 = since.q / since.n - mean1**2
     c = variance1 + prior.caution * (mean1 - mean0) ** 2 / (since.n + prior.caution)
     return np.maximum(1, c / s2)
 
 
-def step_of(before: Cumulated, since: Cumulated) -> tuple[Floats, Floats]:
-    """Slope (P,) of the weighted regression on a step, and sum w (f - fbar)^2."""
+def fit_step(before: CumulativeSums, since: CumulativeSums) -> tuple[Floats, Floats]:
+    """Return the slope (P,) of the weighted regression on a step, and sum w (f - fbar)^2."""
     slope = since.wy / since.w - before.wy / before.w
     return slope, before.w * since.w / (before.w + since.w)
 
 
-def ramp_of(before: Cumulated, since: Cumulated, onset: Ints) -> tuple[Floats, Floats]:
-    """Slope (P,) of the weighted regression on f = d - j + 1 from the onset j on, and
-    sum w (f - fbar)^2."""
+def fit_ramp(before: CumulativeSums, since: CumulativeSums, onset: Ints) -> tuple[Floats, Floats]:
+    """Return the slope (P,) of the weighted regression on a ramp, and sum w (f - fbar)^2.
+
+    The ramp is f = d - j + 1 from the onset j on.
+    """
     c = 1 - onset
     wf = since.wd + c * since.w
     wff = since.wdd + 2 * c * since.wd + c**2 * since.w
@@ -230,15 +235,17 @@ def ramp_of(before: Cumulated, since: Cumulated, onset: Ints) -> tuple[Floats, F
     return (wfy - wf * wy / w) / spread, spread
 
 
-def _summed(found: Floats, today: Ints, n_days: int) -> tuple[Floats, Ints]:
-    """Sum over the onsets (n_days,) of each day, and the place (n_days,) of the largest, -1 for
-    none."""
-    total = np.bincount(today, weights=found, minlength=n_days).astype(float, copy=False)
-    place = np.full(n_days, -1, np.int64)
+def _sum_onsets(factors: Floats, today: Ints, n_days: int) -> tuple[Floats, Ints]:
+    """Return the sum over the onsets of each day, and the index of the largest, -1 for none.
+
+    Both are (n_days,).
+    """
+    total = np.bincount(today, weights=factors, minlength=n_days).astype(float, copy=False)
+    index = np.full(n_days, -1, np.int64)
     if today.size:
         edges = np.flatnonzero(np.diff(today, prepend=-1, append=-1))
-        largest = np.maximum.reduceat(found, edges[:-1])
-        best = np.flatnonzero(found == np.repeat(largest, np.diff(edges)))
-        # Of equal ones the earliest, which is assigned last.
-        place[today[best[::-1]]] = best[::-1]
-    return total, place
+        largest = np.maximum.reduceat(factors, edges[:-1])
+        largest_rows = np.flatnonzero(factors == np.repeat(largest, np.diff(edges)))
+        # Of equal factors the earliest one remains, because it is assigned last.
+        index[today[largest_rows[::-1]]] = largest_rows[::-1]
+    return total, index

@@ -1,28 +1,27 @@
-"""The numbers that the alarms of drift rest on, all in one place; the defaults are those that were
-measured (benchmarks/alarms.md)."""
+"""Settings of drift detection; the defaults are those that were measured (benchmarks/alarms.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 AGREEMENT, UP, DOWN = "agreement", "up", "down"
 BIAS = "bias"  # the score of the channels `up` and `down`
-SCORE = {AGREEMENT: AGREEMENT, UP: BIAS, DOWN: BIAS}
-# A shift in this direction counts as evidence.
-SIDE = {AGREEMENT: -1, UP: 1, DOWN: -1}
+SCORE_OF_CHANNEL = {AGREEMENT: AGREEMENT, UP: BIAS, DOWN: BIAS}
+# The direction of a shift that counts as evidence.
+SIDE_OF_CHANNEL = {AGREEMENT: -1, UP: 1, DOWN: -1}
 
 
 @dataclass(frozen=True)
-class Prior:
-    """What evidence() assumes of a shift, and when it says nothing.
+class ShiftPrior:
+    """Assumptions about a shift, and limits below which there is no evidence.
 
     omega: scale of the half-normal shift, in units of the score
-    tolerance: a shift of this size is nobody's concern
+    tolerance: a shift of this size is irrelevant
     least_before, least_since: items that an onset needs before it, and since
     pseudo: items without a shift, by which a short time since the onset is shrunk
     caution: items that the difference of the means counts as, against skew
-    step: share of the step; the rest goes to the ramps in equal parts
+    step: share of the step; the ramps share the rest equally
     ramps: a ramp's daily slope has the scale omega / (one of these numbers)
-    window: onsets this many active days back, or more, are not looked at
+    window: onsets this many active days ago, or more, are not considered
     """
 
     omega: float
@@ -37,29 +36,29 @@ class Prior:
 
 
 PRIORS = {
-    AGREEMENT: Prior(omega=0.20, tolerance=0.015),  # kappa units
-    UP: Prior(omega=0.40, tolerance=0.02),  # ranks
-    DOWN: Prior(omega=0.40, tolerance=0.02),
+    AGREEMENT: ShiftPrior(omega=0.20, tolerance=0.015),  # kappa units
+    UP: ShiftPrior(omega=0.40, tolerance=0.02),  # ranks
+    DOWN: ShiftPrior(omega=0.40, tolerance=0.02),
 }
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What alarms() assumes.
+class DriftSettings:
+    """Settings of drift detection.
 
-    alarm, watch: evidence at which a rater is alarmed, and looked at
+    alert_level, watch_level: evidence at which a rater is alerted, and watched
     priors: of each channel
     nominal, ordered: share of each channel on nominal (or two categories) and ordered scales
     wobble: standard deviation of a rater's days expected before any data, of each score
     floor: least variance of an item's score, of each score
-    prior_items, prior_days: what the pooled variances count for in a rater's own
-    ridge: comparisons without an effect that each rater is given
-    apart: agreement below the middle of the others, in kappa units, that is nobody's concern
+    prior_items, prior_days: weight of the pooled variances against a rater's own
+    ridge: comparisons without an effect added for each rater
+    tolerated_gap: agreement below the median of the others, in kappa units, that is irrelevant
     """
 
-    alarm: float = 5_000.0
-    watch: float = 250.0
-    priors: Mapping[str, Prior] = field(default_factory=lambda: PRIORS)
+    alert_level: float = 5_000.0
+    watch_level: float = 250.0
+    priors: Mapping[str, ShiftPrior] = field(default_factory=lambda: PRIORS)
     nominal: Mapping[str, float] = field(default_factory=lambda: {AGREEMENT: 1.0})
     ordered: Mapping[str, float] = field(
         default_factory=lambda: {AGREEMENT: 1 / 3, UP: 1 / 3, DOWN: 1 / 3}
@@ -69,8 +68,8 @@ class Settings:
     prior_items: float = 30.0
     prior_days: float = 10.0
     ridge: float = 10.0
-    apart: float = 0.1
+    tolerated_gap: float = 0.1
 
-    def shares(self, k: int, *, ordered: bool) -> Mapping[str, float]:
-        """Channel -> its share. Two categories have no rank to be mild in beyond agreement."""
+    def get_shares(self, k: int, *, ordered: bool) -> Mapping[str, float]:
+        """Return channel -> its share; with two categories bias adds nothing to agreement."""
         return self.ordered if ordered and k >= 3 else self.nominal

@@ -1,0 +1,1 @@
+"""Explanations of results: interpretation bands, diagnoses, attribution and sensitivity."""

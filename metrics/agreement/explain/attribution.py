@@ -1,21 +1,20 @@
-"""How much of a move in Fleiss' kappa between two periods each rater, category and group of items
-explains.
+"""Contributions of raters, categories and groups of items to a change of Fleiss' kappa.
 
-Leave-one-out: with kappa_t of all ratings of period t = 0, 1 and kappa_t(-X) of what is left
-without X in both,
+Leave-one-out: with kappa_t of all ratings of period t = 0, 1 and kappa_t(-X) of the ratings without
+X in both,
 
-    move = kappa_1 - kappa_0,      contribution of X = move - (kappa_1(-X) - kappa_0(-X))
+    change = kappa_1 - kappa_0,      contribution of X = change - (kappa_1(-X) - kappa_0(-X))
 
-Contributions need not add up to the move: what two raters do together shows in both, or in neither.
-An item lies in one period. kappa (fleiss.py) needs three sums of a period, n2, S = sum of P_i over
-the items with m_i >= 2, and the ratings in each category; and they change only where X is, with A_i
-= n_i' W n_i and b_i = (W + W') n_i:
+Contributions need not add up to the change: a joint effect of two raters appears in both, or in
+neither. An item belongs to one period. kappa (fleiss.py) needs three sums of a period, n2, S = sum
+of P_i over the items with m_i >= 2, and the ratings in each category; and they change only where X
+is, with A_i = n_i' W n_i and b_i = (W + W') n_i:
 
     without one rating of category c    A_i - b_ic + 1             (w_cc = 1)
     without all n_ic of them            A_i - n_ic b_ic + n_ic^2
 
 So all raters together cost one pass over the ratings, whatever their number. Bias between two
-raters, a move that kappa may not see, is the mean signed difference of their ratings of the same
+raters, a change that kappa may not show, is the mean signed difference of their ratings of the same
 items (peers.py).
 """
 
@@ -26,17 +25,17 @@ import numpy.typing as npt
 
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.counts.additive import PairTables
-from metrics.agreement.counts.grouping import Ints, checked, compact
-from metrics.agreement.estimate import Estimate, Floats, chance_corrected, divided
-from metrics.agreement.weights import weighting
+from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
+from metrics.agreement.estimate import Estimate, Floats, correct_for_chance, divide_or_nan
+from metrics.agreement.weights import as_weight_matrix
 
 
 @dataclass(frozen=True)
-class Without:
-    """What is left when one thing at a time is taken out of both periods.
+class LeaveOneOutKappas:
+    """Kappa of each period when one rater, category or group at a time is left out.
 
-    keys (G,): the raters, categories or groups. kappa (G, 2): not-a-number where undefined, reason
-    (G, 2) says why (an index into estimate.REASONS). n_ratings (G, 2): the ratings taken out.
+    keys (G,): the raters, categories or groups. kappa (G, 2): NaN where undefined; reason (G, 2):
+    why (an index into estimate.REASONS). n_ratings (G, 2): the ratings left out.
     """
 
     keys: Ints
@@ -44,37 +43,45 @@ class Without:
     reason: npt.NDArray[np.int64]
     n_ratings: Ints
 
-    def contributions(self, move: float) -> Floats:
-        """(G,) of a move; not-a-number where the move or what is left is undefined."""
-        return np.asarray(move - (self.kappa[:, 1] - self.kappa[:, 0]), float)
+    def compute_contributions(self, change: float) -> Floats:
+        """Return the contributions (G,) to a change.
+        NaN where the change or the remaining kappa is undefined.
+        """
+        return np.asarray(change - (self.kappa[:, 1] - self.kappa[:, 0]), float)
 
 
 @dataclass(frozen=True)
-class _Sums:
-    """What kappa needs of sets of items: n2 (...), agreement S (...), ratings by category (...,
-    k)."""
+class _KappaSums:
+    """Sums over sets of items that kappa needs.
+
+    pairable n2 (...), agreement S (...), ratings by category (..., k).
+    """
 
     pairable: npt.NDArray[np.int64]
     agreement: Floats
     ratings: npt.NDArray[np.int64]
 
-    def less(self, gone: "_Sums") -> "_Sums":
-        left = self.pairable - gone.pairable
-        return _Sums(
-            left,
-            np.where(left > 0, self.agreement - gone.agreement, 0.0),
-            self.ratings - gone.ratings,
+    def subtract(self, removed: "_KappaSums") -> "_KappaSums":
+        """Return the sums of the remaining ratings."""
+        pairable = self.pairable - removed.pairable
+        return _KappaSums(
+            pairable,
+            np.where(pairable > 0, self.agreement - removed.agreement, 0.0),
+            self.ratings - removed.ratings,
         )
 
-    def kappa(self, w: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-        share = divided(self.ratings, self.ratings.sum(axis=-1)[..., None])
+    def compute_kappa(self, w: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Return kappa (...) and the reason where it is undefined (...)."""
+        share = divide_or_nan(self.ratings, self.ratings.sum(axis=-1)[..., None])
         expected = np.einsum("...j,jl,...l->...", share, w, share)
-        return chance_corrected(divided(self.agreement, self.pairable), expected, self.pairable > 0)
+        return correct_for_chance(
+            divide_or_nan(self.agreement, self.pairable), expected, self.pairable > 0
+        )
 
 
 @dataclass(frozen=True)
 class TwoPeriods:
-    """The ratings of two periods in long form, and the items' counts. Made by ``of``."""
+    """The ratings of two periods in long form, and the items' counts. Built by ``from_ratings``."""
 
     item: Ints  # (M,) index of the rating's item
     rater: Ints  # (M,)
@@ -84,7 +91,7 @@ class TwoPeriods:
     w: Floats  # (k, k)
 
     @classmethod
-    def of(
+    def from_ratings(
         cls,
         item: npt.ArrayLike,
         rater: npt.ArrayLike,
@@ -94,79 +101,106 @@ class TwoPeriods:
         k: int,
         weights: npt.ArrayLike | None = None,
     ) -> "TwoPeriods":
-        """Ratings (M,), at most one an item and rater, all of an item with the same period 0 or 1.
+        """Build it from ratings (M,), at most one an item and rater, with the item's period.
 
-        ValueError for a code outside 0..k-1 and for an item in both periods."""
-        items, codes = checked(item, code, k)
+        Periods are 0 or 1. ValueError for a code outside 0..k-1 and for an item in both periods.
+        """
+        items, codes = validate_ratings(item, code, k)
         periods = np.asarray(period, np.int64)
-        distinct, index = compact(items)
-        of_item = np.zeros(distinct.size, np.int64)
-        of_item[index] = periods
-        if (of_item[index] != periods).any() or not np.isin(periods, (0, 1)).all():
+        distinct, index = index_distinct(items)
+        item_period = np.zeros(distinct.size, np.int64)
+        item_period[index] = periods
+        if (item_period[index] != periods).any() or not np.isin(periods, (0, 1)).all():
             raise ValueError("an item lies in one of the periods 0 and 1")
         counts = np.bincount(index * k + codes, minlength=distinct.size * k).reshape(-1, k)
         return cls(
-            index, np.asarray(rater, np.int64), codes, of_item, counts, weighting(weights, k)
+            index,
+            np.asarray(rater, np.int64),
+            codes,
+            item_period,
+            counts,
+            as_weight_matrix(weights, k),
         )
 
     @property
     def k(self) -> int:
         return self.counts.shape[1]
 
-    def kappa(self) -> Estimate:
-        """Fleiss' kappa of the two periods (2,), with intervals."""
+    def compute_kappa(self) -> Estimate:
+        """Return Fleiss' kappa of the two periods (2,), with intervals."""
         counts, where = np.unique(self.counts, axis=0, return_inverse=True)
         n_items = np.zeros((2, len(counts)), np.int64)
         np.add.at(n_items, (self.period, where.ravel()), 1)
         return fleiss.fleiss_kappa(counts, n_items, weights=self.w)
 
-    def without_raters(self) -> Without:
-        """Each rater's ratings taken out."""
-        keys, index = compact(self.rater)
-        size, squares, pull = self._items()
+    def leave_out_raters(self) -> LeaveOneOutKappas:
+        """Return the kappas with each rater's ratings left out."""
+        keys, index = index_distinct(self.rater)
+        size, squares, weighted_counts = self._compute_item_terms()
         m = size[self.item]
-        left = squares[self.item] - pull[self.item, self.code] + 1
-        lost = _agreement(squares, size)[self.item] - _agreement(left, m - 1)
+        remaining = squares[self.item] - weighted_counts[self.item, self.code] + 1
+        lost_agreement = _compute_item_agreement(squares, size)[
+            self.item
+        ] - _compute_item_agreement(remaining, m - 1)
         cell = 2 * index + self.period[self.item]
-        gone = self._summed(
+        removed = self._sum_cells(
             cell,
             keys.size,
             pairable=m == 2,
-            agreement=lost,
+            agreement=lost_agreement,
             ratings=self.code[:, None] == np.arange(self.k),
         )
-        return self._left(keys, gone)
+        return self._build_without(keys, removed)
 
-    def without_categories(self) -> Without:
-        """Each category's ratings taken out; keys are 0..k-1."""
-        size, squares, pull = self._items()
-        everything = _agreement(squares, size)
-        parts = []
+    def leave_out_categories(self) -> LeaveOneOutKappas:
+        """Return the kappas with each category's ratings left out; keys are 0..k-1."""
+        size, squares, weighted_counts = self._compute_item_terms()
+        item_agreement = _compute_item_agreement(squares, size)
+        category_sums = []
         for c in range(self.k):
             n = self.counts[:, c]
-            rest = size - n
-            lost = everything - _agreement(squares - n * pull[:, c] + n.astype(float) ** 2, rest)
-            only = self.counts * (np.arange(self.k) == c)
-            gone = (size >= 2) & (rest < 2)
-            parts.append(self._summed(self.period, 1, pairable=gone, agreement=lost, ratings=only))
+            remaining_size = size - n
+            lost_agreement = item_agreement - _compute_item_agreement(
+                squares - n * weighted_counts[:, c] + n.astype(float) ** 2, remaining_size
+            )
+            category_counts = self.counts * (np.arange(self.k) == c)
+            becomes_unpairable = (size >= 2) & (remaining_size < 2)
+            category_sums.append(
+                self._sum_cells(
+                    self.period,
+                    1,
+                    pairable=becomes_unpairable,
+                    agreement=lost_agreement,
+                    ratings=category_counts,
+                )
+            )
         names = ("pairable", "agreement", "ratings")
-        every = _Sums(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-        return self._left(np.arange(self.k), every)
+        removed = _KappaSums(
+            *(np.concatenate([getattr(part, name) for part in category_sums]) for name in names)
+        )
+        return self._build_without(np.arange(self.k), removed)
 
-    def without_groups(self, group: npt.ArrayLike) -> Without:
-        """Each group of items taken out. group (M,): the group of each rating's item."""
-        keys, index = compact(group)
-        of_item = np.zeros(len(self.counts), np.int64)
-        of_item[self.item] = index
-        cell = 2 * of_item + self.period
-        return self._left(keys, self._whole(cell, keys.size))
+    def leave_out_groups(self, group: npt.ArrayLike) -> LeaveOneOutKappas:
+        """Return the kappas with each group of items left out.
 
-    def _items(self) -> tuple[Ints, Floats, Floats]:
-        """m (N,), A = n'Wn (N,), b = (W + W')n (N, k)."""
-        pull = self.counts @ (self.w + self.w.T)
-        return self.counts.sum(axis=1), (pull * self.counts).sum(axis=1) / 2, pull
+        group (M,): the group of each rating's item.
+        """
+        keys, index = index_distinct(group)
+        item_group = np.zeros(len(self.counts), np.int64)
+        item_group[self.item] = index
+        cell = 2 * item_group + self.period
+        return self._build_without(keys, self._sum_items(cell, keys.size))
 
-    def _summed(
+    def _compute_item_terms(self) -> tuple[Ints, Floats, Floats]:
+        """Return m (N,), A = n'Wn (N,) and b = (W + W')n (N, k)."""
+        weighted_counts = self.counts @ (self.w + self.w.T)
+        return (
+            self.counts.sum(axis=1),
+            (weighted_counts * self.counts).sum(axis=1) / 2,
+            weighted_counts,
+        )
+
+    def _sum_cells(
         self,
         cell: Ints,
         n_groups: int,
@@ -174,40 +208,43 @@ class TwoPeriods:
         pairable: npt.NDArray[np.bool_],
         agreement: Floats,
         ratings: npt.ArrayLike,
-    ) -> _Sums:
-        """Sums (n_groups, 2) of rows of which each belongs to the cell 2 * group + period."""
+    ) -> _KappaSums:
+        """Return sums (n_groups, 2) of rows; cell: 2 * group + period of each row."""
         cells = 2 * n_groups
         by_category = np.asarray(ratings)
         columns = [np.bincount(cell, by_category[:, c], cells) for c in range(self.k)]
-        return _Sums(
+        return _KappaSums(
             np.bincount(cell, pairable, cells).astype(np.int64).reshape(n_groups, 2),
             np.asarray(np.bincount(cell, agreement, cells), float).reshape(n_groups, 2),
             np.stack(columns, axis=-1).astype(np.int64).reshape(n_groups, 2, self.k),
         )
 
-    def _whole(self, cell: Ints, n_groups: int) -> _Sums:
-        """Sums (n_groups, 2) of whole items (N,), each in its cell."""
-        size, squares, _ = self._items()
-        agreement = _agreement(squares, size)
-        return self._summed(
+    def _sum_items(self, cell: Ints, n_groups: int) -> _KappaSums:
+        """Return sums (n_groups, 2) of complete items (N,), each in its cell."""
+        size, squares, _ = self._compute_item_terms()
+        agreement = _compute_item_agreement(squares, size)
+        return self._sum_cells(
             cell, n_groups, pairable=size >= 2, agreement=agreement, ratings=self.counts
         )
 
-    def _left(self, keys: Ints, gone: _Sums) -> Without:
-        kappa, reason = self._whole(self.period, 1).less(gone).kappa(self.w)
-        return Without(keys, kappa, reason, gone.ratings.sum(axis=-1))
+    def _build_without(self, keys: Ints, removed: _KappaSums) -> LeaveOneOutKappas:
+        """Return the kappas of all ratings less the removed sums (G, 2)."""
+        kappa, reason = self._sum_items(self.period, 1).subtract(removed).compute_kappa(self.w)
+        return LeaveOneOutKappas(keys, kappa, reason, removed.ratings.sum(axis=-1))
 
 
-def _agreement(squares: Floats, size: Ints) -> Floats:
-    """P_i = (A_i - m_i) / (m_i (m_i - 1)); 0 for an item with fewer than two ratings."""
+def _compute_item_agreement(squares: Floats, size: Ints) -> Floats:
+    """Return P_i = (A_i - m_i) / (m_i (m_i - 1)); 0 for an item with fewer than two ratings."""
     pairs = size * (size - 1)
     return np.where(size >= 2, (squares - size) / np.maximum(pairs, 1), 0.0)
 
 
 @dataclass(frozen=True)
-class Shifts:
-    """The mean signed difference of two raters, a less b, in each of two periods. All (P,) or (P,
-    2)."""
+class BiasShifts:
+    """The mean signed difference of two raters, a less b, in each of two periods.
+
+    rater_a, rater_b: (P,); bias, se, n_items: (P, 2).
+    """
 
     rater_a: Ints
     rater_b: Ints
@@ -216,40 +253,42 @@ class Shifts:
     n_items: Ints  # (P, 2)
 
     @property
-    def z(self) -> Floats:
+    def z_scores(self) -> Floats:
         """The change in units of its standard error; 0 where neither period shows any spread."""
-        room = np.sqrt((self.se**2).sum(axis=1))
+        change_se = np.sqrt((self.se**2).sum(axis=1))
         change = self.bias[:, 1] - self.bias[:, 0]
-        return np.where(room > 0, divided(change, room), 0.0)
+        return np.where(change_se > 0, divide_or_nan(change, change_se), 0.0)
 
 
-def shifts(
+def compute_bias_shifts(
     before: PairTables, after: PairTables, *, values: npt.ArrayLike | None = None, least: int = 10
-) -> Shifts:
-    """Of the pairs that share ``least`` items or more in both periods; values (k,), ranks when
-    None."""
-    places = {
+) -> BiasShifts:
+    """Return the shifts of the pairs that share ``least`` items or more in both periods.
+
+    values (k,): numbers of the categories, ranks when None.
+    """
+    index_of_pair = {
         key: index
         for index, key in enumerate(
             zip(before.rater_a.tolist(), before.rater_b.tolist(), strict=True)
         )
     }
     keys = zip(after.rater_a.tolist(), after.rater_b.tolist(), strict=True)
-    both = [(places[key], index) for index, key in enumerate(keys) if key in places]
-    one, other = np.array(both, np.int64).reshape(-1, 2).T
+    common = [(index_of_pair[key], index) for index, key in enumerate(keys) if key in index_of_pair]
+    before_rows, after_rows = np.array(common, np.int64).reshape(-1, 2).T
     # (P, 2, k, k)
-    tables = np.stack([before.tables[one], after.tables[other]], axis=1).astype(float)
+    tables = np.stack([before.tables[before_rows], after.tables[after_rows]], axis=1).astype(float)
     k = tables.shape[-1]
     v = np.arange(1.0, k + 1) if values is None else np.asarray(values, float)
     difference = v[:, None] - v[None, :]
     n = tables.sum(axis=(-2, -1))
-    bias = divided((tables * difference).sum(axis=(-2, -1)), n)
+    bias = divide_or_nan((tables * difference).sum(axis=(-2, -1)), n)
     spread = (tables * (difference - bias[..., None, None]) ** 2).sum(axis=(-2, -1))
-    se = np.sqrt(divided(spread, n * (n - 1)))
+    se = np.sqrt(divide_or_nan(spread, n * (n - 1)))
     enough = (n >= max(least, 2)).all(axis=1)
-    return Shifts(
-        rater_a=before.rater_a[one][enough],
-        rater_b=before.rater_b[one][enough],
+    return BiasShifts(
+        rater_a=before.rater_a[before_rows][enough],
+        rater_b=before.rater_b[before_rows][enough],
         bias=bias[enough],
         se=se[enough],
         n_items=n[enough].astype(np.int64),

@@ -1,14 +1,14 @@
-"""What a value means in words: the customary bands, and how sure the band is given the interval.
+"""Customary interpretation bands of a coefficient, and their probability given its interval.
 
 Each scheme's bands follow its printed table, half-open and without gaps: where it prints
 "0.21-0.40" after "0.00-0.20", a value belongs to the lower band up to and including 0.20 and to the
 next from there on.
 
-SOURCES names what was printed where; Krippendorff's are the customary cut-offs for alpha.
+SOURCES names the publications; Krippendorff's are the customary cut-offs for alpha.
 
 The probability of a band is Gwet's benchmarking (2014, ch. 6): the share in the band of a
-distribution around the value, cut off at -1 and 1. Gwet takes the normal one; here it is Student's
-t of the interval that stands beside the word, so that the two say the same of few items.
+distribution around the value, truncated to -1..1. Gwet uses the normal distribution; here it is
+Student's t of the interval shown with the band, so that both agree when there are few items.
 """
 
 from dataclasses import dataclass
@@ -16,28 +16,32 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from metrics.agreement.estimate import LEVEL
+from metrics.agreement.estimate import CONFIDENCE_LEVEL
 
 
 @dataclass(frozen=True)
 class Band:
-    """A band reaches from `low` (itself included or not) to where the next one begins."""
+    """An interpretation band from `low` (included or not) to the start of the next band."""
 
     name: str
-    words: str
+    label: str
     low: float
     includes_low: bool
 
 
-def _bands(*parts: tuple[str, float], includes_low: bool) -> tuple[Band, ...]:
-    first, *rest = parts
+def _build_bands(*label_and_low: tuple[str, float], includes_low: bool) -> tuple[Band, ...]:
+    """Build a scheme from (label, low) pairs in ascending order.
+
+    The first band has no lower end.
+    """
+    first, *others = label_and_low
     return (
         Band(first[0].replace(" ", "_"), first[0], -np.inf, True),
-        *(Band(words.replace(" ", "_"), words, low, includes_low) for words, low in rest),
+        *(Band(label.replace(" ", "_"), label, low, includes_low) for label, low in others),
     )
 
 
-_POOR, _SLIGHT, *_ABOVE = _bands(
+_POOR_BAND, _SLIGHT, *_HIGHER_BANDS = _build_bands(
     ("poor", -np.inf),
     ("slight", 0.0),
     ("fair", 0.2),
@@ -48,13 +52,13 @@ _POOR, _SLIGHT, *_ABOVE = _bands(
 )
 
 SCHEMES: dict[str, tuple[Band, ...]] = {
-    "landis_koch": (_POOR, Band("slight", "slight", 0.0, includes_low=True), *_ABOVE),
+    "landis_koch": (_POOR_BAND, Band("slight", "slight", 0.0, includes_low=True), *_HIGHER_BANDS),
     "fleiss": (
         Band("poor", "poor", -np.inf, includes_low=True),
         Band("fair_to_good", "fair to good", 0.4, includes_low=True),
         Band("excellent", "excellent", 0.75, includes_low=False),
     ),
-    "altman": _bands(
+    "altman": _build_bands(
         ("poor", -np.inf),
         ("fair", 0.2),
         ("moderate", 0.4),
@@ -62,17 +66,19 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
         ("very good", 0.8),
         includes_low=False,
     ),
-    "cicchetti": _bands(
+    "cicchetti": _build_bands(
         ("poor", -np.inf), ("fair", 0.4), ("good", 0.6), ("excellent", 0.75), includes_low=True
     ),
-    "krippendorff": _bands(
+    "krippendorff": _build_bands(
         ("unreliable", -np.inf), ("tentative", 0.667), ("reliable", 0.8), includes_low=True
     ),
 }
 
-NORMAL = float(special.ndtri((1 + LEVEL) / 2))  # t's quantile, as its degrees of freedom grow
-FEW_ITEMS = 30  # an interval without width rests on more
-UNSURE = 2  # bands: an interval that is wider has no word
+NORMAL_QUANTILE = float(
+    special.ndtri((1 + CONFIDENCE_LEVEL) / 2)
+)  # limit of the t quantile for large df
+MIN_ITEMS_ZERO_WIDTH = 30  # an interval of zero width is trusted from this number of items on
+MAX_BANDS_SPANNED = 2  # a wider interval, in bands, gets no band
 
 SOURCES = {
     "landis_koch": "Landis & Koch 1977, Biometrics 33, 159-174",
@@ -83,117 +89,133 @@ SOURCES = {
 }
 
 
-# What a scheme's words were made for; for other coefficients they are a loose guide.
-MADE_FOR = {
+# Coefficients a scheme was designed for; for others its bands are a loose guide.
+INTENDED_COEFFICIENTS = {
     "landis_koch": ("kappa",),
     "fleiss": ("kappa",),
     "altman": ("kappa",),
     "cicchetti": ("kappa", "icc"),
     "krippendorff": ("krippendorff_alpha",),
 }
-NOISE = 12  # decimals: what lies below is rounding, and 0 is 0
-WRITTEN = 2  # decimals of a value on a page: what is written 0.00 has the word of 0
+ROUNDING_DECIMALS = 12  # decimals: smaller differences are floating-point rounding
+DISPLAY_DECIMALS = 2  # decimals shown on a page: a value shown as 0.00 has the band of 0
 
 
-def fits(name: str, scheme: str) -> bool:
-    """Whether the scheme's words were made for this coefficient."""
-    return any(kind in name for kind in MADE_FOR[scheme])
+def is_designed_for(name: str, scheme: str) -> bool:
+    """Return whether the scheme was designed for the coefficient with this name."""
+    return any(kind in name for kind in INTENDED_COEFFICIENTS[scheme])
 
 
-def bands(scheme: str) -> tuple[Band, ...]:
-    """The bands of a scheme in ascending order."""
+def get_bands(scheme: str) -> tuple[Band, ...]:
+    """Return the bands of a scheme in ascending order; ValueError lists the valid schemes."""
     if scheme not in SCHEMES:
         raise ValueError(f"unknown scheme {scheme!r}; one of {', '.join(SCHEMES)}")
     return SCHEMES[scheme]
 
 
-def band_of(value: float | None, scheme: str = "landis_koch") -> Band | None:
-    """The band of a value; None for an undefined value."""
+def find_band(value: float | None, scheme: str = "landis_koch") -> Band | None:
+    """Return the band of a value; None for an undefined value."""
     if value is None:
         return None
-    value = round(value, NOISE) if round(value, WRITTEN) else 0.0
+    value = round(value, ROUNDING_DECIMALS) if round(value, DISPLAY_DECIMALS) else 0.0
     reached = [
         band
-        for band in bands(scheme)
+        for band in get_bands(scheme)
         if value > band.low or (band.includes_low and value == band.low)
     ]
     return reached[-1]
 
 
-def freedom(value: float | None, low: float | None, se: float | None) -> float:
-    """The degrees of freedom of an interval value -/+ t se, from its lower end (the upper one may
-    be clipped); infinite without one."""
+def estimate_degrees_of_freedom(value: float | None, low: float | None, se: float | None) -> float:
+    """Return the degrees of freedom of an interval value -/+ t se; infinite without an interval.
+
+    They follow from the lower end, because the upper one may be clipped.
+    """
     if value is None or low is None or not se:
         return np.inf
     quantile = (value - low) / se
-    if quantile <= NORMAL:
+    if quantile <= NORMAL_QUANTILE:
         return np.inf
-    return float(special.stdtridf((1 + LEVEL) / 2, quantile))
+    return float(special.stdtridf((1 + CONFIDENCE_LEVEL) / 2, quantile))
 
 
 def band_probabilities(
     value: float | None, se: float | None, scheme: str = "landis_koch", *, df: float = np.inf
 ) -> dict[str, float] | None:
-    """Band name -> probability that the true value lies in it; None without a value or a standard
-    error. `df` are those of its interval."""
+    """Return band name -> probability that the true value lies in it.
+
+    None without a value or a standard error. df: degrees of freedom of its interval.
+    """
     if value is None or se is None:
         return None
-    found = bands(scheme)
+    scheme_bands = get_bands(scheme)
     if se == 0:
-        certain = band_of(value, scheme)
-        return {band.name: float(band is certain) for band in found}
-    edges = np.clip([band.low for band in found] + [np.inf], -1, 1)
+        only_band = find_band(value, scheme)
+        return {band.name: float(band is only_band) for band in scheme_bands}
+    edges = np.clip([band.low for band in scheme_bands] + [np.inf], -1, 1)
     steps = (edges - value) / se
     below = special.ndtr(steps) if np.isinf(df) else special.stdtr(df, steps)
     shares = (
-        np.diff(below) / (below[-1] - below[0]) if below[-1] > below[0] else np.zeros(len(found))
+        np.diff(below) / (below[-1] - below[0])
+        if below[-1] > below[0]
+        else np.zeros(len(scheme_bands))
     )
-    return {band.name: float(share) for band, share in zip(found, shares, strict=True)}
+    return {band.name: float(share) for band, share in zip(scheme_bands, shares, strict=True)}
 
 
-def safe_band(
+def find_safe_band(
     value: float | None,
     se: float | None,
     scheme: str = "landis_koch",
     *,
     df: float = np.inf,
-    probability: float = LEVEL,
+    probability: float = CONFIDENCE_LEVEL,
 ) -> Band | None:
-    """The highest band that the true value reaches or passes with this probability (Gwet's
-    benchmark)."""
+    """Return the highest band that the true value reaches or exceeds with this probability.
+
+    This is Gwet's benchmark; None without a value or a standard error.
+    """
     shares = band_probabilities(value, se, scheme, df=df)
     if shares is None:
         return None
-    total = 0.0
-    for band in reversed(bands(scheme)):
-        total += shares[band.name]
-        if total >= probability:
+    cumulative = 0.0
+    for band in reversed(get_bands(scheme)):
+        cumulative += shares[band.name]
+        if cumulative >= probability:
             return band
-    return bands(scheme)[0]
+    return get_bands(scheme)[0]
 
 
-def too_early(
+def is_inconclusive(
     n_items: int | None, low: float | None, high: float | None, scheme: str = "landis_koch"
 ) -> bool:
-    """Whether a word would say more than is known: of a single item, which has no interval, of one
-    that is too wide, or of few items that all agree, so that it has no width at all."""
-    alike = without_width(low, high) and n_items is not None and n_items < FEW_ITEMS
-    return n_items == 1 or alike or too_wide(low, high, scheme)
+    """Return whether naming a band would claim more than the interval supports.
+
+    That holds for a single item, which has no interval, for an interval that is too wide, and for
+    few items that all agree, so that the interval has no width.
+    """
+    unanimous_few = (
+        has_zero_width(low, high) and n_items is not None and n_items < MIN_ITEMS_ZERO_WIDTH
+    )
+    return n_items == 1 or unanimous_few or is_too_wide(low, high, scheme)
 
 
-def without_width(low: float | None, high: float | None) -> bool:
-    """Whether both ends of an interval are the same, but for the rounding of a computer."""
+def has_zero_width(low: float | None, high: float | None) -> bool:
+    """Return whether both ends of an interval are equal up to rounding."""
     return low is not None and high is not None and abs(high - low) < 1e-9
 
 
-def too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:
-    """Whether the word for the middle of an interval would say more than is known: it touches more
-    than three bands, or three and is wider than two of those between 0 and 1."""
-    order = bands(scheme)
-    first, last = band_of(low, scheme), band_of(high, scheme)
+def is_too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:
+    """Return whether an interval is too wide to name a band for its middle.
+
+    It touches more than three bands, or it touches three and is wider than two of the bands between
+    0 and 1.
+    """
+    order = get_bands(scheme)
+    first, last = find_band(low, scheme), find_band(high, scheme)
     if low is None or high is None or first is None or last is None:
         return False
-    passed = order.index(last) - order.index(first)
+    bands_crossed = order.index(last) - order.index(first)
     between_0_and_1 = 1 + sum(band.low > 0 for band in order)
-    is_wide = (high - low) * between_0_and_1 > UNSURE
-    return passed > UNSURE or (passed == UNSURE and is_wide)
+    is_wide = (high - low) * between_0_and_1 > MAX_BANDS_SPANNED
+    return bands_crossed > MAX_BANDS_SPANNED or (bands_crossed == MAX_BANDS_SPANNED and is_wide)

@@ -1,35 +1,38 @@
-"""What else somebody should look at, beside raters who drift: who was apart from the start, who
-answers alike or too fast, and which pair, question or category moved.
+"""Outliers besides drifting raters: raters, pairs, questions and categories that need attention.
 
-Everything begins from what `metrics.agreement.drift` found, without what its alarms take out: what
-a drifter did since is nobody else's alarm. Each rule is an e-value against a stated bound, so that
-one may look as often as one likes; `settings.alarm` (5,000) is the evidence that rings.
+Raters who disagree from the start, who always answer alike or too fast; and pairs, questions and
+categories whose agreement fell.
 
-found.py is what a rule answers, apart.py and habits.py look at raters, moved.py at the rest,
-everything.py puts them together, so that nothing rings twice for one cause.
+All rules start from the result of `metrics.agreement.drift`, without the ratings that its alerts
+exclude: the ratings of a drifting rater since the onset cause no other alert. Each rule is an
+e-value against a stated bound, so that it may be tested as often as one likes;
+`settings.alert_level` (5,000) is the evidence that raises an alert.
+
+finding.py is the result of a rule, disagreement.py and careless_raters.py examine raters,
+level_shifts.py the rest, detection.py combines them, so that one cause raises one alert.
 """
 
-from .detection import Watched, watch
+from .detection import OutlierResult, detect_outliers
 from .finding import (
     CATEGORY_COLLAPSED,
     PAIR_DIVERGED,
-    QUESTION_FELL,
-    RATER_APART,
-    RATER_FAST,
-    RATER_SAME,
-    Found,
-    Series,
+    QUESTION_AGREEMENT_FELL,
+    RATER_DISAGREES,
+    RATER_SAME_ANSWER,
+    RATER_TOO_FAST,
+    EvidenceSeries,
+    OutlierFinding,
 )
 
 __all__ = [
     "CATEGORY_COLLAPSED",
     "PAIR_DIVERGED",
-    "QUESTION_FELL",
-    "RATER_APART",
-    "RATER_FAST",
-    "RATER_SAME",
-    "Found",
-    "Series",
-    "Watched",
-    "watch",
+    "QUESTION_AGREEMENT_FELL",
+    "RATER_DISAGREES",
+    "RATER_SAME_ANSWER",
+    "RATER_TOO_FAST",
+    "EvidenceSeries",
+    "OutlierFinding",
+    "OutlierResult",
+    "detect_outliers",
 ]

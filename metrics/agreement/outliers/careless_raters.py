@@ -1,175 +1,205 @@
-"""Who answers without looking: always the same, or far faster than anybody else.
+"""Careless raters: those who always give the same answer, or are far faster than all others.
 
-Both count how often something was not done that an honest rater does, against a probability: the
-mean likelihood ratio over all smaller probabilities (gold.evidence_of), an e-process whatever the
-order of answers. Whoever does it at least so often is ever named with a probability of at most
-1 / alarm.
+Both rules count how rarely a rater does what a careful rater does, and test that against a
+probability: the mean likelihood ratio over all smaller probabilities
+(gold.compute_evidence_from_counts), an e-process for any order of answers. A rater who does it at
+least that often ever gets an alert with a probability of at most 1 / alert_level.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.counts.grouping import Ints
-from metrics.agreement.drift import Drift
-from metrics.agreement.drift.comparisons import Comparisons, Ratings
-from metrics.agreement.estimate import wilson
-from metrics.agreement.rater_quality.gold import evidence_of
+from metrics.agreement.drift import DriftResult
+from metrics.agreement.drift.comparisons import Comparisons, DatedRatings
+from metrics.agreement.estimate import wilson_interval
+from metrics.agreement.rater_quality.gold import compute_evidence_from_counts
 
-from .disagreement import bound
-from .finding import RATER_FAST, RATER_SAME, Found, Series
+from .disagreement import compute_bound
+from .finding import RATER_SAME_ANSWER, RATER_TOO_FAST, EvidenceSeries, OutlierFinding
 
-LEAST_ITEMS = 30
-_SELDOM = 0.25  # of how often the others leave the category
-_QUARTER = float(np.log(4))  # of the time of the others
-_HALF = 0.5
+MIN_ITEMS = 30
+_SELDOM_SHARE = 0.25  # share of how often the others leave the category
+_LOG_QUARTER = float(np.log(4))  # a quarter of the time of the others, in logarithms
+_CAREFUL_SHARE = 0.5  # share of ratings that a careful rater does not rush
 
 
-def same(drift: Drift) -> list[Found]:
-    """Who keeps to one category where most others say something else.
+def find_constant_raters(drift: DriftResult) -> list[OutlierFinding]:
+    """Return the raters who keep to one category where most others give another.
 
-    Asked: own ratings of items of which more than half of the other ratings are not the rater's
+    Tested: own ratings of items of which more than half of the other ratings are not the rater's
     most used category. Counted: those in which the rater left it, too; against a quarter of how
-    often all other raters leave that category when they are asked so.
+    often all other raters leave that category in the same situation.
     """
-    ratings, compared, alarm = _kept(drift)
+    ratings, comparisons, alert_level = _select_without_drift(drift)
     size, n_raters = ratings.item.size, ratings.keys.size
     k = int(ratings.code.max(initial=0)) + 1
-    others = np.bincount(compared.own, minlength=size)
-    # (k, M): of each rating, how many of the others say each category.
-    said = [
-        np.bincount(compared.own, weights=ratings.code[compared.other] == code, minlength=size)
+    n_others = np.bincount(comparisons.own, minlength=size)
+    # (k, M): for each rating, the number of others who give each category.
+    others_by_code = [
+        np.bincount(
+            comparisons.own, weights=ratings.code[comparisons.other] == code, minlength=size
+        )
         for code in range(k)
     ]
-    asked = np.array([(others > 0) & (2 * (others - agree) > others) for agree in said])
-    used = np.zeros((n_raters, k))
-    scored = others > 0
-    np.add.at(used, (ratings.rater[scored], ratings.code[scored]), 1)
-    top = used.argmax(axis=1)
-    found = []
+    is_tested = np.array(
+        [(n_others > 0) & (2 * (n_others - n_same) > n_others) for n_same in others_by_code]
+    )
+    category_counts = np.zeros((n_raters, k))
+    has_others = n_others > 0
+    np.add.at(category_counts, (ratings.rater[has_others], ratings.code[has_others]), 1)
+    most_used = category_counts.argmax(axis=1)
+    findings = []
     for code in range(k):
-        left = asked[code] & (ratings.code != code)
-        n_asked = np.bincount(ratings.rater[asked[code]], minlength=n_raters)
-        n_left = np.bincount(ratings.rater[left], minlength=n_raters)
-        rest, others_left = n_asked.sum() - n_asked, n_left.sum() - n_left
-        for rater in np.flatnonzero((top == code) & (n_asked >= LEAST_ITEMS) & (rest > 0)):
-            p0 = _SELDOM * others_left[rater] / rest[rater]
+        has_left = is_tested[code] & (ratings.code != code)
+        n_tested = np.bincount(ratings.rater[is_tested[code]], minlength=n_raters)
+        n_left = np.bincount(ratings.rater[has_left], minlength=n_raters)
+        others_tested, others_left = n_tested.sum() - n_tested, n_left.sum() - n_left
+        for rater in np.flatnonzero(
+            (most_used == code) & (n_tested >= MIN_ITEMS) & (others_tested > 0)
+        ):
+            p0 = _SELDOM_SHARE * others_left[rater] / others_tested[rater]
             if (
                 not 0 < p0 < 1
-                or evidence_of(n_left[rater], n_asked[rater] - n_left[rater], p0) < alarm * k
+                or compute_evidence_from_counts(n_left[rater], n_tested[rater] - n_left[rater], p0)
+                < alert_level * k
             ):
                 continue
-            own = np.flatnonzero(asked[code] & (ratings.rater == rater))
-            one = _counted(ratings.day[own], left[own], p0, alarm * k)
-            if one is not None:
+            rows = np.flatnonzero(is_tested[code] & (ratings.rater == rater))
+            counted = _count_by_day(ratings.day[rows], has_left[rows], p0, alert_level * k)
+            if counted is not None:
                 facts = {
-                    "share": float(used[rater, code] / used[rater].sum()),
-                    "others": float(others_left[rater] / rest[rater]),
+                    "share": float(category_counts[rater, code] / category_counts[rater].sum()),
+                    "others": float(others_left[rater] / others_tested[rater]),
                 }
                 key = int(ratings.keys[rater])
-                found.append(_found(RATER_SAME, "answers", key, one, facts=facts, code=code))
-    return found
+                findings.append(
+                    _build_finding(
+                        RATER_SAME_ANSWER, "answers", key, counted, facts=facts, code=code
+                    )
+                )
+    return findings
 
 
-def fast(drift: Drift, seconds: npt.ArrayLike) -> list[Found]:
-    """Who needs a small part of the time that others need for the same items.
+def find_fast_raters(drift: DriftResult, seconds: npt.ArrayLike) -> list[OutlierFinding]:
+    """Return the raters who need a small part of the time that others need for the same items.
 
-    seconds (N,): of the ratings as they were given to drift.alarms, negative for unknown. A rating
-    is hasty that took less than a quarter of the mean (of logarithms) of the others, or less than
-    raters so different as these reach (apart.bound). Counted: ratings that are not, against half of
-    them.
+    seconds (N,): of the ratings as they were given to drift detection, negative for unknown. A
+    rating is rushed that took less than a quarter of the geometric mean of the others, or less than
+    the bound for raters who differ this much (disagreement.py). Counted: ratings that are not
+    rushed, against half of them.
     """
-    ratings, compared, alarm = _kept(drift)
-    taken = np.asarray(seconds, float)[ratings.row]
-    timed = taken >= 0
-    both = timed[compared.own] & timed[compared.other]
-    own, other = compared.own[both], compared.other[both]
-    if not own.size:
+    ratings, comparisons, alert_level = _select_without_drift(drift)
+    rating_seconds = np.asarray(seconds, float)[ratings.row]
+    timed = rating_seconds >= 0
+    is_timed = timed[comparisons.own] & timed[comparisons.other]
+    own_rows, other_rows = comparisons.own[is_timed], comparisons.other[is_timed]
+    if not own_rows.size:
         return []
-    log = np.log(np.maximum(taken, 0.1))
+    log_seconds = np.log(np.maximum(rating_seconds, 0.1))
     size, n_raters = ratings.item.size, ratings.keys.size
-    number = np.bincount(own, minlength=size)
-    usual = np.bincount(own, weights=log[other], minlength=size) / np.maximum(number, 1)
-    pace = log - usual
-    rows = np.flatnonzero(number > 0)
+    n_others = np.bincount(own_rows, minlength=size)
+    others_mean = np.bincount(
+        own_rows, weights=log_seconds[other_rows], minlength=size
+    ) / np.maximum(n_others, 1)
+    pace = log_seconds - others_mean
+    rows = np.flatnonzero(n_others > 0)
     n = np.bincount(ratings.rater[rows], minlength=n_raters)
-    known = np.flatnonzero(n >= LEAST_ITEMS)
+    usable = np.flatnonzero(n >= MIN_ITEMS)
     rows = rows[np.lexsort((ratings.day[rows], ratings.rater[rows]))]
-    starts = np.searchsorted(ratings.rater[rows], known)
-    parts = [rows[start : start + n[rater]] for start, rater in zip(starts, known, strict=True)]
-    level = np.array([float(np.median(pace[part])) for part in parts])
-    _middle, limit = bound(level, least=_QUARTER)
-    found = []
-    for place, part in enumerate(parts):
-        if not np.isfinite(limit[place]) or level[place] >= limit[place]:
+    starts = np.searchsorted(ratings.rater[rows], usable)
+    rater_rows = [
+        rows[start : start + n[rater]] for start, rater in zip(starts, usable, strict=True)
+    ]
+    level = np.array([float(np.median(pace[own_part])) for own_part in rater_rows])
+    _middle, limit = compute_bound(level, least=_LOG_QUARTER)
+    findings = []
+    for index, own_part in enumerate(rater_rows):
+        if not np.isfinite(limit[index]) or level[index] >= limit[index]:
             continue
-        one = _counted(ratings.day[part], pace[part] >= limit[place], _HALF, alarm)
-        if one is not None:
+        counted = _count_by_day(
+            ratings.day[own_part], pace[own_part] >= limit[index], _CAREFUL_SHARE, alert_level
+        )
+        if counted is not None:
             facts = {
-                "seconds": float(np.median(taken[part])),
-                "usual": float(np.median(np.exp(usual[part]))),
-                "times": float(np.exp(-limit[place])),
+                "seconds": float(np.median(rating_seconds[own_part])),
+                "usual": float(np.median(np.exp(others_mean[own_part]))),
+                "times": float(np.exp(-limit[index])),
             }
-            key = int(ratings.keys[known[place]])
-            found.append(_found(RATER_FAST, "pace", key, one, facts=facts))
-    return found
+            key = int(ratings.keys[usable[index]])
+            findings.append(_build_finding(RATER_TOO_FAST, "pace", key, counted, facts=facts))
+    return findings
 
 
-def _counted(
-    day: Ints, done: npt.NDArray[np.bool_], p0: float, alarm: float
-) -> tuple[Series, int, int, int] | None:
-    """Day by day how often it was done, with the evidence against doing it with p0; the place of
-    the day on which that is enough, and until then how often it was asked and done. None where it
-    never is, or is not any more."""
-    days, place = np.unique(day, return_inverse=True)
-    n = np.bincount(place, minlength=days.size)
-    right = np.bincount(place, weights=done, minlength=days.size)
-    asked, kept = np.cumsum(n), np.cumsum(right)
-    course = np.where(asked >= LEAST_ITEMS, evidence_of(kept, asked - kept, p0), 0.0)
-    reached = np.flatnonzero(course >= alarm)
-    if not reached.size or course[-1] < alarm:
+def _count_by_day(
+    day: Ints, done: npt.NDArray[np.bool_], p0: float, alert_level: float
+) -> tuple[EvidenceSeries, int, int, int] | None:
+    """Return the counts by day with the evidence against a probability of p0 or more.
+
+    done (M,): whether the rater did what is tested. With the series: the index of the day on which
+    the evidence suffices, and until then the numbers tested and done. None where it never suffices,
+    or no longer does.
+    """
+    days, day_index = np.unique(day, return_inverse=True)
+    n = np.bincount(day_index, minlength=days.size)
+    n_done = np.bincount(day_index, weights=done, minlength=days.size)
+    cumulative_tested, cumulative_done = np.cumsum(n), np.cumsum(n_done)
+    evidence_path = np.where(
+        cumulative_tested >= MIN_ITEMS,
+        compute_evidence_from_counts(cumulative_done, cumulative_tested - cumulative_done, p0),
+        0.0,
+    )
+    reached = np.flatnonzero(evidence_path >= alert_level)
+    if not reached.size or evidence_path[-1] < alert_level:
         return None
-    t = int(reached[0])
-    return Series(days, n, right / n, course), t, int(asked[t]), int(kept[t])
+    index = int(reached[0])
+    return (
+        EvidenceSeries(days, n, n_done / n, evidence_path),
+        index,
+        int(cumulative_tested[index]),
+        int(cumulative_done[index]),
+    )
 
 
-def _found(
+def _build_finding(
     kind: str,
     measure: str,
     rater: int,
-    counted: tuple[Series, int, int, int],
+    counts: tuple[EvidenceSeries, int, int, int],
     *,
     facts: dict[str, float],
     code: int | None = None,
-) -> Found:
-    series, t, asked, kept = counted
-    low, high = wilson(kept, asked)
-    first = int(series.day[0])
-    return Found(
+) -> OutlierFinding:
+    series, index, n_tested, n_done = counts
+    low, high = wilson_interval(n_done, n_tested)
+    first_day = int(series.day[0])
+    return OutlierFinding(
         kind=kind,
         measure=measure,
         raters=(rater,),
         code=code,
-        day=int(series.day[t]),
-        onset=first,
-        earliest=first,
-        latest=first,
-        size=kept / asked,
+        day=int(series.day[index]),
+        onset=first_day,
+        earliest=first_day,
+        latest=first_day,
+        size=n_done / n_tested,
         low=low,
         high=high,
-        n=asked,
+        n=n_tested,
         n_before=0,
-        evidence=float(series.evidence[t]),
+        evidence=float(series.evidence[index]),
         series=series,
         facts=facts,
     )
 
 
-def _kept(drift: Drift) -> tuple[Ratings, Comparisons, float]:
-    """The ratings, and the comparisons without what drifters said since; and the evidence that
-    rings."""
-    ratings, compared = drift.material.ratings, drift.material.compared
+def _select_without_drift(drift: DriftResult) -> tuple[DatedRatings, Comparisons, float]:
+    """Return the ratings, the comparisons without drifting raters, and the alert level."""
+    ratings, comparisons = drift.data.ratings, drift.data.comparisons
     return (
         ratings,
-        compared.chosen(~drift.out[compared.own] & ~drift.out[compared.other]),
-        drift.material.settings.alarm,
+        comparisons.select(
+            ~drift.excluded_ratings[comparisons.own] & ~drift.excluded_ratings[comparisons.other]
+        ),
+        drift.data.settings.alert_level,
     )

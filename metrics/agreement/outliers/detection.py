@@ -1,4 +1,4 @@
-"""All rules, and which of what they find rings: nothing rings twice for one cause."""
+"""All outlier rules, and the selection of their findings: one cause raises one alert."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -6,79 +6,96 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.drift import AGREEMENT, Alarm, Drift
+from metrics.agreement.drift import AGREEMENT, DriftAlert, DriftResult
 
 from . import careless_raters, disagreement, level_shifts
-from .finding import Found
+from .finding import OutlierFinding
 
 
 @dataclass
-class Watched:
-    """found: what rings beside drift; explained: places of those alarms of drift that do not,
-    because the question fell for most raters at once."""
+class OutlierResult:
+    """Result of all rules.
 
-    found: list[Found] = field(default_factory=list)
+    findings: those that raise an alert besides drift; explained: indices of the drift alerts that
+    do not, because the question's agreement fell for most raters at once.
+    """
+
+    findings: list[OutlierFinding] = field(default_factory=list)
     explained: set[int] = field(default_factory=set)
 
 
-def watch(
-    drift: Drift, k: int, *, begins: Sequence[int] = (), seconds: npt.ArrayLike | None = None
-) -> Watched:
-    """What else somebody should look at, beside who drifted.
+def detect_outliers(
+    drift: DriftResult,
+    k: int,
+    *,
+    segment_starts: Sequence[int] = (),
+    seconds: npt.ArrayLike | None = None,
+) -> OutlierResult:
+    """Return the outliers besides drifting raters.
 
-    k: number of categories; begins: days on which other guidelines began; seconds (N,): of the
-    ratings that drift.alarms was given, negative for unknown. Of a rater the first of: drift, the
-    same answer, too fast, apart. Of a question, in days that have one in common, the first of: its
-    agreement, a pair, a category. When more than half of the raters at work drifted apart in the
-    days in which the question fell, that rings instead of them.
+    k: number of categories; segment_starts: days on which other guidelines began; seconds (N,): of
+    the ratings that drift detection was given, negative for unknown. Of a rater the first of:
+    drift, the same answer, too fast, disagreement. Of a question, among findings with common days,
+    the first of: its agreement, a pair, a category. When more than half of the active raters
+    drifted in the days in which the question's agreement fell, that finding replaces their alerts.
     """
-    watched = Watched()
-    if not drift.material.compared.own.size:
-        return watched
-    later = list(begins)
-    _fell_for_most(drift, level_shifts.question(drift, later, with_drifters=True), watched)
-    for one in level_shifts.question(drift, later) + level_shifts.pairs(drift, later):
-        _add(watched, one)
-    for one in level_shifts.categories(drift, later, k):
-        _add(watched, one)
-    watched.found = _of_raters(drift, seconds) + watched.found
-    return watched
+    result = OutlierResult()
+    if not drift.data.comparisons.own.size:
+        return result
+    starts = list(segment_starts)
+    _explain_common_falls(
+        drift, level_shifts.find_question_falls(drift, starts, with_drifters=True), result
+    )
+    for finding in level_shifts.find_question_falls(drift, starts) + level_shifts.find_pair_falls(
+        drift, starts
+    ):
+        _add_finding(result, finding)
+    for finding in level_shifts.find_category_falls(drift, starts, k):
+        _add_finding(result, finding)
+    result.findings = _find_rater_outliers(drift, seconds) + result.findings
+    return result
 
 
-def _of_raters(drift: Drift, seconds: npt.ArrayLike | None) -> list[Found]:
-    named = {key for alarm in drift.alarms for key in alarm.raters}
-    rules: list[Callable[[], list[Found]]] = [lambda: careless_raters.same(drift)]
+def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> list[OutlierFinding]:
+    alerted_raters = {key for alert in drift.alerts for key in alert.raters}
+    rules: list[Callable[[], list[OutlierFinding]]] = [
+        lambda: careless_raters.find_constant_raters(drift)
+    ]
     if seconds is not None:
-        rules.append(lambda: careless_raters.fast(drift, seconds))
-    rules.append(lambda: disagreement.apart(drift))
-    found: list[Found] = []
+        rules.append(lambda: careless_raters.find_fast_raters(drift, seconds))
+    rules.append(lambda: disagreement.find_disagreeing_raters(drift))
+    findings: list[OutlierFinding] = []
     for rule in rules:
-        new = [one for one in rule() if not named & set(one.raters)]
-        named |= {key for one in new for key in one.raters}
-        found += new
-    return found
+        new_findings = [finding for finding in rule() if not alerted_raters & set(finding.raters)]
+        alerted_raters |= {key for finding in new_findings for key in finding.raters}
+        findings += new_findings
+    return findings
 
 
-def _fell_for_most(drift: Drift, falls: Sequence[Found], watched: Watched) -> None:
-    ratings = drift.material.ratings
+def _explain_common_falls(
+    drift: DriftResult, falls: Sequence[OutlierFinding], result: OutlierResult
+) -> None:
+    ratings = drift.data.ratings
     for fall in falls:
-        among = {
-            place
-            for place, alarm in enumerate(drift.alarms)
-            if alarm.channel == AGREEMENT and _share_days(fall, alarm)
+        alert_indices = {
+            index
+            for index, alert in enumerate(drift.alerts)
+            if alert.channel == AGREEMENT and _has_common_days(fall, alert)
         }
-        at_work = np.unique(ratings.rater[(ratings.day >= fall.onset) & (ratings.day <= fall.day)])
-        named = {key for place in among for key in drift.alarms[place].raters}
-        if 2 * len(named) > at_work.size:
-            watched.explained |= among
-            _add(watched, fall)
+        active_raters = np.unique(
+            ratings.rater[(ratings.day >= fall.onset) & (ratings.day <= fall.day)]
+        )
+        alerted_raters = {key for index in alert_indices for key in drift.alerts[index].raters}
+        if 2 * len(alerted_raters) > active_raters.size:
+            result.explained |= alert_indices
+            _add_finding(result, fall)
 
 
-def _add(watched: Watched, one: Found) -> None:
-    """Unless something of the question rings in these days already."""
-    if not any(_share_days(one, other) for other in watched.found):
-        watched.found.append(one)
+def _add_finding(result: OutlierResult, finding: OutlierFinding) -> None:
+    """Add the finding unless another one of the question has days in common with it."""
+    if not any(_has_common_days(finding, existing) for existing in result.findings):
+        result.findings.append(finding)
 
 
-def _share_days(one: Found, other: Found | Alarm) -> bool:
-    return one.onset <= other.day and other.onset <= one.day
+def _has_common_days(finding: OutlierFinding, other: OutlierFinding | DriftAlert) -> bool:
+    return finding.onset <= other.day and other.onset <= finding.day

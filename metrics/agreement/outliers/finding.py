@@ -1,4 +1,4 @@
-"""What a rule finds."""
+"""The findings of the outlier rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,21 +6,24 @@ from dataclasses import dataclass, field
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.estimate import Floats
 
-RATER_SAME = "rater_same"
-RATER_FAST = "rater_fast"
-RATER_APART = "rater_apart"
-QUESTION_FELL = "question_fell"
+RATER_SAME_ANSWER = "rater_same"
+RATER_TOO_FAST = "rater_fast"
+RATER_DISAGREES = "rater_apart"
+QUESTION_AGREEMENT_FELL = "question_fell"
 PAIR_DIVERGED = "pair_diverged"
 CATEGORY_COLLAPSED = "category_collapsed"
 
-# Measures beside drift.AGREEMENT.
-ANSWERS, PACE, USE = "answers", "pace", "use"
+# Measures besides drift.AGREEMENT.
+ANSWERS_MEASURE, PACE_MEASURE, USE_MEASURE = "answers", "pace", "use"
 
 
 @dataclass(frozen=True)
-class Series:
-    """Means day by day, or week by week; all (T,). day: (first) day since 1970-01-01; n: what the
-    mean is of; mean; evidence: up to that day."""
+class EvidenceSeries:
+    """Means by day or by week; all (T,).
+
+    day: (first) day since 1970-01-01; n: number of values in the mean; mean; evidence: up to that
+    day
+    """
 
     day: Ints
     n: Ints
@@ -29,16 +32,16 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Found:
-    """Something that somebody should look at. Days are days since 1970-01-01.
+class OutlierFinding:
+    """A finding that needs attention. Days are days since 1970-01-01.
 
-    kind, measure: what is told, and in what; raters: keys, none where it is about all of them;
-    code: place of the category that it is about, or None
-    day: when the evidence was enough; onset, and earliest and latest: since when, and the days
-        between which it began (95 %)
-    size, low, high: by how much, with its 95 % interval
-    n, n_before: items that it rests on, since the onset and before
-    evidence: on `day`; facts: more numbers that it rests on
+    kind, measure: the rule, and the measured quantity; raters: keys, empty if it concerns all of
+        them; code: category concerned, or None
+    day: when the evidence reached the alert level; onset: estimated start; earliest, latest: its
+        95 % range
+    size, low, high: the size with its 95 % interval
+    n, n_before: items since the onset, and before it
+    evidence: on `day`; facts: further figures
     """
 
     kind: str
@@ -55,5 +58,5 @@ class Found:
     n: int
     n_before: int
     evidence: float
-    series: Series = field(repr=False)
+    series: EvidenceSeries = field(repr=False)
     facts: Mapping[str, float] = field(default_factory=dict)

@@ -1,10 +1,10 @@
-"""What moved that is no single rater: the question's agreement, a pair's, a category's, or how
-often a category is used.
+"""Shifts that are not due to a single rater: of a question, a pair of raters, or a category.
 
-The evidence is that of a rater's drift (drift/evidence.py), over weeks instead of days: without a
-move it grows by at most 1 a week. Ringing at alarm / 5 weeks, a question's agreement rings falsely
-at most once in `alarm` working days. Each of n pairs, and each of the categories in either measure,
-needs n times as much: so all of them together ring no more often.
+Tested are the question's agreement, a pair's, a category's, and the use of a category. The evidence
+is that of a rater's drift (drift/evidence.py), over weeks instead of days: without a shift it grows
+by at most 1 a week. With an alert at alert_level / 5 weeks, a question's agreement raises a false
+alert at most once in `alert_level` working days. Each of n pairs, and each of the categories in
+either measure, needs n times as much: so all of them together raise no more false alerts.
 """
 
 from dataclasses import dataclass, replace
@@ -12,37 +12,46 @@ from itertools import pairwise
 
 import numpy as np
 
-from metrics.agreement.counts.grouping import Ints, compact
+from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.drift import (
     AGREEMENT,
-    Drift,
-    Evidence,
-    Extent,
-    Prior,
-    Settings,
-    evidence,
-    shift_estimates,
+    DriftResult,
+    DriftSettings,
+    ShiftEstimate,
+    ShiftEvidence,
+    ShiftPrior,
+    compute_evidence,
+    estimate_shift,
 )
-from metrics.agreement.drift.comparisons import effects
-from metrics.agreement.drift.daily_scores import Days, by_day, variances
-from metrics.agreement.drift.evidence import Sums
+from metrics.agreement.drift.comparisons import fit_effects
+from metrics.agreement.drift.daily_scores import DailyScores, estimate_variances, sum_by_day
+from metrics.agreement.drift.evidence import DailySums
 from metrics.agreement.estimate import Floats
 
-from .finding import CATEGORY_COLLAPSED, PAIR_DIVERGED, QUESTION_FELL, USE, Found, Series
+from .finding import (
+    CATEGORY_COLLAPSED,
+    PAIR_DIVERGED,
+    QUESTION_AGREEMENT_FELL,
+    USE_MEASURE,
+    EvidenceSeries,
+    OutlierFinding,
+)
 
-WEEK = 7
-_MONDAY = 3  # 1970-01-01 was a Thursday
-WORKED = 5  # days of a week
-_WANDER = 2.0  # successive weeks are alike: times the variance that their differences show
-# Weeks before the onset, and from it on: one odd week moves nothing.
-LEAST_BEFORE, LEAST_SINCE = 4, 2
-COLLAPSED = 0.5  # of its agreement, or
-UNUSED = 0.9  # of its use, is what a category has lost at least
+WEEK_DAYS = 7
+_MONDAY_OFFSET = 3  # 1970-01-01 was a Thursday
+WORKDAYS_PER_WEEK = 5
+_AUTOCORRELATION_FACTOR = (
+    2.0  # successive weeks are correlated: multiplies the variance of their differences
+)
+# Weeks needed before the onset, and from it on, so that a single odd week has no effect.
+MIN_WEEKS_BEFORE, MIN_WEEKS_SINCE = 4, 2
+COLLAPSED_SHARE = 0.5  # least share of its agreement that a category has lost, or
+UNUSED_SHARE = 0.9  # least share of its use
 
 
 @dataclass(frozen=True)
-class Scored:
-    """Scores of items or comparisons, each of a group and a day; all (N,)."""
+class GroupScores:
+    """Scores of items or comparisons, each with a group and a day; all (N,)."""
 
     group: Ints
     day: Ints
@@ -50,214 +59,267 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Move:
-    """A fall of one group: place t of the week that made it enough."""
+class LevelFall:
+    """A fall of one group; t: index of the week in which the evidence sufficed."""
 
     group: int
-    series: Series
-    found: Evidence
+    series: EvidenceSeries
+    evidence: ShiftEvidence
     t: int
-    extent: Extent
+    estimate: ShiftEstimate
 
     @property
     def onset(self) -> int:
-        return int(self.found.onset[self.t])
+        """The index of the week of the onset."""
+        return int(self.evidence.onset[self.t])
 
-    def mean(self, rows: slice) -> float:
+    def compute_mean(self, rows: slice) -> float:
+        """Return the mean of these weeks, weighted by their numbers of values."""
         n = self.series.n[rows]
         return float((self.series.mean[rows] * n).sum() / n.sum())
 
     @property
-    def before(self) -> float:
-        return self.mean(slice(0, self.onset))
+    def mean_before(self) -> float:
+        """The mean before the onset."""
+        return self.compute_mean(slice(0, self.onset))
 
     @property
-    def since(self) -> float:
-        return self.mean(slice(self.onset, self.t + 1))
+    def mean_since(self) -> float:
+        """The mean from the onset to week t."""
+        return self.compute_mean(slice(self.onset, self.t + 1))
 
 
-def question(drift: Drift, begins: list[int], *, with_drifters: bool = False) -> list[Found]:
-    """The agreement of all with each other, with the raters' own levels taken out."""
-    kept, r = _residuals(drift, with_drifters=with_drifters)
-    item, place = compact(drift.material.ratings.item[drift.material.compared.own[kept]])
-    score = np.bincount(place, weights=r) / np.bincount(place)
-    scored = Scored(np.zeros(item.size, np.int64), _last_day(drift, kept, place), score)
-    prior = drift.material.settings.priors[AGREEMENT]
-    moves = _moves(scored, 1, prior=prior, settings=drift.material.settings, begins=begins)
-    return [_found(QUESTION_FELL, AGREEMENT, (), move) for move in moves]
+def find_question_falls(
+    drift: DriftResult, segment_starts: list[int], *, with_drifters: bool = False
+) -> list[OutlierFinding]:
+    """Return falls of the agreement of all raters with each other, net of their own levels."""
+    rows, residuals = _compute_residuals(drift, with_drifters=with_drifters)
+    item, item_index = index_distinct(drift.data.ratings.item[drift.data.comparisons.own[rows]])
+    score = np.bincount(item_index, weights=residuals) / np.bincount(item_index)
+    scored = GroupScores(
+        np.zeros(item.size, np.int64), _get_last_days(drift, rows, item_index), score
+    )
+    prior = drift.data.settings.priors[AGREEMENT]
+    falls = _find_falls(
+        scored, 1, prior=prior, settings=drift.data.settings, segment_starts=segment_starts
+    )
+    return [_build_finding(QUESTION_AGREEMENT_FELL, AGREEMENT, (), fall) for fall in falls]
 
 
-def pairs(drift: Drift, begins: list[int]) -> list[Found]:
-    """The agreement of two raters with each other, with their own levels taken out."""
-    kept, r = _residuals(drift)
-    compared, ratings = drift.material.compared, drift.material.ratings
-    once = compared.g[kept] < compared.h[kept]
-    kept, r = kept[once], r[once]
-    met, group = compact(compared.g[kept] * ratings.keys.size + compared.h[kept])
-    prior = drift.material.settings.priors[AGREEMENT]
-    enough = np.bincount(group, minlength=met.size) >= prior.least_before + prior.least_since
-    rows = enough[group]
-    scored = Scored((np.cumsum(enough) - 1)[group[rows]], _days(drift, kept[rows]), r[rows])
-    met = met[enough]
-    found = []
-    settings = drift.material.settings
-    for move in _moves(scored, met.size, prior=prior, settings=settings, begins=begins):
-        g, h = divmod(int(met[move.group]), ratings.keys.size)
+def find_pair_falls(drift: DriftResult, segment_starts: list[int]) -> list[OutlierFinding]:
+    """Return falls of the agreement of two raters with each other, net of their own levels."""
+    rows, residuals = _compute_residuals(drift)
+    comparisons, ratings = drift.data.comparisons, drift.data.ratings
+    is_first = comparisons.own_rater[rows] < comparisons.other_rater[rows]
+    rows, residuals = rows[is_first], residuals[is_first]
+    pair_keys, group = index_distinct(
+        comparisons.own_rater[rows] * ratings.keys.size + comparisons.other_rater[rows]
+    )
+    prior = drift.data.settings.priors[AGREEMENT]
+    has_enough = (
+        np.bincount(group, minlength=pair_keys.size) >= prior.least_before + prior.least_since
+    )
+    used = has_enough[group]
+    scored = GroupScores(
+        (np.cumsum(has_enough) - 1)[group[used]],
+        _get_comparison_days(drift, rows[used]),
+        residuals[used],
+    )
+    pair_keys = pair_keys[has_enough]
+    findings = []
+    settings = drift.data.settings
+    for fall in _find_falls(
+        scored, pair_keys.size, prior=prior, settings=settings, segment_starts=segment_starts
+    ):
+        g, h = divmod(int(pair_keys[fall.group]), ratings.keys.size)
         raters = int(ratings.keys[g]), int(ratings.keys[h])
-        found.append(_found(PAIR_DIVERGED, AGREEMENT, raters, move))
-    return found
+        findings.append(_build_finding(PAIR_DIVERGED, AGREEMENT, raters, fall))
+    return findings
 
 
-def categories(drift: Drift, begins: list[int], k: int) -> list[Found]:
-    """How often others say a category, too, where one rater says it; and how often it is said at
-    all."""
-    settings, ratings = drift.material.settings, drift.material.ratings
-    kept = np.flatnonzero(~drift.out[drift.material.compared.own])
-    kept = kept[~drift.out[drift.material.compared.other[kept]]]
-    own = ratings.code[drift.material.compared.own[kept]]
-    other = ratings.code[drift.material.compared.other[kept]]
-    found = []
+def find_category_falls(
+    drift: DriftResult, segment_starts: list[int], k: int
+) -> list[OutlierFinding]:
+    """Return falls of the agreement on a category, and of its use.
+
+    The agreement on a category is the share of others who give it where one rater does.
+    """
+    settings, ratings = drift.data.settings, drift.data.ratings
+    rows = np.flatnonzero(~drift.excluded_ratings[drift.data.comparisons.own])
+    rows = rows[~drift.excluded_ratings[drift.data.comparisons.other[rows]]]
+    own_codes = ratings.code[drift.data.comparisons.own[rows]]
+    other_codes = ratings.code[drift.data.comparisons.other[rows]]
+    findings = []
     for code in range(k):
-        said = kept[own == code]
-        if not said.size:
+        category_rows = rows[own_codes == code]
+        if not category_rows.size:
             continue
-        item, place = compact(ratings.item[drift.material.compared.own[said]])
-        score = np.bincount(place, weights=other[own == code] == code) / np.bincount(place)
-        day = _last_day(drift, said, place)
-        scored = Scored(np.zeros(item.size, np.int64), day, score)
+        item, item_index = index_distinct(ratings.item[drift.data.comparisons.own[category_rows]])
+        score = np.bincount(
+            item_index, weights=other_codes[own_codes == code] == code
+        ) / np.bincount(item_index)
+        day = _get_last_days(drift, category_rows, item_index)
+        scored = GroupScores(np.zeros(item.size, np.int64), day, score)
         prior = settings.priors[AGREEMENT]
-        moves = _moves(scored, 1, prior=prior, settings=settings, begins=begins, times=2 * k)
-        for move in moves:
-            if move.since < (1 - COLLAPSED) * move.before:
-                found.append(_found(CATEGORY_COLLAPSED, AGREEMENT, (), move, code=code))
-        found += _unused(drift, begins, code, k)
-    return found
+        falls = _find_falls(
+            scored, 1, prior=prior, settings=settings, segment_starts=segment_starts, multiple=2 * k
+        )
+        for fall in falls:
+            if fall.mean_since < (1 - COLLAPSED_SHARE) * fall.mean_before:
+                findings.append(_build_finding(CATEGORY_COLLAPSED, AGREEMENT, (), fall, code=code))
+        findings += _find_unused(drift, segment_starts, code, k)
+    return findings
 
 
-def _unused(drift: Drift, begins: list[int], code: int, k: int) -> list[Found]:
-    ratings = drift.material.ratings
-    rows = np.flatnonzero(~drift.out)
-    item, place = compact(ratings.item[rows])
+def _find_unused(
+    drift: DriftResult, segment_starts: list[int], code: int, k: int
+) -> list[OutlierFinding]:
+    """Return falls of the use of one category, among all ratings."""
+    ratings = drift.data.ratings
+    rows = np.flatnonzero(~drift.excluded_ratings)
+    item, item_index = index_distinct(ratings.item[rows])
     if not item.size:
         return []
-    score = np.bincount(place, weights=ratings.code[rows] == code) / np.bincount(place)
+    score = np.bincount(item_index, weights=ratings.code[rows] == code) / np.bincount(item_index)
     day = np.full(item.size, np.iinfo(np.int64).min)
-    np.maximum.at(day, place, ratings.day[rows])
+    np.maximum.at(day, item_index, ratings.day[rows])
     share = float(score.mean())
-    prior = replace(drift.material.settings.priors[AGREEMENT], omega=share, tolerance=share / 4)
+    prior = replace(drift.data.settings.priors[AGREEMENT], omega=share, tolerance=share / 4)
     settings = replace(
-        drift.material.settings, wobble={AGREEMENT: share / 4}, floor={AGREEMENT: share / 4}
+        drift.data.settings, wobble={AGREEMENT: share / 4}, floor={AGREEMENT: share / 4}
     )
-    scored = Scored(np.zeros(item.size, np.int64), day, score)
-    moves = _moves(scored, 1, prior=prior, settings=settings, begins=begins, times=2 * k)
+    scored = GroupScores(np.zeros(item.size, np.int64), day, score)
+    falls = _find_falls(
+        scored, 1, prior=prior, settings=settings, segment_starts=segment_starts, multiple=2 * k
+    )
     return [
-        _found(CATEGORY_COLLAPSED, USE, (), move, code=code)
-        for move in moves
-        if move.since < (1 - UNUSED) * move.before
+        _build_finding(CATEGORY_COLLAPSED, USE_MEASURE, (), fall, code=code)
+        for fall in falls
+        if fall.mean_since < (1 - UNUSED_SHARE) * fall.mean_before
     ]
 
 
-def _residuals(drift: Drift, *, with_drifters: bool = False) -> tuple[Ints, Floats]:
-    """Places of the comparisons, as a rule without what drifters said since, and what is left of
-    their agreement without the raters' levels."""
-    compared, ratings = drift.material.compared, drift.material.ratings
-    d = drift.material.d[AGREEMENT]
-    out = drift.out & (not with_drifters)
-    kept = np.flatnonzero(~out[compared.own] & ~out[compared.other])
-    kept = kept[ratings.dated[compared.own[kept]] & ratings.dated[compared.other[kept]]]
-    g, h = compared.g[kept], compared.h[kept]
-    ridge = drift.material.settings.ridge
-    found = effects(AGREEMENT, d[kept], g, h, n_raters=ratings.keys.size, ridge=ridge)
-    return kept, found.residuals(d[kept], g, h)
+def _compute_residuals(drift: DriftResult, *, with_drifters: bool = False) -> tuple[Ints, Floats]:
+    """Return indices of comparisons, and their agreement net of the raters' levels.
+
+    Ratings of drifting raters since their onset are left out unless `with_drifters`.
+    """
+    comparisons, ratings = drift.data.comparisons, drift.data.ratings
+    differences = drift.data.differences[AGREEMENT]
+    excluded = drift.excluded_ratings & (not with_drifters)
+    rows = np.flatnonzero(~excluded[comparisons.own] & ~excluded[comparisons.other])
+    rows = rows[ratings.dated[comparisons.own[rows]] & ratings.dated[comparisons.other[rows]]]
+    g, h = comparisons.own_rater[rows], comparisons.other_rater[rows]
+    ridge = drift.data.settings.ridge
+    rater_effects = fit_effects(
+        AGREEMENT, differences[rows], g, h, n_raters=ratings.keys.size, ridge=ridge
+    )
+    return rows, rater_effects.compute_residuals(differences[rows], g, h)
 
 
-def _days(drift: Drift, kept: Ints) -> Ints:
-    """The days of comparisons: when both had rated."""
-    day, compared = drift.material.ratings.day, drift.material.compared
-    return np.maximum(day[compared.own[kept]], day[compared.other[kept]])
+def _get_comparison_days(drift: DriftResult, rows: Ints) -> Ints:
+    """Return the days of comparisons: those of the later of the two ratings."""
+    day, comparisons = drift.data.ratings.day, drift.data.comparisons
+    return np.maximum(day[comparisons.own[rows]], day[comparisons.other[rows]])
 
 
-def _last_day(drift: Drift, kept: Ints, place: Ints) -> Ints:
-    """The last day of each item; place (N,): the item of each comparison."""
-    last = np.full(int(place.max(initial=-1)) + 1, np.iinfo(np.int64).min)
-    np.maximum.at(last, place, _days(drift, kept))
+def _get_last_days(drift: DriftResult, rows: Ints, item_index: Ints) -> Ints:
+    """Return the last day of each item; item_index (N,): the item of each comparison."""
+    last = np.full(int(item_index.max(initial=-1)) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(last, item_index, _get_comparison_days(drift, rows))
     return last
 
 
-def _moves(
-    scored: Scored,
+def _find_falls(
+    scored: GroupScores,
     groups: int,
     *,
-    prior: Prior,
-    settings: Settings,
-    begins: list[int],
-    times: int = 0,
-) -> list[Move]:
-    """The falls of all groups, each with so many times the evidence of one (`times` 0: as many as
-    there are groups)."""
-    level = settings.alarm / WORKED * max(1, times or groups)
-    # Other guidelines begin anew: a group of its own.
-    edges = np.array(sorted(begins), np.int64)
-    part = np.searchsorted(edges, scored.day, side="right")
-    group = scored.group * (edges.size + 1) + part
-    weeks = by_day(group, (scored.day + _MONDAY) // WEEK, scored.score)
-    spread = variances(weeks, groups * (edges.size + 1), AGREEMENT, settings)
+    prior: ShiftPrior,
+    settings: DriftSettings,
+    segment_starts: list[int],
+    multiple: int = 0,
+) -> list[LevelFall]:
+    """Return the falls of all groups.
+
+    Each needs `multiple` times the evidence of one test (0: as many as there are groups).
+    """
+    level = settings.alert_level / WORKDAYS_PER_WEEK * max(1, multiple or groups)
+    # Each segment between guideline changes is a group of its own.
+    edges = np.array(sorted(segment_starts), np.int64)
+    segment = np.searchsorted(edges, scored.day, side="right")
+    group = scored.group * (edges.size + 1) + segment
+    weeks = sum_by_day(group, (scored.day + _MONDAY_OFFSET) // WEEK_DAYS, scored.score)
+    score_variances = estimate_variances(weeks, groups * (edges.size + 1), AGREEMENT, settings)
     ends = np.flatnonzero(np.diff(weeks.rater, prepend=-1, append=-1))
-    found = []
+    falls = []
     for start, end in pairwise(ends.tolist()):
-        one = int(weeks.rater[start])
-        s2, kappa2 = float(spread.s2[one]), _WANDER * float(spread.kappa2[one])
-        rest = weeks.chosen(slice(start, end))
-        while (move := _first(rest, level, s2=s2, kappa2=kappa2, prior=prior)) is not None:
-            found.append(replace(move, group=one // (edges.size + 1)))
-            rest = rest.chosen(slice(move.t + 1, None))
-    return found
+        segment_group = int(weeks.rater[start])
+        s2, kappa2 = (
+            float(score_variances.s2[segment_group]),
+            _AUTOCORRELATION_FACTOR * float(score_variances.kappa2[segment_group]),
+        )
+        remaining = weeks.select(slice(start, end))
+        while (
+            fall := _find_first_fall(remaining, level, s2=s2, kappa2=kappa2, prior=prior)
+        ) is not None:
+            falls.append(replace(fall, group=segment_group // (edges.size + 1)))
+            remaining = remaining.select(slice(fall.t + 1, None))
+    return falls
 
 
-def _first(weeks: Days, level: float, *, s2: float, kappa2: float, prior: Prior) -> Move | None:
-    if weeks.n.size < LEAST_BEFORE + LEAST_SINCE:
+def _find_first_fall(
+    weeks: DailyScores, level: float, *, s2: float, kappa2: float, prior: ShiftPrior
+) -> LevelFall | None:
+    if weeks.n.size < MIN_WEEKS_BEFORE + MIN_WEEKS_SINCE:
         return None
-    found = evidence(
+    evidence_by_week = compute_evidence(
         weeks.n, weeks.total, weeks.squares, s2=s2, kappa2=kappa2, side=-1, prior=prior
     )
     week = np.arange(weeks.n.size)
-    lasts = (found.onset >= LEAST_BEFORE) & (week - found.onset + 1 >= LEAST_SINCE)
-    reached = np.flatnonzero((found.total >= level) & lasts)
+    is_lasting = (evidence_by_week.onset >= MIN_WEEKS_BEFORE) & (
+        week - evidence_by_week.onset + 1 >= MIN_WEEKS_SINCE
+    )
+    reached = np.flatnonzero((evidence_by_week.total >= level) & is_lasting)
     if not reached.size:
         return None
-    t = int(reached[0])
-    until = weeks.chosen(slice(t + 1))
-    shift = shift_estimates(
-        Sums(until.n, until.total, until.squares),
-        int(found.onset[t]),
+    index = int(reached[0])
+    weeks_until = weeks.select(slice(index + 1))
+    estimate = estimate_shift(
+        DailySums(weeks_until.n, weeks_until.total, weeks_until.squares),
+        int(evidence_by_week.onset[index]),
         s2=s2,
         kappa2=kappa2,
         side=-1,
         prior=prior,
     )
-    series = Series(weeks.day * WEEK - _MONDAY, weeks.n, weeks.total / weeks.n, found.total)
-    return Move(0, series, found, t, shift)
+    series = EvidenceSeries(
+        weeks.day * WEEK_DAYS - _MONDAY_OFFSET,
+        weeks.n,
+        weeks.total / weeks.n,
+        evidence_by_week.total,
+    )
+    return LevelFall(0, series, evidence_by_week, index, estimate)
 
 
-def _found(
-    kind: str, measure: str, raters: tuple[int, ...], move: Move, *, code: int | None = None
-) -> Found:
-    series, found, t = move.series, move.found, move.t
-    return Found(
+def _build_finding(
+    kind: str, measure: str, raters: tuple[int, ...], fall: LevelFall, *, code: int | None = None
+) -> OutlierFinding:
+    series, fall_evidence, index = fall.series, fall.evidence, fall.t
+    return OutlierFinding(
         kind=kind,
         measure=measure,
         raters=raters,
         code=code,
-        day=int(series.day[t]) + WEEK - 1,
-        onset=int(series.day[move.onset]),
-        earliest=int(series.day[move.extent.earliest]),
-        latest=int(series.day[move.extent.latest]) + WEEK - 1,
-        size=float(found.step[t]),
-        low=move.extent.low,
-        high=move.extent.high,
-        n=int(series.n[move.onset : t + 1].sum()),
-        n_before=int(series.n[: move.onset].sum()),
-        evidence=float(found.total[t]),
+        day=int(series.day[index]) + WEEK_DAYS - 1,
+        onset=int(series.day[fall.onset]),
+        earliest=int(series.day[fall.estimate.earliest]),
+        latest=int(series.day[fall.estimate.latest]) + WEEK_DAYS - 1,
+        size=float(fall_evidence.step[index]),
+        low=fall.estimate.low,
+        high=fall.estimate.high,
+        n=int(series.n[fall.onset : index + 1].sum()),
+        n_before=int(series.n[: fall.onset].sum()),
+        evidence=float(fall_evidence.total[index]),
         series=series,
-        facts={"was": move.before, "is": move.since},
+        facts={"was": fall.mean_before, "is": fall.mean_since},
     )

@@ -1,5 +1,7 @@
-"""A funnel plot: how far a rater may lie from the middle by chance, the more items the less
-(Spiegelhalter 2005, Statistics in Medicine 24, 1185-1202)."""
+"""Funnel plot: the range around the median rater that chance explains, narrower with more items.
+
+Spiegelhalter 2005, Statistics in Medicine 24, 1185-1202.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +9,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LEAST_ITEMS = 30  # compared items below which a rater does not help to make the funnel
-LEAST_RATERS = 3  # of fewer the middle is nobody's
-Z = 1.959964  # 95 %
+MIN_ITEMS = 30  # compared items from which a rater enters the funnel
+MIN_RATERS = 3  # with fewer raters there is no funnel
+NORMAL_QUANTILE = 1.959964  # two-sided 95 % quantile of the normal distribution
 
 
 @dataclass(frozen=True)
 class Funnel:
-    """``middle``: the median of the raters; ``spread``: the standard deviation of one item."""
+    """``center``: the median of the raters; ``item_sd``: the standard deviation of one item."""
 
-    middle: float
-    spread: float
+    center: float
+    item_sd: float
 
-    def limits(self, n_items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and the upper limit (N,) at so many items (N,), each at least 1."""
-        reach = Z * self.spread / np.sqrt(n_items)
-        return self.middle - reach, self.middle + reach
+    def compute_limits(self, n_items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and the upper limit (N,) at numbers of items (N,), each at least 1."""
+        half_width = NORMAL_QUANTILE * self.item_sd / np.sqrt(n_items)
+        return self.center - half_width, self.center + half_width
 
 
-def of(values: np.ndarray, ses: np.ndarray, n_items: np.ndarray) -> Funnel | None:
-    """The funnel of raters with these values (R,), standard errors (R,) and numbers of compared
-    items (R,); NaN: unknown. None for fewer than LEAST_RATERS with LEAST_ITEMS.
+def build_funnel(values: np.ndarray, ses: np.ndarray, n_items: np.ndarray) -> Funnel | None:
+    """Return the funnel of raters, or None for too few raters with enough items.
 
-    The variance of one item is the median of n se^2 over the raters: one who is far off moves
-    neither the middle nor the width.
+    values, ses (R,): coefficient and standard error of each rater, NaN where unknown; n_items (R,):
+    compared items. The variance of one item is the median of n se^2 over the raters, so that an
+    outlier moves neither the center nor the width.
     """
-    known = np.isfinite(values) & np.isfinite(ses) & (n_items >= LEAST_ITEMS)
-    if np.count_nonzero(known) < LEAST_RATERS:
+    is_usable = np.isfinite(values) & np.isfinite(ses) & (n_items >= MIN_ITEMS)
+    if np.count_nonzero(is_usable) < MIN_RATERS:
         return None
-    variance = float(np.median(n_items[known] * ses[known] ** 2))
-    return Funnel(float(np.median(values[known])), float(np.sqrt(variance)))
+    variance = float(np.median(n_items[is_usable] * ses[is_usable] ** 2))
+    return Funnel(float(np.median(values[is_usable])), float(np.sqrt(variance)))

@@ -1,10 +1,10 @@
-"""Ratings against gold answers: scores, the onboarding exam, the pause, and gold that looks wrong.
+"""Ratings against gold answers: scores, exams, evidence for a pause, and suspect gold answers.
 
     accuracy   x / n with Wilson's interval;  kappa: Cohen's kappa of own x gold, chance beside it
     exam       Wald's sequential test of p <= p_fail against p >= p_pass
     evidence   E = B(c+1, f+1) I_p0(c+1, f+1) / (p0 p0^c (1-p0)^f): mean likelihood ratio over a
-               uniform prior on (0, p0), after c right and f wrong answers. Whoever is right with
-               probability p0 or more ever reaches E >= 100 with probability 1/100 at most
+               uniform prior on (0, p0), after c right and f wrong answers. A rater who is right
+               with probability p0 or more ever reaches E >= 100 with probability 1/100 at most
 
 Wilson 1927, JASA 22, 209-212; Wald 1945, Annals of Mathematical Statistics 16, 117-186; Ville 1939;
 Ramdas, Gruenwald, Vovk & Shafer 2023, Statistical Science 38, 576-601.
@@ -20,19 +20,20 @@ import numpy.typing as npt
 from scipy import special
 
 from metrics.agreement.coefficients import cohen, two_raters
-from metrics.agreement.estimate import Floats, Value, divided, wilson
+from metrics.agreement.estimate import Floats, Value, divide_or_nan, wilson_interval
 
 NO_GOLD = "no_gold_ratings"
-PAUSE_AT = 100.0  # the evidence at which a pause is proposed
-WORDED_FROM = 5  # answers; below that only the interval says something
+PAUSE_EVIDENCE = 100.0  # evidence from which a pause is proposed
+MIN_ANSWERS = 5  # with fewer answers only the interval is meaningful
 
 
 @dataclass(frozen=True)
-class Score:
-    """What a rater's answers on gold items say; None where undefined, `reason` says why.
+class GoldAnswerScore:
+    """Score of a rater's answers on gold items; None where undefined, `reason` names why.
 
-    kappa: Cohen's kappa of own x gold. bias: mean of own less gold in values or ranks, for ordered
-    scales.
+    n, right: answers, and right ones; accuracy with its interval low, high; chance: agreement
+    expected by chance. kappa: Cohen's kappa of own x gold. bias: mean of own less gold in values or
+    ranks, for ordered scales.
     """
 
     n: int
@@ -46,43 +47,48 @@ class Score:
 
     @property
     def reason(self) -> str | None:
-        """Why there is no kappa; with no answers at all there is nothing else either."""
+        """The reason why kappa is undefined; without answers nothing else is defined either."""
         return self.kappa["reason"]
 
     @property
-    def worded(self) -> bool:
-        """Whether there are answers enough to say more than the interval."""
-        return self.n >= WORDED_FROM
+    def has_enough_answers(self) -> bool:
+        """True if there are enough answers to report more than the interval."""
+        return self.n >= MIN_ANSWERS
 
 
-def score(
+def compute_score(
     table: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
     values: npt.ArrayLike | None = None,
-) -> Score:
-    """Counts (k, k), own category x gold answer; values (k,) of the categories, ranks when None."""
+) -> GoldAnswerScore:
+    """Return the score from counts (k, k), own category x gold answer.
+
+    weights (k, k) or None; values (k,) of the categories, ranks when None.
+    """
     counts = np.asarray(table)
     n, right = int(counts.sum()), int(np.trace(counts))
-    kappa = cohen.kappa(counts, weights).reading()
-    bias = two_raters.mean_difference(counts, values).reading()
+    kappa = cohen.kappa(counts, weights).to_value()
+    bias = two_raters.mean_difference(counts, values).to_value()
     if n == 0:
-        nothing: Value = {**kappa, "reason": NO_GOLD}
-        return Score(0, 0, None, None, None, None, nothing, nothing)
-    low, high = wilson(right, n)
-    return Score(n, right, right / n, low, high, kappa["expected"], kappa, bias)
+        undefined: Value = {**kappa, "reason": NO_GOLD}
+        return GoldAnswerScore(0, 0, None, None, None, None, undefined, undefined)
+    low, high = wilson_interval(right, n)
+    return GoldAnswerScore(n, right, right / n, low, high, kappa["expected"], kappa, bias)
 
 
 @dataclass(frozen=True)
-class Exam:
-    """`outcome` passed, failed or undecided, after `at` answers, with the log likelihood ratio
-    there."""
+class ExamResult:
+    """Result of an exam: passed, failed or undecided.
+
+    n_answers: answers until then; llr: log likelihood ratio there.
+    """
 
     outcome: str
-    at: int
+    n_answers: int
     llr: float
 
 
-def exam(
+def evaluate_exam(
     answers: Sequence[int | bool],
     *,
     p_fail: float = 0.6,
@@ -90,32 +96,32 @@ def exam(
     alpha: float = 0.05,
     beta: float = 0.05,
     most: int = 50,
-) -> Exam:
-    """Right (1) or wrong (0) answers in their order -> where Wald's test ends.
+) -> ExamResult:
+    """Return the result of Wald's test on right (1) or wrong (0) answers in their order.
 
     alpha: the largest share of passes among raters who are right with p_fail; beta: of failures
     among those with p_pass. Undecided after `most` answers, the sign of the ratio decides.
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
-    right, wrong = math.log(p_pass / p_fail), math.log((1 - p_pass) / (1 - p_fail))
+    right_step, wrong_step = math.log(p_pass / p_fail), math.log((1 - p_pass) / (1 - p_fail))
     upper, lower = math.log((1 - beta) / alpha), math.log(beta / (1 - alpha))
     n_right = n_wrong = 0
     llr = 0.0
-    for at, answer in enumerate(answers[:most], start=1):
+    for n_answers, answer in enumerate(answers[:most], start=1):
         n_right += bool(answer)
         n_wrong += not answer
-        llr = n_right * right + n_wrong * wrong
+        llr = n_right * right_step + n_wrong * wrong_step
         if llr >= upper:
-            return Exam("passed", at, llr)
+            return ExamResult("passed", n_answers, llr)
         if llr <= lower:
-            return Exam("failed", at, llr)
+            return ExamResult("failed", n_answers, llr)
     if n_right + n_wrong < most:
-        return Exam("undecided", n_right + n_wrong, llr)
-    return Exam("passed" if llr >= 0 else "failed", most, llr)
+        return ExamResult("undecided", n_right + n_wrong, llr)
+    return ExamResult("passed" if llr >= 0 else "failed", most, llr)
 
 
-def exam_passes(
+def exam_pass_probability(
     p: float,
     *,
     p_fail: float = 0.6,
@@ -124,75 +130,83 @@ def exam_passes(
     beta: float = 0.05,
     most: int = 50,
 ) -> float:
-    """The probability that a rater who is right with probability p passes `exam`, exactly: by what
-    is left undecided after each answer."""
+    """Return the exact probability that a rater who is right with probability p passes the exam.
+
+    It follows the distribution of undecided raters after each answer.
+    """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
-    right, wrong = math.log(p_pass / p_fail), math.log((1 - p_pass) / (1 - p_fail))
+    right_step, wrong_step = math.log(p_pass / p_fail), math.log((1 - p_pass) / (1 - p_fail))
     upper, lower = math.log((1 - beta) / alpha), math.log(beta / (1 - alpha))
     passed = 0.0
     undecided = np.ones(1)  # by the number of right answers
-    for at in range(1, most + 1):
-        moved = np.zeros(at + 1)
-        moved[1:] += undecided * p
-        moved[:-1] += undecided * (1 - p)
-        n_right = np.arange(at + 1)
-        llr = n_right * right + (at - n_right) * wrong
-        passed += float(moved[llr >= upper].sum())
-        undecided = np.where((llr < upper) & (llr > lower), moved, 0.0)
+    for n_answers in range(1, most + 1):
+        reached = np.zeros(n_answers + 1)
+        reached[1:] += undecided * p
+        reached[:-1] += undecided * (1 - p)
+        n_right = np.arange(n_answers + 1)
+        llr = n_right * right_step + (n_answers - n_right) * wrong_step
+        passed += float(reached[llr >= upper].sum())
+        undecided = np.where((llr < upper) & (llr > lower), reached, 0.0)
     return passed + float(undecided[llr >= 0].sum())
 
 
-def evidence(answers: npt.ArrayLike, p0: float = 0.7) -> Floats:
-    """Right (1) or wrong (0) answers (n,) in their order -> E after each (n,)."""
+def compute_evidence(answers: npt.ArrayLike, p0: float = 0.7) -> Floats:
+    """Return E (n,) after each of the right (1) or wrong (0) answers (n,) in their order."""
     right = np.asarray(answers, bool)
-    return evidence_of(np.cumsum(right), np.cumsum(~right), p0)
+    return compute_evidence_from_counts(np.cumsum(right), np.cumsum(~right), p0)
 
 
-def evidence_of(right: npt.ArrayLike, wrong: npt.ArrayLike, p0: float = 0.7) -> Floats:
-    """E (...) after so many right and wrong answers (...), against a probability of p0 or more.
+def compute_evidence_from_counts(
+    right: npt.ArrayLike, wrong: npt.ArrayLike, p0: float = 0.7
+) -> Floats:
+    """Return E (...) after numbers of right and wrong answers (...), against p0 or more.
 
-    At most the largest float: after thousands of wrong answers E is beyond it.
+    At most the largest float: after thousands of wrong answers E exceeds it.
     """
     if not 0 < p0 < 1:
         raise ValueError(f"p0 must lie between 0 and 1, not {p0:g}")
-    c, f = np.asarray(right, float), np.asarray(wrong, float)
-    below = special.betainc(c + 1, f + 1, p0)
+    n_right, n_wrong = np.asarray(right, float), np.asarray(wrong, float)
+    beta_cdf = special.betainc(n_right + 1, n_wrong + 1, p0)
     with np.errstate(divide="ignore"):
-        log = special.betaln(c + 1, f + 1) + np.log(below)
-    log = log - (c + 1) * math.log(p0) - f * math.log1p(-p0)
+        log_evidence = special.betaln(n_right + 1, n_wrong + 1) + np.log(beta_cdf)
+    log_evidence = log_evidence - (n_right + 1) * math.log(p0) - n_wrong * math.log1p(-p0)
     # I_p0 underflows after many right answers; then E = (1-p0)/(c+1) 2F1(c+f+2, 1; c+2; p0)
-    tiny = below < 1e-290
-    if tiny.any():
-        series = special.hyp2f1(c + f + 2, 1, c + 2, p0)
-        log = np.where(tiny, np.log(series) + math.log1p(-p0) - np.log(c + 1), log)
-    return np.asarray(np.exp(np.minimum(log, math.log(np.finfo(float).max))), float)
+    underflows = beta_cdf < 1e-290
+    if underflows.any():
+        series = special.hyp2f1(n_right + n_wrong + 2, 1, n_right + 2, p0)
+        log_evidence = np.where(
+            underflows, np.log(series) + math.log1p(-p0) - np.log(n_right + 1), log_evidence
+        )
+    return np.asarray(np.exp(np.minimum(log_evidence, math.log(np.finfo(float).max))), float)
 
 
-def paused_at(course: npt.ArrayLike, threshold: float = PAUSE_AT) -> int | None:
-    """The number of answers after which the evidence first reached the threshold, None for
-    never."""
-    reached = np.flatnonzero(np.asarray(course, float) >= threshold)
+def find_pause(evidence_path: npt.ArrayLike, threshold: float = PAUSE_EVIDENCE) -> int | None:
+    """Return the number of answers at which the evidence reached the threshold, or None."""
+    reached = np.flatnonzero(np.asarray(evidence_path, float) >= threshold)
     return int(reached[0]) + 1 if reached.size else None
 
 
 @dataclass(frozen=True)
-class Suspect:
-    """Of a gold item: the probability that its gold answer is wrong, how many raters answered, how
-    many of them as the gold says, and the answer that the raters make most probable."""
+class SuspectGold:
+    """Evidence that the gold answer of an item is wrong.
+
+    probability: that it is wrong; n_raters: raters who answered; agreeing: those who answered as
+    the gold; better: the category that the raters make most probable.
+    """
 
     probability: float
     n_raters: int
-    agreeing: int
-    better: int
+    n_agreeing: int
+    likely_code: int
 
     @property
-    def listed(self) -> bool:
-        """Whether to show it: rather wrong than right, said by three raters or more."""
+    def is_suspect(self) -> bool:
+        """True if the gold is rather wrong than right, by the answers of three raters or more."""
         return self.probability >= 0.5 and self.n_raters >= 3
 
 
-def wrong_gold(
+def find_suspect_gold(
     answers: Mapping[Any, Mapping[Any, int]],
     gold: Mapping[Any, int],
     k: int,
@@ -200,40 +214,45 @@ def wrong_gold(
     rho: float = 0.03,
     right: float = 4,
     wrong: float = 1,
-) -> dict[Any, Suspect]:
-    """Item -> rater -> code, item -> gold code -> Suspect of each gold item.
+) -> dict[Any, SuspectGold]:
+    """Return gold item -> SuspectGold.
 
-    rho: how often gold is wrong at all. A rater's accuracy a_g is (right on all *other* gold items
-    + `right`) / (answers on them + `right` + `wrong`), so that the item does not judge itself.
+    answers: item -> rater -> code; gold: item -> gold code; rho: prior probability that a gold
+    answer is wrong. A rater's accuracy a_g is (right on all *other* gold items + `right`) /
+    (answers on them + `right` + `wrong`), so that an item is not its own evidence.
     """
     hits: dict[Any, int] = {}
     totals: dict[Any, int] = {}
-    for item, key in gold.items():
+    for item, gold_code in gold.items():
         for rater, code in answers.get(item, {}).items():
-            hits[rater] = hits.get(rater, 0) + (code == key)
+            hits[rater] = hits.get(rater, 0) + (code == gold_code)
             totals[rater] = totals.get(rater, 0) + 1
-    found = {}
-    for item, key in gold.items():
-        given = answers.get(item, {})
-        log = np.full(k, math.log(rho / (k - 1)))
-        log[key] = math.log1p(-rho)
-        for rater, code in given.items():
-            others_right = hits[rater] - (code == key)
+    suspects = {}
+    for item, gold_code in gold.items():
+        item_answers = answers.get(item, {})
+        log_probability = np.full(k, math.log(rho / (k - 1)))
+        log_probability[gold_code] = math.log1p(-rho)
+        for rater, code in item_answers.items():
+            others_right = hits[rater] - (code == gold_code)
             accuracy = (others_right + right) / (totals[rater] - 1 + right + wrong)
-            log += math.log((1 - accuracy) / (k - 1))
-            log[code] += math.log(accuracy) - math.log((1 - accuracy) / (k - 1))
-        probability = special.softmax(log)
-        others = np.delete(probability, key)
-        agreeing = sum(code == key for code in given.values())
-        best = int(np.argmax(np.where(np.arange(k) == key, -1.0, probability)))
-        found[item] = Suspect(float(others.sum()), len(given), agreeing, best)
-    return found
+            log_probability += math.log((1 - accuracy) / (k - 1))
+            log_probability[code] += math.log(accuracy) - math.log((1 - accuracy) / (k - 1))
+        probability = special.softmax(log_probability)
+        others = np.delete(probability, gold_code)
+        n_agreeing = sum(code == gold_code for code in item_answers.values())
+        likely_code = int(np.argmax(np.where(np.arange(k) == gold_code, -1.0, probability)))
+        suspects[item] = SuspectGold(
+            float(others.sum()), len(item_answers), n_agreeing, likely_code
+        )
+    return suspects
 
 
-def leaked(answers: Sequence[int | bool], errors: float = 3.0) -> bool:
-    """Whether a gold item seems to have become known: right (1) or wrong (0) answers in the order
-    of its exposures; the later two thirds are right more often than the first third by more than
-    `errors` standard errors."""
+def has_leaked(answers: Sequence[int | bool], errors: float = 3.0) -> bool:
+    """Return whether the answer of a gold item seems to be known among raters.
+
+    answers: right (1) or wrong (0) in the order in which the item was shown. True if the later two
+    thirds are right more often than the first third by more than `errors` standard errors.
+    """
     right = np.asarray(answers, float)
     first = right.size // 3
     if first == 0:
@@ -241,4 +260,4 @@ def leaked(answers: Sequence[int | bool], errors: float = 3.0) -> bool:
     early, late = right[:first], right[first:]
     share = right.mean()
     error = math.sqrt(share * (1 - share) * (1 / early.size + 1 / late.size))
-    return bool(divided(late.mean() - early.mean(), error) > errors)
+    return bool(divide_or_nan(late.mean() - early.mean(), error) > errors)

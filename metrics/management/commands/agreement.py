@@ -1,5 +1,7 @@
-"""`manage.py agreement FILE.csv`: every coefficient of a file of ratings, without a project or a
-database."""
+"""`manage.py agreement FILE.csv`: every coefficient of a file of ratings.
+
+No project and no database is needed.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +12,19 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
-from metrics.agreement.explain.bands import SCHEMES, band_of, fits
-from metrics.agreement.registry import MEAN_PAIRWISE, listed
-from metrics.agreement.report import report_ratings
+from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for
+from metrics.agreement.registry import MEAN_PAIRWISE, iter_coefficients
+from metrics.agreement.report import build_report
 from metrics.agreement.scales import SCALES
-from metrics.agreement.weights import NONE, WEIGHTINGS
+from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_statistics, rating_file
-from metrics.management.file_headline import WHYS, first_number, scale_of
+from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
 
 
 class Command(BaseCommand):
     help = (
         "Agreement of the ratings in a CSV file: "
-        "item,rater,label and, if you like, timestamp and question."
+        "item,rater,label and optionally timestamp and question."
     )
     requires_system_checks: list[str] = []
 
@@ -30,11 +32,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "file",
             type=Path,
-            help="CSV in UTF-8, perhaps packed with gzip; its first line names the columns",
+            help="CSV in UTF-8, optionally gzipped; its first line names the columns",
         )
-        parser.add_argument("--question", help="take the rows whose column 'question' says this")
+        parser.add_argument("--question", help="use the rows with this value of column 'question'")
         parser.add_argument(
-            "--scale", choices=SCALES, default="nominal", help="what is printed as making sense"
+            "--scale", choices=SCALES, default="nominal", help="which coefficients are printed"
         )
         parser.add_argument(
             "--order", help="all categories from lowest to highest, separated by commas"
@@ -46,15 +48,15 @@ class Command(BaseCommand):
         parser.add_argument(
             "--weights",
             choices=WEIGHTINGS,
-            default=NONE,
-            help="the weights that were declared: with them the first coefficient is chosen",
+            default=UNWEIGHTED,
+            help="the declared weights, which the choice of the headline depends on",
         )
         parser.add_argument(
             "--models",
-            help="raters who are models, separated by commas: they are told apart from the people",
+            help="raters that are models, separated by commas; people are shown separately",
         )
         parser.add_argument(
-            "--pair", help="two raters, separated by a comma: what is known of these two, too"
+            "--pair", help="two raters, separated by a comma, to print statistics of the pair"
         )
         parser.add_argument(
             "--scores",
@@ -63,155 +65,167 @@ class Command(BaseCommand):
             "items, a CSV of item,score",
         )
         parser.add_argument(
-            "--scheme", choices=SCHEMES, default="landis_koch", help="whose words for values"
+            "--scheme", choices=SCHEMES, default="landis_koch", help="scheme of verbal bands"
         )
-        parser.add_argument("--json", action="store_true", help="the whole report as JSON")
+        parser.add_argument("--json", action="store_true", help="print the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            ratings = rating_file.read(
+            ratings = rating_file.read_rating_file(
                 options["file"],
-                order=_listed(options["order"]),
-                values=_numbers(options["values"]),
+                order=_split_list(options["order"]),
+                values=_parse_numbers(options["values"]),
                 question=options["question"],
             )
-            matrix = None if options["matrix"] is None else _matrix(options["matrix"])
+            matrix = None if options["matrix"] is None else _parse_matrix(options["matrix"])
             columns = (ratings.item, ratings.rater, ratings.code)
-            k = len(ratings.categories)
-            found = report_ratings(*columns, k, values=ratings.values, weight_matrix=matrix)
-            first = first_number(
+            n_categories = len(ratings.categories)
+            report = build_report(
+                *columns, n_categories, values=ratings.values, weight_matrix=matrix
+            )
+            file_headline = compute_file_headline(
                 ratings,
                 scale=options["scale"],
                 weights=options["weights"],
                 matrix=matrix,
-                models=_listed(options["models"]) or [],
+                models=_split_list(options["models"]) or [],
             )
-            numbers = scale_of(
+            question_scale = build_scale(
                 ratings, scale=options["scale"], weights=options["weights"], matrix=matrix
             )
-            rules = file_statistics.missing_rules(ratings, numbers)
+            rules = file_statistics.compute_missing_rules(ratings, question_scale)
             pair = None
             if options["pair"]:
-                pair = file_statistics.two_raters(ratings, options["pair"], numbers)
+                pair = file_statistics.compute_pair(ratings, options["pair"], question_scale)
             scored = None
             if options["scores"]:
-                scored = file_statistics.scored(ratings, options["scores"])
-        except (rating_file.BadFile, ValueError) as error:
+                scored = file_statistics.compute_scored(ratings, options["scores"])
+        except (rating_file.RatingFileError, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         if options["json"]:
-            about = {
+            file_info = {
                 "categories": ratings.categories,
                 "values": ratings.values,
                 "raters": ratings.raters,
             }
-            more = {"repeats_left_out": ratings.repeats, "policies": rules, "pair": pair}
-            more["scored"] = scored
-            self.stdout.write(json.dumps(about | more | found | first, allow_nan=False))
+            additional = {"repeats_left_out": ratings.repeats, "policies": rules, "pair": pair}
+            additional["scored"] = scored
+            self.stdout.write(
+                json.dumps(file_info | additional | report | file_headline, allow_nan=False)
+            )
             return
-        lines = _lines(ratings, found, options, first, custom=matrix is not None)
-        lines += file_statistics.rule_lines(rules)
-        lines += file_statistics.pair_lines(pair) if pair else []
-        lines += file_statistics.scored_lines(scored, ratings.categories) if scored else []
+        lines = _format_report(ratings, report, options, file_headline, custom=matrix is not None)
+        lines += file_statistics.format_rules(rules)
+        lines += file_statistics.format_pair(pair) if pair else []
+        lines += file_statistics.format_scored(scored, ratings.categories) if scored else []
         for line in lines:
             self.stdout.write(line)
 
 
-def _listed(text: str | None) -> list[str] | None:
+def _split_list(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",")]
 
 
-def _numbers(text: str | None) -> list[float] | None:
-    parts = _listed(text)
+def _parse_numbers(text: str | None) -> list[float] | None:
+    parts = _split_list(text)
     try:
         return None if parts is None else [float(part) for part in parts]
     except ValueError:
         raise ValueError(f"--values must be numbers separated by commas, not {text!r}") from None
 
 
-def _matrix(text: str) -> Any:
+def _parse_matrix(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"--matrix is no JSON: {error}") from None
 
 
-def _lines(
+def _format_report(
     ratings: rating_file.RatingFile,
-    found: dict[str, Any],
+    report: dict[str, Any],
     options: dict[str, Any],
-    first: dict[str, Any],
+    file_headline: dict[str, Any],
     *,
     custom: bool,
 ) -> list[str]:
-    """What a person reads: what it rests on, what to read first, then one line a coefficient."""
+    """Return the lines of text: sample sizes, headline, then one line for each coefficient."""
     lines = [
-        f"{_n(found['n_items'], 'item')}, {_n(found['n_raters'], 'rater')}, "
-        f"{_n(found['n_ratings'], 'rating')}; "
-        f"{_n(found['n_pairable_items'], 'item')} with two or more ratings",
+        f"{_format_count(report['n_items'], 'item')}, {_format_count(report['n_raters'], 'rater')}, "
+        f"{_format_count(report['n_ratings'], 'rating')}; "
+        f"{_format_count(report['n_pairable_items'], 'item')} with two or more ratings",
         f"categories: {', '.join(ratings.categories)}",
     ]
     if ratings.repeats:
         lines.append(
             f"{ratings.repeats} earlier ratings of the same item by the same rater are left out"
         )
-    lines += ["", *_first_lines(first), ""]
-    for name, entry in listed(scale=options["scale"], custom=custom):
-        if _asked(name, found):
-            lines.append(_line(name, entry, found, options["scheme"]))
+    lines += ["", *_format_headline(file_headline), ""]
+    for name, entry in iter_coefficients(scale=options["scale"], custom=custom):
+        if _is_listed(name, report):
+            lines.append(_format_coefficient(name, entry, report, options["scheme"]))
     if any(line.endswith(" *") for line in lines):
-        lines.append(f"* words of {options['scheme']} were made for another coefficient")
+        lines.append(f"* the bands of {options['scheme']} were defined for another coefficient")
     return lines
 
 
-_OF = {"people": "people", "models": "models", "people_models": "people with models"}
+_GROUP_LABELS = {"people": "people", "models": "models", "people_models": "people with models"}
 
 
-def _first_lines(first: dict[str, Any]) -> list[str]:
-    """The coefficient to read first and why, and the same of people and models where both rated."""
-    told = first["headline"]
-    lines = [f"read first: {told['name']} ({WHYS[told['why']]})", f"  {file_statistics.told(told)}"]
-    if told["observed"] is not None and told["expected"] is not None:
+def _format_headline(file_headline: dict[str, Any]) -> list[str]:
+    """Return the lines on the headline; also on people and models where both rated."""
+    estimate = file_headline["headline"]
+    lines = [
+        f"read first: {estimate['name']} ({REASON_TEXTS[estimate['why']]})",
+        f"  {file_statistics.format_value_with_interval(estimate)}",
+    ]
+    if estimate["observed"] is not None and estimate["expected"] is not None:
         lines.append(
-            f"  observed agreement {told['observed']:.3f}, by chance {told['expected']:.3f}"
+            f"  observed agreement {estimate['observed']:.3f}, by chance {estimate['expected']:.3f}"
         )
-    if first["n_models"]:
+    if file_headline["n_models"]:
         lines += [
-            f"  {words:<20} {file_statistics.told(first[name])}" for name, words in _OF.items()
+            f"  {label:<20} {file_statistics.format_value_with_interval(file_headline[name])}"
+            for name, label in _GROUP_LABELS.items()
         ]
     return lines
 
 
-def _n(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _asked(name: str, found: dict[str, Any]) -> bool:
-    """Coefficients of exactly two raters are not listed for more."""
-    return found.get(f"{name}.reason") != "needs_two_raters" or found["n_raters"] < 2
+def _is_listed(name: str, report: dict[str, Any]) -> bool:
+    """Return False for coefficients of exactly two raters if there are more."""
+    return report.get(f"{name}.reason") != "needs_two_raters" or report["n_raters"] < 2
 
 
-def _line(name: str, entry: Coefficient, found: dict[str, Any], scheme: str) -> str:
-    value = found[name]
-    # As the API and the pages call it; the keys of report() keep their names.
-    called = name.replace("light_kappa", MEAN_PAIRWISE)
+def _format_coefficient(name: str, entry: Coefficient, report: dict[str, Any], scheme: str) -> str:
+    value = report[name]
+    # The name in the API and on pages; the keys of report() keep their names.
+    label = name.replace("light_kappa", MEAN_PAIRWISE)
     if isinstance(value, list):
-        text = "  ".join("-" if one is None else f"{one:.3f}" for one in value)
-        return f"{called:<32} {text}"
+        text = "  ".join("-" if item is None else f"{item:.3f}" for item in value)
+        return f"{label:<32} {text}"
     if value is None:
-        return f"{called:<32} undefined: {found[f'{name}.reason']}"
-    low, high = found.get(f"{name}.ci_low"), found.get(f"{name}.ci_high")
+        return f"{label:<32} undefined: {report[f'{name}.reason']}"
+    low, high = report.get(f"{name}.ci_low"), report.get(f"{name}.ci_high")
     interval = "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
-    value = round(value, 3) + 0.0  # -0.000 is 0.000, and is called so
-    said = band_of(value, scheme) if entry.corrected and entry.told != "value" else None
-    words = said.words + ("" if fits(name, scheme) else " *") if said else ""
-    if entry.told in ("test", "2x2 test"):
-        words = _p(name.removesuffix(".chi2"), found)
+    value = round(value, 3) + 0.0  # turns -0.0 into 0.0
+    band = (
+        find_band(value, scheme)
+        if entry.chance_corrected and entry.report_format != "value"
+        else None
+    )
+    text_after = band.label + ("" if is_designed_for(name, scheme) else " *") if band else ""
+    if entry.report_format in ("test", "2x2 test"):
+        text_after = _format_test(name.removesuffix(".chi2"), report)
     if name == "kappa_max":
-        words = "the most that these margins allow"
-    return f"{called:<32} {value:7.3f}  {interval:<18} {words}".rstrip()
+        text_after = "the most that these margins allow"
+    return f"{label:<32} {value:7.3f}  {interval:<18} {text_after}".rstrip()
 
 
-def _p(test: str, found: dict[str, Any]) -> str:
-    """Degrees of freedom and p of a test."""
-    p = found[f"{test}.p"]
-    return f"df {found.get(f'{test}.df', 1):.0f}, {file_statistics.p_value(p)}"
+def _format_test(test: str, report: dict[str, Any]) -> str:
+    """Return degrees of freedom and p of a test."""
+    p = report[f"{test}.p"]
+    return f"df {report.get(f'{test}.df', 1):.0f}, {file_statistics.format_p_value(p)}"

@@ -1,4 +1,4 @@
-"""`manage.py audit`: do the stored counts and readings equal a recount from the ratings?"""
+"""`manage.py audit`: compare the stored counts and results with a recount from the ratings."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.integrity import audit_hooks
-from metrics.integrity.audit import audit
+from metrics.integrity.audit import audit_question
 from metrics.jobs import question_updates
-from metrics.management.question_argument import add_question_argument, chosen_questions
+from metrics.management.question_argument import add_question_argument, get_questions
 from metrics.results import refresh
 from projects.models import Question
 
-SHOWN = 20
+MAX_PRINTED_DIFFERENCES = 20
 
 
 class Command(BaseCommand):
     help = (
-        "Count all ratings again in memory and compare with what is stored, integer for integer;"
-        " make the labels anew and compare them too. "
-        "Ends with 0 when all is equal, with 1 and the differences otherwise."
+        "Recount all ratings in memory and compare with the stored counts, integer for integer;"
+        " recompute the final labels and compare them, too. "
+        "Exits with 0 if everything is equal, else with 1 and the differences."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,36 +28,48 @@ class Command(BaseCommand):
         parser.add_argument(
             "--repair",
             action="store_true",
-            help="count the questions that differ again from nothing",
+            help="recount the questions that differ from scratch",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        questions = chosen_questions(options["question"])
-        wrong = [question for question in questions if not self.is_exact(question)]
-        if wrong and options["repair"]:
-            for question in wrong:
-                question_updates.recount(question)
-                question_updates.bring_up_to_date(question.pk)
-                refresh.finish(question.pk)
-                for stored in audit_hooks.ALL:
-                    stored.repair(question.pk)
-            self.stdout.write("Counted again:")
-            wrong = [question for question in wrong if not self.is_exact(question)]
-        if wrong:
-            raise CommandError(f"{len(wrong)} of {len(questions)} questions differ from a recount.")
+        questions = get_questions(options["question"])
+        different = [question for question in questions if not self.is_exact(question)]
+        if different and options["repair"]:
+            for question in different:
+                question_updates.reset_counts(question)
+                question_updates.update_question(question.pk)
+                refresh.finish_cumulative_results(question.pk)
+                for registered in audit_hooks.REGISTERED_AUDITS:
+                    registered.repair(question.pk)
+            self.stdout.write("Recounted:")
+            different = [question for question in different if not self.is_exact(question)]
+        if different:
+            raise CommandError(
+                f"{len(different)} of {len(questions)} questions differ from a recount."
+            )
         self.stdout.write(f"{len(questions)} questions: all counts are exact.")
 
     def is_exact(self, question: Question) -> bool:
-        found = audit(question.pk)
-        for stored in audit_hooks.ALL:
-            found.differences += stored.differences(question.pk)
-        said = [f"{found.ratings} ratings counted", f"{found.uncounted} waiting"]
-        if not found.settled:
-            said.append("readings wait for a worker")
-        said.append(f"{len(found.differences)} differences" if found.differences else "exact")
-        self.stdout.write(f"{question.project_id}/{question.key}: {', '.join(said)}")
-        for difference in found.differences[:SHOWN]:
+        """Audit a question, print the result, and return True if everything is equal."""
+        audit_findings = audit_question(question.pk)
+        for registered in audit_hooks.REGISTERED_AUDITS:
+            audit_findings.differences += registered.find_differences(question.pk)
+        parts = [
+            f"{audit_findings.n_ratings} ratings counted",
+            f"{audit_findings.n_uncounted} uncounted",
+        ]
+        if not audit_findings.results_compared:
+            parts.append("results are stale and were not compared")
+        parts.append(
+            f"{len(audit_findings.differences)} differences"
+            if audit_findings.differences
+            else "exact"
+        )
+        self.stdout.write(f"{question.project_id}/{question.key}: {', '.join(parts)}")
+        for difference in audit_findings.differences[:MAX_PRINTED_DIFFERENCES]:
             self.stderr.write(f"  {difference}")
-        if len(found.differences) > SHOWN:
-            self.stderr.write(f"  and {len(found.differences) - SHOWN} more")
-        return not found.differences
+        if len(audit_findings.differences) > MAX_PRINTED_DIFFERENCES:
+            self.stderr.write(
+                f"  and {len(audit_findings.differences) - MAX_PRINTED_DIFFERENCES} more"
+            )
+        return not audit_findings.differences

@@ -1,4 +1,4 @@
-"""`manage.py load_example`: two example projects, with every page filled."""
+"""`manage.py load_example`: load two example projects with data for every page."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from metrics.example import loader
 
 
 class Command(BaseCommand):
-    help = "Load the example projects and count them. Whoever has them already gets nothing new."
+    help = "Load the example projects and count them. Existing ones are not loaded again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--owner", metavar="USERNAME", help="their lead; the first superuser when left out"
+            "--owner", metavar="USERNAME", help="their lead; default: the first superuser"
         )
 
         parser.add_argument(
             "--worked",
             action="store_true",
-            help="the worked examples of texts on kappa instead, a small project each",
+            help="load the worked examples of texts on kappa instead, one small project each",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = find_owner(options["owner"])
-        made = loader.load(owner=owner, worked=options["worked"])
-        for project in made:
+        created = loader.load_examples(owner=owner, worked=options["worked"])
+        for project in created:
             self.stdout.write(
                 f"Loaded '{project.name}' for {owner.get_username()}: /projects/{project.pk}/"
             )
-        if not made:
+        if not created:
             self.stdout.write(f"{owner.get_username()} has the example projects already.")
 
 
 def find_owner(username: str | None) -> Any:
+    """Return the active user with this name, or the first superuser. Raises CommandError."""
     users = get_user_model().objects.filter(is_active=True)
     if username is not None:
         owner = users.filter(username=username).first()

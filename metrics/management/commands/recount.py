@@ -1,5 +1,4 @@
-"""`manage.py recount`: count a question again from nothing, as if all its ratings had just come
-in."""
+"""`manage.py recount`: count a question from scratch, as if all its ratings were new."""
 
 from __future__ import annotations
 
@@ -8,22 +7,22 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from metrics.jobs import question_updates
-from metrics.management.question_argument import add_question_argument, chosen_questions
+from metrics.management.question_argument import add_question_argument, get_questions
 from metrics.results import refresh
 
 
 class Command(BaseCommand):
     help = (
-        "Forget the counts and readings of one question, or of all, "
-        "and make them again from the ratings."
+        "Delete the counts and results of one question, or of all, "
+        "and compute them again from the ratings."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_question_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for question in chosen_questions(options["question"]):
-            question_updates.recount(question)
-            items = question_updates.bring_up_to_date(question.pk)
-            refresh.finish(question.pk)
-            self.stdout.write(f"{question.project_id}/{question.key}: {items} items counted")
+        for question in get_questions(options["question"]):
+            question_updates.reset_counts(question)
+            n_items = question_updates.update_question(question.pk)
+            refresh.finish_cumulative_results(question.pk)
+            self.stdout.write(f"{question.project_id}/{question.key}: {n_items} items counted")

@@ -1,4 +1,4 @@
-"""`manage.py simulate`: a stream of ratings of which it is known who drifted."""
+"""`manage.py simulate`: a stream of ratings with known drift."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Command(BaseCommand):
             help="shares of the categories 1, 2, ..., separated by commas; "
             "0.85,0.15 is a rare binary question",
         )
-        self._add_sizes(parser)
-        self._add_planted(parser)
+        self._add_size_arguments(parser)
+        self._add_planted_arguments(parser)
         parser.add_argument("--output", type=Path, help="the CSV file; else standard output")
         parser.add_argument(
             "--truth",
             type=Path,
-            help="a JSON file of who drifted, who cheats, what is wrong",
+            help="a JSON file with the simulated drift, cheats and wrong gold answers",
         )
 
-    def _add_sizes(self, parser: CommandParser) -> None:
-        plan = streams.Plan()
+    def _add_size_arguments(self, parser: CommandParser) -> None:
+        plan = streams.StreamPlan()
         for name, default, text in (
             ("--raters", plan.raters, "raters"),
             ("--days", plan.days, "working days, five a week"),
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         ):
             parser.add_argument(name, type=float, default=share, help=f"{text}; default {share}")
 
-    def _add_planted(self, parser: CommandParser) -> None:
+    def _add_planted_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--drift",
             action="append",
@@ -94,42 +94,42 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            plan = _plan(options)
-            stream = streams.simulate(plan, options["seed"])
+            plan = _build_plan(options)
+            stream = streams.simulate_stream(plan, options["seed"])
         except ValueError as error:
             raise CommandError(str(error)) from None
         if options["output"] is None:
-            _write(self.stdout, stream, plan)
+            _write_csv(self.stdout, stream, plan)
         else:
             with options["output"].open("w", encoding="utf-8", newline="") as file:
-                _write(file, stream, plan)
+                _write_csv(file, stream, plan)
         if options["truth"] is not None:
-            options["truth"].write_text(json.dumps(_truth(stream, plan), indent=1) + "\n")
+            options["truth"].write_text(json.dumps(_build_truth(stream, plan), indent=1) + "\n")
         sys.stderr.write(f"{stream.item.size} ratings\n")
 
 
-def _plan(options: dict[str, Any]) -> streams.Plan:
+def _build_plan(options: dict[str, Any]) -> streams.StreamPlan:
     scale = options["scale"]
-    return streams.Plan(
+    return streams.StreamPlan(
         raters=options["raters"],
         days=options["days"],
         a_day=options["a_day"],
         per_item=options["per_item"],
         ordered=scale == "ordinal",
-        prevalence=_numbers(options["prevalence"] or PREVALENCE[scale]),
+        prevalence=_parse_numbers(options["prevalence"] or PREVALENCE[scale]),
         noise=NOISE[scale] if options["noise"] is None else options["noise"],
         document=options["document"],
         uneven=options["uneven"],
         missing=options["missing"],
         come_and_go=options["come_and_go"],
-        drifts=tuple(_drift(text) for text in options["drift"]),
-        cheats=tuple(_cheat(text) for text in options["cheat"]),
+        drifts=tuple(_parse_drift(text) for text in options["drift"]),
+        cheats=tuple(_parse_cheat(text) for text in options["cheat"]),
         gold=options["gold"],
         wrong_gold=options["wrong_gold"],
     )
 
 
-def _numbers(text: str) -> tuple[float, ...]:
+def _parse_numbers(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -138,29 +138,31 @@ def _numbers(text: str) -> tuple[float, ...]:
         ) from None
 
 
-def _drift(text: str) -> streams.Drift:
+def _parse_drift(text: str) -> streams.SimulatedDrift:
     try:
         rater, kind, size, since, *over = text.split(":")
         days = int(over[0]) if over else 0
-        return streams.Drift(int(rater) - 1, kind, float(size), int(since), days)
+        return streams.SimulatedDrift(int(rater) - 1, kind, float(size), int(since), days)
     except ValueError:
         raise ValueError(
             f"--drift must be RATER:KIND:SIZE:DAY[:OVER], e.g. 5:bias:-0.3:40, not {text!r}"
         ) from None
 
 
-def _cheat(text: str) -> streams.Cheat:
+def _parse_cheat(text: str) -> streams.SimulatedCheat:
     try:
         rater, kind, *since = text.split(":")
-        return streams.Cheat(int(rater) - 1, kind, int(since[0]) if since else 0)
+        return streams.SimulatedCheat(int(rater) - 1, kind, int(since[0]) if since else 0)
     except ValueError:
         raise ValueError(
             f"--cheat must be RATER:KIND[:DAY], e.g. 3:constant:20, not {text!r}"
         ) from None
 
 
-def _write(file: IO[str] | Any, stream: streams.Stream, plan: streams.Plan) -> None:
-    """The ratings in the order of their times."""
+def _write_csv(
+    file: IO[str] | Any, stream: streams.SimulatedStream, plan: streams.StreamPlan
+) -> None:
+    """Write the ratings in the order of their times."""
     writer = csv.writer(file, lineterminator="\n")
     has_gold = plan.gold > 0
     writer.writerow(["item", "rater", "label", "rated_at", *(["gold"] if has_gold else [])])
@@ -168,41 +170,49 @@ def _write(file: IO[str] | Any, stream: streams.Stream, plan: streams.Plan) -> N
     for row in seconds.argsort(kind="stable").tolist():
         time = EPOCH + datetime.timedelta(seconds=int(seconds[row]))
         item = int(stream.item[row])
-        cells = [_item(item), _rater(int(stream.rater[row])), str(stream.code[row] + 1)]
+        cells = [
+            _format_item_key(item),
+            _format_rater_key(int(stream.rater[row])),
+            str(stream.code[row] + 1),
+        ]
         cells.append(time.strftime("%Y-%m-%dT%H:%M:%SZ"))
         if has_gold:
             cells.append("" if stream.gold[item] < 0 else str(stream.gold[item] + 1))
         writer.writerow(cells)
 
 
-def _item(number: int) -> str:
+def _format_item_key(number: int) -> str:
     return f"item-{number + 1:06}"
 
 
-def _rater(number: int) -> str:
+def _format_rater_key(number: int) -> str:
     return f"rater{number + 1:02}"
 
 
-def _day(working_day: int) -> str:
-    """The date of a working day."""
-    return str((EPOCH + datetime.timedelta(days=int(streams.date_of(working_day)))).date())
+def _format_day(working_day: int) -> str:
+    """Return the date of a working day."""
+    return str((EPOCH + datetime.timedelta(days=int(streams.compute_dates(working_day)))).date())
 
 
-def _truth(stream: streams.Stream, plan: streams.Plan) -> dict[str, Any]:
+def _build_truth(stream: streams.SimulatedStream, plan: streams.StreamPlan) -> dict[str, Any]:
     drifts = [
         {
-            "rater": _rater(drift.rater),
+            "rater": _format_rater_key(drift.rater),
             "kind": drift.kind,
             "size": drift.size,
-            "since": _day(drift.since),
+            "since": _format_day(drift.since),
             "over_working_days": drift.over,
         }
         for drift in plan.drifts
     ]
     cheats = [
-        {"rater": _rater(cheat.rater), "kind": cheat.kind, "since": _day(cheat.since)}
+        {
+            "rater": _format_rater_key(cheat.rater),
+            "kind": cheat.kind,
+            "since": _format_day(cheat.since),
+        }
         for cheat in plan.cheats
     ]
-    wrong = [_item(number) for number in stream.wrong.nonzero()[0].tolist()]
+    wrong_gold = [_format_item_key(number) for number in stream.wrong_gold.nonzero()[0].tolist()]
     categories = [str(number + 1) for number in range(plan.k)]
-    return {"categories": categories, "drifts": drifts, "cheats": cheats, "wrong_gold": wrong}
+    return {"categories": categories, "drifts": drifts, "cheats": cheats, "wrong_gold": wrong_gold}

@@ -1,5 +1,7 @@
-"""Where raters differ on items. Every query here reads a bounded number of ratings, whatever the
-project's size."""
+"""Items on which raters disagree.
+
+Every query here reads a bounded number of ratings, whatever the size of the project.
+"""
 
 from __future__ import annotations
 
@@ -10,144 +12,162 @@ from typing import Any
 import numpy as np
 from django.db.models import F, OuterRef, Subquery
 
-from metrics.filters import EVERYTHING, Filter
+from metrics.filters import NO_FILTER, RatingFilter
 from metrics.scale import QuestionScale
 from projects.models import Item, Question, Rater
-from ratings.models import NOTHING, Rating
+from ratings.models import NO_CODE, Rating
 
-# The newest items' ratings, read backwards along the unique index (question, item, rater): the cost
-# is the same in a project of a million. Small projects are covered whole.
-RATINGS_READ = 5_000
-DISPUTED = 10  # items that are shown
+# Ratings of the newest items, read backwards along the unique index (question, item, rater): the
+# cost is the same in a project of a million. Small projects are covered completely.
+MAX_RATINGS_READ = 5_000
+MAX_DISPUTED_ITEMS = 10
 
 
 @dataclass(frozen=True)
-class Dispute:
+class DisputedItem:
+    """An item with its counts of categories, and how much its ratings disagree."""
+
     item: Item
-    counts: list[tuple[str, int]]  # (label, ratings), declared order, categories that were used
+    counts: list[tuple[str, int]]  # (label, ratings) of the used categories, in declared order
     disagreement: float  # mean distance 1 - w of two ratings of the item
 
     @property
     def n_ratings(self) -> int:
+        """Number of ratings of the item."""
         return sum(count for _, count in self.counts)
 
 
 @dataclass(frozen=True)
-class Disputes:
-    top: list[Dispute]
-    n_items: int  # items looked at
-    whole: bool  # whether these are all items with ratings
+class DisputedItems:
+    """The most disputed items, and how many items were examined."""
+
+    items: list[DisputedItem]
+    n_items: int  # items that were examined
+    is_complete: bool  # whether these are all items with ratings
 
 
-def newest_disputed(question_id: int, scale: QuestionScale) -> dict[str, Any]:
-    """`most_disputed` among the newest items, of what is counted of their ratings.
+def find_newest_disputed(question_id: int, scale: QuestionScale) -> dict[str, Any]:
+    """Find the most disputed of the newest items, from what is counted of their ratings.
 
-    Adds ``whole``: whether these are all items with ratings.
+    Adds ``whole`` to the result of `find_most_disputed`: whether these are all items with ratings.
     """
     rows = Rating.objects.filter(question_id=question_id).order_by("-item_id")
-    columns = rows.values_list("item_id", "counted")[: RATINGS_READ + 1]
-    read = np.fromiter(columns.iterator(), [("item", np.int64), ("code", np.int64)])
-    whole = len(read) <= RATINGS_READ
-    if not whole:  # the last item may be cut
-        read = read[read["item"] != read["item"][-1]]
-    read = read[read["code"] > NOTHING]
-    items, place = np.unique(read["item"], return_inverse=True)
+    columns = rows.values_list("item_id", "counted")[: MAX_RATINGS_READ + 1]
+    ratings = np.fromiter(columns.iterator(), [("item", np.int64), ("code", np.int64)])
+    is_complete = len(ratings) <= MAX_RATINGS_READ
+    if not is_complete:  # the last item may be incomplete
+        ratings = ratings[ratings["item"] != ratings["item"][-1]]
+    ratings = ratings[ratings["code"] > NO_CODE]
+    items, item_index = np.unique(ratings["item"], return_inverse=True)
     counts = np.zeros((len(items), scale.width), np.int64)
-    np.add.at(counts, (place, read["code"]), 1)
-    return most_disputed(items, scale.ordered(counts), scale) | {"whole": whole}
+    np.add.at(counts, (item_index, ratings["code"]), 1)
+    return find_most_disputed(items, scale.reorder(counts), scale) | {"whole": is_complete}
 
 
-def most_disputed(items: np.ndarray, counts: np.ndarray, scale: QuestionScale) -> dict[str, Any]:
-    """The items whose ratings lie farthest apart; of equals those with more ratings, then newer
-    ones.
+def find_most_disputed(
+    items: np.ndarray, counts: np.ndarray, scale: QuestionScale
+) -> dict[str, Any]:
+    """Find the items with the largest disagreement; ties by more ratings, then newer first.
 
     Ids (n,), counts (n, k) -> {"n_items": n, weighting -> [[id, counts, distance], ...]}.
     """
-    found: dict[str, Any] = {"n_items": len(items)}
+    result: dict[str, Any] = {"n_items": len(items)}
     total = counts.sum(axis=1)
-    for name, matrix in scale.weightings().items():
-        distance = disagreement(counts, matrix)
-        found[name] = [
-            [int(items[place]), counts[place].tolist(), float(distance[place])]
-            for place in first(items, total, distance)[:DISPUTED].tolist()
-            if distance[place] > 0
+    for name, matrix in scale.build_weight_matrices().items():
+        distance = compute_disagreement(counts, matrix)
+        result[name] = [
+            [int(items[index]), counts[index].tolist(), float(distance[index])]
+            for index in rank_items(items, total, distance)[:MAX_DISPUTED_ITEMS].tolist()
+            if distance[index] > 0
         ]
-    return found
+    return result
 
 
-def read(stored: dict[str, Any], scale: QuestionScale, weights: str) -> Disputes:
-    """What `most_disputed` found under one weighting, with the items. Empty while nothing is
-    stored."""
+def load_disputed_items(
+    stored: dict[str, Any], scale: QuestionScale, weights: str
+) -> DisputedItems:
+    """Return the stored disputed items under one weighting; empty while nothing is stored.
+
+    ``stored``: the result of `find_most_disputed`.
+    """
     rows = stored.get(weights, [])
     ids = [item for item, _counts, _distance in rows]
     items = Item.objects.defer("attributes").in_bulk(ids)
     top = [
-        Dispute(items[item], named(counts, scale), distance)
+        DisputedItem(items[item], label_counts(counts, scale), distance)
         for item, counts, distance in rows
         if item in items and len(counts) == scale.k
     ]
-    return Disputes(top, stored.get("n_items", 0), stored.get("whole", True))
+    return DisputedItems(top, stored.get("n_items", 0), stored.get("whole", True))
 
 
-def first(items: np.ndarray, total: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Places of the items (n,) by ``value``, the highest first; of equals those with more ratings
-    (``total``), then the newer ones."""
+def rank_items(items: np.ndarray, total: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Return the indices of the items (n,) by ``value``, highest first.
+
+    Ties: items with more ratings (``total``) first, then newer ones.
+    """
     return np.lexsort((-items, -total, -value))
 
 
-def disagreement(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n,) mean of 1 - w over the pairs of ratings of each item; 0 with fewer than two ratings."""
+def compute_disagreement(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return (n,) mean of 1 - w over the pairs of ratings of each item; 0 with fewer than two."""
     total = counts.sum(axis=1)
-    apart = np.einsum("nj,jl,nl->n", counts, 1 - weights, counts)
-    return apart / np.maximum(total * (total - 1), 1)
+    distance = np.einsum("nj,jl,nl->n", counts, 1 - weights, counts)
+    return distance / np.maximum(total * (total - 1), 1)
 
 
-def named(counts: Iterable[int], scale: QuestionScale) -> list[tuple[str, int]]:
-    return [(label, int(n)) for label, n in zip(scale.labels, counts, strict=True) if n]
+def label_counts(counts: Iterable[int], scale: QuestionScale) -> list[tuple[str, int]]:
+    """Return (label, count) of the categories in declared order that have a count."""
+    return [(label, int(count)) for label, count in zip(scale.labels, counts, strict=True) if count]
 
 
 @dataclass(frozen=True)
-class Difference:
-    """One item on which two raters differ, with what each says."""
+class PairDifference:
+    """An item on which two raters differ, with the answer of each."""
 
     item: Item
     labels: tuple[str, str]
 
 
-def between(
+def list_pair_differences(
     question: Question,
-    a: Rater,
-    b: Rater,
+    rater_a: Rater,
+    rater_b: Rater,
     scale: QuestionScale,
     *,
-    part: slice,
-    chosen: Filter = EVERYTHING,
-) -> list[Difference]:
-    """The items of this part of those that both rated and on which they differ; newest item
-    first."""
-    theirs = chosen.ratings(
-        Rating.objects.filter(question=question, item=OuterRef("item"), rater=b)
+    page: slice,
+    rating_filter: RatingFilter = NO_FILTER,
+) -> list[PairDifference]:
+    """Return the items that both raters rated differently, newest first.
+
+    ``part``: a slice of the list.
+    """
+    ratings_of_b = rating_filter.filter_ratings(
+        Rating.objects.filter(question=question, item=OuterRef("item"), rater=rater_b)
     )
     rows = (
-        chosen.ratings(Rating.objects.filter(question=question, rater=a, code__gte=0))
-        .annotate(other=Subquery(theirs.values("code")[:1]))
+        rating_filter.filter_ratings(
+            Rating.objects.filter(question=question, rater=rater_a, code__gte=0)
+        )
+        .annotate(other=Subquery(ratings_of_b.values("code")[:1]))
         .filter(other__gte=0)
         .exclude(code=F("other"))
-        # A sum, so that no index is walked through all ratings in search of the few of this rater.
+        # Sorted by an expression, so that no index is scanned over all ratings to find the few of
+        # this rater.
         .order_by((F("item_id") + 0).desc())
-        .values_list("item_id", "code", "other")[part]
+        .values_list("item_id", "code", "other")[page]
     )
     items = Item.objects.in_bulk([item for item, _code, _other in rows])
     return [
-        Difference(items[item], (label_of(code, scale), label_of(other, scale)))
+        PairDifference(items[item], (get_label(code, scale), get_label(other, scale)))
         for item, code, other in rows
         if item in items
     ]
 
 
 @dataclass(frozen=True)
-class OutOfStep:
-    """A rater's own rating beside the others' of the same item."""
+class PeerDifference:
+    """A rater's own rating and the other ratings of the same item."""
 
     rating: Rating
     label: str
@@ -156,44 +176,50 @@ class OutOfStep:
     n_others: int
 
 
-def recent_differences(
+def list_recent_differences(
     question: Question,
     rater: Rater,
     scale: QuestionScale,
     *,
-    chosen: Filter = EVERYTHING,
+    rating_filter: RatingFilter = NO_FILTER,
     limit: int = 10,
-) -> list[OutOfStep]:
-    """Where most others differ from the rater, among the rater's 300 last changed ratings; newest
-    first. What a file brought was changed at one time: there its own times tell."""
-    own = list(
-        chosen.ratings(Rating.objects.filter(rater=rater, question=question, code__gte=0))
+) -> list[PeerDifference]:
+    """Return the rater's recent ratings from which most others differ, newest first.
+
+    Looks at the 300 ratings that changed last. Imported ratings changed at the same time: they are
+    sorted by the times when they were given.
+    """
+    own_ratings = list(
+        rating_filter.filter_ratings(
+            Rating.objects.filter(rater=rater, question=question, code__gte=0)
+        )
         .select_related("item")
         .order_by("-changed_at", "-rated_at")[:300]
     )
     others: dict[int, np.ndarray] = {
-        rating.item_id: np.zeros(scale.width, np.int64) for rating in own
+        rating.item_id: np.zeros(scale.width, np.int64) for rating in own_ratings
     }
-    rows = chosen.ratings(
+    rows = rating_filter.filter_ratings(
         Rating.objects.filter(question=question, item_id__in=list(others), code__gte=0)
     )
     rows = rows.exclude(rater=rater)
     for item, code in rows.values_list("item_id", "code"):
         others[item][code] += 1
-    found = []
-    for rating in own:
+    differences = []
+    for rating in own_ratings:
         counts = others[rating.item_id]
-        total, same = int(counts.sum()), int(counts[rating.code])
-        if total and 2 * same < total:
-            theirs = named(scale.ordered(counts), scale)
-            found.append(
-                OutOfStep(rating, label_of(rating.code, scale), theirs, total - same, total)
+        total, n_equal = int(counts.sum()), int(counts[rating.code])
+        if total and 2 * n_equal < total:
+            other_counts = label_counts(scale.reorder(counts), scale)
+            differences.append(
+                PeerDifference(
+                    rating, get_label(rating.code, scale), other_counts, total - n_equal, total
+                )
             )
-    return found[:limit]
+    return differences[:limit]
 
 
-def label_of(code: int, scale: QuestionScale) -> str:
-    """The label of an active category's code; empty for a withdrawn rating or a retired
-    category."""
-    place = np.flatnonzero(scale.codes == code)
-    return scale.labels[int(place[0])] if len(place) else ""
+def get_label(code: int, scale: QuestionScale) -> str:
+    """Return the label of an active category; empty for a withdrawn rating or retired category."""
+    indices = np.flatnonzero(scale.codes == code)
+    return scale.labels[int(indices[0])] if len(indices) else ""

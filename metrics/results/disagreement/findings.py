@@ -1,8 +1,7 @@
-"""What there is to say of a question's disagreement: the diagnoses that apply, and the most
-disputed items.
+"""Findings on a question's disagreement: the diagnoses that apply, and the most disputed items.
 
-Stored as names and figures (models.Diagnosis), so that pages read them and put them into the
-reader's language.
+They are stored as names and figures (models.Diagnosis); pages turn them into text in the reader's
+language.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from django.utils import timezone
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.explain import diagnosis, headline_differences
-from metrics.agreement.explain.diagnosis import Finding
+from metrics.agreement.explain.diagnosis import DiagnosticFinding
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
-from metrics.agreement.weights import weighted
+from metrics.agreement.weights import get_weighted_name
 from metrics.models import Diagnosis, Reading, Span
-from metrics.results.all_time import Ever
+from metrics.results.all_time import AllTimePatterns
 from metrics.results.headline import variants
 from metrics.results.pairs import pair_results
 from metrics.scale import QuestionScale
@@ -29,10 +28,10 @@ from . import disputed_items
 Findings = list[dict[str, Any]]
 Confusions = list[tuple[int, int, float]]  # two categories, their share of the disagreement
 
-CONFUSED = 5  # pairs of categories that are shown
+MAX_CONFUSIONS = 5  # pairs of categories
 
 
-# The most important first: a page says the first three at once.
+# Most important first: pages show the first three immediately.
 ORDER = (
     "few_items",
     "single_ratings",
@@ -48,75 +47,102 @@ ORDER = (
 )
 
 
-def diagnosis_of(ever: Ever, means: dict[str, Any]) -> Diagnosis:
-    """What is to be stored of a question, from its counts, its readings and what is counted of its
-    ratings; ``means``: the mean pairwise kappas by items (readings.means)."""
+def build_diagnosis(all_time: AllTimePatterns, means: dict[str, Any]) -> Diagnosis:
+    """Return the Diagnosis of a question, to be stored.
+
+    It depends on the counts, the results and the counted ratings. ``means``: the mean pairwise
+    kappas by shared items (results.pairs.mean_kappas).
+    """
     return Diagnosis(
-        question_id=ever.question_id,
-        findings=of_question(ever, means),
-        confusions=confusions(ever.told, ever.n_items),
-        disputes=disputed_items.newest_disputed(ever.question_id, ever.scale),
+        question_id=all_time.question_id,
+        findings=find_question_findings(all_time, means),
+        confusions=find_confusions(all_time.displayed_counts, all_time.n_items),
+        disputes=disputed_items.find_newest_disputed(all_time.question_id, all_time.scale),
         computed_at=timezone.now(),
     )
 
 
-def of_question(ever: Ever, means: dict[str, Any]) -> Findings:
-    """Those of all ratings, of the people's where models rate too; what is said of raters rests on
-    the pairs of the heat map."""
-    if not len(ever.n_items):
+def find_question_findings(all_time: AllTimePatterns, means: dict[str, Any]) -> Findings:
+    """Return the findings on all ratings of a question; on those of people where models rate too.
+
+    Findings on raters are based on the pairs of the heat map.
+    """
+    if not len(all_time.n_items):
         return []
-    raters = list(pair_results.busiest(ever.question_id).values_list("rater_id", flat=True))
-    if ever.people_alone:
-        raters = [rater for rater in raters if rater not in ever.model_raters]
-    tables = pair_results.tables_among(ever.question_id, raters, ever.scale)
-    found = of(ever.told, ever.n_items, tables, ever.scale)
-    reading = Reading.objects.filter(question_id=ever.question_id, span=Span.ALL).first()
-    return found if reading is None else in_order([*found, *of_reading(reading, means)])
+    raters = list(
+        pair_results.filter_most_active_results(all_time.question_id).values_list(
+            "rater_id", flat=True
+        )
+    )
+    if all_time.people_only:
+        raters = [rater for rater in raters if rater not in all_time.model_raters]
+    tables = pair_results.load_tables_among(all_time.question_id, raters, all_time.scale)
+    findings = diagnose_patterns(
+        all_time.displayed_counts, all_time.n_items, tables, all_time.scale
+    )
+    result = Reading.objects.filter(question_id=all_time.question_id, span=Span.ALL).first()
+    return (
+        findings
+        if result is None
+        else sort_findings([*findings, *compare_coefficients(result, means)])
+    )
 
 
-def confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
-    """Patterns (P, k), items (P,) -> which categories are confused most."""
-    return diagnosis.confusions(counts, n_items)[:CONFUSED] if len(n_items) else []
+def find_confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
+    """Return the categories that are confused most, for patterns (P, k) and items (P,)."""
+    return diagnosis.list_confusions(counts, n_items)[:MAX_CONFUSIONS] if len(n_items) else []
 
 
-def of(
+def diagnose_patterns(
     counts: np.ndarray, n_items: np.ndarray, tables: PairTables, scale: QuestionScale
 ) -> Findings:
-    """Patterns (P, k), items (P,) and the tables of pairs of raters -> what applies."""
-    found = diagnosis.diagnose(
+    """Return the findings that apply to patterns (P, k), items (P,) and the tables of pairs."""
+    results = diagnosis.diagnose(
         counts,
         n_items,
         pairs=tables if len(tables) else None,
         ordered=scale.type.ordered,
         values=scale.values,
     )
-    return [{"name": one.name, "figures": one.figures} for one in found]
+    return [{"name": finding.name, "figures": finding.figures} for finding in results]
 
 
-def of_reading(reading: Reading, means: dict[str, Any]) -> Findings:
-    """Why what is read first stands beside numbers that say something else."""
-    first, told = variants.of_all(reading.headline), reading.of_all
-    if not first:
+def compare_coefficients(result: Reading, means: dict[str, Any]) -> Findings:
+    """Return findings that explain why other coefficients differ from the headline."""
+    headline, coefficients = variants.get_full_headline(result.headline), result.all_coefficients
+    if not headline:
         return []
-    found: list[Finding | None] = []
-    if first["name"].startswith(FLEISS):
-        found.append(headline_differences.weightings(told))
-    elif first["name"].startswith(COHEN):  # of one pair of raters, of which the mean is its kappa
-        found.append(headline_differences.weightings(means, base=MEAN_BY_ITEMS, called=COHEN))
-    if first["why"] != "two_raters":  # of whom Cohen's kappa is the only one
-        fleiss = told.get(weighted("fleiss_kappa", first["weights"]), {})
-        mean = means.get(weighted(MEAN_BY_ITEMS, first["weights"]), {})
-        if fleiss.get("se") is not None:  # of a single item nothing follows
-            found.append(headline_differences.pairs_and_all(fleiss.get("value"), mean.get("value")))
-    if first["values"]:
-        agreement, consistent = (first["values"][name]["value"] for name in ("icc2", "icc3"))
-        found.append(headline_differences.consistency(agreement, consistent, first["apart"]))
-    return [{"name": one.name, "figures": one.figures} for one in found if one is not None]
+    findings: list[DiagnosticFinding | None] = []
+    if headline["name"].startswith(FLEISS):
+        findings.append(headline_differences.compare_weightings(coefficients))
+    elif headline["name"].startswith(COHEN):  # of two raters, whose kappa is the mean of one pair
+        findings.append(
+            headline_differences.compare_weightings(means, base=MEAN_BY_ITEMS, coefficient=COHEN)
+        )
+    if headline["why"] != "two_raters":  # two raters have a single kappa, equal to its mean
+        fleiss_value = coefficients.get(get_weighted_name("fleiss_kappa", headline["weights"]), {})
+        pairwise_mean = means.get(get_weighted_name(MEAN_BY_ITEMS, headline["weights"]), {})
+        if fleiss_value.get("se") is not None:  # not of a single item
+            findings.append(
+                headline_differences.compare_with_pair_mean(
+                    fleiss_value.get("value"), pairwise_mean.get("value")
+                )
+            )
+    if headline["values"]:
+        absolute, consistency = (headline["values"][name]["value"] for name in ("icc2", "icc3"))
+        findings.append(
+            headline_differences.compare_consistency(absolute, consistency, headline["apart"])
+        )
+    return [
+        {"name": finding.name, "figures": finding.figures}
+        for finding in findings
+        if finding is not None
+    ]
 
 
-def in_order(found: Findings) -> Findings:
-    """The most important first; what ICC tells better is not told twice."""
-    names = {one["name"] for one in found}
+def sort_findings(findings: Findings) -> Findings:
+    """Return the findings, most important first, without one that an ICC finding replaces."""
+    names = {finding["name"] for finding in findings}
     if "consistent_apart" in names:
-        found = [one for one in found if one["name"] != "consistency_only"]
-    return sorted(found, key=lambda one: ORDER.index(one["name"]))
+        findings = [finding for finding in findings if finding["name"] != "consistency_only"]
+    return sorted(findings, key=lambda finding: ORDER.index(finding["name"]))

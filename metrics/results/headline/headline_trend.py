@@ -1,11 +1,10 @@
-"""What is read first, over time: the coefficient itself, where what is stored holds it period by
-period.
+"""The trend of the headline: the coefficient itself, where stored counts hold it by period.
 
-Patterns hold the coefficients of all raters together. What two raters say to each other is what
-either of them says against the others, of whom there is one; so the counts of the first of the two
-are its course, by the days on which that one rated (rater_periods). Of more raters an intraclass
-correlation needs the margins of each in every period, which no count holds: alpha stands for it,
-and pages say so.
+Patterns hold the coefficients of all raters together. The agreement of two raters is that of either
+with the others, of whom there is one; so their trend is computed from the peer counts of the first
+of the two, by the days of that rater's ratings (rater_periods). An intraclass correlation of more
+raters needs the margins of each rater in every period, which no count holds: alpha is shown
+instead, and pages say so.
 """
 
 from __future__ import annotations
@@ -20,70 +19,78 @@ import numpy as np
 from django.db.models import QuerySet
 
 from metrics import periods
-from metrics.agreement.coefficients.intraclass.icc import icc_of_table
-from metrics.agreement.headline import COHEN, ICCS, Facts, headline, weighting_of
-from metrics.agreement.weights import weighted
+from metrics.agreement.coefficients.intraclass.icc import icc_from_table
+from metrics.agreement.headline import COHEN, ICCS, HeadlineFacts, choose_headline, get_weighting
+from metrics.agreement.weights import get_weighted_name
 from metrics.counting import store
 from metrics.models import PairTally, PeerTally, Reading, Span
 from metrics.results.raters import rater_periods
-from metrics.results.values import value_of_icc
+from metrics.results.values import build_icc_value
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.services.days import date_of
+from ratings.services.days import date_from_day
 
-COLUMNS = "name", "why", "over_time", "weights", "of", "n_people", "n_models", "complete"
+HEADLINE_KEYS = "name", "why", "over_time", "weights", "of", "n_people", "n_models", "complete"
 
 
-def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
-    """What is read first: as stored with the readings, or before there are any what the table gives
-    for no raters. `shown`: the coefficient of its trend; `n_models`: of those kept apart."""
+def get_headline(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
+    """Return the stored headline, or the choice for no raters before there are results.
+
+    `shown`: the coefficient of its trend; `n_models`: number of models that are counted separately.
+    """
     rows = Reading.objects.filter(question=question, span=Span.ALL)
-    columns = [f"headline__{name}" for name in (*COLUMNS, "value__reason")]
-    found = rows.values(*columns).first()
-    if found is not None and found["headline__name"]:
-        first = {name: found[f"headline__{name}"] for name in COLUMNS}
-        of_two = reads_two(first, found["headline__value__reason"])
-        return first | {"shown": first["name"] if of_two else first["over_time"]}
-    nobody = Facts(scale.kind, 0, scale.weights)
-    chosen = headline(nobody, chosen=scale.chosen)
+    columns = [f"headline__{name}" for name in (*HEADLINE_KEYS, "value__reason")]
+    stored = rows.values(*columns).first()
+    if stored is not None and stored["headline__name"]:
+        stored_headline = {name: stored[f"headline__{name}"] for name in HEADLINE_KEYS}
+        two_raters = is_two_rater_headline(stored_headline, stored["headline__value__reason"])
+        return stored_headline | {
+            "shown": stored_headline["name"] if two_raters else stored_headline["over_time"]
+        }
+    facts = HeadlineFacts(scale.kind, 0, scale.weights)
+    choice = choose_headline(facts, choice=scale.chosen_headline)
     return {
-        "name": chosen.name,
-        "why": chosen.why,
-        "over_time": chosen.over_time,
-        "weights": nobody.weighting,
+        "name": choice.name,
+        "why": choice.reason,
+        "over_time": choice.trend_name,
+        "weights": facts.weighting,
         "of": "people",
         "n_people": 0,
         "n_models": 0,
         "complete": False,
-        "shown": chosen.over_time,
+        "shown": choice.trend_name,
     }
 
 
-def reads_two(first: Mapping[str, Any], reason: str | None) -> bool:
-    """Whether a headline (Reading.headline) is of two raters, so that one of them has its course;
-    `reason`: why it has no value."""
-    if first["name"] in ICCS:
-        people, models = first["n_people"], first["n_models"]
-        rated = {"people": people, "models": models, "all": people + models}[first["of"]]
-        return bool(first["complete"] and rated == 2)
-    return is_of_two(first["name"]) and reason != "needs_two_raters"
+def is_two_rater_headline(stored_headline: Mapping[str, Any], reason: str | None) -> bool:
+    """Return True if the headline is of two raters, so that the counts of one give its trend.
+
+    ``reason``: why the headline is undefined.
+    """
+    if stored_headline["name"] in ICCS:
+        people, models = stored_headline["n_people"], stored_headline["n_models"]
+        n_raters = {"people": people, "models": models, "all": people + models}[
+            stored_headline["of"]
+        ]
+        return bool(stored_headline["complete"] and n_raters == 2)
+    return is_two_rater_coefficient(stored_headline["name"]) and reason != "needs_two_raters"
 
 
-def is_of_two(name: str) -> bool:
-    """Whether the trend of this coefficient is read off one of two raters."""
+def is_two_rater_coefficient(name: str) -> bool:
+    """Return True if the trend of this coefficient is computed from one of two raters."""
     return name.startswith(COHEN) or name in ICCS
 
 
-def against_peers(name: str) -> str:
-    """What Cohen's kappa is called among the readings of one of the two."""
-    return weighted("vs_peers", weighting_of(name))
+def get_peer_coefficient(name: str) -> str:
+    """Return the name of Cohen's kappa among the values of one of the two raters."""
+    return get_weighted_name("vs_peers", get_weighting(name))
 
 
-# (first day of the period, READING)
-Course = list[tuple[datetime.date, Any]]
+# (first day of the period, Value)
+TrendPoints = list[tuple[datetime.date, Any]]
 
 
-def icc_course(
+def get_icc_trend(
     question: Question,
     scale: QuestionScale,
     span: str,
@@ -92,77 +99,92 @@ def icc_course(
     newest: int = 0,
     after: datetime.date = datetime.date.min,
     size: int = 0,
-) -> Course:
-    """An intraclass correlation of two raters, oldest first: of the ``newest`` periods, or of
-    ``size`` after that day. One query, of no more days than these can have."""
-    rater = first_of_two(question)
+) -> TrendPoints:
+    """Return the trend of an intraclass correlation of two raters, oldest first.
+
+    Of the ``newest`` periods, or of ``size`` periods after that day. One query, of no more days
+    than these periods can have.
+    """
+    rater = get_trend_rater(question)
     if rater is None:
         return []
     if newest:
-        days = rater_periods.newest_days(question, rater, span, newest)
+        days = rater_periods.filter_newest_days(question, rater, span, newest)
     else:
-        days = rater_periods.days_after(question, rater, span, start=after, number=size)
+        days = rater_periods.filter_days_after(question, rater, span, start=after, number=size)
     rows = sorted(days.values_list("day", "width", "table"), key=itemgetter(0))
-    found = _course(rows, scale, span, name)
+    points = _compute_icc_points(rows, scale, span, name)
     if newest:
-        return found[-newest:]
-    return [row for row in found if row[0] > after][:size]
+        return points[-newest:]
+    return [row for row in points if row[0] > after][:size]
 
 
-def icc_of_each(
+def get_icc_trends(
     days: QuerySet[PeerTally],
     span: str,
     scales: Mapping[int, QuestionScale],
     names: Mapping[int, str],
-) -> dict[int, Course]:
-    """The same of the periods of these days, of several questions by their ids, a rater and a name
-    each; one query."""
+) -> dict[int, TrendPoints]:
+    """Return the trends of intraclass correlations of several questions by id; one query.
+
+    ``days``: the peer counts of one rater for each question; ``names``: a coefficient for each.
+    """
     rows = sorted(days.values_list("question_id", "day", "width", "table"), key=itemgetter(0, 1))
     return {
-        question: _course([row for _, *row in found], scales[question], span, names[question])
-        for question, found in groupby(rows, key=itemgetter(0))
+        question_id: _compute_icc_points(
+            [row for _, *row in question_rows], scales[question_id], span, names[question_id]
+        )
+        for question_id, question_rows in groupby(rows, key=itemgetter(0))
     }
 
 
-def _course(rows: Collection[Sequence[Any]], scale: QuestionScale, span: str, name: str) -> Course:
-    """Of (day, width, table) of the counts of one of two raters, oldest first."""
+def _compute_icc_points(
+    rows: Collection[Sequence[Any]], scale: QuestionScale, span: str, name: str
+) -> TrendPoints:
+    """Compute the points from (day, width, table) of one of two raters, oldest first."""
     if not rows or scale.values is None:
         return []
     days, widths, blobs = zip(*rows, strict=True)
-    begins, first = np.unique(periods.starts(np.array(days), span), return_index=True)
-    daily = store.stacked(blobs, widths, scale.width, axes=2)
-    tables = scale.ordered(np.add.reduceat(daily, first), axes=2)
-    course = []
-    for begin, table in zip(begins.tolist(), tables, strict=True):
-        n = int(table.sum())
-        found = icc_of_table(table, scale.values)[name]
-        course.append((date_of(begin), value_of_icc(found, n_items=n, n_ratings=2 * n)))
-    return course
+    start_days, first_indices = np.unique(
+        periods.compute_start_days(np.array(days), span), return_index=True
+    )
+    daily = store.decode_stack(blobs, widths, scale.width, axes=2)
+    tables = scale.reorder(np.add.reduceat(daily, first_indices), axes=2)
+    points = []
+    for start_day, table in zip(start_days.tolist(), tables, strict=True):
+        n_items = int(table.sum())
+        icc = icc_from_table(table, scale.values)[name]
+        points.append(
+            (date_from_day(start_day), build_icc_value(icc, n_items=n_items, n_ratings=2 * n_items))
+        )
+    return points
 
 
-def first_of_two(question: Question) -> Rater | None:
-    """The rater whose readings are the course of Cohen's kappa: of two people the first, and beside
-    a person the model, for whoever rates is compared with people. None before they share an
-    item."""
-    return first_of_each_two([question.pk]).get(question.pk)
+def get_trend_rater(question: Question) -> Rater | None:
+    """Return the rater whose values give the trend of Cohen's kappa; None without shared items.
+
+    Of two people the first. Of a person and a model the model, because every rater is compared with
+    people.
+    """
+    return get_trend_raters([question.pk]).get(question.pk)
 
 
-def first_of_each_two(questions: Collection[int]) -> dict[int, Rater]:
-    """The same of several questions by their ids; one query."""
+def get_trend_raters(questions: Collection[int]) -> dict[int, Rater]:
+    """Return the trend rater of several questions by id; one query."""
     pairs = PairTally.objects.filter(question__in=questions).order_by("rater_a", "rater_b")
     pairs = pairs.select_related("rater_a", "rater_b").defer("table")
-    found: dict[int, PairTally] = {}
+    pair_by_question: dict[int, PairTally] = {}
     for pair in pairs:
-        stood = found.setdefault(pair.question_id, pair)
-        if _n_people(pair) == 2 > _n_people(stood):
-            found[pair.question_id] = pair
+        current = pair_by_question.setdefault(pair.question_id, pair)
+        if _count_people(pair) == 2 > _count_people(current):
+            pair_by_question[pair.question_id] = pair
     return {
-        question: pair.rater_b
+        question_id: pair.rater_b
         if pair.rater_a.kind == Rater.Kind.HUMAN != pair.rater_b.kind
         else pair.rater_a
-        for question, pair in found.items()
+        for question_id, pair in pair_by_question.items()
     }
 
 
-def _n_people(pair: PairTally) -> int:
+def _count_people(pair: PairTally) -> int:
     return [pair.rater_a.kind, pair.rater_b.kind].count(Rater.Kind.HUMAN)

@@ -1,10 +1,10 @@
-"""What is read first, where some ratings were asked for because of what others had said.
+"""The headline of the random sample, where some ratings were requested because of earlier ratings.
 
-A planned order for sure labels, and places beyond the overlap, choose items in doubt; such items
-lower every coefficient. So what is read first then rests on the other ratings alone
-(`Assignment.planned` is false, or nobody was asked), and the same of all ratings stands beside it
-as ``pooled``. Who was asked what is in no count: it is read off the ratings, a moment after the
-readings (readings.later), and where that takes long, not each time.
+Planned assignments for reliable labels, and slots beyond the overlap, select uncertain items; such
+items lower every coefficient. So the headline is then based on the other ratings only
+(`Assignment.planned` is false, or nobody was asked), and that of all ratings is stored with it as
+``pooled``. No count says which ratings were requested. This is read from the ratings, shortly after
+the other results (results.deferred_results), and if that is slow, not after every change.
 """
 
 from __future__ import annotations
@@ -18,119 +18,148 @@ import numpy as np
 from django.utils import timezone
 
 from metrics.agreement.counts import tally
-from metrics.agreement.headline import CHOSEN, ICCS
+from metrics.agreement.headline import ICCS, LEAD_CHOICE
 from metrics.models import CountState
 from metrics.results import bootstrap
-from metrics.results.values import undefined
+from metrics.results.values import build_undefined_value
 from metrics.scale import QuestionScale
-from ratings.models import NOTHING, Assignment, Rating
+from ratings.models import NO_CODE, Assignment, Rating
 
-from .headline_computation import ALL, MODELS, PEOPLE, of_ratings
-from .variants import PARTS, merged
+from .headline_computation import ALL, MODELS, PEOPLE, build_from_ratings
+from .variants import SAMPLE_PARTS, merge_sample_headline
 
-QUICK = 0.5  # seconds: what takes no longer does not rest
-REST_FACTOR = 10  # else so many times as long as it took
+QUICK_SECONDS = 0.5  # a computation that takes no longer needs no pause
+PAUSE_FACTOR = 10  # length of the pause, relative to the time that the computation took
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
 
 
-def for_doubt(project_id: int, ratings: np.ndarray) -> np.ndarray:
-    """Which of the ratings (M,), with item and rater, were asked for because of what others had
-    said (M,)."""
-    asked = Assignment.objects.for_doubt(project_id).order_by().values_list("item_id", "rater_id")
-    pairs = np.array(list(asked), np.int64).reshape(-1, 2)
+def targeted_mask(project_id: int, ratings: np.ndarray) -> np.ndarray:
+    """Return a mask (M,) of the ratings that were requested because of what others had rated.
+
+    ``ratings`` (M,): array with item and rater.
+    """
+    assignments = (
+        Assignment.objects.planned_in(project_id).order_by().values_list("item_id", "rater_id")
+    )
+    pairs = np.array(list(assignments), np.int64).reshape(-1, 2)
     if not len(pairs) or not len(ratings):
         return np.zeros(len(ratings), bool)
     raters = np.unique(np.concatenate([pairs[:, 1], ratings["rater"]]))
     keys = pairs[:, 0] * raters.size + np.searchsorted(raters, pairs[:, 1])
-    mine = ratings["item"] * raters.size + np.searchsorted(raters, ratings["rater"])
-    found: np.ndarray = np.isin(mine, keys)
-    return found
+    rating_keys = ratings["item"] * raters.size + np.searchsorted(raters, ratings["rater"])
+    mask: np.ndarray = np.isin(rating_keys, keys)
+    return mask
 
 
-def instead(
-    first: dict[str, Any],
+def apply_sample_headline(
+    headline: dict[str, Any],
     ratings: np.ndarray,
     *,
-    of_models: np.ndarray,
-    left_out: np.ndarray,
+    is_model: np.ndarray,
+    is_excluded: np.ndarray,
     scale: QuestionScale,
 ) -> dict[str, Any]:
-    """The headline ``first`` of all ratings (``code`` a place in declared order), resting on those
-    alone that are not ``left_out``; itself, where none is."""
-    return merged(
-        first, of_rest(first, ratings, of_models=of_models, left_out=left_out, scale=scale)
+    """Return the headline based on the ratings that are not ``left_out``; unchanged where none is.
+
+    ``first``: the headline of all ratings, whose ``code`` is an index in declared order.
+    """
+    return merge_sample_headline(
+        headline,
+        compute_sample_headline(
+            headline, ratings, is_model=is_model, is_excluded=is_excluded, scale=scale
+        ),
     )
 
 
-def of_rest(
-    first: dict[str, Any],
+def compute_sample_headline(
+    headline: dict[str, Any],
     ratings: np.ndarray,
     *,
-    of_models: np.ndarray,
-    left_out: np.ndarray,
+    is_model: np.ndarray,
+    is_excluded: np.ndarray,
     scale: QuestionScale,
 ) -> dict[str, Any]:
-    """PARTS of the headline of the ratings that are not left out; `drawn`: how many there are, how
-    many were left out, and all coefficients of the told ones. Empty where none is left out."""
-    if not left_out.any():
+    """Return the SAMPLE_PARTS of the headline of the ratings that are not excluded.
+
+    `drawn`: the numbers of ratings in the sample and excluded, and all coefficients of the
+    headline's group. Empty where none is excluded.
+    """
+    if not is_excluded.any():
         return {}
-    kept, models = ratings[~left_out], of_models[~left_out]
-    named = {name: first[name] for name in ("name", "why", "beside")}
-    drawn = {"n_ratings": len(kept), "left_out": int(left_out.sum()), "coefficients": {}}
-    apart = "between" in first  # of all ratings
-    told = kept[~models] if apart and first["of"] == PEOPLE else kept
-    if not len(told):
-        nothing = undefined("no_pairable_items")
-        groups = dict.fromkeys((ALL, PEOPLE, "between"), nothing) if apart else {}
-        return named | groups | {
-            "value": nothing, "values": {}, "drawn": drawn, "instead_of": first["name"],
+    sample, sample_is_model = ratings[~is_excluded], is_model[~is_excluded]
+    choice = {name: headline[name] for name in ("name", "why", "beside")}
+    sample_info = {"n_ratings": len(sample), "left_out": int(is_excluded.sum()), "coefficients": {}}
+    separate = "between" in headline  # in the headline of all ratings
+    group_ratings = sample[~sample_is_model] if separate and headline["of"] == PEOPLE else sample
+    if not len(group_ratings):
+        undefined_value = build_undefined_value("no_pairable_items")
+        groups = dict.fromkeys((ALL, PEOPLE, "between"), undefined_value) if separate else {}
+        return choice | groups | {
+            "value": undefined_value, "values": {}, "drawn": sample_info, "instead_of": headline["name"],
         }  # fmt: skip
-    # The same coefficient, but an intraclass correlation only where these are complete, too.
-    by_table = first["name"] in ICCS and first["why"] != CHOSEN
-    mine = scale if by_table else replace(scale, chosen=first["name"])
-    found, row = of_ratings(kept, models, mine)
-    whole = found.whole(row)
-    counted = tally.patterns(told["item"], told["code"], scale.k)
-    resampled = bootstrap.bootstrap(counted.counts, counted.n_items, scale)
-    coefficients = whole.get("coefficients", row.pooled) if told is not kept else row.pooled
-    drawn["coefficients"] = bootstrap.filled(coefficients, resampled)
-    if whole["value"].get("low") is None:
-        whole["value"] = bootstrap.filled({whole["name"]: whole["value"]}, resampled)[whole["name"]]
-    parts = {name: whole[name] for name in PARTS if name in whole}
+    # The same coefficient; but an intraclass correlation only if the sample is complete, too.
+    by_table = headline["name"] in ICCS and headline["why"] != LEAD_CHOICE
+    sample_scale = scale if by_table else replace(scale, chosen_headline=headline["name"])
+    builder, row = build_from_ratings(sample, sample_is_model, sample_scale)
+    sample_headline = builder.build_headline(row)
+    patterns = tally.count_patterns(group_ratings["item"], group_ratings["code"], scale.k)
+    intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
+    coefficients = (
+        sample_headline.get("coefficients", row.pooled)
+        if group_ratings is not sample
+        else row.pooled
+    )
+    sample_info["coefficients"] = bootstrap.add_intervals(coefficients, intervals)
+    if sample_headline["value"].get("low") is None:
+        sample_headline["value"] = bootstrap.add_intervals(
+            {sample_headline["name"]: sample_headline["value"]}, intervals
+        )[sample_headline["name"]]
+    parts = {name: sample_headline[name] for name in SAMPLE_PARTS if name in sample_headline}
     if not by_table:
-        parts |= named
-    if apart and PEOPLE not in parts:  # nobody's ratings but the people's are left
-        nothing = undefined("no_pairable_items")
-        parts |= {ALL: parts["value"], PEOPLE: parts["value"], MODELS: nothing, "between": nothing}
-    return parts | {"drawn": drawn, "instead_of": first["name"]}
+        parts |= choice
+    if separate and PEOPLE not in parts:  # only ratings of people remain
+        undefined_value = build_undefined_value("no_pairable_items")
+        parts |= {
+            ALL: parts["value"],
+            PEOPLE: parts["value"],
+            MODELS: undefined_value,
+            "between": undefined_value,
+        }
+    return parts | {"drawn": sample_info, "instead_of": headline["name"]}
 
 
-# --- kept beside the readings
+# --- stored with the results
 
 
-def renewed(state: CountState, first: dict[str, Any], scale: QuestionScale) -> dict[str, Any]:
-    """The columns of ``state`` that `of_rest` is kept in, of now; where it rests, that it is
-    behind. ``first``: the headline of all ratings."""
+def compute_sample_fields(
+    state: CountState, headline: dict[str, Any], scale: QuestionScale
+) -> dict[str, Any]:
+    """Return the fields of ``state`` that store the current sample headline.
+
+    During the pause, only that it is stale. ``headline``: that of all ratings.
+    """
     question = state.question
-    if not Assignment.objects.for_doubt(question.project_id).exists():
+    if not Assignment.objects.planned_in(question.project_id).exists():
         return {"drawn": {}, "drawn_behind": False}
     now = timezone.now()
     if state.drawn_rests_until is not None and now < state.drawn_rests_until:
         return {"drawn_behind": True}
     started = time.monotonic()
-    ratings = _read(question.pk, scale)
-    models = np.isin(ratings["rater"], state.model_raters)
-    left_out = for_doubt(question.project_id, ratings)
-    found = of_rest(first, ratings, of_models=models, left_out=left_out, scale=scale)
-    took = time.monotonic() - started
-    rest = datetime.timedelta(seconds=REST_FACTOR * took if took > QUICK else 0)
-    return {"drawn": found, "drawn_behind": False, "drawn_rests_until": now + rest}
+    ratings = _read_counted_ratings(question.pk, scale)
+    is_model = np.isin(ratings["rater"], state.model_raters)
+    is_excluded = targeted_mask(question.project_id, ratings)
+    sample_headline = compute_sample_headline(
+        headline, ratings, is_model=is_model, is_excluded=is_excluded, scale=scale
+    )
+    seconds = time.monotonic() - started
+    pause = datetime.timedelta(seconds=PAUSE_FACTOR * seconds if seconds > QUICK_SECONDS else 0)
+    return {"drawn": sample_headline, "drawn_behind": False, "drawn_rests_until": now + pause}
 
 
-def _read(question_id: int, scale: QuestionScale) -> np.ndarray:
-    """The ratings as the counts hold them, ``code`` the place in declared order."""
-    rows = Rating.objects.filter(question=question_id, counted__gt=NOTHING).order_by()
+def _read_counted_ratings(question_id: int, scale: QuestionScale) -> np.ndarray:
+    """Return the counted ratings, with ``code`` as the index in declared order."""
+    rows = Rating.objects.filter(question=question_id, counted__gt=NO_CODE).order_by()
     columns = rows.values_list("item_id", "rater_id", "counted")
-    read = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
-    read["code"] = scale.places(read["code"])
-    return read[read["code"] >= 0]
+    ratings = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
+    ratings["code"] = scale.code_indices(ratings["code"])
+    return ratings[ratings["code"] >= 0]

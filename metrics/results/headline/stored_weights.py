@@ -1,4 +1,4 @@
-"""What of the readings is asked for by many, without the readings."""
+"""The weighting of the stored headline, read without its other values."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from metrics.scale import QuestionScale
 from projects.models import Question
 
 
-def weights_of(question: Question, scale: QuestionScale) -> str:
-    """The weights that go with what is read first, as stored; the question's own before."""
-    first = Reading.objects.filter(question=question, span=Span.ALL)
-    found: str | None = first.values_list("headline__weights", flat=True).first()
-    return found if found in scale.weighting_names() else question.weights
+def get_headline_weights(question: Question, scale: QuestionScale) -> str:
+    """Return the weighting of the stored headline; before there is one, the question's own."""
+    results = Reading.objects.filter(question=question, span=Span.ALL)
+    weights: str | None = results.values_list("headline__weights", flat=True).first()
+    return weights if weights in scale.list_weightings() else question.weights

@@ -1,30 +1,41 @@
-"""A headline of all ratings, and one of some of them in its place (readings.drawn)."""
+"""Two variants of a headline: of all ratings, and of the random sample in its place.
+
+See results.headline.random_sample.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 ALL, PEOPLE, MODELS = "all", "people", "models"
-# What of a headline is of the ratings that it rests on. All else is of the question.
-PARTS = ("name", "why", "beside", "value", "values", "apart", ALL, PEOPLE, MODELS, "between")
+# The keys of a headline that depend on the ratings it is based on. All others belong to the
+# question.
+SAMPLE_PARTS = ("name", "why", "beside", "value", "values", "apart", ALL, PEOPLE, MODELS, "between")
 
 
-def merged(first: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
-    """The headline of all ratings with ``rest`` (drawn.of_rest) in the place of its PARTS, which
-    stand as `pooled`. As it is, where there is none, or only that of another coefficient: the scale
-    changed a moment ago."""
-    if not rest or rest["instead_of"] != first["name"]:
-        return first
-    pooled = {name: first[name] for name in PARTS if name in first}
-    parts = {name: part for name, part in rest.items() if name != "instead_of"}
-    return {name: first[name] for name in first if name not in PARTS} | parts | {"pooled": pooled}
+def merge_sample_headline(headline: dict[str, Any], sample: dict[str, Any]) -> dict[str, Any]:
+    """Return the headline of all ratings with the SAMPLE_PARTS of the sample in their place.
+
+    ``sample``: the result of random_sample.compute_sample_headline. The replaced parts are kept as
+    `pooled`. The headline is returned unchanged where there is no sample, or only that of another
+    coefficient, because the scale has just changed.
+    """
+    if not sample or sample["instead_of"] != headline["name"]:
+        return headline
+    pooled = {name: headline[name] for name in SAMPLE_PARTS if name in headline}
+    parts = {name: value for name, value in sample.items() if name != "instead_of"}
+    return (
+        {name: headline[name] for name in headline if name not in SAMPLE_PARTS}
+        | parts
+        | {"pooled": pooled}
+    )
 
 
-def of_all(headline: dict[str, Any]) -> dict[str, Any]:
-    """The headline of all ratings that `merged` was given."""
+def get_full_headline(headline: dict[str, Any]) -> dict[str, Any]:
+    """Return the headline of all ratings that `merge_sample_headline` was given."""
     if "pooled" not in headline:
         return headline
-    others = {"drawn", "pooled", *PARTS}
-    own = {name: part for name, part in headline.items() if name not in others}
-    whole: dict[str, Any] = own | headline["pooled"]
-    return whole
+    replaced = {"drawn", "pooled", *SAMPLE_PARTS}
+    common = {name: value for name, value in headline.items() if name not in replaced}
+    full_headline: dict[str, Any] = common | headline["pooled"]
+    return full_headline

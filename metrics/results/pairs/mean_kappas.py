@@ -1,5 +1,7 @@
-"""The mean pairwise kappa in which a pair counts by its shared items, with an interval. It looks at
-all pairs, so it is made a moment after the readings (readings.later)."""
+"""The mean pairwise kappa weighted by shared items, with an interval.
+
+It needs all pairs, so it is computed after the other results (results.deferred_results).
+"""
 
 from __future__ import annotations
 
@@ -7,47 +9,54 @@ from typing import Any
 
 import numpy as np
 
-from metrics.agreement.coefficients.light import KappasOfPairs, by_items
+from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
 from metrics.agreement.registry import MEAN_BY_ITEMS
-from metrics.agreement.weights import weighted
+from metrics.agreement.weights import get_weighted_name
 from metrics.models import PairTally
-from metrics.results.all_time import Ever
+from metrics.results.all_time import AllTimePatterns
 from metrics.scale import QuestionScale
 
-PAIRS = 20_000  # those with the most items in common: the others weigh next to nothing
+MAX_PAIRS = 20_000  # those with the most shared items; the others have almost no weight
 
 
-def of_question(ever: Ever) -> dict[str, Any]:
-    """Name -> READING, for each weighting; of the people where models are kept apart, unless the
-    lead wants them pooled."""
-    pairs = PairTally.objects.filter(question=ever.question_id)
-    if ever.people_alone:
-        pairs = pairs.exclude(rater_a__in=ever.model_raters)
-        pairs = pairs.exclude(rater_b__in=ever.model_raters)
-    names = ever.scale.weighting_names()
+def compute_question_means(all_time: AllTimePatterns) -> dict[str, Any]:
+    """Return name -> Value, for each weighting.
+
+    Of people where models are separate, unless the lead pooled them.
+    """
+    pairs = PairTally.objects.filter(question=all_time.question_id)
+    if all_time.people_only:
+        pairs = pairs.exclude(rater_a__in=all_time.model_raters)
+        pairs = pairs.exclude(rater_b__in=all_time.model_raters)
+    names = all_time.scale.list_weightings()
     columns = "rater_a_id", "rater_b_id", "n_items", *(f"kappa_{name}" for name in names)
-    most = pairs.order_by("-n_items", "rater_a_id", "rater_b_id")
-    rows = list(most.values_list(*columns)[:PAIRS])
+    by_shared_items = pairs.order_by("-n_items", "rater_a_id", "rater_b_id")
+    rows = list(by_shared_items.values_list(*columns)[:MAX_PAIRS])
     if not rows:
         return {}
-    a, b, shared, *kappas = zip(*rows, strict=True)
-    patterns = ever.told, ever.n_items
-    return of(np.array([a, b, shared], np.int64), kappas, patterns, ever.scale)
+    raters_a, raters_b, shared, *kappas = zip(*rows, strict=True)
+    patterns = all_time.displayed_counts, all_time.n_items
+    return compute_means(
+        np.array([raters_a, raters_b, shared], np.int64), kappas, patterns, all_time.scale
+    )
 
 
-def of(
+def compute_means(
     pairs: np.ndarray,
     kappas: list[Any],
     patterns: tuple[np.ndarray, np.ndarray],
     scale: QuestionScale,
 ) -> dict[str, Any]:
-    """rater a, rater b and shared items (3, P) and their kappas under each weighting, None where
-    undefined; ``patterns``: the counts (P, k) and numbers of items (P,)."""
-    found = {}
-    weights = scale.weightings()
-    for name, values in zip(scale.weighting_names(), kappas, strict=True):
+    """Return name -> Value, for each weighting.
+
+    ``pairs`` (3, P): rater a, rater b and shared items; ``kappas``: their kappas under each
+    weighting, None where undefined; ``patterns``: counts (P, k) and numbers of items (P,).
+    """
+    means = {}
+    weights = scale.build_weight_matrices()
+    for name, values in zip(scale.list_weightings(), kappas, strict=True):
         kappa = np.array(values, float)
-        known = KappasOfPairs(pairs[0], pairs[1], pairs[2], kappa)
-        mean, n_pairs = by_items(known, *patterns, weights[name])
-        found[weighted(MEAN_BY_ITEMS, name)] = {**mean.reading(), "n_pairs": n_pairs}
-    return found
+        pair_kappas = PairKappas(pairs[0], pairs[1], pairs[2], kappa)
+        mean, n_pairs = mean_kappa_by_items(pair_kappas, *patterns, weights[name])
+        means[get_weighted_name(MEAN_BY_ITEMS, name)] = {**mean.to_value(), "n_pairs": n_pairs}
+    return means

@@ -1,5 +1,7 @@
-"""One pair of raters, from the stored table: kappa under every weighting, and whether both use the
-categories alike."""
+"""Details of one pair of raters, from the stored table.
+
+Kappa under every weighting, other coefficients, and whether both use the categories alike.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from metrics.agreement import COEFFICIENTS, batch
 from metrics.agreement.coefficients import cohen, marginal_tests
-from metrics.agreement.estimate import REASONS, Value, number
+from metrics.agreement.estimate import REASONS, Value, to_finite_float
 from metrics.models import PairTally
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
@@ -19,7 +21,7 @@ from . import pair_results
 
 @dataclass(frozen=True)
 class MarginalTest:
-    """A test of marginal homogeneity or symmetry; ``reason`` names why it is undefined."""
+    """A test of marginal homogeneity or symmetry; ``reason`` says why it is undefined."""
 
     name: str
     chi2: float | None
@@ -28,81 +30,96 @@ class MarginalTest:
     reason: str | None
 
     @property
-    def about(self) -> str:
-        """The test that this is a form of."""
+    def base_name(self) -> str:
+        """The name of the test without its variant."""
         return self.name.removesuffix("_exact")
 
 
 @dataclass(frozen=True)
 class PairDetails:
-    """Everything about two raters, ``a`` in rows."""
+    """All statistics of two raters, with rater ``a`` in the rows of the table."""
 
     table: np.ndarray  # (k, k), declared order
-    kappas: dict[str, Value]  # weighting -> READING
+    kappas: dict[str, Value]  # weighting -> Cohen's kappa
     tests: list[MarginalTest]
-    others: dict[str, Value]  # what else is known of two raters on such a scale
-    categories: list[tuple[str, Value]]  # label, and Cohen's kappa against the rest
+    other_coefficients: dict[str, Value]  # other coefficients of two raters that suit the scale
+    categories: list[tuple[str, Value]]  # label, and Cohen's kappa of it against the others
 
     @property
     def n_items(self) -> int:
+        """Number of items that both rated."""
         return int(self.table.sum())
 
     @property
-    def same(self) -> int:
+    def n_equal(self) -> int:
+        """Number of items that both rated alike."""
         return int(np.trace(self.table))
 
     @classmethod
     def from_table(cls, table: np.ndarray, scale: QuestionScale) -> PairDetails:
+        """Compute the details from the (k, k) table."""
         kappas = {
-            name: cohen.kappa(table, matrix).reading()
-            for name, matrix in scale.weightings().items()
+            name: cohen.kappa(table, matrix).to_value()
+            for name, matrix in scale.build_weight_matrices().items()
         }
-        of_each = cohen.category_kappas(table).readings() if len(table) else []
-        categories = list(zip(scale.labels, of_each, strict=True))
-        return cls(table, kappas, _tests(table), _others(table, scale), categories)
+        category_kappas = cohen.category_kappas(table).to_values() if len(table) else []
+        categories = list(zip(scale.labels, category_kappas, strict=True))
+        return cls(
+            table,
+            kappas,
+            _compute_tests(table),
+            _compute_other_coefficients(table, scale),
+            categories,
+        )
 
 
-def stored(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:
-    """The (k, k) table of the items that both rated, ``a`` in rows; zeros when they share none."""
+def load_pair_table(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:
+    """Return the (k, k) table of the items that both rated, ``a`` in rows; else zeros."""
     first, second = sorted((a.pk, b.pk))
     rows = PairTally.objects.filter(question=question, rater_a=first, rater_b=second).values_list(
         "width", "table"
     )
-    # of the one row that there is, or of none
-    table = pair_results.declared(list(rows), scale).sum(axis=0)
+    # there is one row or none
+    table = pair_results.decode_tables(list(rows), scale).sum(axis=0)
     return table if first == a.pk else table.T
 
 
-def _others(table: np.ndarray, scale: QuestionScale) -> dict[str, Value]:
-    """Name -> READING of every coefficient of two raters that says something on such a scale, but
-    for the kappas."""
-    found = batch.table_coefficients(
+def _compute_other_coefficients(table: np.ndarray, scale: QuestionScale) -> dict[str, Value]:
+    """Return name -> Value of the coefficients of two raters that suit the scale.
+
+    Kappas are not included.
+    """
+    estimates = batch.table_coefficients(
         table, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
     )
-    told = {}
-    for name, estimate in found.items():
+    values = {}
+    for name, estimate in estimates.items():
         entry = COEFFICIENTS.get(name)
-        of_all = entry is None or entry.name == "cohen_kappa" or estimate.shape
-        if entry is not None and not of_all and entry.makes_sense(scale.type):
-            told[name] = estimate.reading()
-    return told
+        is_excluded = entry is None or entry.name == "cohen_kappa" or estimate.shape
+        if entry is not None and not is_excluded and entry.is_meaningful_on(scale.type):
+            values[name] = estimate.to_value()
+    return values
 
 
-def _tests(table: np.ndarray) -> list[MarginalTest]:
-    made = [
-        _named("stuart_maxwell", marginal_tests.stuart_maxwell(table)),
-        _named("bowker", marginal_tests.bowker(table)),
+def _compute_tests(table: np.ndarray) -> list[MarginalTest]:
+    tests = [
+        _build_test("stuart_maxwell", marginal_tests.stuart_maxwell(table)),
+        _build_test("bowker", marginal_tests.bowker(table)),
     ]
     if len(table) == 2:
-        made.append(_named("mcnemar", marginal_tests.mcnemar(table, corrected=True)))
-        exact = number(marginal_tests.mcnemar_exact(table))
-        made.append(MarginalTest("mcnemar_exact", None, None, exact, made[-1].reason))
-    return made
+        tests.append(_build_test("mcnemar", marginal_tests.mcnemar(table, corrected=True)))
+        exact = to_finite_float(marginal_tests.mcnemar_exact(table))
+        tests.append(MarginalTest("mcnemar_exact", None, None, exact, tests[-1].reason))
+    return tests
 
 
-def _named(name: str, test: marginal_tests.Test) -> MarginalTest:
-    df = number(test.df)
+def _build_test(name: str, test: marginal_tests.ChiSquareTest) -> MarginalTest:
+    df = to_finite_float(test.df)
     reason = REASONS[int(test.reason)]
     return MarginalTest(
-        name, number(test.chi2), None if df is None else int(df), number(test.p), reason
+        name,
+        to_finite_float(test.chi2),
+        None if df is None else int(df),
+        to_finite_float(test.p),
+        reason,
     )

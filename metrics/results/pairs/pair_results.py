@@ -1,4 +1,4 @@
-"""Pairs of raters as the pages show them: their stored kappas with intervals."""
+"""Pairs of raters with their stored kappas and intervals, for pages and the API."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
-from metrics.models import PairTally, RaterReading, number_at
+from metrics.models import PairTally, RaterReading, build_number_expression
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 
-SHOWN_RATERS = 40  # a heat map of more cannot be read
-PAIRS_OF_A_RATER = 100  # on the rater's page
-LISTED = 10_000  # pairs on the pages of the list; the API has all
-LEAST_ITEMS = 30  # compared items below which nobody is among the highest or the lowest
-WIDE = 0.4  # an interval wider than this is not sure,
-FEW_ITEMS = 10  # nor are fewer items, of which the interval may be a point
+MAX_HEATMAP_RATERS = 40  # a larger heat map is unreadable
+MAX_PAIRS_OF_RATER = 100  # on the rater's page
+MAX_LISTED_PAIRS = 10_000  # pairs in the paginated list; the API returns all
+MIN_COMPARED_ITEMS = 30  # of a rater in the list of the highest or lowest agreement
+WIDE_INTERVAL = 0.4  # a pair with a wider interval is uncertain
+FEW_ITEMS = 10  # a pair with fewer items is uncertain, too: its interval may be a point
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two raters, and what is kept of their kappa under the weighting of the page."""
+class PairAgreement:
+    """Two raters, and their stored kappa under the weighting of the page."""
 
     rater_a: Rater
     rater_b: Rater
-    reading: Mapping[str, Any]
+    kappa: Mapping[str, Any]
     n_items: int
 
     @classmethod
-    def of(cls, rater_a: Rater, rater_b: Rater, kappa: Sequence[Any], n_items: int) -> Pair:
-        """``kappa``: its value, low, high and reason."""
+    def from_kappa(
+        cls, rater_a: Rater, rater_b: Rater, kappa: Sequence[Any], n_items: int
+    ) -> PairAgreement:
+        """Build a pair; ``kappa``: its value, low, high and reason."""
         value, low, high, reason = kappa
-        reading = {
+        kappa_value = {
             "value": value,
             "low": low,
             "high": high,
@@ -44,149 +46,162 @@ class Pair:
             "n_items": n_items,
             "n_ratings": 2 * n_items,
         }
-        return cls(rater_a, rater_b, reading, n_items)
+        return cls(rater_a, rater_b, kappa_value, n_items)
 
     @property
-    def wide(self) -> bool:
-        """Whether too little is known to draw the eye."""
-        low, high = self.reading["low"], self.reading["high"]
-        return self.n_items < FEW_ITEMS or low is None or high is None or high - low > WIDE
+    def is_uncertain(self) -> bool:
+        """True if there is not enough data to highlight the pair."""
+        low, high = self.kappa["low"], self.kappa["high"]
+        return self.n_items < FEW_ITEMS or low is None or high is None or high - low > WIDE_INTERVAL
 
 
-def busiest(question_id: int) -> QuerySet[RaterReading]:
-    """The readings of the SHOWN_RATERS raters with the most ratings."""
+def filter_most_active_results(question_id: int) -> QuerySet[RaterReading]:
+    """Return the results of the raters with the most ratings, at most MAX_HEATMAP_RATERS."""
     rows = RaterReading.objects.filter(question=question_id)
-    return rows.order_by("-n_ratings", "rater_id")[:SHOWN_RATERS]
+    return rows.order_by("-n_ratings", "rater_id")[:MAX_HEATMAP_RATERS]
 
 
-def busiest_raters(question_id: int) -> list[Rater]:
-    """The raters with the most ratings, by key."""
-    rows = busiest(question_id).select_related("rater").only("rater")
-    return sorted((row.rater for row in rows), key=lambda rater: natural(rater.key))
+def list_most_active_raters(question_id: int) -> list[Rater]:
+    """Return the raters with the most ratings, by key."""
+    rows = filter_most_active_results(question_id).select_related("rater").only("rater")
+    return sorted((row.rater for row in rows), key=lambda rater: build_natural_key(rater.key))
 
 
-def extreme_raters(question_id: int, name: str, *, lowest: bool) -> list[Rater]:
-    """The SHOWN_RATERS raters who agree the most or the least with the others, by the coefficient
-    ``name``, of those who can be told."""
+def list_extreme_raters(question_id: int, name: str, *, lowest: bool) -> list[Rater]:
+    """Return the raters with the highest or lowest agreement with the others.
+
+    By the coefficient ``name``, of raters with enough items, at most MAX_HEATMAP_RATERS.
+    """
     rows = RaterReading.objects.filter(question=question_id).annotate(
-        value=number_at(f"coefficients__{name}__value"),
-        n=number_at(f"coefficients__{name}__n_items"),
+        value=build_number_expression(f"coefficients__{name}__value"),
+        n=build_number_expression(f"coefficients__{name}__n_items"),
     )
-    known = rows.filter(n__gte=LEAST_ITEMS, value__isnull=False)
+    comparable = rows.filter(n__gte=MIN_COMPARED_ITEMS, value__isnull=False)
     order = "value" if lowest else "-value"
-    known = known.order_by(order, "rater_id").select_related("rater").only("rater")
-    return [row.rater for row in known[:SHOWN_RATERS]]
+    comparable = comparable.order_by(order, "rater_id").select_related("rater").only("rater")
+    return [row.rater for row in comparable[:MAX_HEATMAP_RATERS]]
 
 
-def by_agreement(raters: Sequence[Rater], among: Sequence[Pair]) -> list[Rater]:
-    """Raters by the mean of their kappas among these pairs, weighted by items, the highest first:
-    who is apart stands at the end. Without a kappa last; equals by key."""
+def sort_by_agreement(raters: Sequence[Rater], pairs: Sequence[PairAgreement]) -> list[Rater]:
+    """Sort raters by the mean of their kappas among these pairs, weighted by items, highest first.
+
+    Raters who disagree with the others are at the end, raters without a kappa last; ties by key.
+    """
     sums: dict[int, list[float]] = {rater.pk: [0.0, 0.0] for rater in raters}
-    for pair in among:
-        if pair.reading["value"] is None:
+    for pair in pairs:
+        if pair.kappa["value"] is None:
             continue
         for rater in (pair.rater_a, pair.rater_b):
-            sums[rater.pk][0] += pair.n_items * pair.reading["value"]
+            sums[rater.pk][0] += pair.n_items * pair.kappa["value"]
             sums[rater.pk][1] += pair.n_items
 
-    def place(rater: Rater) -> tuple[float, Any]:
+    def get_sort_key(rater: Rater) -> tuple[float, Any]:
         total, items = sums[rater.pk]
-        return (-total / items if items else 2.0, natural(rater.key))
+        return (-total / items if items else 2.0, build_natural_key(rater.key))
 
-    return sorted(raters, key=place)
+    return sorted(raters, key=get_sort_key)
 
 
-def natural(key: str) -> tuple[Any, ...]:
-    """Sorts "rater2" before "rater10"."""
+def build_natural_key(key: str) -> tuple[Any, ...]:
+    """Return a sort key that puts "rater2" before "rater10"."""
     parts: list[Any] = []
     number = ""
-    for sign in key + "\0":
-        if sign.isascii() and sign.isdigit():
-            number += sign
+    for character in key + "\0":
+        if character.isascii() and character.isdigit():
+            number += character
             continue
         if number:
             parts.append((0, int(number), ""))
             number = ""
-        parts.append((1, 0, sign))
+        parts.append((1, 0, character))
     return tuple(parts)
 
 
-def tables_among(question_id: int, raters: Sequence[int], scale: QuestionScale) -> PairTables:
-    """The tables of all pairs among these raters that share an item, in declared order of the
-    categories."""
-    rows = among_rows(question_id, raters).order_by("rater_a_id", "rater_b_id")
-    found = list(rows.values_list("rater_a_id", "rater_b_id", "width", "table"))
-    a, b = np.array([row[:2] for row in found], np.int64).reshape(-1, 2).T
-    return PairTables(a, b, declared([row[2:] for row in found], scale))
+def load_tables_among(question_id: int, raters: Sequence[int], scale: QuestionScale) -> PairTables:
+    """Return the tables of all pairs among these raters that share an item.
+
+    Categories in declared order.
+    """
+    rows = filter_pairs_among(question_id, raters).order_by("rater_a_id", "rater_b_id")
+    stored = list(rows.values_list("rater_a_id", "rater_b_id", "width", "table"))
+    raters_a, raters_b = np.array([row[:2] for row in stored], np.int64).reshape(-1, 2).T
+    return PairTables(raters_a, raters_b, decode_tables([row[2:] for row in stored], scale))
 
 
-def among_rows(question_id: int, raters: Sequence[int]) -> QuerySet[PairTally]:
-    """The pairs among these raters that share an item."""
+def filter_pairs_among(question_id: int, raters: Sequence[int]) -> QuerySet[PairTally]:
+    """Return the rows of the pairs among these raters that share an item."""
     return PairTally.objects.filter(question=question_id, rater_a__in=raters, rater_b__in=raters)
 
 
-def among(question: Question, raters: list[Rater], weights: str) -> list[Pair]:
-    """The pairs among these raters that share an item."""
-    known = {rater.pk: rater for rater in raters}
-    rows = among_rows(question.pk, list(known)).order_by("rater_a_id", "rater_b_id")
-    return [_pair(row, known, weights) for row in rows.defer("table")]
+def list_pairs_among(question: Question, raters: list[Rater], weights: str) -> list[PairAgreement]:
+    """Return the pairs among these raters that share an item."""
+    raters_by_id = {rater.pk: rater for rater in raters}
+    rows = filter_pairs_among(question.pk, list(raters_by_id)).order_by("rater_a_id", "rater_b_id")
+    return [_build_pair(row, raters_by_id, weights) for row in rows.defer("table")]
 
 
-def with_rater(question: Question, rater: Rater, weights: str) -> list[Pair]:
-    """The PAIRS_OF_A_RATER pairs of one rater with the most items in common; the rater stands
-    first."""
+def list_pairs_of_rater(question: Question, rater: Rater, weights: str) -> list[PairAgreement]:
+    """Return the pairs of one rater with the most shared items, at most MAX_PAIRS_OF_RATER.
+
+    The rater comes first in each pair.
+    """
     rows = PairTally.objects.filter(question=question).filter(Q(rater_a=rater) | Q(rater_b=rater))
     rows = rows.order_by("-n_items", "rater_a_id", "rater_b_id").defer("table")
     return [
         pair
         if pair.rater_a.pk == rater.pk
-        else Pair(pair.rater_b, pair.rater_a, pair.reading, pair.n_items)
-        for pair in _with_raters(list(rows[:PAIRS_OF_A_RATER]), weights)
+        else PairAgreement(pair.rater_b, pair.rater_a, pair.kappa, pair.n_items)
+        for pair in _build_pairs(list(rows[:MAX_PAIRS_OF_RATER]), weights)
     ]
 
 
-def listed(question: Question, weights: str, sort: str) -> list[int]:
-    """Ids of the LISTED pairs with the most items in common, by these or by kappa; undefined ones
-    last.
+def list_pair_ids(question: Question, weights: str, sort: str) -> list[int]:
+    """Return the ids of the pairs with the most shared items, sorted by these or by kappa.
 
-    Of half a million pairs those with the lowest and the highest kappa share two items by chance: a
-    list of them would cost a sort of all and say nothing.
+    At most MAX_LISTED_PAIRS; undefined kappas last. Among half a million pairs, those with the
+    lowest and highest kappa share two items by chance: a list of them would need a sort of all
+    pairs and be meaningless.
     """
     pairs = PairTally.objects.filter(question=question).order_by(
         "-n_items", "rater_a_id", "rater_b_id"
     )
     if sort in ("items", "-items"):
-        ids = list(pairs.values_list("pk", flat=True)[:LISTED])
+        ids = list(pairs.values_list("pk", flat=True)[:MAX_LISTED_PAIRS])
         return ids if sort == "-items" else ids[::-1]
-    rows = list(pairs.values_list("pk", f"kappa_{weights}")[:LISTED])
-    # NaN where undefined, which argsort puts last
+    rows = list(pairs.values_list("pk", f"kappa_{weights}")[:MAX_LISTED_PAIRS])
+    # argsort puts NaN (undefined) last
     kappa = np.array([row[1] for row in rows], float)
     order = np.argsort(-kappa if sort.startswith("-") else kappa, kind="stable")
-    return [rows[place][0] for place in order.tolist()]
+    return [rows[index][0] for index in order.tolist()]
 
 
-def read_listed(ids: Sequence[int], weights: str) -> list[Pair]:
-    """The pairs of these ids, in their order; one that went meanwhile is left out."""
-    found = PairTally.objects.defer("table").in_bulk(ids)
-    return _with_raters([found[pk] for pk in ids if pk in found], weights)
+def list_pairs_by_id(ids: Sequence[int], weights: str) -> list[PairAgreement]:
+    """Return the pairs of these ids, in their order; pairs deleted meanwhile are left out."""
+    rows = PairTally.objects.defer("table").in_bulk(ids)
+    return _build_pairs([rows[pk] for pk in ids if pk in rows], weights)
 
 
-def _with_raters(rows: list[PairTally], weights: str) -> list[Pair]:
-    """The pairs of one page, their raters fetched with them."""
+def _build_pairs(rows: list[PairTally], weights: str) -> list[PairAgreement]:
+    """Return the pairs of these rows, with their raters fetched in one query."""
     ids = {row.rater_a_id for row in rows} | {row.rater_b_id for row in rows}
     raters = Rater.objects.in_bulk(ids)
-    return [_pair(row, raters, weights) for row in rows]
+    return [_build_pair(row, raters, weights) for row in rows]
 
 
-def _pair(row: PairTally, raters: dict[int, Rater], weights: str) -> Pair:
-    value, low, high = (getattr(row, f"{part}_{weights}") for part in store.KAPPA_PARTS)
-    # A pair is stored while it shares an item: then nothing else leaves kappa undefined.
+def _build_pair(row: PairTally, raters: dict[int, Rater], weights: str) -> PairAgreement:
+    value, low, high = (getattr(row, f"{column}_{weights}") for column in store.KAPPA_PARTS)
+    # A stored pair shares at least one item, so only a single category leaves kappa undefined.
     reason = "single_category" if value is None else None
-    a, b = raters[row.rater_a_id], raters[row.rater_b_id]
-    return Pair.of(a, b, (value, low, high, reason), row.n_items)
+    rater_a, rater_b = raters[row.rater_a_id], raters[row.rater_b_id]
+    return PairAgreement.from_kappa(rater_a, rater_b, (value, low, high, reason), row.n_items)
 
 
-def declared(rows: Sequence[tuple[int, bytes | memoryview]], scale: QuestionScale) -> np.ndarray:
-    """Stored (width, table) of P pairs -> (P, k, k) in declared order, rater a in rows."""
+def decode_tables(
+    rows: Sequence[tuple[int, bytes | memoryview]], scale: QuestionScale
+) -> np.ndarray:
+    """Return the tables (P, k, k) of stored (width, table) of P pairs, rater a in rows.
+
+    Categories in declared order.
+    """
     widths, tables = [row[0] for row in rows], [row[1] for row in rows]
-    return scale.ordered(store.stacked(tables, widths, scale.width, axes=2), axes=2)
+    return scale.reorder(store.decode_stack(tables, widths, scale.width, axes=2), axes=2)

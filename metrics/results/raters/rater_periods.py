@@ -1,12 +1,11 @@
-"""A rater's agreement with the peers by day, week and month of the rater's own ratings: read off
-the counts of the days when somebody asks.
+"""A rater's agreement with the peers by day, week and month of the rater's own ratings.
 
-They are many and seldom looked at: stored, those of a crowd that shares little were most of what a
-rating takes. The same formulas on the same counts as what is stored of all days together, so the
-same numbers. A period is as new as the counts: between counting and refreshing (a moment; up to a
-minute while a backlog is counted) it holds ratings that the whole does not hold yet and that the
-page still tells as not in the numbers. A rater of whom nothing was read yet has no page to show a
-period on.
+Computed from the counts of the days on request. There are many periods, and they are seldom viewed:
+storing them for many raters with few shared items took most of the time of processing a rating. The
+same formulas on the same counts as the stored result of all days, so the numbers agree. A period is
+as new as the counts: between counting and refreshing (a moment; up to a minute while a backlog is
+counted) it contains ratings that the result of all days does not contain yet, and that the page
+still shows as not included. A rater without a result yet has no page that shows a period.
 """
 
 from __future__ import annotations
@@ -21,51 +20,55 @@ import numpy as np
 from django.db.models import Max, QuerySet
 
 from metrics import periods
-from metrics.models import EVER, PeerTally
+from metrics.models import ALL_DAYS, PeerTally
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.services.days import EPOCH, date_of
+from ratings.services.days import EPOCH, date_from_day
 
 from .peer_sums import COLUMNS, WITHOUT_MOMENTS, PeerSums
 
-# --- the days that periods need
+# --- days of the periods
 
 
-def days_of(question: Question, rater: Rater) -> QuerySet[PeerTally]:
-    """The counts of the rater's single days on which a rating of theirs stands."""
-    return _days(question, [rater.pk])
+def filter_rater_days(question: Question, rater: Rater) -> QuerySet[PeerTally]:
+    """Return the peer counts of the single days on which the rater has a current rating."""
+    return _filter_days(question, [rater.pk])
 
 
-def _days(question: Question, raters: Collection[int]) -> QuerySet[PeerTally]:
+def _filter_days(question: Question, raters: Collection[int]) -> QuerySet[PeerTally]:
     return PeerTally.objects.filter(
-        question=question, rater__in=raters, day__gt=EVER, n_ratings__gt=0
+        question=question, rater__in=raters, day__gt=ALL_DAYS, n_ratings__gt=0
     )
 
 
-def newest_days(question: Question, rater: Rater, span: str, number: int) -> QuerySet[PeerTally]:
-    """The days of the newest so many periods, and perhaps some of older ones."""
-    return days_of(question, rater).order_by("-day")[: number * periods.LONGEST[span]]
+def filter_newest_days(
+    question: Question, rater: Rater, span: str, number: int
+) -> QuerySet[PeerTally]:
+    """Return the days of the newest ``number`` periods, and perhaps some of older ones."""
+    return filter_rater_days(question, rater).order_by("-day")[: number * periods.MAX_DAYS[span]]
 
 
-def days_after(
+def filter_days_after(
     question: Question, rater: Rater, span: str, *, start: datetime.date, number: int
 ) -> QuerySet[PeerTally]:
-    """The days of the first so many periods that begin after ``start``, some of later ones, and
-    what is left of the one in which it lies."""
-    later = days_of(question, rater).filter(day__gt=(start - EPOCH).days)
-    return later.order_by("day")[: (number + 1) * periods.LONGEST[span]]
+    """Return the days of the first ``number`` periods that begin after ``start``.
+
+    And perhaps some of later periods, and the remaining days of the period that contains ``start``.
+    """
+    later = filter_rater_days(question, rater).filter(day__gt=(start - EPOCH).days)
+    return later.order_by("day")[: (number + 1) * periods.MAX_DAYS[span]]
 
 
-def number_of(question: Question, rater: Rater, span: str, *, most: int) -> int:
-    """How many periods the rater has, of the newest so many."""
-    days = list(newest_days(question, rater, span, most).values_list("day", flat=True))
-    return min(len(np.unique(periods.starts(np.array(days, np.int64), span))), most)
+def count_periods(question: Question, rater: Rater, span: str, *, most: int) -> int:
+    """Return how many periods the rater has, at most ``most``."""
+    days = list(filter_newest_days(question, rater, span, most).values_list("day", flat=True))
+    return min(len(np.unique(periods.compute_start_days(np.array(days, np.int64), span))), most)
 
 
-# --- what is shown of them
+# --- values of the periods
 
 
-def newest(
+def list_newest_periods(
     question: Question,
     rater: Rater,
     span: str,
@@ -74,12 +77,15 @@ def newest(
     scale: QuestionScale,
     number: int,
 ) -> list[tuple[Any, ...]]:
-    """(first day, READING of each name) of the newest so many periods, oldest first; one query."""
-    days = newest_days(question, rater, span, number)
-    return _course(days.values_list(*COLUMNS), scale, span, names)[-number:]
+    """Return (first day, Value of each name) of the newest ``number`` periods, oldest first.
+
+    One query.
+    """
+    days = filter_newest_days(question, rater, span, number)
+    return _list_period_values(days.values_list(*COLUMNS), scale, span, names)[-number:]
 
 
-def following(
+def list_periods_after(
     question: Question,
     rater: Rater,
     span: str,
@@ -89,13 +95,13 @@ def following(
     after: datetime.date,
     number: int,
 ) -> list[tuple[Any, ...]]:
-    """The same of the first so many that begin after this day."""
-    days = days_after(question, rater, span, start=after, number=number)
-    rows = _course(days.values_list(*COLUMNS), scale, span, names)
+    """Return (first day, Value of each name) of the first ``number`` periods after this day."""
+    days = filter_days_after(question, rater, span, start=after, number=number)
+    rows = _list_period_values(days.values_list(*COLUMNS), scale, span, names)
     return [row for row in rows if row[0] > after][:number]
 
 
-def newest_of_each(
+def list_newest_periods_of_raters(
     question: Question,
     raters: Collection[int],
     span: str,
@@ -104,16 +110,18 @@ def newest_of_each(
     scale: QuestionScale,
     number: int,
 ) -> list[tuple[Any, ...]]:
-    """(rater, first day, READING) of the newest so many periods of all these raters together,
-    oldest first; one query."""
-    # The periods at the end may be of all of them: none of it is cut off in its middle.
-    days = _days(question, raters).order_by("-day")
-    most = (number + len(raters)) * periods.LONGEST[span]
-    rows = _each(days.values_list(*COLUMNS)[:most], scale, span, [name])
+    """Return (rater, first day, Value) of the newest ``number`` periods of all these raters.
+
+    Oldest first; one query.
+    """
+    # The oldest periods may belong to all raters; the limit ensures that none of them is cut.
+    days = _filter_days(question, raters).order_by("-day")
+    most = (number + len(raters)) * periods.MAX_DAYS[span]
+    rows = _list_rater_period_values(days.values_list(*COLUMNS)[:most], scale, span, [name])
     return sorted(rows, key=itemgetter(1, 0))[-number:]
 
 
-def newest_values(
+def get_recent_values(
     question: Question,
     raters: Collection[int],
     span: str,
@@ -122,43 +130,51 @@ def newest_values(
     scale: QuestionScale,
     back: datetime.timedelta,
 ) -> dict[int, list[tuple[Any, int]]]:
-    """Rater -> value and number of items of the periods that begin so short a time before the
-    newest of all of them, oldest first; two queries."""
-    days = _days(question, raters)
-    last = days.aggregate(last=Max("day"))["last"]
-    if last is None:
+    """Return rater -> value and number of items of the recent periods, oldest first; two queries.
+
+    ``back``: how long before the newest period of all raters a period may begin.
+    """
+    days = _filter_days(question, raters)
+    last_day = days.aggregate(last=Max("day"))["last"]
+    if last_day is None:
         return {}
-    newest = int(periods.starts(np.array([last]), span)[0])
-    recent = days.filter(day__gt=newest - back.days).values_list(*WITHOUT_MOMENTS)
-    found: dict[int, list[tuple[Any, int]]] = {}
-    for rater, start, reading in _each(recent, scale, span, [name], intervals=False):
-        if start > date_of(newest) - back:
-            found.setdefault(rater, []).append((reading["value"], reading["n_items"]))
-    return found
+    newest_start = int(periods.compute_start_days(np.array([last_day]), span)[0])
+    recent = days.filter(day__gt=newest_start - back.days).values_list(*WITHOUT_MOMENTS)
+    values_by_rater: dict[int, list[tuple[Any, int]]] = {}
+    for rater, start, value in _list_rater_period_values(
+        recent, scale, span, [name], intervals=False
+    ):
+        if start > date_from_day(newest_start) - back:
+            values_by_rater.setdefault(rater, []).append((value["value"], value["n_items"]))
+    return values_by_rater
 
 
-def of_each(
+def get_trends_by_question(
     days: QuerySet[PeerTally],
     span: str,
     scales: Mapping[int, QuestionScale],
     names: Mapping[int, str],
 ) -> dict[int, list[tuple[datetime.date, Any]]]:
-    """(first day, READING) of the periods of these days, of several questions by their ids, a rater
-    and a name each; one query."""
+    """Return (first day, Value) of the periods of these days, by question; one query.
+
+    ``names``: a coefficient for each question; the days are of one rater for each.
+    """
     rows = sorted(days.values_list("question_id", *COLUMNS), key=itemgetter(0))
     return {
-        question: _course([row for _, *row in found], scales[question], span, [names[question]])
-        for question, found in groupby(rows, key=itemgetter(0))
+        question_id: _list_period_values(
+            [row for _, *row in question_rows], scales[question_id], span, [names[question_id]]
+        )
+        for question_id, question_rows in groupby(rows, key=itemgetter(0))
     }
 
 
-def _course(
+def _list_period_values(
     rows: Iterable[Any], scale: QuestionScale, span: str, names: Sequence[str]
 ) -> list[tuple[Any, ...]]:
-    return [row[1:] for row in _each(rows, scale, span, names)]
+    return [row[1:] for row in _list_rater_period_values(rows, scale, span, names)]
 
 
-def _each(
+def _list_rater_period_values(
     rows: Iterable[Any],
     scale: QuestionScale,
     span: str,
@@ -166,13 +182,12 @@ def _each(
     *,
     intervals: bool = True,
 ) -> list[tuple[Any, ...]]:
-    """(rater, first day, READING of each name) of rows of COLUMNS, in the order of the first
-    two."""
-    sums = PeerSums.of(rows, scale, intervals=intervals)
+    """Return (rater, first day, Value of each name) for rows of COLUMNS, in this order."""
+    sums = PeerSums.from_rows(rows, scale, intervals=intervals)
     if not len(sums.keys):
         return []
-    sums = sums.by(span)
-    estimates = sums.estimates(scale, names)
+    sums = sums.sum_by(span)
+    estimates = sums.compute_estimates(scale, names)
     raters, starts = sums.keys.T.tolist()
-    readings = (estimates[name].readings() for name in names)
-    return list(zip(raters, map(date_of, starts), *readings, strict=True))
+    value_columns = (estimates[name].to_values() for name in names)
+    return list(zip(raters, map(date_from_day, starts), *value_columns, strict=True))

@@ -1,4 +1,4 @@
-"""Bars of what each part explains of a move, as a Vega-Lite specification."""
+"""Bar chart of the contributions to a change, as a Vega-Lite specification."""
 
 from __future__ import annotations
 
@@ -8,55 +8,73 @@ from django.utils.translation import gettext as _
 
 from metrics.views.common.charts import vega_lite
 
-PALE = 0.35  # how opaque a bar is that may be chance
+PALE_OPACITY = 0.35  # of bars that may be chance
 
 
-def height(n_bars: int) -> tuple[str, int]:
-    """The class of the space kept free for a bar chart (css/results.css) and its height in
-    pixels."""
+def get_height(n_bars: int) -> tuple[str, int]:
+    """Return the CSS class that reserves the height of the chart, and the height in pixels.
+
+    The classes stand in css/results.css.
+    """
     return next(
-        ((f"bars{most}", 28 * most + 48) for most in (5, 10, 15) if n_bars <= most), ("bars20", 608)
+        ((f"bars{max_bars}", 28 * max_bars + 48) for max_bars in (5, 10, 15) if n_bars <= max_bars),
+        ("bars20", 608),
     )
 
 
-def chart_of(rows: list[dict[str, Any]], *, title: str, most: int, sure: bool) -> vega_lite.Spec:
-    """How much each part explains, the first ``most`` of them; pale unless it is ``sure`` that
-    there is something to explain. rows: label, contribution, before, after, ratings_before,
-    ratings_after, rank. Below zero and above in the two ends of a diverging scale."""
-    shown = [row for row in rows if row["rank"] <= most]
-    # the figures stand beyond the bars
-    reach = max([0.01, *(abs(row["contribution"]) for row in shown)]) * 1.7
-    labels = [row["label"] for row in shown]
-    names = {**vega_lite.QUIET, "labelLimit": 130}
-    y = vega_lite.field("label", "nominal", sort=labels, scale={"domain": labels}, axis=names)
+def build_bar_chart(
+    rows: list[dict[str, Any]], *, title: str, max_bars: int, is_clear: bool
+) -> vega_lite.Spec:
+    """Return a bar chart of the first ``max_bars`` contributions.
+
+    Pale unless the change is clear (``is_clear``). rows: label, contribution, before, after,
+    ratings_before, ratings_after, rank. Negative and positive bars have the two ends of a diverging
+    scale.
+    """
+    visible_rows = [row for row in rows if row["rank"] <= max_bars]
+    # leave room for the numbers beyond the bars
+    reach = max([0.01, *(abs(row["contribution"]) for row in visible_rows)]) * 1.7
+    labels = [row["label"] for row in visible_rows]
+    names = {**vega_lite.QUIET_AXIS, "labelLimit": 130}
+    y = vega_lite.build_field("label", "nominal", sort=labels, scale={"domain": labels}, axis=names)
     axis = {"format": "+.2f", "tickCount": 4, "orient": "top", "labelOverlap": True}
     scale = {"domain": [-reach, reach]}
-    x = vega_lite.field("contribution", "quantitative", title, scale=scale, axis=axis)
+    x = vega_lite.build_field("contribution", "quantitative", title, scale=scale, axis=axis)
     tooltip = [
-        vega_lite.field("label", "nominal", _("without")),
-        vega_lite.field("contribution", "quantitative", title, format="+.3f"),
-        vega_lite.two_digits("before", _("kappa without it, before")),
-        vega_lite.two_digits("after", _("kappa without it, after")),
-        vega_lite.whole("ratings_before", _("ratings before")),
-        vega_lite.whole("ratings_after", _("ratings after")),
+        vega_lite.build_field("label", "nominal", _("without")),
+        vega_lite.build_field("contribution", "quantitative", title, format="+.3f"),
+        vega_lite.build_decimal_field("before", _("kappa without it, before")),
+        vega_lite.build_decimal_field("after", _("kappa without it, after")),
+        vega_lite.build_count_field("ratings_before", _("ratings before")),
+        vega_lite.build_count_field("ratings_after", _("ratings after")),
     ]
-    below = "datum.contribution < 0"
+    is_negative = "datum.contribution < 0"
     bar = {
-        "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": 14, "opacity": 1 if sure else PALE},
+        "mark": {
+            "type": "bar",
+            "cornerRadiusEnd": 2,
+            "height": 14,
+            "opacity": 1 if is_clear else PALE_OPACITY,
+        },
         "encoding": {
-            "color": {"condition": {"test": below, "value": "#c2703d"}, "value": "#4a7fb5"}
+            "color": {"condition": {"test": is_negative, "value": "#c2703d"}, "value": "#4a7fb5"}
         },
     }
-    figures = [
+    number_layers = [
         {
             "transform": [{"filter": test}],
             "mark": {"type": "text", "style": "text", "align": align, "dx": dx, "fontSize": 11},
-            "encoding": {"text": vega_lite.field("contribution", "quantitative", format="+.2f")},
+            "encoding": {
+                "text": vega_lite.build_field("contribution", "quantitative", format="+.2f")
+            },
         }
-        for test, align, dx in ((below, "right", -5), ("datum.contribution >= 0", "left", 5))
+        for test, align, dx in ((is_negative, "right", -5), ("datum.contribution >= 0", "left", 5))
     ]
     encoding = {"x": x, "y": y, "tooltip": tooltip}
-    first = [{"filter": f"datum.rank <= {most}"}]
-    return vega_lite.chart(
-        height(len(shown))[1], transform=first, encoding=encoding, layer=[bar, *figures]
+    rank_filter = [{"filter": f"datum.rank <= {max_bars}"}]
+    return vega_lite.build_chart(
+        get_height(len(visible_rows))[1],
+        transform=rank_filter,
+        encoding=encoding,
+        layer=[bar, *number_layers],
     )

@@ -1,4 +1,4 @@
-"""What explains a change: the stored result, with names."""
+"""The stored explanation of a change, with names: contributions of raters, categories and items."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from django.utils.translation import gettext as _
 from metrics.models import Attribution
 from projects.models import Rater
 
-BARS = 20
-SHOWN = 0.005  # a smaller contribution is no bar
-FOLDED = 3  # so many raters of smaller ones are folded away
+MAX_BARS = 20
+MIN_SHOWN_CONTRIBUTION = 0.005  # a smaller contribution has no bar
+MIN_FOLDED_RATERS = 3  # so many raters with smaller contributions are folded
 
 
 @dataclass(frozen=True)
-class Part:
-    """What one rater, category or kind of item explains."""
+class Contribution:
+    """The contribution of one rater, category or kind of item to a change."""
 
-    kind: str  # what the name is one of: for kinds of items that of the attribute
+    kind: str  # "rater", "category", or the name of an item attribute
     name: str
-    found: Mapping[str, Any]  # explained._entries
+    values: Mapping[str, Any]  # an entry of the stored attribution
     rater: Rater | None = None
     of_items: bool = False
 
@@ -36,17 +36,18 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Told:
+class ChangeExplanation:
     """An attribution as the page shows it."""
 
     result: Mapping[str, Any]
-    raters: list[Part]
-    categories: list[Part]
-    attributes: list[tuple[str, list[Part]]]
+    raters: list[Contribution]
+    categories: list[Contribution]
+    attributes: list[tuple[str, list[Contribution]]]
     shifts: list[dict[str, Any]]
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Contribution]:
+        """All contributions."""
         return [
             *self.raters,
             *self.categories,
@@ -54,57 +55,63 @@ class Told:
         ]
 
     @property
-    def bars(self) -> list[Part]:
-        """The parts whose contribution shows with two decimals, the largest first."""
-        defined = [part for part in self.parts if abs(part.found["contribution"] or 0.0) >= SHOWN]
-        return sorted(defined, key=lambda part: -abs(part.found["contribution"]))
+    def bars(self) -> list[Contribution]:
+        """Contributions that are visible with two decimals, the largest first."""
+        visible = [
+            part
+            for part in self.parts
+            if abs(part.values["contribution"] or 0.0) >= MIN_SHOWN_CONTRIBUTION
+        ]
+        return sorted(visible, key=lambda part: -abs(part.values["contribution"]))
 
     @property
-    def small(self) -> list[Part]:
-        """The raters whose contribution does not show; none where they are few."""
-        found = [part for part in self.raters if _is_small(part)]
-        return found if len(found) >= FOLDED else []
+    def negligible_raters(self) -> list[Contribution]:
+        """Raters with a negligible contribution; empty where they are few."""
+        negligible = [part for part in self.raters if _is_negligible(part)]
+        return negligible if len(negligible) >= MIN_FOLDED_RATERS else []
 
     @property
-    def telling(self) -> list[Part]:
+    def contributing_raters(self) -> list[Contribution]:
         """All other raters."""
-        small = {part.name for part in self.small}
-        return [part for part in self.raters if part.name not in small]
+        negligible_names = {part.name for part in self.negligible_raters}
+        return [part for part in self.raters if part.name not in negligible_names]
 
     @property
-    def clear(self) -> bool:
-        """Whether the move is more than two of its standard errors."""
+    def is_clear(self) -> bool:
+        """True if the change is more than two of its standard errors."""
         move, se = self.result["move"], self.result["se"]
         return move is not None and se is not None and abs(move) > 2 * se
 
 
-def _is_small(part: Part) -> bool:
-    contribution = part.found["contribution"]
-    return contribution is not None and abs(contribution) < SHOWN
+def _is_negligible(part: Contribution) -> bool:
+    contribution = part.values["contribution"]
+    return contribution is not None and abs(contribution) < MIN_SHOWN_CONTRIBUTION
 
 
-def told(row: Attribution) -> Told | None:
-    """The stored result with the raters' names; None while there is none."""
-    result = row.result
+def build_explanation(attribution: Attribution) -> ChangeExplanation | None:
+    """Return the stored attribution with the raters' names, or None while there is none."""
+    result = attribution.result
     if result is None:
         return None
     ids = {entry["name"] for entry in result["raters"]} | {
-        s[side] for s in result["shifts"] for side in "ab"
+        pair_shift[side] for pair_shift in result["shifts"] for side in "ab"
     }
     raters = Rater.objects.in_bulk(ids)
-    return Told(
+    return ChangeExplanation(
         result,
         [
-            Part("rater", raters[pk].key, entry, raters[pk])
+            Contribution("rater", raters[pk].key, entry, raters[pk])
             for entry in result["raters"]
             if (pk := entry["name"]) in raters
         ],
-        [Part(_("category"), entry["name"], entry) for entry in result["categories"]],
+        [Contribution(_("category"), entry["name"], entry) for entry in result["categories"]],
         [
             (
                 attribute["name"],
                 [
-                    Part(attribute["name"], entry["name"] or _("none given"), entry, of_items=True)
+                    Contribution(
+                        attribute["name"], entry["name"] or _("none given"), entry, of_items=True
+                    )
                     for entry in attribute["values"]
                 ],
             )
@@ -118,18 +125,21 @@ def told(row: Attribution) -> Told | None:
     )
 
 
-def chart_rows(found: Told | None) -> list[dict[str, Any]]:
-    """Rows of the bar chart: label, contribution, kappa without it before and after, the ratings
-    taken out."""
+def build_chart_rows(explanation: ChangeExplanation | None) -> list[dict[str, Any]]:
+    """Return the rows of the bar chart.
+
+    Each has the label, the contribution, kappa without the part before and after, and the number of
+    ratings left out.
+    """
     return [
         {
             "label": part.label,
-            "contribution": part.found["contribution"],
-            "before": part.found["before"],
-            "after": part.found["after"],
-            "ratings_before": part.found["n_ratings"][0],
-            "ratings_after": part.found["n_ratings"][1],
+            "contribution": part.values["contribution"],
+            "before": part.values["before"],
+            "after": part.values["after"],
+            "ratings_before": part.values["n_ratings"][0],
+            "ratings_after": part.values["n_ratings"][1],
             "rank": rank,
         }
-        for rank, part in enumerate(found.bars if found else [], start=1)
+        for rank, part in enumerate(explanation.bars if explanation else [], start=1)
     ]

@@ -1,4 +1,4 @@
-"""What changed between two periods, in sentences."""
+"""Sentences about a change between two periods."""
 
 from __future__ import annotations
 
@@ -9,46 +9,55 @@ from django.utils.translation import gettext as _
 
 from metrics.models import Span
 from metrics.views.common import display_names
-from metrics.views.common.number_formats import figure, interval, signed, whole
-from metrics.views.common.trends.period_comparison import LAST, Change
+from metrics.views.common.number_formats import (
+    format_count,
+    format_interval,
+    format_number,
+    format_signed,
+)
+from metrics.views.common.trends.period_comparison import LAST_TWO, PeriodComparison
 
-from .contributions import Part, Told
+from .contributions import ChangeExplanation, Contribution
 
-TELLING = 0.2  # what explains a smaller share of the move is not put into a sentence
+MIN_SHARE = 0.2  # contributions with a smaller share of the change get no sentence
 
 
-def sentences(change: Change, found: Told) -> list[str]:
-    """What happened, whether it is more than chance, and what explains most of it."""
-    before, after, move = found.result["before"], found.result["after"], found.result["move"]
+def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
+    """Return what happened, whether it is more than chance, and what explains most of it."""
+    before, after, move = (
+        explanation.result["before"],
+        explanation.result["after"],
+        explanation.result["move"],
+    )
     names = {
-        "from": change.before.named if change.before else "",
-        "to": change.after.named if change.after else "",
+        "from": comparison.before.label if comparison.before else "",
+        "to": comparison.after.label if comparison.after else "",
     }
     if move is None:
         undefined = "from" if before["value"] is None else "to"
         side = before if undefined == "from" else after
         name = names[undefined]
-        why = display_names.reason(side["reason"])
+        why = display_names.get_undefined_reason(side["reason"])
         return [
             _("There is no move to explain: agreement in %(period)s is undefined, %(why)s.")
             % {"period": name, "why": why}
         ]
     numbers = {
-        name: f"{figure(r['value'])} {interval(r)}".strip()
-        for name, r in (("before", before), ("after", after))
+        name: f"{format_number(estimate['value'])} {format_interval(estimate)}".strip()
+        for name, estimate in (("before", before), ("after", after))
     }
     if abs(move) < 0.005:
-        said = _("Agreement stayed at %(before)s between %(from)s and %(to)s, then %(after)s.")
-    elif not found.clear:
-        said = _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
+        template = _("Agreement stayed at %(before)s between %(from)s and %(to)s, then %(after)s.")
+    elif not explanation.is_clear:
+        template = _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
     elif move < 0:
-        said = _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
+        template = _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
     else:
-        said = _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
-    lines = [said % (numbers | names)]
-    if change.opened == LAST:
-        lines.append(_chance(change))
-    elif not found.clear:
+        template = _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
+    lines = [template % (numbers | names)]
+    if comparison.default_kind == LAST_TWO:
+        lines.append(_describe_no_clear_change(comparison))
+    elif not explanation.is_clear:
         lines.append(
             _(
                 "That is within two standard errors: it may be chance, and so may what seems to "
@@ -56,84 +65,90 @@ def sentences(change: Change, found: Told) -> list[str]:
             )
         )
     else:
-        lines += [_without(part) for part in _telling(found, move)]
-        lines += [_against(part) for part in _opposing(found, move)]
-    return lines + [_shifted(shift) for shift in found.shifts[:1]]
+        lines += [
+            _describe_contribution(part) for part in _list_main_contributions(explanation, move)
+        ]
+        lines += [_describe_opposing(part) for part in _list_opposing_raters(explanation, move)]
+    return lines + [_describe_shift(shift) for shift in explanation.shifts[:1]]
 
 
-def _chance(change: Change) -> str:
-    """That these are the last two periods, and no move."""
-    if change.n_moves == 0:
+def _describe_no_clear_change(comparison: PeriodComparison) -> str:
+    """Return that the last two periods are shown because there is no clear change."""
+    if comparison.n_changes == 0:
         return _(
             "One of the two has few items: what moved between them may be chance, and so may what "
             "seems to explain it."
         )
-    if change.n_moves == 1:
+    if comparison.n_changes == 1:
         return _(
             "That is the only move between neighbouring periods with enough items, and it may be "
             "chance; so may what seems to explain it."
         )
-    if change.span == Span.MONTH:
-        said = _(
+    if comparison.span == Span.MONTH:
+        template = _(
             "None of the last %(n)s moves from month to month is beyond chance. These are the last "
             "two months, and what seems to explain their difference may be chance."
         )
     else:
-        said = _(
+        template = _(
             "None of the last %(n)s moves from week to week is beyond chance. These are the last "
             "two weeks, and what seems to explain their difference may be chance."
         )
-    return said % {"n": whole(change.n_moves)}
+    return template % {"n": format_count(comparison.n_changes)}
 
 
-def _shifted(shift: Mapping[str, Any]) -> str:
-    told = {
+def _describe_shift(shift: Mapping[str, Any]) -> str:
+    params = {
         "a": shift["a"].key,
         "b": shift["b"].key,
-        "before": signed(shift["bias"][0]),
-        "after": signed(shift["bias"][1]),
+        "before": format_signed(shift["bias"][0]),
+        "after": format_signed(shift["bias"][1]),
     }
     return (
         _(
             "%(a)s moved against %(b)s: a mean difference of %(before)s became %(after)s on the "
             "items that both rated."
         )
-        % told
+        % params
     )
 
 
-def _telling(found: Told, move: float) -> list[Part]:
-    """The strongest part of each kind, when it explains enough of the move."""
+def _list_main_contributions(explanation: ChangeExplanation, move: float) -> list[Contribution]:
+    """Return the largest contribution of each kind, where it explains enough of the change."""
     strongest = []
-    for parts in (found.raters, found.categories, *(parts for _name, parts in found.attributes)):
+    for parts in (
+        explanation.raters,
+        explanation.categories,
+        *(parts for _name, parts in explanation.attributes),
+    ):
         shares = [
-            (part.found["contribution"] / move, part)
+            (part.values["contribution"] / move, part)
             for part in parts
-            if part.found["contribution"] is not None
+            if part.values["contribution"] is not None
         ]
         share, part = max(shares, key=lambda pair: pair[0], default=(0.0, None))
-        if part is not None and share >= TELLING:
+        if part is not None and share >= MIN_SHARE:
             strongest.append(part)
     return strongest
 
 
-def _opposing(found: Told, move: float) -> list[Part]:
-    """The rater who pulled most the other way, when it was by enough of the move."""
+def _list_opposing_raters(explanation: ChangeExplanation, move: float) -> list[Contribution]:
+    """Return the rater with the largest opposite contribution, where it is large enough."""
     shares = [
-        (part.found["contribution"] / move, part)
-        for part in found.raters
-        if part.found["contribution"]
+        (part.values["contribution"] / move, part)
+        for part in explanation.raters
+        if part.values["contribution"]
     ]
     return [
-        part for share, part in sorted(shares, key=lambda pair: pair[0])[:1] if share <= -TELLING
+        part for share, part in sorted(shares, key=lambda pair: pair[0])[:1] if share <= -MIN_SHARE
     ]
 
 
-def _against(part: Part) -> str:
+def _describe_opposing(part: Contribution) -> str:
     values = {
         "name": part.name,
-        "before": figure(part.found["before"]),
-        "after": figure(part.found["after"]),
+        "before": format_number(part.values["before"]),
+        "after": format_number(part.values["after"]),
     }
     return (
         _(
@@ -144,11 +159,11 @@ def _against(part: Part) -> str:
     )
 
 
-def _without(part: Part) -> str:
+def _describe_contribution(part: Contribution) -> str:
     values = {
         "name": part.name,
-        "before": figure(part.found["before"]),
-        "after": figure(part.found["after"]),
+        "before": format_number(part.values["before"]),
+        "after": format_number(part.values["after"]),
     }
     if part.rater:
         return _("Without %(name)s it would have gone from %(before)s to %(after)s.") % values

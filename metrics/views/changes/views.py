@@ -1,5 +1,4 @@
-"""What explains a change between two periods. The page asks for it; a worker computes it
-(metrics.attribution.attribution_jobs)."""
+"""The page that explains a change between two periods; a worker computes the explanation."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from core.web import tables
 from metrics.attribution import attribution_jobs
 from metrics.views.common import live_updates
 from metrics.views.common.freshness import Freshness
-from metrics.views.common.selection import chosen_question
+from metrics.views.common.selection import get_permitted_selection
 from metrics.views.common.trends import period_comparison
 
 from . import bar_chart, contributions, texts
@@ -21,36 +20,45 @@ from . import bar_chart, contributions, texts
 @login_required
 @require_safe
 def change(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Two weeks or months, and how much of the move each rater, category and kind of item
-    explains."""
-    chosen = chosen_question(request, project_id)
-    asked = period_comparison.Change.of(request, chosen)
-    if live_updates.asks(request):
-        # Only looked at: to ask anew would begin anew where ratings come all the time.
-        row = period_comparison.stored(asked, chosen)
-        return live_updates.awaited(waiting=row is None or row.waiting)
-    row = None
-    if asked.which:
-        row = attribution_jobs.ask(chosen.question, weights=chosen.weights, **asked.which)
-    found = contributions.told(row) if row else None
-    clear = found is not None and found.clear and asked.opened != period_comparison.LAST
-    bars = min(len(found.bars), contributions.BARS) if found else 0
+    """Show two weeks or months, and how much each rater, category and kind of item explains."""
+    selection = get_permitted_selection(request, project_id)
+    comparison = period_comparison.PeriodComparison.from_request(request, selection)
+    if live_updates.is_live_request(request):
+        # Read only: a new request would restart the computation whenever ratings arrive.
+        attribution = period_comparison.find_attribution(comparison, selection)
+        return live_updates.build_pending_response(
+            pending=attribution is None or attribution.waiting
+        )
+    attribution = None
+    if comparison.attribution_fields:
+        attribution = attribution_jobs.get_or_request_attribution(
+            selection.question, weights=selection.weights, **comparison.attribution_fields
+        )
+    explanation = contributions.build_explanation(attribution) if attribution else None
+    is_clear = (
+        explanation is not None
+        and explanation.is_clear
+        and comparison.default_kind != period_comparison.LAST_TWO
+    )
+    n_bars = min(len(explanation.bars), contributions.MAX_BARS) if explanation else 0
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
-        "fresh": Freshness.of(chosen.question),
-        "change": asked,
-        "row": row,
-        "found": found,
-        "bars": bars,
-        "bars_size": bar_chart.height(bars)[0],
-        "sentences": texts.sentences(asked, found) if found else [],
-        "clear": clear,
-        "pale": None if clear else 1,
-        "folds": found is not None and bool(found.small) and not tables.is_made(),
-        "ordered": chosen.ordered,
-        "keep": {"weights": chosen.weights},
+        "project": selection.project,
+        "chosen": selection,
+        "fresh": Freshness.for_question(selection.question),
+        "change": comparison,
+        "row": attribution,
+        "found": explanation,
+        "bars": n_bars,
+        "bars_size": bar_chart.get_height(n_bars)[0],
+        "sentences": texts.build_sentences(comparison, explanation) if explanation else [],
+        "clear": is_clear,
+        "pale": None if is_clear else 1,
+        "folds": explanation is not None
+        and bool(explanation.negligible_raters)
+        and not tables.is_exporting(),
+        "ordered": selection.ordered,
+        "keep": {"weights": selection.weights},
     }
     return render(
-        request, "metrics/changes/change.html", context, status=400 if asked.problem else 200
+        request, "metrics/changes/change.html", context, status=400 if comparison.error else 200
     )

@@ -1,4 +1,4 @@
-"""The charts' specifications with their rows as JSON, and the rows alone as CSV."""
+"""Charts: the specifications with their rows as JSON, or only the rows as CSV."""
 
 from __future__ import annotations
 
@@ -15,254 +15,288 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from metrics.results.pairs import pair_results
-from metrics.scale import weighted
+from metrics.scale import get_weighted_name
 from metrics.views.changes import bar_chart, contributions
 from metrics.views.common import display_names
 from metrics.views.common.charts import heat_maps, vega_lite
-from metrics.views.common.selection import Selection, by_key, select
-from metrics.views.common.sources import source_of
-from metrics.views.common.sources.base import Numbers
+from metrics.views.common.selection import Selection, find_selection, get_by_key
+from metrics.views.common.sources import get_sources
+from metrics.views.common.sources.base import ResultSource
 from metrics.views.common.trends import period_comparison, trend_points
 from metrics.views.dashboard.csv_rows import TABLES
 from metrics.views.raters import model_versions
-from metrics.views.raters.rater_context import table_of
+from metrics.views.raters.rater_context import get_confusion_table
 from projects.models import Member, Project, Question, Rater
 from projects.permissions import get_project
-from ratings.files.formula_escaping import guard
+from ratings.files.formula_escaping import escape_formula
 
 Rows = list[dict[str, Any]]
-Made = tuple[vega_lite.Spec, Rows]
-Marks = Sequence[tuple[str, str]]  # a day, and what came then
+ChartData = tuple[vega_lite.Spec, Rows]
+Annotations = Sequence[tuple[str, str]]  # (day, text)
 
-# What else marks the trend of a question, or of one rater in it. A higher room adds its own when
-# the site starts.
-MARKS: list[Callable[[Question, Rater | None], Marks]] = []
+# Functions that return annotations of the trend of a question, or of one of its raters. Packages
+# above register theirs at startup.
+ANNOTATION_SOURCES: list[Callable[[Question, Rater | None], Annotations]] = []
 
 
 @login_required
 @require_safe
 def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
-    """One chart of a project: ``form`` json (specification, rows and locale) or csv (rows); of a
-    table (table_files) csv alone."""
+    """Return one chart of a project.
+
+    ``form``: json (specification, rows and locale) or csv (rows). Tables (TABLES) have only csv.
+    """
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    return chart_of(request, project, name, form)
+    return build_chart_response(request, project, name, form)
 
 
-def chart_of(request: HttpRequest, project: Project, name: str, form: str) -> HttpResponse:
-    chosen = select(request, project, filtered=name not in UNFILTERED)
-    if chosen is not None and name in TABLES and form == "csv":
-        return _table(chosen, name)
-    if chosen is None or name not in CHARTS or form not in ("json", "csv"):
+def build_chart_response(
+    request: HttpRequest, project: Project, name: str, form: str
+) -> HttpResponse:
+    """Return one chart of a project that the user may see. Raises Http404 for an unknown chart."""
+    selection = find_selection(request, project, filtered=name not in UNFILTERED_CHARTS)
+    if selection is not None and name in TABLES and form == "csv":
+        return _build_table_response(selection, name)
+    if selection is None or name not in CHARTS or form not in ("json", "csv"):
         raise Http404(_("No such chart."))
-    spec, rows = CHARTS[name](request, chosen)
+    spec, rows = CHARTS[name](request, selection)
     if form == "csv":
-        return _csv(rows, f"{project.pk}-{chosen.question.key}-{name}")
-    return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.locale()})
+        return _build_csv_response(rows, f"{project.pk}-{selection.question.key}-{name}")
+    return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.build_locale()})
 
 
-def _table(chosen: Selection, name: str) -> HttpResponse:
-    numbers = source_of(chosen).project()
-    if numbers.waiting:
+def _build_table_response(selection: Selection, name: str) -> HttpResponse:
+    source = get_sources(selection).for_project()
+    if source.pending:
         return HttpResponse(
             _("These numbers are being computed. Ask again in a moment."),
             status=202,
             content_type="text/plain; charset=utf-8",
             headers={"Retry-After": "1"},
         )
-    rows = TABLES[name](chosen, numbers)
-    return _csv(rows, f"{chosen.project.pk}-{chosen.question.key}-{name}")
+    rows = TABLES[name](selection, source)
+    return _build_csv_response(rows, f"{selection.project.pk}-{selection.question.key}-{name}")
 
 
-def _csv(rows: Rows, name: str) -> HttpResponse:
+def _build_csv_response(rows: Rows, name: str) -> HttpResponse:
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    safe = re.sub(r"[^A-Za-z0-9_-]", "_", name)
-    response["Content-Disposition"] = f'attachment; filename="concord-{safe}.csv"'
+    safe_name = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    response["Content-Disposition"] = f'attachment; filename="concord-{safe_name}.csv"'
     columns = [column for column in (rows[0] if rows else {}) if column != "url"]
     writer = csv.writer(response)
     writer.writerow(columns)
-    writer.writerows([_cell(row[column]) for column in columns] for row in rows)
+    writer.writerows([_escape_cell(row[column]) for column in columns] for row in rows)
     return response
 
 
-def _cell(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula is told to be text."""
-    return guard(value) if isinstance(value, str) else value
+def _escape_cell(value: Any) -> Any:
+    """Mark a text as text that a spreadsheet would take for a formula."""
+    return escape_formula(value) if isinstance(value, str) else value
 
 
-def _project_trend(request: HttpRequest, chosen: Selection) -> Made:
-    course = source_of(chosen).project().course(chosen.coefficient)
-    (points,) = course.lines
-    rows = _trend_rows(points)
-    title = str(display_names.coefficient(chosen.coefficient))
-    marks = _marks(points) + _more_marks(chosen)
-    return vega_lite.trend(rows, title=title, period=course.period, marks=marks), rows
+def _build_project_trend(request: HttpRequest, selection: Selection) -> ChartData:
+    trend = get_sources(selection).for_project().get_trend(selection.coefficient)
+    (points,) = trend.lines
+    rows = _build_trend_rows(points)
+    title = str(display_names.get_coefficient_name(selection.coefficient))
+    annotations = _list_guideline_annotations(points) + _list_registered_annotations(selection)
+    return vega_lite.build_trend_chart(
+        rows, title=title, period=trend.period, annotations=annotations
+    ), rows
 
 
-def _pair_trend(request: HttpRequest, chosen: Selection) -> Made:
-    name = weighted("cohen_kappa", chosen.weights)
-    return _own_trend(_pair_numbers(request, chosen), name)
+def _build_pair_trend(request: HttpRequest, selection: Selection) -> ChartData:
+    name = get_weighted_name("cohen_kappa", selection.weights)
+    return _build_trend(_get_pair_source(request, selection), name)
 
 
-def _pair_difference(request: HttpRequest, chosen: Selection) -> Made:
-    return _own_trend(_pair_numbers(request, chosen), "mean_difference", bias=True)
+def _build_pair_difference(request: HttpRequest, selection: Selection) -> ChartData:
+    return _build_trend(_get_pair_source(request, selection), "mean_difference", bias=True)
 
 
-def _rater_trend(request: HttpRequest, chosen: Selection) -> Made:
-    more = _more_marks(chosen, _rater(request, chosen, "rater"))
-    return _own_trend(_rater_numbers(request, chosen), chosen.vs_peers, more=more)
+def _build_rater_trend(request: HttpRequest, selection: Selection) -> ChartData:
+    annotations = _list_registered_annotations(selection, _get_rater(request, selection, "rater"))
+    return _build_trend(
+        _get_rater_source(request, selection), selection.vs_peers, extra_annotations=annotations
+    )
 
 
-def _model_versions(request: HttpRequest, chosen: Selection) -> Made:
-    """A line for each version of a model's prompt, of all ratings."""
-    rater = _rater(request, chosen, "rater")
-    found = model_versions.versions(chosen.question, rater)
-    period = model_versions.period(chosen.period)
-    rows = model_versions.chart_rows(chosen.question, found, period, chosen.vs_peers)
-    names = list(dict.fromkeys(version.words for version in found))
-    title = str(display_names.coefficient(chosen.vs_peers))
-    return vega_lite.versions(rows, names, title=title, period=period), rows
+def _build_model_versions(request: HttpRequest, selection: Selection) -> ChartData:
+    """Build a line for each prompt version of a model, of all ratings."""
+    rater = _get_rater(request, selection, "rater")
+    versions = model_versions.list_versions(selection.question, rater)
+    period = model_versions.choose_period(selection.period)
+    rows = model_versions.build_chart_rows(selection.question, versions, period, selection.vs_peers)
+    names = list(dict.fromkeys(version.label for version in versions))
+    title = str(display_names.get_coefficient_name(selection.vs_peers))
+    return vega_lite.build_versions_chart(rows, names, title=title, period=period), rows
 
 
-def _rater_bias(request: HttpRequest, chosen: Selection) -> Made:
-    more = _more_marks(chosen, _rater(request, chosen, "rater"))
-    return _own_trend(_rater_numbers(request, chosen), "vs_peers_bias", bias=True, more=more)
+def _build_rater_bias(request: HttpRequest, selection: Selection) -> ChartData:
+    annotations = _list_registered_annotations(selection, _get_rater(request, selection, "rater"))
+    return _build_trend(
+        _get_rater_source(request, selection),
+        "vs_peers_bias",
+        bias=True,
+        extra_annotations=annotations,
+    )
 
 
-def _own_trend(numbers: Numbers, name: str, *, bias: bool = False, more: Marks = ()) -> Made:
-    """The trend of a rater or a pair; ``bias``: around zero, not up to one; ``more`` marks."""
-    course = numbers.course(name)
-    (points,) = course.lines
-    rows = _trend_rows(points, cumulative=False)
-    title = str(display_names.coefficient(name))
-    marks = [*_marks(points), *more]
-    return vega_lite.trend(rows, title=title, period=course.period, bias=bias, marks=marks), rows
+def _build_trend(
+    source: ResultSource, name: str, *, bias: bool = False, extra_annotations: Annotations = ()
+) -> ChartData:
+    """Build the trend of a rater or a pair. ``bias``: the axis is centered on zero."""
+    trend = source.get_trend(name)
+    (points,) = trend.lines
+    rows = _build_trend_rows(points, cumulative=False)
+    title = str(display_names.get_coefficient_name(name))
+    annotations = [*_list_guideline_annotations(points), *extra_annotations]
+    return vega_lite.build_trend_chart(
+        rows, title=title, period=trend.period, bias=bias, annotations=annotations
+    ), rows
 
 
-def _marks(points: list[trend_points.Point]) -> list[tuple[str, str]]:
-    """Days and words of the versions of the guidelines that came into force along the trend."""
-    marks = [mark for point in points for mark in point.guidelines]
+def _list_guideline_annotations(points: list[trend_points.TrendPoint]) -> list[tuple[str, str]]:
+    """Return (day, text) of the guideline versions that started to apply during the trend."""
+    guideline_marks = [mark for point in points for mark in point.guidelines]
     return [
         (mark.day.isoformat(), _("guidelines %(number)s") % {"number": mark.number})
-        for mark in marks
+        for mark in guideline_marks
     ]
 
 
-def _more_marks(chosen: Selection, rater: Rater | None = None) -> list[tuple[str, str]]:
-    """What higher rooms have to mark on all of a question's trend, or on a rater's."""
-    if chosen.filter:
+def _list_registered_annotations(
+    selection: Selection, rater: Rater | None = None
+) -> list[tuple[str, str]]:
+    """Return the annotations of packages above, of the question's trend or of one rater's."""
+    if selection.filter:
         return []
-    return [mark for marks in MARKS for mark in marks(chosen.question, rater)]
+    return [
+        annotation
+        for list_annotations in ANNOTATION_SOURCES
+        for annotation in list_annotations(selection.question, rater)
+    ]
 
 
-def _trend_rows(points: list[trend_points.Point], *, cumulative: bool = True) -> Rows:
-    """Rows of the points that have a value; an undefined point leaves a gap that the table
-    explains."""
+def _build_trend_rows(points: list[trend_points.TrendPoint], *, cumulative: bool = True) -> Rows:
+    """Return the rows of the points with a value.
+
+    An undefined point leaves a gap, which the table explains.
+    """
     return [
         {
             "start": point.start.isoformat(),
             "end": point.end.isoformat(),
             **{
-                name: point.reading.get(name)
+                name: point.estimate.get(name)
                 for name in ("value", "low", "high", "n_items", "n_ratings")
             },
             **({"cumulative": (point.cumulative or {}).get("value")} if cumulative else {}),
-            "firm": point.firm,
+            "firm": point.has_enough_items,
             "guidelines": ", ".join(str(mark.number) for mark in point.guidelines),
         }
         for point in points
-        if point.reading.get("value") is not None
+        if point.estimate.get("value") is not None
     ]
 
 
-def _pairs(request: HttpRequest, chosen: Selection) -> Made:
-    numbers = source_of(chosen).project()
-    raters = numbers.heat_map_raters(chosen.who)
-    address = f"{reverse('pair', args=[chosen.project.pk])}?{chosen.query}"
+def _build_pair_matrix(request: HttpRequest, selection: Selection) -> ChartData:
+    source = get_sources(selection).for_project()
+    raters = source.list_heat_map_raters(selection.heat_map_choice)
+    pair_url = f"{reverse('pair', args=[selection.project.pk])}?{selection.query}"
     rows = []
-    found = numbers.pairs_among(raters)
-    raters = pair_results.by_agreement(raters, found)
-    for pair in found:
-        if pair.reading["value"] is None:
+    rater_pairs = source.list_pairs_among(raters)
+    raters = pair_results.sort_by_agreement(raters, rater_pairs)
+    for pair in rater_pairs:
+        if pair.kappa["value"] is None:
             continue
-        for one, other in ((pair.rater_a, pair.rater_b), (pair.rater_b, pair.rater_a)):
-            row: dict[str, Any] = {"a": one.key, "b": other.key}
+        for first, second in ((pair.rater_a, pair.rater_b), (pair.rater_b, pair.rater_a)):
+            row: dict[str, Any] = {"a": first.key, "b": second.key}
             for name in ("value", "low", "high", "n_items"):
-                row[name] = pair.reading[name]
-            row["wide"] = pair.wide
-            row["url"] = f"{address}&{urlencode({'a': one.key, 'b': other.key})}"
+                row[name] = pair.kappa[name]
+            row["wide"] = pair.is_uncertain
+            row["url"] = f"{pair_url}&{urlencode({'a': first.key, 'b': second.key})}"
             rows.append(row)
-    met = {(row["a"], row["b"]) for row in rows}
+    defined_pairs = {(row["a"], row["b"]) for row in rows}
     keys = [rater.key for rater in raters]
-    apart = [(a, b) for a in keys for b in keys if a != b and (a, b) not in met]
-    return heat_maps.pair_matrix(keys, apart), rows
+    undefined_pairs = [(a, b) for a in keys for b in keys if a != b and (a, b) not in defined_pairs]
+    return heat_maps.build_pair_matrix(keys, undefined_pairs), rows
 
 
-def _rater_confusion(request: HttpRequest, chosen: Selection) -> Made:
-    rater = _rater(request, chosen, "rater")
-    table = table_of(source_of(chosen).rater(rater).whole)
+def _build_rater_confusion(request: HttpRequest, selection: Selection) -> ChartData:
+    rater = _get_rater(request, selection, "rater")
+    table = get_confusion_table(get_sources(selection).for_rater(rater).rater_result)
     peers = _("peers on the same items")
-    spec = heat_maps.confusion(chosen.scale.labels, rows_title=rater.key, columns_title=peers)
-    return spec, table_rows(table, chosen.scale.labels)
+    spec = heat_maps.build_confusion_table(
+        selection.scale.labels, rows_title=rater.key, columns_title=peers
+    )
+    return spec, build_confusion_rows(table, selection.scale.labels)
 
 
-def _pair_table(request: HttpRequest, chosen: Selection) -> Made:
-    a, b = _rater(request, chosen, "a"), _rater(request, chosen, "b")
-    table = source_of(chosen).pair(a, b).table().tolist()
-    spec = heat_maps.confusion(chosen.scale.labels, rows_title=a.key, columns_title=b.key)
-    return spec, table_rows(table, chosen.scale.labels)
+def _build_pair_table(request: HttpRequest, selection: Selection) -> ChartData:
+    a, b = _get_rater(request, selection, "a"), _get_rater(request, selection, "b")
+    table = get_sources(selection).for_pair(a, b).get_table().tolist()
+    spec = heat_maps.build_confusion_table(
+        selection.scale.labels, rows_title=a.key, columns_title=b.key
+    )
+    return spec, build_confusion_rows(table, selection.scale.labels)
 
 
-def _change(request: HttpRequest, chosen: Selection) -> Made:
-    row = period_comparison.stored(period_comparison.Change.of(request, chosen), chosen)
-    found = contributions.told(row) if row else None
-    rows = contributions.chart_rows(found)
-    # The page that opened with the last two periods, for want of a move, draws them pale.
-    sure = found is not None and found.clear and not request.GET.get("pale")
-    title, most = _("part of the move"), contributions.BARS
-    return bar_chart.chart_of(rows, title=title, most=most, sure=sure), rows
+def _build_change_chart(request: HttpRequest, selection: Selection) -> ChartData:
+    attribution = period_comparison.find_attribution(
+        period_comparison.PeriodComparison.from_request(request, selection), selection
+    )
+    explanation = contributions.build_explanation(attribution) if attribution else None
+    rows = contributions.build_chart_rows(explanation)
+    # Pale where the page shows the last two periods because there is no clear change.
+    is_clear = explanation is not None and explanation.is_clear and not request.GET.get("pale")
+    title, max_bars = _("part of the move"), contributions.MAX_BARS
+    return bar_chart.build_bar_chart(rows, title=title, max_bars=max_bars, is_clear=is_clear), rows
 
 
-def table_rows(table: list[list[int]], labels: list[str]) -> Rows:
-    """A k x k table as rows: own, other, n, the share of its row, and off the diagonal the share of
-    all that is not the same."""
-    apart = sum(map(sum, table)) - sum(line[place] for place, line in enumerate(table))
+def build_confusion_rows(table: list[list[int]], labels: list[str]) -> Rows:
+    """Return a k x k table as rows: own, other, n, share of the row, share of all disagreement.
+
+    The share of the disagreement (``apart``) is 0 on the diagonal.
+    """
+    n_differing = sum(map(sum, table)) - sum(row[index] for index, row in enumerate(table))
     return [
         {
             "own": own,
             "other": other,
             "n": n,
-            "share": n / sum(line) if sum(line) else 0.0,
-            "apart": n / apart if apart and own != other else 0.0,
+            "share": n / sum(row) if sum(row) else 0.0,
+            "apart": n / n_differing if n_differing and own != other else 0.0,
         }
-        for own, line in zip(labels, table, strict=False)
-        for other, n in zip(labels, line, strict=True)
+        for own, row in zip(labels, table, strict=False)
+        for other, n in zip(labels, row, strict=True)
     ]
 
 
-def _rater(request: HttpRequest, chosen: Selection, name: str) -> Rater:
-    return by_key(Rater, chosen.project, request.GET.get(name, ""))
+def _get_rater(request: HttpRequest, selection: Selection, name: str) -> Rater:
+    return get_by_key(Rater, selection.project, request.GET.get(name, ""))
 
 
-def _rater_numbers(request: HttpRequest, chosen: Selection) -> Numbers:
-    return source_of(chosen).rater(_rater(request, chosen, "rater"))
+def _get_rater_source(request: HttpRequest, selection: Selection) -> ResultSource:
+    return get_sources(selection).for_rater(_get_rater(request, selection, "rater"))
 
 
-def _pair_numbers(request: HttpRequest, chosen: Selection) -> Numbers:
-    a, b = _rater(request, chosen, "a"), _rater(request, chosen, "b")
-    return source_of(chosen).pair(a, b)
+def _get_pair_source(request: HttpRequest, selection: Selection) -> ResultSource:
+    a, b = _get_rater(request, selection, "a"), _get_rater(request, selection, "b")
+    return get_sources(selection).for_pair(a, b)
 
 
-# The "from" and "to" of "change" are periods; versions are told of all ratings.
-UNFILTERED = ("change", "model-versions")
-CHARTS: dict[str, Callable[[HttpRequest, Selection], Made]] = {
-    "trend": _project_trend,
-    "pairs": _pairs,
-    "rater-trend": _rater_trend,
-    "rater-bias": _rater_bias,
-    "model-versions": _model_versions,
-    "rater-confusion": _rater_confusion,
-    "pair-table": _pair_table,
-    "pair-trend": _pair_trend,
-    "pair-difference": _pair_difference,
-    "change": _change,
+# "from" and "to" of "change" are periods, not a filter; versions are shown for all ratings.
+UNFILTERED_CHARTS = ("change", "model-versions")
+CHARTS: dict[str, Callable[[HttpRequest, Selection], ChartData]] = {
+    "trend": _build_project_trend,
+    "pairs": _build_pair_matrix,
+    "rater-trend": _build_rater_trend,
+    "rater-bias": _build_rater_bias,
+    "model-versions": _build_model_versions,
+    "rater-confusion": _build_rater_confusion,
+    "pair-table": _build_pair_table,
+    "pair-trend": _build_pair_trend,
+    "pair-difference": _build_pair_difference,
+    "change": _build_change_chart,
 }

@@ -1,5 +1,7 @@
-"""Every coefficient of a question on one page: what it is, what it is called, and what rules about
-missing ratings make of it."""
+"""Template context of the page of all coefficients of a question.
+
+Each with its band, and under each policy for missing ratings.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,18 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.functional import Promise
 
-from metrics.agreement.coefficients.intraclass.icc import NAMES as ICCS
-from metrics.filters import ITEM, can_be_chosen, refused
+from metrics.agreement.coefficients.intraclass.icc import ICC_NAMES as ICCS
+from metrics.filters import ITEM_PREFIX, build_invalid_value_error, is_filterable_attribute
 from metrics.results.pairs import pair_results
-from metrics.results.pairs.pair_details import PairDetails, stored
-from metrics.results.scores import VALUES
+from metrics.results.pairs.pair_details import PairDetails, load_pair_table
+from metrics.results.scores import CATEGORY_VALUES
 from metrics.views.common import display_names
-from metrics.views.common.live_updates import Live
+from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
-from metrics.views.common.sources.filtered import SlicedCoefficients
+from metrics.views.common.sources.filtered import CoefficientSource
 from projects.models import Rater
 
-LIVE = Live(
+LIVE = LiveSettings(
     seconds=2,
     fragments=(
         "coefficients",
@@ -36,92 +38,106 @@ LIVE = Live(
 
 
 @dataclass(frozen=True)
-class Told:
-    """A coefficient with its reading, and what its size is called; `loose`: in words that were made
-    for another one."""
+class CoefficientRow:
+    """A coefficient with its estimate and the name of its band.
+
+    ``has_band_mismatch``: the band scheme was made for another coefficient.
+    """
 
     name: str
-    reading: dict[str, Any]
+    estimate: dict[str, Any]
     band: str | Promise
-    loose: bool
+    has_band_mismatch: bool
 
     @classmethod
-    def of(cls, name: str, reading: dict[str, Any], scheme: str) -> Told:
-        word, loose = display_names.judged(name, reading["value"], scheme)
-        return cls(name, reading, word, loose)
+    def from_estimate(cls, name: str, estimate: dict[str, Any], scheme: str) -> CoefficientRow:
+        band_name, has_band_mismatch = display_names.classify_value(name, estimate["value"], scheme)
+        return cls(name, estimate, band_name, has_band_mismatch)
 
 
-def context(chosen: Selection, numbers: SlicedCoefficients) -> dict[str, Any]:
-    """What the page shows, once a worker has made it."""
-    body = numbers.body
-    found = body["coefficients"]
-    scheme = chosen.project.band_scheme
-    listed = [Told.of(name, found[name], scheme) for name in found if name not in ICCS]
+def build_context(selection: Selection, source: CoefficientSource) -> dict[str, Any]:
+    """Return the template context, once a worker has computed the coefficients."""
+    body = source.body
+    estimates = body["coefficients"]
+    scheme = selection.project.band_scheme
+    coefficient_rows = [
+        CoefficientRow.from_estimate(name, estimates[name], scheme)
+        for name in estimates
+        if name not in ICCS
+    ]
     details = pair = None
-    if len(body["raters"]) == 2 and not chosen.filter:
-        pair = pair_of(body["raters"])
-        details = PairDetails.from_table(stored(chosen.question, *pair, chosen.scale), chosen.scale)
+    if len(body["raters"]) == 2 and not selection.filter:
+        pair = get_rater_pair(body["raters"])
+        details = PairDetails.from_table(
+            load_pair_table(selection.question, *pair, selection.scale), selection.scale
+        )
     return {
         "body": body,
-        "listed": listed,
-        "loose": any(told.loose for told in listed),
-        "iccs": _iccs(found),
+        "listed": coefficient_rows,
+        "loose": any(coefficient_row.has_band_mismatch for coefficient_row in coefficient_rows),
+        "iccs": _list_iccs(estimates),
         "policies": body["policies"],
-        "scored": scored(chosen, body),
+        "scored": build_scored(selection, body),
         "pair": pair,
         "details": details,
-        "some_raters": some_raters(chosen),
-        "places": f"{bool(details)}-{chosen.scale.kind}",
+        "some_raters": list_rater_keys(selection),
+        "places": f"{bool(details)}-{selection.scale.kind}",
     }
 
 
-def scored(chosen: Selection, body: dict[str, Any]) -> dict[str, Any] | None:
-    """Agreement on scores, with the categories' labels; None where nobody asked for it."""
-    found = body.get("scored")
-    if found is None:
+def build_scored(selection: Selection, body: dict[str, Any]) -> dict[str, Any] | None:
+    """Return agreement on scores with the labels of the categories, or None if not requested."""
+    scored_agreement = body.get("scored")
+    if scored_agreement is None:
         return None
-    labelled = list(zip(chosen.scale.labels, found["scores"], strict=False))
-    return found | {"labelled": labelled}
+    labelled = list(zip(selection.scale.labels, scored_agreement["scores"], strict=False))
+    return scored_agreement | {"labelled": labelled}
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Where scores come from: "values", or "item.NAME"; empty for none."""
+class ScoreSource:
+    """Source of the scores of categories: "values", or "item.NAME"; empty for none."""
 
-    asked: str = ""
+    name: str = ""
 
     @classmethod
-    def of(cls, given: QueryDict) -> Scores:
-        """Of an address; BadRequest for what no attribute can be called."""
-        asked = given.get("scores") or ""
-        attribute = (given.get("attribute") or "").strip()
-        if asked == "item" and attribute:
-            asked = f"{ITEM}{attribute}"
-        named = asked.removeprefix(ITEM)
-        if asked in ("", "item"):
+    def from_query(cls, parameters: QueryDict) -> ScoreSource:
+        """Return the source that the URL names. Raises BadRequest for an invalid attribute name."""
+        name = parameters.get("scores") or ""
+        attribute = (parameters.get("attribute") or "").strip()
+        if name == "item" and attribute:
+            name = f"{ITEM_PREFIX}{attribute}"
+        attribute_name = name.removeprefix(ITEM_PREFIX)
+        if name in ("", "item"):
             return cls()
-        if asked != VALUES and not (asked.startswith(ITEM) and can_be_chosen(named)):
-            raise refused("scores", asked.replace("\0", ""), [VALUES, f"{ITEM}…"])
-        return cls(asked)
+        if name != CATEGORY_VALUES and not (
+            name.startswith(ITEM_PREFIX) and is_filterable_attribute(attribute_name)
+        ):
+            raise build_invalid_value_error(
+                "scores", name.replace("\0", ""), [CATEGORY_VALUES, f"{ITEM_PREFIX}…"]
+            )
+        return cls(name)
 
     @property
     def attribute(self) -> str:
-        return self.asked.removeprefix(ITEM) if self.asked.startswith(ITEM) else ""
+        return self.name.removeprefix(ITEM_PREFIX) if self.name.startswith(ITEM_PREFIX) else ""
 
 
-def _iccs(found: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """The forms with the reading of one rater and of the mean of all."""
-    return [(name, found[name], found[f"{name}k"]) for name in ICCS[:3] if name in found]
+def _list_iccs(estimates: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Return each form with the estimates of a single rater and of the mean of all raters."""
+    return [
+        (name, estimates[name], estimates[f"{name}k"]) for name in ICCS[:3] if name in estimates
+    ]
 
 
-def pair_of(raters: list[int]) -> tuple[Rater, Rater]:
-    known = Rater.objects.in_bulk(raters)
-    a, b = sorted(known.values(), key=lambda rater: pair_results.natural(rater.key))
+def get_rater_pair(raters: list[int]) -> tuple[Rater, Rater]:
+    rater_by_id = Rater.objects.in_bulk(raters)
+    a, b = sorted(rater_by_id.values(), key=lambda rater: pair_results.build_natural_key(rater.key))
     return a, b
 
 
-def some_raters(chosen: Selection) -> list[str]:
-    """Keys to choose a pair from: those with the most ratings."""
-    rows: Any = pair_results.busiest(chosen.question.pk)
+def list_rater_keys(selection: Selection) -> list[str]:
+    """Return keys to choose a pair from: those of the raters with the most ratings."""
+    rows: Any = pair_results.filter_most_active_results(selection.question.pk)
     keys = rows.values_list("rater__key", flat=True)
-    return sorted(keys, key=pair_results.natural)
+    return sorted(keys, key=pair_results.build_natural_key)

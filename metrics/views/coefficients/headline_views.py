@@ -1,4 +1,4 @@
-"""The lead's choice: what is read first of a question, in whose words, what it is to reach."""
+"""Headline settings: the lead chooses the headline, the band scheme and the target value."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from metrics.agreement.headline import choices
+from metrics.agreement.headline import list_headline_choices
 from metrics.views.common import display_names
-from metrics.views.common.selection import Selection, chosen_question
+from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import BandScheme, Member
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.projects import change_project
-from projects.services.scales import MOST_NOTE, change_headline
+from projects.services.scales import MAX_NOTE_LENGTH, change_headline
 
 
-class FirstForm(forms.Form):
-    """`headline` of the question, `band_scheme` and `bar` of the whole project."""
+class HeadlineForm(forms.Form):
+    """`headline` of the question; `band_scheme` and `bar` of the whole project."""
 
     headline = forms.ChoiceField(label=gettext_lazy("Read first"), required=False)
     note = forms.CharField(
         label=gettext_lazy("Why"),
-        max_length=MOST_NOTE,
+        max_length=MAX_NOTE_LENGTH,
         required=False,
         help_text=gettext_lazy("Shown under the number, where you choose one yourself."),
     )
@@ -46,56 +46,58 @@ class FirstForm(forms.Form):
         widget=forms.NumberInput({"step": "any", "min": 0, "max": 1}),
     )
 
-    def __init__(self, *args: Any, chosen: Selection, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, selection: Selection, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        scale = chosen.scale
-        names = choices(scale.kind, values=scale.values, custom=scale.matrix is not None)
+        scale = selection.scale
+        names = list_headline_choices(
+            scale.kind, values=scale.values, custom=scale.matrix is not None
+        )
         field = self.fields["headline"]
-        by_table = _("what scale, raters and weights give")
+        default_label = _("what scale, raters and weights give")
         if isinstance(field, forms.ChoiceField):
             field.choices = [
-                ("", by_table),
-                *((name, display_names.coefficient(name)) for name in names),
+                ("", default_label),
+                *((name, display_names.get_coefficient_name(name)) for name in names),
             ]
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def first(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Choose, or leave it to the table."""
-    chosen = chosen_question(request, project_id, role=Member.Role.LEAD)
-    project, question = chosen.project, chosen.question
-    stands = {
+def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show and save the headline settings of a question. For leads."""
+    selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
+    project, question = selection.project, selection.question
+    current_values = {
         "headline": question.headline,
         "note": question.headline_note,
         "pooled": question.headline_pooled,
         "band_scheme": project.band_scheme,
         "bar": project.bar,
     }
-    form = FirstForm(request.POST or None, chosen=chosen, initial=stands)
+    form = HeadlineForm(request.POST or None, selection=selection, initial=current_values)
     if form.is_valid():
         try:
-            _change(request, chosen, form.cleaned_data)
-        except Refused as refused:
-            for name, message in refused.fields.items():
+            _save_changes(request, selection, form.cleaned_data)
+        except InvalidProjectChange as error:
+            for name, message in error.fields.items():
                 form.add_error(name if name in form.fields else None, message)
         else:
             messages.success(request, _("Saved. The numbers follow within seconds."))
             return redirect(f"{request.path}?question={question.key}")
-    context = {"project": project, "chosen": chosen, "form": form}
+    context = {"project": project, "chosen": selection, "form": form}
     return render(
         request, "metrics/coefficients/headline.html", context, status=400 if form.errors else 200
     )
 
 
 @transaction.atomic
-def _change(request: HttpRequest, chosen: Selection, found: dict[str, Any]) -> None:
-    """Only what is another one now: a question whose choice stands is not computed anew."""
-    question, project, by = chosen.question, chosen.project, request.user
-    wanted = found["headline"], found["note"].strip(), found["pooled"]
-    if wanted != (question.headline, question.headline_note, question.headline_pooled):
-        headline, note, pooled = wanted
+def _save_changes(request: HttpRequest, selection: Selection, cleaned_data: dict[str, Any]) -> None:
+    """Save only what differs: an unchanged headline is not recomputed."""
+    question, project, by = selection.question, selection.project, request.user
+    new_values = cleaned_data["headline"], cleaned_data["note"].strip(), cleaned_data["pooled"]
+    if new_values != (question.headline, question.headline_note, question.headline_pooled):
+        headline, note, pooled = new_values
         change_headline(question=question, headline=headline, note=note, pooled=pooled, by=by)
-    words_and_bar = {"band_scheme": found["band_scheme"], "bar": found["bar"]}
-    if words_and_bar != {"band_scheme": project.band_scheme, "bar": project.bar}:
-        change_project(project=project, by=by, **words_and_bar)
+    project_values = {"band_scheme": cleaned_data["band_scheme"], "bar": cleaned_data["bar"]}
+    if project_values != {"band_scheme": project.band_scheme, "bar": project.bar}:
+        change_project(project=project, by=by, **project_values)

@@ -1,5 +1,7 @@
-"""Which coefficient? Answered from a question's own facts, out of the one table
-(metrics.agreement.headline)."""
+"""Recommendation of a coefficient from the facts of a question.
+
+Uses the table of metrics.agreement.headline.
+"""
 
 from __future__ import annotations
 
@@ -11,77 +13,88 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from metrics.agreement import headline as table
-from metrics.agreement.headline import Facts
+from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.registry import MEAN_BY_ITEMS
-from metrics.agreement.weights import weighted
+from metrics.agreement.weights import get_weighted_name
 from metrics.models import Reading
 from metrics.views.common import display_names
 from metrics.views.common.selection import Selection
 from projects.models import Scale
 
-PAIR = "pair"  # it stands on the pages of two raters
-RATERS = "raters"  # in the table of raters
+PAIR = "pair"  # shown on the page of two raters
+RATERS = "raters"  # shown in the table of raters
 
 
 @dataclass(frozen=True)
-class Purpose:
-    """What somebody wants to know beside the first number, the coefficient that tells it, and where
-    it stands: on the page of all, of two raters, or in the table of raters."""
+class CoefficientPurpose:
+    """A question that a user may have, and the coefficient that answers it.
 
-    words: str | Promise
+    ``where``: the page that shows it: empty (all coefficients), PAIR or RATERS.
+    """
+
+    label: str | Promise
     name: str
     where: str = ""
 
 
-def context(chosen: Selection, reading: Reading | None) -> dict[str, Any]:
-    first = reading.headline if reading and reading.headline else {}
-    n_raters = first.get("n_people", 0) or first.get("n_models", 0)
-    scale = chosen.scale
-    facts = Facts(scale.kind, n_raters, scale.weights, first.get("complete", False))
-    by_table = table.headline(facts)
+def build_context(selection: Selection, result: Reading | None) -> dict[str, Any]:
+    """Return the template context: the headline and why, the table, and other purposes."""
+    headline = result.headline if result and result.headline else {}
+    n_raters = headline.get("n_people", 0) or headline.get("n_models", 0)
+    scale = selection.scale
+    facts = HeadlineFacts(scale.kind, n_raters, scale.weights, headline.get("complete", False))
+    recommended = table.choose_headline(facts)
     return {
-        "first": chosen.first,
-        "why": display_names.why(by_table.why, by_table.name),
-        "by_table": by_table,
+        "first": selection.headline,
+        "why": display_names.get_headline_reason(recommended.reason, recommended.name),
+        "by_table": recommended,
         "facts": facts,
-        "missing": reading.details if reading else {},
-        "n_models": first.get("n_models", 0),
-        "rows": [_row(told, by_table.why, scale.kind) for told in table.TABLE],
-        "purposes": purposes(facts, n_models=first.get("n_models", 0)),
+        "missing": result.details if result else {},
+        "n_models": headline.get("n_models", 0),
+        "rows": [
+            _build_table_row(table_row, recommended.reason, scale.kind) for table_row in table.TABLE
+        ],
+        "purposes": list_purposes(facts, n_models=headline.get("n_models", 0)),
     }
 
 
-def _row(told: table.Told, why: str, kind: str) -> dict[str, Any]:
+def _build_table_row(table_row: table.HeadlineTableRow, why: str, kind: str) -> dict[str, Any]:
     return {
-        "scales": [Scale(name).label for name in told.scales],
-        "raters": gettext(told.raters),
-        "complete": gettext(told.complete),
-        "coefficient": gettext(told.coefficient),
-        "mine": told.why == why and kind in told.scales,
+        "scales": [Scale(name).label for name in table_row.scales],
+        "raters": gettext(table_row.raters),
+        "complete": gettext(table_row.complete),
+        "coefficient": gettext(table_row.coefficient),
+        "mine": table_row.reason == why and kind in table_row.scales,
     }
 
 
-def purposes(facts: Facts, *, n_models: int) -> list[Purpose]:
-    """What else one may want to know of such a question."""
-    kappa = weighted(table.COHEN, facts.weighting)
-    found = [
-        Purpose(_("Nearly all answers are the same, and kappa looks too low"), "gwet_ac1"),
-        Purpose(_("Many ratings are missing"), facts.alpha),
-        Purpose(_("Which category is unclear"), "fleiss_kappa_category"),
+def list_purposes(facts: HeadlineFacts, *, n_models: int) -> list[CoefficientPurpose]:
+    """Return other purposes that suit such a question, each with its coefficient."""
+    kappa = get_weighted_name(table.COHEN, facts.weighting)
+    suggestions = [
+        CoefficientPurpose(
+            _("Nearly all answers are the same, and kappa looks too low"), "gwet_ac1"
+        ),
+        CoefficientPurpose(_("Many ratings are missing"), facts.alpha_name),
+        CoefficientPurpose(_("Which category is unclear"), "fleiss_kappa_category"),
     ]
     if facts.n_raters > 2:
-        these = weighted(MEAN_BY_ITEMS, facts.weighting)
-        found.append(Purpose(_("These very raters, not any raters"), these))
-        found.append(Purpose(_("Two of them with each other"), kappa, PAIR))
-    found.append(Purpose(_("One rater with all others"), "vs_peers", RATERS))
-    if facts.type.numeric:
-        found += [
-            Purpose(_("The mean of all raters will be used, not one rating"), "icc2k"),
-            Purpose(_("The level does not matter, only the distances"), "icc3"),
+        mean_kappa = get_weighted_name(MEAN_BY_ITEMS, facts.weighting)
+        suggestions.append(CoefficientPurpose(_("These very raters, not any raters"), mean_kappa))
+        suggestions.append(CoefficientPurpose(_("Two of them with each other"), kappa, PAIR))
+    suggestions.append(CoefficientPurpose(_("One rater with all others"), "vs_peers", RATERS))
+    if facts.scale_type.numeric:
+        suggestions += [
+            CoefficientPurpose(_("The mean of all raters will be used, not one rating"), "icc2k"),
+            CoefficientPurpose(_("The level does not matter, only the distances"), "icc3"),
         ]
-    if facts.type.ordered:
-        found.append(Purpose(_("The same order is enough"), "kendall_w"))
-    found.append(Purpose(_("Do two raters use the categories alike?"), "stuart_maxwell", PAIR))
+    if facts.scale_type.ordered:
+        suggestions.append(CoefficientPurpose(_("The same order is enough"), "kendall_w"))
+    suggestions.append(
+        CoefficientPurpose(_("Do two raters use the categories alike?"), "stuart_maxwell", PAIR)
+    )
     if n_models:
-        found.append(Purpose(_("Can a model stand in for people?"), "groups", RATERS))
-    return found
+        suggestions.append(
+            CoefficientPurpose(_("Can a model stand in for people?"), "groups", RATERS)
+        )
+    return suggestions

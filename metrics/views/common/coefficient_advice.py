@@ -1,5 +1,8 @@
-"""What moves a coefficient, and when to distrust it: for the panel beside a number and the page of
-words. What each says stands in metrics.agreement, for the handbook prints that."""
+"""Advice on coefficients: what changes the value, and when to distrust it.
+
+Shown in the panel of a value and in the glossary. The explanations themselves stand in
+metrics.agreement, because the handbook prints them.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,18 @@ CHANCE = _("chance")
 
 
 @dataclass(frozen=True)
-class Advice:
-    """Of a coefficient whose scale has 1 for full agreement. ``zero``: what 0 is on it."""
+class CoefficientAdvice:
+    """Advice on a coefficient whose scale has 1 for full agreement.
+
+    ``moves``: what changes the value. ``zero``: the meaning of 0.
+    """
 
     moves: Promise
     distrust: Promise
     zero: Promise = CHANCE
 
 
-_ALPHA = Advice(
+_ALPHA = CoefficientAdvice(
     _(
         "Disagreement among ratings of the same item, against disagreement among all ratings. An"
         " item with one rating does not count."
@@ -32,22 +38,22 @@ _ALPHA = Advice(
         " where a few raters gave most of them."
     ),
 )
-_ICC = Advice(
+_ICC = CoefficientAdvice(
     _(
         "How much items differ, against how much ratings of one item differ: among items that are"
         " alike it is low however well raters agree."
     ),
     _("With few raters or few items, and to compare two samples whose items differ unlike."),
 )
-_MEAN = Advice(
+_MEAN_PAIRWISE = CoefficientAdvice(
     _("The kappas of all pairs of raters: one rater far from all others pulls many of them down."),
     _(
         "With many pairs that share few items. Pairs share raters, so that an interval made as if"
         " they did not would be too narrow."
     ),
 )
-ADVICE: dict[str, Advice] = {
-    "percent_agreement": Advice(
+ADVICE: dict[str, CoefficientAdvice] = {
+    "percent_agreement": CoefficientAdvice(
         _(
             "Only how often two ratings of an item are the same. It rises by itself with fewer"
             " categories, and where one of them prevails."
@@ -58,7 +64,7 @@ ADVICE: dict[str, Advice] = {
         ),
         _("never the same"),
     ),
-    "fleiss_kappa": Advice(
+    "fleiss_kappa": CoefficientAdvice(
         _(
             "How often ratings of the same item agree, and how unequally categories are used: it"
             " falls where one category prevails, though raters do nothing worse."
@@ -68,7 +74,7 @@ ADVICE: dict[str, Advice] = {
             " items got more ratings, and with fewer than 30 items."
         ),
     ),
-    "cohen_kappa": Advice(
+    "cohen_kappa": CoefficientAdvice(
         _(
             "How often the two agree, and how unequally they use the categories: the same share of"
             " agreement gives a lower kappa where one category prevails."
@@ -78,7 +84,7 @@ ADVICE: dict[str, Advice] = {
             " use the categories differently, which makes kappa higher at the same agreement."
         ),
     ),
-    "weighted_kappa": Advice(
+    "weighted_kappa": CoefficientAdvice(
         _(
             "How far answers lie apart, not only whether they differ: under quadratic weights a few"
             " that are far apart cost more than many near misses."
@@ -88,7 +94,7 @@ ADVICE: dict[str, Advice] = {
             " misses matter: see kappa without weights, too."
         ),
     ),
-    "gwet_ac1": Advice(
+    "gwet_ac1": CoefficientAdvice(
         _(
             "Mostly how often two ratings of an item agree: it takes little for chance, and hardly"
             " falls where one category prevails."
@@ -98,15 +104,15 @@ ADVICE: dict[str, Advice] = {
             " the rare categories, which often are those that matter."
         ),
     ),
-    "vs_peers": Advice(
+    "vs_peers": CoefficientAdvice(
         _(
             "How often the rater says what others say of the same items. The others’ mistakes move"
             " it, too."
         ),
         _("With fewer than 30 shared items, and where many others make the same mistake."),
     ),
-    "mean_pairwise_kappa": _MEAN,
-    "mean_pairwise_kappa_by_items": _MEAN,
+    "mean_pairwise_kappa": _MEAN_PAIRWISE,
+    "mean_pairwise_kappa_by_items": _MEAN_PAIRWISE,
     "krippendorff_alpha_nominal": _ALPHA,
     "krippendorff_alpha_ordinal": _ALPHA,
     "krippendorff_alpha_interval": _ALPHA,
@@ -115,7 +121,7 @@ ADVICE: dict[str, Advice] = {
     "icc3": _ICC,
 }
 
-WEIGHTED: dict[str, Promise] = {
+WEIGHTING_ADVICE: dict[str, Promise] = {
     "linear": _(
         "Linear weights: a miss costs by its steps. Of four categories one step off counts as 0.67"
         " agreed, two as 0.33, the far end as nothing."
@@ -128,11 +134,11 @@ WEIGHTED: dict[str, Promise] = {
 }
 
 
-def of(name: str) -> Advice | None:
-    """Of a coefficient under whatever weights."""
-    return ADVICE.get(display_names.plain(name))
+def find_advice(name: str) -> CoefficientAdvice | None:
+    """Return the advice on a coefficient, whatever its weights, or None."""
+    return ADVICE.get(display_names.strip_weights(name))
 
 
-def weighted(name: str) -> Promise | None:
-    """What the weights in a coefficient's name mean."""
-    return WEIGHTED.get(name.rpartition("_")[2])
+def find_weighting_advice(name: str) -> Promise | None:
+    """Return what the weights in a coefficient's name mean, or None."""
+    return WEIGHTING_ADVICE.get(name.rpartition("_")[2])

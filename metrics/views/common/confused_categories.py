@@ -1,4 +1,4 @@
-"""Which categories are confused most, and the items on which they are."""
+"""The pairs of categories that raters confuse most, and links to the items concerned."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from projects.models import Question
 
 
 @dataclass(frozen=True)
-class Confusion:
-    """Two categories, and their share of all disagreement; where the items are."""
+class CategoryConfusion:
+    """Two categories, their share of all disagreement, and the URL of the items concerned."""
 
     a: str
     b: str
@@ -22,20 +22,20 @@ class Confusion:
     url: str
 
 
-def told(question: Question, found: Confusions) -> list[Confusion]:
-    """As they were stored, unless a category went since."""
-    labels = QuestionScale.of(question).labels
-    said = []
-    for one, other, share in found:
-        if other < len(labels):
-            a, b = labels[one], labels[other]
-            url = said_both(question.project_id, question.key, a, b)
-            said.append(Confusion(a, b, share, url))
-    return said
+def build_confusions(question: Question, stored: Confusions) -> list[CategoryConfusion]:
+    """Return the stored confusions with labels, without categories that were removed since."""
+    labels = QuestionScale.for_question(question).labels
+    confusions = []
+    for index, other_index, share in stored:
+        if other_index < len(labels):
+            a, b = labels[index], labels[other_index]
+            url = build_items_url(question.project_id, question.key, a, b)
+            confusions.append(CategoryConfusion(a, b, share, url))
+    return confusions
 
 
-def said_both(project_id: int, question: str, a: str, b: str) -> str:
-    """The items of which somebody said one and somebody the other, the most disputed first."""
-    said = {"said": a, "and_said": b, "sort": "disagreement"}
-    query = urlencode({"question": question, **said})
+def build_items_url(project_id: int, question: str, a: str, b: str) -> str:
+    """Return the URL of the items that were rated with both categories, the most disputed first."""
+    parameters = {"said": a, "and_said": b, "sort": "disagreement"}
+    query = urlencode({"question": question, **parameters})
     return f"{reverse('items', args=[project_id])}?{query}"

@@ -1,4 +1,4 @@
-"""What the pages call things: coefficients, reasons and weightings in the reader's language."""
+"""Display names of coefficients, weightings, bands and reasons, in the reader's language."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from django.utils.translation import gettext_lazy as _
 from metrics.agreement import glossary, registry
 from metrics.agreement.explain import bands
 
-WEIGHTS: dict[str, Promise] = {
+WEIGHTING_NAMES: dict[str, Promise] = {
     "none": _("none"),
     "linear": _("linear"),
     "quadratic": _("quadratic"),
     "custom": _("custom"),
 }
 
-PERIODS: dict[str, Promise] = {"day": _("day"), "week": _("week"), "month": _("month")}
+PERIOD_NAMES: dict[str, Promise] = {"day": _("day"), "week": _("week"), "month": _("month")}
 
-REASONS: dict[str, Promise] = {
+UNDEFINED_REASONS: dict[str, Promise] = {
     "not_counted": _("no rating of it has been counted"),
     "single_category": _(
         "all ratings are in one category, so there is nothing beyond chance to measure"
@@ -47,29 +47,29 @@ REASONS: dict[str, Promise] = {
     "equal_scores": _("all categories have the same score"),
     "unscored_category": _("a category is used by no item with a score"),
 }
-NOT_COUNTED = _("not counted yet")
+NOT_COUNTED_TEXT = _("not counted yet")
 
 
-def coefficient(name: str) -> str | Promise:
-    """The name of a coefficient for people; one that has no words here keeps its own name."""
-    if called := _called(name):
-        return called
+def get_coefficient_name(name: str) -> str | Promise:
+    """Return the display name of a coefficient, or its own name if it has none."""
+    if title := _find_title(name):
+        return title
     base, _sep, weights = name.rpartition("_")
-    called = _called(base)
-    if called and weights in WEIGHTS:
+    title = _find_title(base)
+    if title and weights in WEIGHTING_NAMES:
         return format_lazy(
-            pgettext_lazy("coefficient, weights", "{}, {}"), called, _WEIGHTED[weights]
+            pgettext_lazy("coefficient, weights", "{}, {}"), title, _WEIGHTING_SUFFIXES[weights]
         )
     return name
 
 
-def _called(name: str) -> Promise | None:
-    said = registry.SAID.get(name)
-    called = said[0] if said else glossary.FORMS.get(name)
-    return _(called) if called else None
+def _find_title(name: str) -> Promise | None:
+    entry = registry.COEFFICIENT_TEXTS.get(name)
+    title = entry[0] if entry else glossary.FORM_LABELS.get(name)
+    return _(title) if title else None
 
 
-_WEIGHTED: dict[str, Promise] = {
+_WEIGHTING_SUFFIXES: dict[str, Promise] = {
     "none": _("no weights"),
     "linear": _("linear weights"),
     "quadratic": _("quadratic weights"),
@@ -77,20 +77,20 @@ _WEIGHTED: dict[str, Promise] = {
 }
 
 
-def on_scores(name: str) -> str | Promise:
-    """A coefficient whose weights come from scores."""
-    return format_lazy(pgettext_lazy("coefficient", "{}, weights of the scores"), _called(name))
+def get_scored_coefficient_name(name: str) -> str | Promise:
+    """Return the display name of a coefficient whose weights come from scores."""
+    return format_lazy(pgettext_lazy("coefficient", "{}, weights of the scores"), _find_title(name))
 
 
-def reason(name: str | None) -> str | Promise:
-    """Why a value is undefined, in plain words."""
+def get_undefined_reason(name: str | None) -> str | Promise:
+    """Return why a value is undefined, in plain words."""
     if name is None:
-        return NOT_COUNTED
-    return REASONS.get(name, name)
+        return NOT_COUNTED_TEXT
+    return UNDEFINED_REASONS.get(name, name)
 
 
-# Why a coefficient is read first (metrics.agreement.headline).
-_WHYS: dict[str, Promise] = {
+# Why a coefficient is the headline (metrics.agreement.headline).
+_HEADLINE_REASONS: dict[str, Promise] = {
     "two_raters": _("Two raters: agreement between these two, beyond what their own habits give."),
     "two_raters_weighted": _(
         "Two raters and categories in an order: near misses count as partly agreed."
@@ -103,18 +103,18 @@ _WHYS: dict[str, Promise] = {
 }
 
 
-def why(name: str, coefficient: str) -> str | Promise:
-    """Why a coefficient is read first, in a sentence."""
-    last = coefficient.rpartition("_")[2]
-    if last == "custom":
-        return _WHYS["weighted"]
-    if name == "two_raters" and last in WEIGHTS:
-        return _WHYS["two_raters_weighted"]
-    return _WHYS[name]
+def get_headline_reason(name: str, coefficient: str) -> str | Promise:
+    """Return why a coefficient is the headline, in one sentence."""
+    weights = coefficient.rpartition("_")[2]
+    if weights == "custom":
+        return _HEADLINE_REASONS["weighted"]
+    if name == "two_raters" and weights in WEIGHTING_NAMES:
+        return _HEADLINE_REASONS["two_raters_weighted"]
+    return _HEADLINE_REASONS[name]
 
 
-# Whose agreement it is.
-GROUPS: dict[str, Promise] = {
+# Groups of raters whose agreement is computed separately.
+RATER_GROUP_NAMES: dict[str, Promise] = {
     "people": _("People with people"),
     "between": _("People with models"),
     "models": _("Models with models"),
@@ -122,8 +122,8 @@ GROUPS: dict[str, Promise] = {
 }
 
 
-# The words of the bands of metrics.agreement.explain.bands.
-_BANDS: dict[str, Promise] = {
+# Display names of the bands of metrics.agreement.explain.bands.
+_BAND_NAMES: dict[str, Promise] = {
     "poor": _("poor"),
     "slight": _("slight"),
     "fair": _("fair"),
@@ -140,56 +140,61 @@ _BANDS: dict[str, Promise] = {
 }
 
 
-def band(found: bands.Band | None) -> str | Promise:
-    """What a chance-corrected coefficient in this band is called; empty for an undefined one."""
-    return "" if found is None else _BANDS[found.name]
+def get_band_name(band: bands.Band | None) -> str | Promise:
+    """Return the display name of a band; empty for None."""
+    return "" if band is None else _BAND_NAMES[band.name]
 
 
-def all_bands() -> Collection[Promise]:
-    return _BANDS.values()
+def list_band_names() -> Collection[Promise]:
+    """Return the display names of all bands."""
+    return _BAND_NAMES.values()
 
 
-def explained(name: str) -> tuple[str | Promise, str]:
-    """What a coefficient, or a column or sign of glossary.TERMS, is called and what it says, in the
-    words of docs/statistics.md."""
+def get_explanation(name: str) -> tuple[str | Promise, str]:
+    """Return (title, text) of a coefficient or of a term of glossary.TERMS.
+
+    The text is that of docs/statistics.md.
+    """
     if name in glossary.TERMS:
         title, text = glossary.TERMS[name]
         return gettext(title), gettext(text)
-    name = plain(name)
-    called, text = registry.SAID[name]
-    return gettext(called), gettext(text)
+    name = strip_weights(name)
+    coefficient_title, text = registry.COEFFICIENT_TEXTS[name]
+    return gettext(coefficient_title), gettext(text)
 
 
-def plain(name: str) -> str:
-    """The name of a coefficient without its weights, under which its words are found."""
+def strip_weights(name: str) -> str:
+    """Return the name of a coefficient without its weights: the key of its explanation."""
     name = name.removesuffix(".chi2")
-    if name in registry.SAID or name in glossary.TERMS:
+    if name in registry.COEFFICIENT_TEXTS or name in glossary.TERMS:
         return name
     base, _sep, weights = name.rpartition("_")
     if base == "gwet_ac2":
         return "gwet_ac1"
     if base == "cohen_kappa":
         return "weighted_kappa"
-    return base if weights in WEIGHTS else name
+    return base if weights in WEIGHTING_NAMES else name
 
 
-def judged(name: str, value: float | None, scheme: str) -> tuple[str | Promise, bool]:
-    """What a coefficient of this size is called in a scheme, and whether the scheme's words were
-    made for another one; empty for what is not corrected for chance."""
-    if value is None or not _judged(name):
+def classify_value(name: str, value: float | None, scheme: str) -> tuple[str | Promise, bool]:
+    """Return (band name, whether the scheme was made for another coefficient).
+
+    The name is empty for an undefined value and for a coefficient without chance correction.
+    """
+    if value is None or not _is_chance_corrected(name):
         return "", False
-    return band(bands.band_of(value, scheme)), not bands.fits(name, scheme)
+    return get_band_name(bands.find_band(value, scheme)), not bands.is_designed_for(name, scheme)
 
 
-def _judged(name: str) -> bool:
+def _is_chance_corrected(name: str) -> bool:
     if name.startswith((registry.MEAN_PAIRWISE, "icc")):
         return True
-    entry = registry.entry_of(name)
-    return entry is not None and entry.corrected
+    entry = registry.find_coefficient(name)
+    return entry is not None and entry.chance_corrected
 
 
-# Rules about missing ratings (metrics.agreement.explain.missing_ratings).
-POLICIES: dict[str, Promise] = {
+# Policies for missing ratings (metrics.agreement.explain.missing_ratings).
+MISSING_POLICY_NAMES: dict[str, Promise] = {
     "available": _("Available ratings, all of them in what chance gives"),
     "by_item": _("Available ratings, each item once in what chance gives"),
     "complete": _("Complete items only"),

@@ -1,5 +1,4 @@
-"""The filter of a page as people see it: what there is to choose, and what is chosen, each with the
-way to undo it."""
+"""The filter bar of results pages: choices, and active parts with links to remove them."""
 
 from __future__ import annotations
 
@@ -17,219 +16,277 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from metrics.filtered import filter_choices
-from metrics.filters import CURRENT, EVERY, ITEM, RANDOM, Filter, one_line
+from metrics.filters import (
+    ALL_RATINGS,
+    CURRENT_VERSION,
+    ITEM_PREFIX,
+    RANDOM_SAMPLE,
+    RatingFilter,
+    join_keys,
+)
 from metrics.models import Reading, Span
 from projects.models import Project, QueueOrder, Rater
 
 from .selection import Selection
 
-NOTHING: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
-VERSIONS = 20  # of items' contents that can be chosen from
-PRESETS = (7, 30)  # the last days
-NAMED_RATERS = 5  # so many who are left out are named
-_NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")
-_DRAWN = {RANDOM: gettext_lazy("drawn at random"), EVERY: gettext_lazy("all, however chosen")}
-PASSING = ("page", "sort")  # what an address says of a list that another filter does not have
+NO_CHOICES: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
+MAX_CONTENT_VERSIONS = 20  # content versions of items that are offered
+PRESET_DAYS = (7, 30)  # lengths of the preset periods in days
+MAX_NAMED_RATERS = 5  # excluded raters that get a chip each; more share one
+_FILTER_PARAMETERS = ("from", "to", "kind", "group", "content", "without", "drawn")
+_SAMPLE_LABELS = {
+    RANDOM_SAMPLE: gettext_lazy("drawn at random"),
+    ALL_RATINGS: gettext_lazy("all, however chosen"),
+}
+TRANSIENT_PARAMETERS = ("page", "sort")  # parameters that are dropped when the filter changes
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A select of the bar: its parameter, its name for people, what is chosen, and the options with
-    how many."""
+class FilterField:
+    """A select of the filter bar.
+
+    Parameter name, label, selected value, and options (value, label).
+    """
 
     name: str
-    words: str
-    chosen: str
+    label: str
+    selected: str
     options: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Chip:
-    """One part of the filter, and the address of the page without it. ``name``: its field, where it
-    has one; there it is taken away in wide windows."""
+class FilterChip:
+    """An active part of the filter, and the URL of the page without it.
 
-    words: str
-    without: str
+    ``name``: its form field, if it has one; wide windows show the link to remove it there.
+    """
+
+    label: str
+    removal_url: str
     name: str = ""
 
 
 @dataclass(frozen=True)
-class Preset:
-    """Days that are often asked for, and the address of the page with them."""
+class DatePreset:
+    """A common date range, and the URL of the page with it."""
 
-    words: str
+    label: str
     url: str
-    chosen: bool
+    selected: bool
 
 
 @dataclass(frozen=True)
 class FilterBar:
-    chips: list[Chip]
-    presets: list[Preset]
-    choices: list[Choice]
-    kept: list[tuple[str, str]]  # what else the address says
-    cleared: str
+    """Everything that the filter bar of a page shows."""
+
+    chips: list[FilterChip]
+    presets: list[DatePreset]
+    choices: list[FilterField]
+    other_parameters: list[tuple[str, str]]  # the other parameters of the URL
+    cleared_url: str
 
     @property
-    def fields(self) -> list[tuple[Choice, Chip | None]]:
-        """The selects, each with what takes its choice away."""
-        return [(choice, self._chip(choice.name)) for choice in self.choices]
+    def fields(self) -> list[tuple[FilterField, FilterChip | None]]:
+        """Return the selects, each with the chip of its selected value, if any."""
+        return [(field, self._find_chip(field.name)) for field in self.choices]
 
     @property
-    def days(self) -> list[Chip | None]:
-        """What takes away the first day, and the last one."""
-        return [self._chip("from"), self._chip("to")]
+    def date_chips(self) -> list[FilterChip | None]:
+        """Return the chips of the first and the last day; None where that day is not set."""
+        return [self._find_chip("from"), self._find_chip("to")]
 
-    def _chip(self, name: str) -> Chip | None:
+    def _find_chip(self, name: str) -> FilterChip | None:
         return next((chip for chip in self.chips if chip.name == name), None)
 
     @classmethod
-    def of(cls, request: HttpRequest, chosen: Selection) -> FilterBar:
-        known = filter_choices.choices(chosen.question) or NOTHING
-        mine = chosen.filter.parameters
-        kept = [
+    def from_request(cls, request: HttpRequest, selection: Selection) -> FilterBar:
+        """Build the filter bar of a request."""
+        choices = filter_choices.get_filter_choices(selection.question) or NO_CHOICES
+        parameters = selection.filter.parameters
+        other_parameters = [
             (name, str(value))
             for name, value in request.GET.dict().items()
-            if not _filters(name) and name not in PASSING
+            if not _is_filter_parameter(name) and name not in TRANSIENT_PARAMETERS
         ]
         chips = [
-            Chip(_words(name, value), _without(request, name), name) for name, value in mine.items()
+            FilterChip(_format_filter_part(name, value), _build_url_without(request, name), name)
+            for name, value in parameters.items()
         ]
-        if left_out := chosen.filter.without:
-            kept.append(("without", mine["without"]))  # a part of the filter without a field
-            chips = [chip for name, chip in zip(mine, chips, strict=True) if name != "without"]
-            chips += _left_out(request, left_out)
+        if excluded_keys := selection.filter.excluded_raters:
+            other_parameters.append(
+                ("without", parameters["without"])
+            )  # this part of the filter has no field
+            chips = [
+                chip for name, chip in zip(parameters, chips, strict=True) if name != "without"
+            ]
+            chips += _build_excluded_rater_chips(request, excluded_keys)
         return cls(
             chips,
-            _presets(request, chosen),
-            _choices(chosen, known),
-            kept,
-            _without(request, *mine),
+            _build_presets(request, selection),
+            _build_fields(selection, choices),
+            other_parameters,
+            _build_url_without(request, *parameters),
         )
 
 
-def nothing_chosen(chosen: Selection) -> str:
-    """What is said of a filter that chooses no rating: which days, and how old the newest is."""
-    days = Filter(first=chosen.filter.first, last=chosen.filter.last)
-    said = _("No rating is of this choice.")
-    if chosen.filter == days and days.last is None:
-        said = _nothing_since(chosen.project, days.first)
-    elif chosen.filter == days:
-        said = _("No ratings in these days.")
-    rows = Reading.objects.filter(question=chosen.question, span=Span.DAY)
+def describe_empty_selection(selection: Selection) -> str:
+    """Return the message for a filter that matches no rating.
+
+    Names the days, if these are the whole filter, and the day of the newest rating.
+    """
+    date_filter = RatingFilter(
+        from_date=selection.filter.from_date, to_date=selection.filter.to_date
+    )
+    message = _("No rating is of this choice.")
+    if selection.filter == date_filter and date_filter.to_date is None:
+        message = _describe_empty_period(selection.project, date_filter.from_date)
+    elif selection.filter == date_filter:
+        message = _("No ratings in these days.")
+    rows = Reading.objects.filter(question=selection.question, span=Span.DAY)
     newest = rows.aggregate(newest=Max("start"))["newest"]
     if newest is None:
-        return said
-    return f"{said} {_('The newest of all ratings is of %(day)s.') % {'day': newest.isoformat()}}"
+        return message
+    return (
+        f"{message} {_('The newest of all ratings is of %(day)s.') % {'day': newest.isoformat()}}"
+    )
 
 
-def _nothing_since(project: Project, first: datetime.date | None) -> str:
-    for n, day in _last_days(project):
-        if day == first:
+def _describe_empty_period(project: Project, first: datetime.date | None) -> str:
+    for n, first_day in _list_preset_days(project):
+        if first_day == first:
             return _("No ratings in the last %(n)s days.") % {"n": n}
     return _("No ratings since %(day)s.") % {"day": first}
 
 
-def _last_days(project: Project) -> list[tuple[int, datetime.date]]:
-    """So many days up to today, and the first of them; days are the project's."""
+def _list_preset_days(project: Project) -> list[tuple[int, datetime.date]]:
+    """Return (number of days, first day) of each preset period.
+
+    The periods end today, in the project's time zone.
+    """
     today = timezone.localdate(timezone=zoneinfo.ZoneInfo(project.time_zone))
-    return [(n, today - datetime.timedelta(days=n - 1)) for n in PRESETS]
+    return [(n, today - datetime.timedelta(days=n - 1)) for n in PRESET_DAYS]
 
 
-def _presets(request: HttpRequest, chosen: Selection) -> list[Preset]:
-    """The last days, and those since the guidelines were changed."""
-    zone = zoneinfo.ZoneInfo(chosen.project.time_zone)
-    offered = [(_("%(n)s days") % {"n": n}, first) for n, first in _last_days(chosen.project)]
-    if chosen.project.guidelines_version > 1:  # the first were there from the beginning
-        newest = chosen.project.guideline_versions.values_list("number", "made_at").last()
+def _build_presets(request: HttpRequest, selection: Selection) -> list[DatePreset]:
+    """Return the last days, and the days since the guidelines were last changed."""
+    zone = zoneinfo.ZoneInfo(selection.project.time_zone)
+    periods = [
+        (_("%(n)s days") % {"n": n}, first_day)
+        for n, first_day in _list_preset_days(selection.project)
+    ]
+    if selection.project.guidelines_version > 1:  # version 1 applies from the beginning
+        newest = selection.project.guideline_versions.values_list("number", "made_at").last()
         if newest is not None:
             number, made_at = newest
             since = timezone.localdate(made_at, timezone=zone)
-            offered.append((_("since guidelines %(n)s") % {"n": number}, since))
-    found = []
-    for words, first in offered:
+            periods.append((_("since guidelines %(n)s") % {"n": number}, since))
+    presets = []
+    for label, first_day in periods:
         query = request.GET.copy()
-        for name in ("to", *PASSING):
+        for name in ("to", *TRANSIENT_PARAMETERS):
             query.pop(name, None)
-        query["from"] = first.isoformat()
-        mine = chosen.filter.first == first and chosen.filter.last is None
-        found.append(Preset(words, f"{request.path}?{query.urlencode()}", mine))
-    return found
+        query["from"] = first_day.isoformat()
+        selected = selection.filter.from_date == first_day and selection.filter.to_date is None
+        presets.append(DatePreset(label, f"{request.path}?{query.urlencode()}", selected))
+    return presets
 
 
-def _filters(name: str) -> bool:
-    return name in _NAMES or name.startswith(ITEM)
+def _is_filter_parameter(name: str) -> bool:
+    return name in _FILTER_PARAMETERS or name.startswith(ITEM_PREFIX)
 
 
-def _without(request: HttpRequest, *names: str) -> str:
+def _build_url_without(request: HttpRequest, *names: str) -> str:
     query = request.GET.copy()
-    for name in (*names, *PASSING):
+    for name in (*names, *TRANSIENT_PARAMETERS):
         query.pop(name, None)
     return f"{request.path}?{query.urlencode()}"
 
 
-def _left_out(request: HttpRequest, keys: tuple[str, ...]) -> list[Chip]:
-    """A chip for each rater who is left out, or one for many of them."""
-    everybody = _without(request, "without")
-    joint = "" if everybody.endswith("?") else "&"
-    if len(keys) > NAMED_RATERS:
-        return [Chip(_("without %(n)s raters") % {"n": len(keys)}, everybody)]
+def _build_excluded_rater_chips(request: HttpRequest, keys: tuple[str, ...]) -> list[FilterChip]:
+    """Return a chip for each excluded rater, or a single chip for many."""
+    url_without_any = _build_url_without(request, "without")
+    separator = "" if url_without_any.endswith("?") else "&"
+    if len(keys) > MAX_NAMED_RATERS:
+        return [FilterChip(_("without %(n)s raters") % {"n": len(keys)}, url_without_any)]
     if len(keys) == 1:
-        return [Chip(_("without %(rater)s") % {"rater": keys[0]}, everybody)]
+        return [FilterChip(_("without %(rater)s") % {"rater": keys[0]}, url_without_any)]
     chips = []
     for key in keys:
-        others = urlencode({"without": one_line(other for other in keys if other != key)})
-        chips.append(Chip(_("without %(rater)s") % {"rater": key}, f"{everybody}{joint}{others}"))
+        remaining = urlencode(
+            {"without": join_keys(other_key for other_key in keys if other_key != key)}
+        )
+        chips.append(
+            FilterChip(
+                _("without %(rater)s") % {"rater": key}, f"{url_without_any}{separator}{remaining}"
+            )
+        )
     return chips
 
 
-def _words(name: str, value: str) -> str:
-    known: dict[str, Callable[[], str]] = {
+def _format_filter_part(name: str, value: str) -> str:
+    formatters: dict[str, Callable[[], str]] = {
         "from": lambda: _("from %(day)s") % {"day": value},
         "to": lambda: _("to %(day)s") % {"day": value},
         "kind": lambda: _("only models") if value == Rater.Kind.MODEL else _("only people"),
         "group": lambda: _("group: %(group)s") % {"group": value},
-        "content": lambda: _content(value),
-        "drawn": lambda: str(_DRAWN[value]),
+        "content": lambda: _format_content_version(value),
+        "drawn": lambda: str(_SAMPLE_LABELS[value]),
     }
-    return known[name]() if name in known else f"{name.removeprefix(ITEM)}: {value}"
+    return (
+        formatters[name]() if name in formatters else f"{name.removeprefix(ITEM_PREFIX)}: {value}"
+    )
 
 
-def _content(value: str) -> str:
-    if value == CURRENT:
+def _format_content_version(value: str) -> str:
+    if value == CURRENT_VERSION:
         return _("of today's content of items")
     return _("of version %(n)s of items") % {"n": value}
 
 
-def _choices(chosen: Selection, known: dict[str, Any]) -> list[Choice]:
-    """What stands to choice, and what is chosen even where nothing else does."""
-    mine = chosen.filter
-    found = []
-    if known["models"] or mine.kind:
+def _build_fields(selection: Selection, choices: dict[str, Any]) -> list[FilterField]:
+    """Return the selects with more than one option, and those with a selected value."""
+    active = selection.filter
+    fields = []
+    if choices["models"] or active.kind:
         kinds = [("human", _("people")), ("model", _("models"))]
-        found.append(Choice("kind", _("Raters"), mine.kind, kinds))
-    if known["groups"] or mine.group:
-        found.append(Choice("group", _("Group"), mine.group, _options(known["groups"], mine.group)))
-    if known.get("versions", 1) > 1 or mine.content:
-        numbers = [str(n) for n in range(1, min(known.get("versions", 1), VERSIONS) + 1)]
-        values = dict.fromkeys([CURRENT, *numbers, *([mine.content] if mine.content else [])])
-        options = [(value, _content(value)) for value in values]
-        found.append(Choice("content", _("Content"), mine.content, options))
-    if mine.drawn or chosen.project.queue_order == QueueOrder.LABELS:
-        ways = [(value, str(said)) for value, said in _DRAWN.items()]
-        found.append(Choice("drawn", _("Items"), mine.drawn, ways))
-    own = dict(mine.attributes)
-    for name in dict.fromkeys((*own, *known["attributes"])):
-        counts = known["attributes"].get(name, {})
-        if len(counts) > 1 or name in own:
-            found.append(
-                Choice(
-                    f"{ITEM}{name}", name, own.get(name, ""), _options(counts, own.get(name, ""))
+        fields.append(FilterField("kind", _("Raters"), active.kind, kinds))
+    if choices["groups"] or active.group:
+        fields.append(
+            FilterField(
+                "group", _("Group"), active.group, _build_options(choices["groups"], active.group)
+            )
+        )
+    if choices.get("versions", 1) > 1 or active.content_version:
+        numbers = [
+            str(n) for n in range(1, min(choices.get("versions", 1), MAX_CONTENT_VERSIONS) + 1)
+        ]
+        values = dict.fromkeys(
+            [
+                CURRENT_VERSION,
+                *numbers,
+                *([active.content_version] if active.content_version else []),
+            ]
+        )
+        options = [(value, _format_content_version(value)) for value in values]
+        fields.append(FilterField("content", _("Content"), active.content_version, options))
+    if active.sample or selection.project.queue_order == QueueOrder.LABELS:
+        samples = [(value, str(label)) for value, label in _SAMPLE_LABELS.items()]
+        fields.append(FilterField("drawn", _("Items"), active.sample, samples))
+    attributes = dict(active.attributes)
+    for name in dict.fromkeys((*attributes, *choices["attributes"])):
+        counts = choices["attributes"].get(name, {})
+        if len(counts) > 1 or name in attributes:
+            fields.append(
+                FilterField(
+                    f"{ITEM_PREFIX}{name}",
+                    name,
+                    attributes.get(name, ""),
+                    _build_options(counts, attributes.get(name, "")),
                 )
             )
-    return found
+    return fields
 
 
-def _options(known: dict[str, int], chosen: str) -> list[tuple[str, str]]:
-    values = dict.fromkeys((*known, *([chosen] if chosen else [])))
+def _build_options(counts: dict[str, int], selected: str) -> list[tuple[str, str]]:
+    values = dict.fromkeys((*counts, *([selected] if selected else [])))
     return [(value, value if len(value) <= 40 else f"{value[:39]}…") for value in values]

@@ -1,5 +1,4 @@
-"""How fresh a page is: what it says of itself, and what it compares to know whether it is still
-right."""
+"""Freshness of a page: how far counting is, and the version that an open page compares."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from metrics.counting import backlog
-from metrics.filters import Filter
+from metrics.filters import RatingFilter
 from metrics.jobs import question_updates
 from metrics.models import CountState, Slice
 from projects.models import Question
@@ -17,30 +16,34 @@ from projects.models import Question
 
 @dataclass(frozen=True)
 class Freshness:
-    """How far counting is."""
+    """State of counting the ratings of a question."""
 
     state: CountState | None
     uncounted: int
 
     @classmethod
-    def of(cls, question: Question) -> Freshness:
+    def for_question(cls, question: Question) -> Freshness:
+        """Return the freshness of a question."""
         state = CountState.objects.filter(question=question).first()
-        return cls(state, question_updates.waiting_ratings(question, state))
+        return cls(state, question_updates.count_pending_ratings(question, state))
 
     @property
     def filtered(self) -> bool:
-        """Whether the numbers are those of some ratings, and as old as their slice."""
+        """True if the page shows a filtered result, which is as old as its Slice."""
         return False
 
     @property
-    def waiting(self) -> bool:
-        """Whether there are no numbers yet, because a worker is at them."""
+    def pending(self) -> bool:
+        """True while a worker computes the results and there is nothing to show."""
         return False
 
     @property
-    def following(self) -> bool:
-        """Whether the sentences, the mean pairwise kappas, the intervals by the bootstrap or what
-        is read first are still those of older readings (metrics.results.deferred_results)."""
+    def has_stale_parts(self) -> bool:
+        """True if the parts that are computed later are still those of older counts.
+
+        These are the findings, mean pairwise kappas, bootstrap intervals and the headline of the
+        random sample (metrics.results.deferred).
+        """
         state = self.state
         if state is None or self.filtered:
             return False
@@ -48,43 +51,44 @@ class Freshness:
 
     @property
     def version(self) -> str:
-        """What is shown, a dot, and what is known to be missing from it."""
+        """The version shown, a dot, and the number of changes missing from it."""
         return f"{self.state.version if self.state else 0}.{self.uncounted}"
 
     @property
     def backlog(self) -> dict[str, int] | None:
-        """How far a backlog is counted, while there is one."""
-        return backlog.progress(self.state) if self.state else None
+        """Progress of counting a backlog, or None without one."""
+        return backlog.get_progress(self.state) if self.state else None
 
 
-class Counted(NamedTuple):
-    """When somebody's ratings were counted last, and how many are."""
+class CountSummary(NamedTuple):
+    """When the ratings were counted last, and how many are counted."""
 
     counted_at: datetime.datetime | None
     ratings: int
 
 
 @dataclass(frozen=True)
-class SeveralFreshness:
-    """How far counting is of several questions together; read by a page as `Freshness` is."""
+class MultiQuestionFreshness:
+    """State of counting the ratings of several questions. Pages use it like `Freshness`."""
 
     states: Mapping[int, CountState]
     uncounted: int
-    filtered = waiting = False
+    filtered = pending = False
 
     @classmethod
-    def of(cls, questions: Sequence[Question]) -> SeveralFreshness:
+    def for_questions(cls, questions: Sequence[Question]) -> MultiQuestionFreshness:
+        """Return the freshness of several questions."""
         states = CountState.objects.in_bulk([question.pk for question in questions])
-        return cls(states, question_updates.waiting_together(questions, states))
+        return cls(states, question_updates.count_pending_ratings_of_questions(questions, states))
 
     @property
-    def state(self) -> Counted:
-        moments = [state.counted_at for state in self.states.values() if state.counted_at]
+    def state(self) -> CountSummary:
+        times = [state.counted_at for state in self.states.values() if state.counted_at]
         ratings = sum(state.ratings for state in self.states.values())
-        return Counted(max(moments, default=None), ratings)
+        return CountSummary(max(times, default=None), ratings)
 
     @property
-    def following(self) -> bool:
+    def has_stale_parts(self) -> bool:
         return any(
             state.bootstrapped != state.version or state.drawn_behind
             for state in self.states.values()
@@ -92,44 +96,55 @@ class SeveralFreshness:
 
     @property
     def version(self) -> str:
-        """Each question's only rises, and so does their sum."""
+        """Number of questions, sum of their versions, a dot, and the number of missing changes.
+
+        Each version only rises, and so does their sum.
+        """
         versions = [state.version for state in self.states.values()]
         return f"{len(versions)}-{sum(versions)}.{self.uncounted}"
 
     @property
     def backlog(self) -> dict[str, int] | None:
-        found = [backlog.progress(state) for state in self.states.values()]
-        open_ones = [one for one in found if one is not None]
-        if not open_ones:
+        """Summed progress of the backlogs, or None without any."""
+        progress = [backlog.get_progress(state) for state in self.states.values()]
+        open_backlogs = [
+            backlog_progress for backlog_progress in progress if backlog_progress is not None
+        ]
+        if not open_backlogs:
             return None
-        return {name: sum(one[name] for one in open_ones) for name in ("done", "total")}
+        return {
+            name: sum(backlog_progress[name] for backlog_progress in open_backlogs)
+            for name in ("done", "total")
+        }
 
 
 @dataclass(frozen=True)
 class SliceFreshness(Freshness):
-    """How fresh a page with a slice is: its numbers are those of ``row``, or on a page of all
-    ratings some are."""
+    """Freshness of a page that shows a Slice.
+
+    Its results are those of ``row``; on a page of all ratings, some of them are.
+    """
 
     row: Slice
 
     @property
-    def waiting(self) -> bool:
+    def pending(self) -> bool:
         return self.filtered and self.row.computed_at is None
 
     @property
     def filtered(self) -> bool:
-        return bool(Filter.from_spec(self.row.spec))
+        return bool(RatingFilter.from_spec(self.row.spec))
 
     @property
     def version(self) -> str:
         computed = self.row.computed_at
-        at = int(computed.timestamp() * 1_000_000) if computed else 0
+        computed_us = int(computed.timestamp() * 1_000_000) if computed else 0
         counts = self.state.version if self.state and not self.filtered else 0
-        return f"{self.row.pk}-{at}-{counts}.{self.uncounted}-{self.behind}"
+        return f"{self.row.pk}-{computed_us}-{counts}.{self.uncounted}-{self.outdated}"
 
     @property
-    def behind(self) -> int:
-        """1 when numbers or items moved since the slice was computed."""
+    def outdated(self) -> int:
+        """1 if counts or items changed since the slice was computed, else 0."""
         current = self.state.version if self.state else 0
-        catalogue = self.row.question.project.catalogue_version
-        return int((self.row.version, self.row.catalogue) != (current, catalogue))
+        catalogue_version = self.row.question.project.catalogue_version
+        return int((self.row.version, self.row.catalogue) != (current, catalogue_version))

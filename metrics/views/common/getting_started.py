@@ -1,5 +1,7 @@
-"""What a new project still needs until its numbers mean something: a card for its lead, gone when
-all is done."""
+"""The card "Getting started" of a new project: steps until its results are meaningful.
+
+Shown to the lead; disappears when all steps are done.
+"""
 
 from __future__ import annotations
 
@@ -13,68 +15,96 @@ from django.utils.translation import gettext as _
 
 from metrics.models import Reading
 from projects.models import Member, Project, Rater
-from projects.selectors.item_counts import n_items
+from projects.selectors.item_counts import count_items
 
 from . import number_formats
 
-DOUBLE = 20  # items with two ratings: the first number that is worth a look
+MIN_DOUBLE_RATED = 20  # items with two ratings: with fewer, the first result says little
 
 
 @dataclass(frozen=True)
-class Step:
-    """A line of the card: what, how far, and the one thing to press."""
+class SetupStep:
+    """A step of the card: label, progress, and its link."""
 
-    words: str | Promise
+    label: str | Promise
     state: str
     done: bool
     action: str | Promise
     url: str
 
 
-def steps(project: Any, reading: Reading | None) -> list[Step]:
-    """The steps of a project for its lead; none for others, and none once the project runs."""
-    if not starts(project, project.role, reading):
+def list_steps(project: Any, result: Reading | None) -> list[SetupStep]:
+    """Return the steps of a project for its lead; empty for others and once the project runs."""
+    if not is_card_shown(project, project.role, result):
         return []
     n_raters = Rater.objects.filter(project=project).count()
-    return steps_of(project, reading, n_items=n_items(project), n_raters=n_raters)
+    return build_steps(project, result, n_items=count_items(project), n_raters=n_raters)
 
 
-def starts(project: Project, role: str, reading: Reading | None) -> bool:
-    """Whether the card is shown: too few items can be compared for a number to say something."""
-    return role == Member.Role.LEAD and not project.archived_at and n_double(reading) < DOUBLE
+def is_card_shown(project: Project, role: str, result: Reading | None) -> bool:
+    """Return True for a lead while too few items can be compared for a meaningful result."""
+    return (
+        role == Member.Role.LEAD
+        and not project.archived_at
+        and count_double_rated(result) < MIN_DOUBLE_RATED
+    )
 
 
-def steps_of(
-    project: Project, reading: Reading | None, *, n_items: int, n_raters: int
-) -> list[Step]:
-    double = n_double(reading)
+def build_steps(
+    project: Project, result: Reading | None, *, n_items: int, n_raters: int
+) -> list[SetupStep]:
+    """Build the steps from the project and its counts."""
+    n_double_rated = count_double_rated(result)
 
-    def to(name: str, fragment: str = "") -> str:
+    def build_url(name: str, fragment: str = "") -> str:
         return reverse(name, args=[project.pk]) + fragment
 
-    whole = number_formats.whole
-    written, twice = project.guidelines_version > 0, project.overlap >= 2
-    version = _("version %(n)s") % {"n": project.guidelines_version} if written else _("none yet")
+    format_count = number_formats.format_count
+    has_guidelines, has_overlap = project.guidelines_version > 0, project.overlap >= 2
+    version = (
+        _("version %(n)s") % {"n": project.guidelines_version} if has_guidelines else _("none yet")
+    )
     return [
-        Step(_("Items"), whole(n_items), n_items > 0, _("Add items"), to("import_new")),
-        Step(_("Guidelines"), version, written, _("Write them"), to("setup", "#guidelines-title")),
-        Step(_("Raters"), whole(n_raters), n_raters >= 2, _("Invite people"), to("people")),
-        Step(_("Ratings an item"), whole(project.overlap), twice, _("Raise it"), to("setup")),
-        Step(
+        SetupStep(
+            _("Items"), format_count(n_items), n_items > 0, _("Add items"), build_url("import_new")
+        ),
+        SetupStep(
+            _("Guidelines"),
+            version,
+            has_guidelines,
+            _("Write them"),
+            build_url("setup", "#guidelines-title"),
+        ),
+        SetupStep(
+            _("Raters"),
+            format_count(n_raters),
+            n_raters >= 2,
+            _("Invite people"),
+            build_url("people"),
+        ),
+        SetupStep(
+            _("Ratings an item"),
+            format_count(project.overlap),
+            has_overlap,
+            _("Raise it"),
+            build_url("setup"),
+        ),
+        SetupStep(
             _("Items with two ratings"),
-            f"{min(double, DOUBLE)}/{DOUBLE}",
-            double >= DOUBLE,
+            f"{min(n_double_rated, MIN_DOUBLE_RATED)}/{MIN_DOUBLE_RATED}",
+            n_double_rated >= MIN_DOUBLE_RATED,
             _("Rate"),
-            to("rate"),
+            build_url("rate"),
         ),
     ]
 
 
-def n_done(found: Sequence[Step]) -> int:
-    return sum(step.done for step in found)
+def count_done(steps: Sequence[SetupStep]) -> int:
+    """Count the steps that are done."""
+    return sum(step.done for step in steps)
 
 
-def n_double(reading: Reading | None) -> int:
-    """Items with two ratings or more."""
-    details = reading.details if reading else {}
+def count_double_rated(result: Reading | None) -> int:
+    """Count the items with two or more ratings."""
+    details = result.details if result else {}
     return int(details.get("with_two_or_more", 0))

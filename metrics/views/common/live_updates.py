@@ -1,13 +1,13 @@
-"""How an open page stays right: the one protocol of all pages that change by themselves.
+"""Live updates: the protocol by which open results pages refresh themselves.
 
-While it is seen, a page asks for its own address every so many seconds
-(templates/metrics/common/_freshness.html). It says which version it shows (``X-Shown``) and for which
-parts it has a place (``X-Places``). The answer is
+While it is visible, a page requests its own URL every few seconds
+(templates/metrics/common/_freshness.html). It sends the version that it shows (``X-Shown``) and a
+key of the fragments that it has (``X-Places``). The response is
 
-* nothing (204): the page is right;
-* the freshness alone: ratings wait that are not in the numbers yet;
-* the page: its fragments take the place of those shown, and the charts are drawn anew;
-* ``HX-Refresh``: there are other parts now, and the page is loaded anew.
+* empty (204): the page is up to date;
+* the freshness only: there are ratings that are not counted yet;
+* the page: its fragments replace those shown, and the charts are redrawn;
+* ``HX-Refresh``: the page has other fragments now and is reloaded.
 """
 
 from __future__ import annotations
@@ -20,52 +20,61 @@ from django.shortcuts import render
 
 from projects.models import Project
 
-from .freshness import Freshness, SeveralFreshness
+from .freshness import Freshness, MultiQuestionFreshness
 
 
 @dataclass(frozen=True)
-class Live:
-    """``fragments``: ids of the parts that are taken over, where the page has them. ``summary``:
-    the freshness also tells the number of ratings, and that all are counted."""
+class LiveSettings:
+    """Polling interval and fragments of a live page.
+
+    ``fragments``: ids of the elements to replace, where the page has them. ``summary``: the
+    freshness also shows the number of ratings, and that all are counted.
+    """
 
     seconds: int
     fragments: tuple[str, ...]
     summary: bool = False
 
     @property
-    def selected(self) -> str:
-        """The fragments and the freshness itself, as htmx wants them."""
+    def fragment_selector(self) -> str:
+        """CSS selector of the fragments and the freshness, for htmx."""
         return ",".join(f"#{name}" for name in ("as-of", *self.fragments))
 
 
-def asks(request: HttpRequest) -> bool:
-    """Whether an open page asks, not a reader who opens it."""
+def is_live_request(request: HttpRequest) -> bool:
+    """Return True if an open page polls, False if somebody opens the page."""
     return "X-Shown" in request.headers
 
 
-def awaited(*, waiting: bool) -> HttpResponse:
-    """The answer to a page that has nothing to show until a worker is ready."""
-    return HttpResponse(status=204) if waiting else HttpResponse(headers={"HX-Refresh": "true"})
+def build_pending_response(*, pending: bool) -> HttpResponse:
+    """Return the response to a page that has nothing to show until a worker is done."""
+    return HttpResponse(status=204) if pending else HttpResponse(headers={"HX-Refresh": "true"})
 
 
-def unchanged(
-    request: HttpRequest, project: Project, fresh: Freshness | SeveralFreshness, live: Live
+def get_unchanged_response(
+    request: HttpRequest,
+    project: Project,
+    freshness: Freshness | MultiQuestionFreshness,
+    settings: LiveSettings,
 ) -> HttpResponse | None:
-    """The answer to a page that asks, as long as its numbers are right; else None."""
-    if not asks(request):
+    """Return the response to a poll while the results shown are current; None otherwise."""
+    if not is_live_request(request):
         return None
-    shown = request.headers.get("X-Shown", "")
-    if shown == fresh.version:
+    shown_version = request.headers.get("X-Shown", "")
+    if shown_version == freshness.version:
         return HttpResponse(status=204)
-    if shown.partition(".")[0] != fresh.version.partition(".")[0]:
+    if shown_version.partition(".")[0] != freshness.version.partition(".")[0]:
         return None
     places = request.headers.get("X-Places", "")
-    context = {"project": project, "fresh": fresh, "live": live, "places": places}
+    context = {"project": project, "fresh": freshness, "live": settings, "places": places}
     return render(request, "metrics/common/_freshness.html", context)
 
 
-def answer(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    """The page, for the first time or for its fragments. The context has ``places``."""
+def render_live_page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    """Render the page when it is opened, or for a poll of its fragments.
+
+    The context needs the key ``places``.
+    """
     places = request.headers.get("X-Places")
     if places is not None and places != context["places"]:
         return HttpResponse(headers={"HX-Refresh": "true"})

@@ -1,5 +1,6 @@
-"""Numbers as people read them: so many decimals in the reader's notation, a dash for what is
-undefined. In a table's file (core/web/tables.py) they are whole, and written as programs do.
+"""Format numbers in the reader's notation, with a dash for undefined values.
+
+In a CSV file of a table (core/web/tables.py), numbers are unrounded and in programming notation.
 """
 
 from __future__ import annotations
@@ -15,69 +16,76 @@ from django.utils.translation import gettext as _
 
 from core.web import tables
 
-Reading = Mapping[str, Any]
+Estimate = Mapping[str, Any]
 
 
-def figure(value: float | None, decimals: int = 2) -> str:
-    """A number with so many decimals in the reader's notation; a dash for None."""
-    return in_language(value, decimals, get_language())
+def format_number(value: float | None, decimals: int = 2) -> str:
+    """Format a number with so many decimals in the reader's notation; a dash for None."""
+    return format_number_in(value, decimals, get_language())
 
 
-def in_language(value: float | None, decimals: int, language: str | None) -> str:
-    """For tags with several figures: asking for the language costs as much as writing one."""
+def format_number_in(value: float | None, decimals: int, language: str | None) -> str:
+    """Format a number in a language.
+
+    For tags with several numbers: looking up the language costs as much as formatting a number.
+    """
     if value is None or not math.isfinite(value):
         return "–"
-    if tables.is_made():
+    if tables.is_exporting():
         return repr(float(value))
-    return _written(round(value, decimals) + 0.0, decimals, language)  # -0.00 is 0.00
+    return _format_cached(round(value, decimals) + 0.0, decimals, language)  # -0.00 is 0.00
 
 
 @functools.lru_cache(maxsize=4_096)
-def _written(number: float, decimals: int, language: str | None) -> str:
-    """In the notation of ``language``, the active one. Kept: a page has a thousand figures, and
-    most are alike."""
+def _format_cached(number: float, decimals: int, language: str | None) -> str:
+    """Format a number in the notation of ``language``, which must be the active language.
+
+    Cached: a page has a thousand numbers, most of them equal.
+    """
     return number_format(number, decimals, force_grouping=True)
 
 
-def signed(value: float | None, decimals: int = 2) -> str:
-    """A difference with its sign; a dash for None."""
-    text = figure(value, decimals)
-    # By what is written: a computer's 0.005 is above it, and is told as 0.00.
-    is_more = value is not None and value > 0 and any(digit in text for digit in "123456789")
-    return f"+{text}" if is_more and not tables.is_made() else text
+def format_signed(value: float | None, decimals: int = 2) -> str:
+    """Format a difference with its sign; a dash for None."""
+    text = format_number(value, decimals)
+    # By the formatted text: 0.004 is positive, but shown as 0.00 it gets no sign.
+    is_positive = value is not None and value > 0 and any(digit in text for digit in "123456789")
+    return f"+{text}" if is_positive and not tables.is_exporting() else text
 
 
-def whole(value: int | None) -> str:
-    """A count with its thousands told apart."""
+def format_count(value: int | None) -> str:
+    """Format a count with thousands separators; a dash for None."""
     if value is None:
         return "–"
-    return str(value) if tables.is_made() else _written(value, 0, get_language())
+    return str(value) if tables.is_exporting() else _format_cached(value, 0, get_language())
 
 
-def about(value: float | None) -> str:
-    """An expected count: a whole number, "< 1" where that would be 0."""
+def format_expected_count(value: float | None) -> str:
+    """Format an expected count as a whole number; "< 1" where it would round to 0."""
     if value is None:
-        return whole(None)
-    if tables.is_made():
-        return figure(value)
-    return "< 1" if 0 < value <= 0.5 else whole(round(value))
+        return format_count(None)
+    if tables.is_exporting():
+        return format_number(value)
+    return "< 1" if 0 < value <= 0.5 else format_count(round(value))
 
 
-def percent(value: float | None, places: int = 0) -> str:
-    if value is None or tables.is_made():
-        return figure(value)
-    return _("%(number)s %%") % {"number": figure(100 * value, places)}
+def format_percent(value: float | None, decimals: int = 0) -> str:
+    """Format a share as a percentage."""
+    if value is None or tables.is_exporting():
+        return format_number(value)
+    return _("%(number)s %%") % {"number": format_number(100 * value, decimals)}
 
 
-def interval(reading: Reading | None) -> str:
-    """[0.38, 0.48], or nothing when there is none."""
-    return interval_in(reading, get_language()) if reading else ""
+def format_interval(estimate: Estimate | None) -> str:
+    """Format the interval of an estimate, like [0.38, 0.48]; empty when there is none."""
+    return format_interval_in(estimate, get_language()) if estimate else ""
 
 
-def interval_in(reading: Reading, language: str | None) -> str:
-    low, high = reading.get("low"), reading.get("high")
+def format_interval_in(estimate: Estimate, language: str | None) -> str:
+    """Format the interval of an estimate in a language; empty when there is none."""
+    low, high = estimate.get("low"), estimate.get("high")
     return (
         ""
         if low is None or high is None
-        else f"[{in_language(low, 2, language)}, {in_language(high, 2, language)}]"
+        else f"[{format_number_in(low, 2, language)}, {format_number_in(high, 2, language)}]"
     )

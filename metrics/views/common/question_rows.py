@@ -1,6 +1,7 @@
-"""What is read first of questions, one row each: all of a project side by side, or those of many
-projects beneath each other. Read from what is stored, in a number of queries that does not grow
-with them."""
+"""Rows of questions with their headlines: of one project, or of the projects in a list.
+
+Read from stored results, in a fixed number of queries.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ from metrics.agreement.explain import bands
 from metrics.models import CountState, Diagnosis, Reading, Span
 from projects.models import Project, Question
 
-from .confused_categories import Confusion, told
-from .insights import apart_sentences, raters_apart
+from .confused_categories import CategoryConfusion, build_confusions
+from .insights import build_outlier_sentences, list_outlier_raters
 from .trends import recent_weeks
 
 
-class Wait(Protocol):
-    """What waits for somebody: said in words, and the page where it is dealt with."""
+class InboxLink(Protocol):
+    """A task that is waiting for somebody: text and URL."""
 
     @property
     def words(self) -> str: ...
@@ -31,96 +32,112 @@ class Wait(Protocol):
     def url(self) -> str: ...
 
 
-# What finds what waits for somebody of the reader's role (``project.role``) in these questions of a
-# project: question -> what waits there. A higher room adds its own when the site starts.
-WAITS: list[Callable[[Any, Sequence[Question]], Mapping[int, Sequence[Wait]]]] = []
+# Functions that return {question id: inbox entries} for the user's role (``project.role``) in a
+# project. Packages above register theirs at startup.
+INBOX_SOURCES: list[Callable[[Any, Sequence[Question]], Mapping[int, Sequence[InboxLink]]]] = []
 
 
 @dataclass
 class QuestionRow:
+    """A question with its headline and what needs attention."""
+
     project: Project
     question: Question
-    reading: Reading | None
+    result: Reading | None
     n_ratings: int = 0
-    course: recent_weeks.Lately | None = None
-    confused: Confusion | None = None
+    weekly_trend: recent_weeks.RecentWeeks | None = None
+    top_confusion: CategoryConfusion | None = None
     attention: list[SafeString] = field(default_factory=list)
-    waits: list[Wait] = field(default_factory=list)
+    inbox_entries: list[InboxLink] = field(default_factory=list)
 
     @property
     def headline(self) -> dict[str, Any] | None:
-        return self.reading.headline.get("value") if self.reading else None
+        """Estimate of the headline, or None."""
+        return self.result.headline.get("value") if self.result else None
 
     @property
-    def drawn(self) -> bool:
-        """Whether it rests on what was drawn at random alone (metrics.results.headline.random_sample)."""
-        return self.reading is not None and "drawn" in self.reading.headline
+    def is_random_sample(self) -> bool:
+        """True if the headline is based on the random sample only."""
+        return self.result is not None and "drawn" in self.result.headline
 
     @property
     def name(self) -> str:
-        """Of the coefficient that is read first."""
-        return self.reading.headline.get("name", "") if self.reading else ""
+        """Name of the headline coefficient; empty without one."""
+        return self.result.headline.get("name", "") if self.result else ""
 
     @property
     def enough(self) -> int:
-        """Items with at least as many ratings as the project wants."""
-        numbers = (self.reading.details if self.reading else {}).get("by_ratings", {})
+        """Number of items with at least the project's overlap of ratings."""
+        numbers = (self.result.details if self.result else {}).get("by_ratings", {})
         return sum(
             items for number, items in numbers.items() if int(number) >= self.project.overlap
         )
 
     @property
-    def loose(self) -> bool:
-        """Whether the project's words for values were made for another coefficient."""
-        told = bool(self.name) and self.name != "percent_agreement"
-        return told and not bands.fits(self.name, self.project.band_scheme)
+    def has_band_mismatch(self) -> bool:
+        """True if the project's band scheme was made for another coefficient."""
+        has_bands = bool(self.name) and self.name != "percent_agreement"
+        return has_bands and not bands.is_designed_for(self.name, self.project.band_scheme)
 
     @property
     def url(self) -> str:
-        """Its dashboard."""
+        """URL of the question's dashboard."""
         query = urlencode({"question": self.question.key})
         return f"{reverse('dashboard', args=[self.project.pk])}?{query}"
 
 
-def read(questions: Sequence[Question]) -> dict[int, Reading]:
-    """Question -> its reading of the whole time."""
+def get_results(questions: Sequence[Question]) -> dict[int, Reading]:
+    """Return {question id: result of all time}."""
     stored = Reading.objects.filter(question__in=questions, span=Span.ALL)
     return {row.question_id: row for row in stored.defer("cumulative", "people_cumulative")}
 
 
-def numbers_of_ratings(questions: Sequence[Question]) -> dict[int, int]:
-    """Question -> how many of its ratings are counted."""
+def count_ratings(questions: Sequence[Question]) -> dict[int, int]:
+    """Return {question id: number of counted ratings}."""
     rows = CountState.objects.filter(question__in=questions)
     return dict(rows.values_list("question_id", "ratings"))
 
 
-def of_project(
-    project: Any, questions: Sequence[Question], numbers: Mapping[int, int]
+def build_project_rows(
+    project: Any, questions: Sequence[Question], rating_counts: Mapping[int, int]
 ) -> list[QuestionRow]:
-    """All questions of a project, whose categories are at hand, as are their numbers of ratings."""
-    readings = read(questions)
-    courses, apart = recent_weeks.lately(readings.values()), raters_apart(readings)
-    confused, waiting = _confused(questions), [find(project, questions) for find in WAITS]
+    """Return the rows of all questions of a project.
+
+    The questions come with their categories, and ``rating_counts`` with their numbers of counted
+    ratings.
+    """
+    results = get_results(questions)
+    weekly_trends, outliers = (
+        recent_weeks.get_recent_weeks(results.values()),
+        list_outlier_raters(results),
+    )
+    confusions, inboxes = (
+        _get_top_confusions(questions),
+        [get_entries(project, questions) for get_entries in INBOX_SOURCES],
+    )
     return [
         QuestionRow(
             project,
             question,
-            readings.get(question.pk),
-            numbers.get(question.pk, 0),
-            courses.get(question.pk),
-            confused.get(question.pk),
-            apart_sentences(
-                apart.get(question.pk, []), project.pk, urlencode({"question": question.key})
+            results.get(question.pk),
+            rating_counts.get(question.pk, 0),
+            weekly_trends.get(question.pk),
+            confusions.get(question.pk),
+            build_outlier_sentences(
+                outliers.get(question.pk, []), project.pk, urlencode({"question": question.key})
             ),
-            [wait for one in waiting for wait in one.get(question.pk, ())],
+            [entry for inbox in inboxes for entry in inbox.get(question.pk, ())],
         )
         for question in questions
     ]
 
 
-def _confused(questions: Sequence[Question]) -> dict[int, Confusion]:
-    """Question -> what is confused most."""
+def _get_top_confusions(questions: Sequence[Question]) -> dict[int, CategoryConfusion]:
+    """Return {question id: the most confused pair of categories}."""
     stored = Diagnosis.objects.filter(question__in=questions)
-    found = dict(stored.values_list("question_id", "confusions"))
-    first = {one.pk: told(one, found.get(one.pk, ())[:1]) for one in questions}
-    return {pk: said[0] for pk, said in first.items() if said}
+    stored_confusions = dict(stored.values_list("question_id", "confusions"))
+    confusions = {
+        question.pk: build_confusions(question, stored_confusions.get(question.pk, ())[:1])
+        for question in questions
+    }
+    return {pk: top[0] for pk, top in confusions.items() if top}

@@ -1,8 +1,8 @@
-"""The table of raters: its columns, written once, and one page of it.
+"""Columns of the table of raters, defined once for pages and files.
 
-A column says where its value stands in a RaterReading. The same path serves the database, which
-sorts all raters by it, and a row in hand, of which a cell shows it. To add a column: a line in
-COLUMNS, and a reading that computes the value.
+A column holds the path of its value in a RaterReading. The same path serves the database, which
+sorts all raters by it, and a loaded row, whose cell shows it. To add a column, add a line to
+COLUMNS, and a result that computes the value.
 """
 
 from __future__ import annotations
@@ -16,157 +16,176 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.models import RaterReading, number_at
-from metrics.results.pairs.pair_results import LEAST_ITEMS
-from metrics.scale import weighted
+from metrics.models import RaterReading, build_number_expression
+from metrics.results.pairs.pair_results import MIN_COMPARED_ITEMS
+from metrics.scale import get_weighted_name
 
 from .selection import Selection
 
-COEFFICIENTS = "coefficients__"
+COEFFICIENT_PREFIX = "coefficients__"
 
 
 @dataclass(frozen=True)
-class RaterRow:
-    """A rater's reading, and the values of the sparkline by week."""
+class RaterResultRow:
+    """A rater's result, and the weekly values of the sparkline."""
 
-    reading: RaterReading
-    spark: list[float | None]
+    result: RaterReading
+    weekly_values: list[float | None]
 
 
-def _always(_chosen: Selection, _rows: Sequence[RaterRow]) -> bool:
+def _is_always_applicable(_selection: Selection, _rows: Sequence[RaterResultRow]) -> bool:
     return True
 
 
 @dataclass(frozen=True)
-class Column:
-    """``path``: where the value stands, as in a query: "n_ratings", "coefficients__vs_peers".
+class RaterColumn:
+    """A column of the table of raters.
 
-    ``show``: how a cell is drawn (templates/metrics/dashboard/_raters.html). ``first``: the order of the
-    first click; empty: the table is not sorted by it. ``hidden``: the heading is read aloud only.
+    ``path``: where the value stands, as in a query: "n_ratings", "coefficients__vs_peers".
+    ``show``: how a cell is rendered (templates/metrics/dashboard/_raters.html). ``first_sort``: the
+    sort order of the first click; empty: not sortable. ``hidden``: the heading is for screen
+    readers only.
     """
 
     key: str
     heading: str | Promise
     path: Callable[[Selection], str]
     show: str
-    first: str = ""
+    first_sort: str = ""
     hidden: bool = False
-    about: str = ""  # what explains it (metrics.agreement.glossary)
-    applies: Callable[[Selection, Sequence[RaterRow]], bool] = _always
+    help_term: str = ""  # its term in the glossary (metrics.agreement.glossary)
+    is_applicable: Callable[[Selection, Sequence[RaterResultRow]], bool] = _is_always_applicable
 
     @property
     def is_number(self) -> bool:
-        return self.is_one or self.show in ("reading", "signed")
+        """True if the column holds numbers."""
+        return self.is_plain_number or self.show in ("reading", "signed")
 
     @property
-    def is_one(self) -> bool:
-        """A number alone, without an interval and what it rests on."""
+    def is_plain_number(self) -> bool:
+        """True for a number without an interval and without the number of items."""
         return self.show in ("whole", "tenths")
 
-    def is_agreement(self, chosen: Selection) -> bool:
-        """Whether it compares with the others, on items of which there may be too few."""
-        return self.path(chosen).startswith(COEFFICIENTS)
+    def is_agreement(self, selection: Selection) -> bool:
+        """Return True if the column compares with peers, on items of which there may be too few."""
+        return self.path(selection).startswith(COEFFICIENT_PREFIX)
 
-    def value(self, row: RaterRow, chosen: Selection) -> Any:
-        """What the cell shows."""
-        return row.spark if self.show == "spark" else _at(row.reading, self.path(chosen))
+    def get_value(self, row: RaterResultRow, selection: Selection) -> Any:
+        """Return the value that the cell shows."""
+        return (
+            row.weekly_values
+            if self.show == "spark"
+            else _get_at_path(row.result, self.path(selection))
+        )
 
-    def sorted_rows(
-        self, rows: QuerySet[RaterReading], chosen: Selection, *, descending: bool
+    def sort_queryset(
+        self, rows: QuerySet[RaterReading], selection: Selection, *, descending: bool
     ) -> QuerySet[RaterReading]:
-        """By the database; what has no value comes last, equals by key. Before them, in either
-        order, comes what rests on too few items: of five one is the worst or the best by chance."""
-        path = self.path(chosen)
-        column, first = F(path), []
-        if self.is_agreement(chosen):
+        """Sort in the database: rows without a value last, ties by key.
+
+        Before these, in either order, come values based on too few items: among few items the
+        lowest or highest value is often chance.
+        """
+        path = self.path(selection)
+        column, leading = F(path), []
+        if self.is_agreement(selection):
             rows = rows.annotate(
-                compared=number_at(f"{path}__n_items"),
-                sorted_by=number_at(f"{path}__value"),
+                compared=build_number_expression(f"{path}__n_items"),
+                sorted_by=build_number_expression(f"{path}__value"),
             ).annotate(
                 few=Case(
                     When(sorted_by__isnull=True, then=Value(2)),
-                    When(compared__gte=LEAST_ITEMS, then=Value(0)),
+                    When(compared__gte=MIN_COMPARED_ITEMS, then=Value(0)),
                     default=Value(1),
                     output_field=IntegerField(),
                 ),
             )
-            column, first = F("sorted_by"), ["few"]
+            column, leading = F("sorted_by"), ["few"]
         order = column.desc(nulls_last=True) if descending else column.asc(nulls_last=True)
-        return rows.order_by(*first, order, "rater__key")
+        return rows.order_by(*leading, order, "rater__key")
 
-    def sorted_list(
-        self, rows: Sequence[RaterReading], chosen: Selection, *, descending: bool
+    def sort_rows(
+        self, rows: Sequence[RaterReading], selection: Selection, *, descending: bool
     ) -> list[RaterReading]:
-        """The same of rows in hand."""
-        path = value = self.path(chosen)
-        if self.is_agreement(chosen):
+        """Sort loaded rows as `sort_queryset` does."""
+        path = value = self.path(selection)
+        if self.is_agreement(selection):
             value = f"{path}__value"
         by_key = sorted(rows, key=lambda row: row.rater.key)
-        known = [row for row in by_key if _at(row, value) is not None]
-        known.sort(key=lambda row: _at(row, value), reverse=descending)
-        if self.is_agreement(chosen):
-            known.sort(key=lambda row: (_at(row, f"{path}__n_items") or 0) < LEAST_ITEMS)
-        return known + [row for row in by_key if _at(row, value) is None]
+        defined = [row for row in by_key if _get_at_path(row, value) is not None]
+        defined.sort(key=lambda row: _get_at_path(row, value), reverse=descending)
+        if self.is_agreement(selection):
+            defined.sort(
+                key=lambda row: (_get_at_path(row, f"{path}__n_items") or 0) < MIN_COMPARED_ITEMS
+            )
+        return defined + [row for row in by_key if _get_at_path(row, value) is None]
 
 
-def _at(row: RaterReading, path: str) -> Any:
-    """What stands at a path; None where nothing does."""
-    found: Any = row
+def _get_at_path(row: RaterReading, path: str) -> Any:
+    """Return the value at a path, or None."""
+    value: Any = row
     for name in path.split("__"):
-        found = found.get(name) if isinstance(found, dict) else getattr(found, name, None)
-    return found
+        value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+    return value
 
 
-def _vs_peers(chosen: Selection) -> str:
-    return f"{COEFFICIENTS}{chosen.vs_peers}"
+def _get_vs_peers_path(selection: Selection) -> str:
+    return f"{COEFFICIENT_PREFIX}{selection.vs_peers}"
 
 
-def _pairwise(chosen: Selection) -> str:
-    return f"{COEFFICIENTS}{weighted(MEAN_PAIRWISE, chosen.weights)}"
+def _get_pairwise_path(selection: Selection) -> str:
+    return f"{COEFFICIENT_PREFIX}{get_weighted_name(MEAN_PAIRWISE, selection.weights)}"
 
 
-def _ordered(chosen: Selection, _rows: Sequence[RaterRow]) -> bool:
-    return chosen.ordered
+def _is_ordered(selection: Selection, _rows: Sequence[RaterResultRow]) -> bool:
+    return selection.ordered
 
 
-def _timed(_chosen: Selection, rows: Sequence[RaterRow]) -> bool:
-    """Whether the seconds of any rater on the page are known."""
-    return any(row.reading.seconds is not None for row in rows)
+def _has_seconds(_selection: Selection, rows: Sequence[RaterResultRow]) -> bool:
+    """Return True if the seconds of any rater on the page are known."""
+    return any(row.result.seconds is not None for row in rows)
 
 
 COLUMNS = (
-    Column("rater", _("Rater"), lambda _chosen: "rater__key", "rater", first="rater"),
-    Column("ratings", _("Ratings"), lambda _chosen: "n_ratings", "whole", first="-ratings"),
-    Column(
-        "vs_peers", _("Kappa with peers"), _vs_peers, "reading", first="vs_peers", about="vs_peers"
+    RaterColumn("rater", _("Rater"), lambda _chosen: "rater__key", "rater", first_sort="rater"),
+    RaterColumn(
+        "ratings", _("Ratings"), lambda _chosen: "n_ratings", "whole", first_sort="-ratings"
     ),
-    Column("vs_peers_scale", _("On a scale"), _vs_peers, "whisker", hidden=True),
-    Column("trend", _("Trend by week"), _vs_peers, "spark"),
-    Column(
+    RaterColumn(
+        "vs_peers",
+        _("Kappa with peers"),
+        _get_vs_peers_path,
+        "reading",
+        first_sort="vs_peers",
+        help_term="vs_peers",
+    ),
+    RaterColumn("vs_peers_scale", _("On a scale"), _get_vs_peers_path, "whisker", hidden=True),
+    RaterColumn("trend", _("Trend by week"), _get_vs_peers_path, "spark"),
+    RaterColumn(
         "pairwise",
         _("Mean pairwise kappa"),
-        _pairwise,
+        _get_pairwise_path,
         "reading",
-        first="pairwise",
-        about="mean_pairwise_kappa",
+        first_sort="pairwise",
+        help_term="mean_pairwise_kappa",
     ),
-    Column(
+    RaterColumn(
         "bias",
         _("Bias"),
-        lambda _chosen: f"{COEFFICIENTS}vs_peers_bias",
+        lambda _chosen: f"{COEFFICIENT_PREFIX}vs_peers_bias",
         "signed",
-        first="-bias",
-        about="vs_peers_bias",
-        applies=_ordered,
+        first_sort="-bias",
+        help_term="vs_peers_bias",
+        is_applicable=_is_ordered,
     ),
-    Column(
+    RaterColumn(
         "seconds",
         _("Seconds per item"),
         lambda _chosen: "seconds",
         "tenths",
-        first="-seconds",
-        about="seconds",
-        applies=_timed,
+        first_sort="-seconds",
+        help_term="seconds",
+        is_applicable=_has_seconds,
     ),
 )
-SORTED_BY = {column.key: column for column in COLUMNS if column.first}
+SORTABLE_COLUMNS = {column.key: column for column in COLUMNS if column.first_sort}

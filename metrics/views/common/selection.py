@@ -1,5 +1,7 @@
-"""What the address of a results page asks for: question, weights, period, coefficient. Unknown ones
-are not found."""
+"""Selection of a results page: question, weights, period and coefficient of its URL.
+
+Unknown values raise Http404.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,25 @@ from django.http import Http404, HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
 from metrics import periods
-from metrics.agreement.weights import NONE, applicable
-from metrics.filters import Filter
-from metrics.results.headline.headline_trend import first_of
-from metrics.scale import QuestionScale, headlines, weighted
+from metrics.agreement.weights import UNWEIGHTED, list_applicable_weightings
+from metrics.filters import RatingFilter
+from metrics.results.headline.headline_trend import get_headline
+from metrics.scale import QuestionScale, get_weighted_name, list_headline_coefficients
 from projects.models import Item, Member, Project, Question, Rater
 from projects.permissions import get_project
 
-# Raters of a heat map: those with the most ratings when nothing is said, or with the most or the
-# least agreement with the others.
-WHO = ("highest", "lowest")
-KEY_TOLD = 200  # characters of a key that is not there
+# Raters of a heat map: by default those with the most ratings, else those with the highest or the
+# lowest agreement with the others.
+HEAT_MAP_CHOICES = ("highest", "lowest")
+MAX_SHOWN_KEY_LENGTH = 200  # characters of an unknown key in an error message
 
 
-class Unknown(Http404):
-    """What the address asks for is not among what there is; the page of the error says so, and
-    leads to the page ``listed_at``, which lists what there is."""
+class UnknownSelectionError(Http404):
+    """A value of the URL does not exist.
+
+    The error page shows ``hint`` and links to the page ``listed_at`` (a URL name), which lists the
+    existing values.
+    """
 
     def __init__(self, hint: str, *, listed_at: str = "") -> None:
         super().__init__(hint)
@@ -36,68 +41,76 @@ class Unknown(Http404):
         self.listed_at = listed_at
 
 
-Named = TypeVar("Named", Item, Rater)
+KeyedModel = TypeVar("KeyedModel", Item, Rater)
 
 
 @dataclass(frozen=True)
 class Selection:
+    """The question of a results page and the options that its URL selects."""
+
     project: Project
     questions: list[Question]
     question: Question
     scale: QuestionScale
-    asked_weights: str | None  # those that the address names
+    requested_weights: str | None  # weighting named by the URL
     period: str | None
-    asked: str | None  # the coefficient that the address names
-    filter: Filter = field(default_factory=Filter)
-    who: str = ""  # whom the heat map shows: one of WHO
+    requested_coefficient: str | None  # coefficient named by the URL
+    filter: RatingFilter = field(default_factory=RatingFilter)
+    heat_map_choice: str = ""  # raters of the heat map: one of HEAT_MAP_CHOICES
 
     @cached_property
-    def first(self) -> Mapping[str, Any]:
-        """What is read first of all ratings (Reading.headline); a query, when it is asked for."""
-        return first_of(self.question, self.scale)
+    def headline(self) -> Mapping[str, Any]:
+        """Headline of all ratings, as in Reading.headline. Costs a query at first access."""
+        return get_headline(self.question, self.scale)
 
     @property
     def weights(self) -> str:
-        """Those asked for, or those that go with what is read first."""
-        if self.asked_weights:
-            return self.asked_weights
-        found: str = self.first["weights"]
-        return found if found in self.weightings else NONE
+        """The requested weighting, or that of the headline."""
+        if self.requested_weights:
+            return self.requested_weights
+        weights: str = self.headline["weights"]
+        return weights if weights in self.weightings else UNWEIGHTED
 
     @property
     def coefficient(self) -> str:
-        """That of the trend: the one asked for, or the headline, or what stands for it over time;
-        of some ratings the latter, where the headline is one of two raters."""
-        found: str = self.asked or self.first["over_time" if self.filter else "shown"]
-        return found
+        """Coefficient of the trend: the requested one, or the headline or its substitute over time.
+
+        With a filter always the substitute where the headline is one of two raters.
+        """
+        name: str = (
+            self.requested_coefficient or self.headline["over_time" if self.filter else "shown"]
+        )
+        return name
 
     @property
     def query(self) -> str:
-        """The question and the filter as a query of an address."""
+        """The question and the filter as a query string."""
         return urlencode({"question": self.question.key, **self.filter.parameters})
 
     @property
     def weightings(self) -> list[str]:
-        """The weightings that say something on this question's scale: by rank where it is
-        ordered."""
+        """Weightings that suit the question's scale; weightings by rank need an order."""
         custom = self.scale.matrix is not None
-        return applicable(ordered=self.ordered, custom=custom)
+        return list_applicable_weightings(ordered=self.ordered, custom=custom)
 
     @property
     def ordered(self) -> bool:
-        """Whether "higher" and "lower" mean something: bias is shown only then."""
+        """True if the categories are ordered. Bias is shown only then."""
         return self.scale.type.ordered
 
     @property
     def vs_peers(self) -> str:
-        return weighted("vs_peers", self.weights)
+        """Name of a rater's agreement with peers under the selected weights."""
+        return get_weighted_name("vs_peers", self.weights)
 
 
-def select(request: HttpRequest, project: Project, *, filtered: bool = False) -> Selection | None:
-    """The selection of a request; None when the project has no question yet. Raises Http404 for
-    what is unknown.
+def find_selection(
+    request: HttpRequest, project: Project, *, filtered: bool = False
+) -> Selection | None:
+    """Return the selection of a request, or None while the project has no question.
 
-    ``filtered``: the page can be narrowed to some ratings; BadRequest for a filter that cannot be.
+    ``filtered``: the page supports filters. Raises Http404 for unknown values and BadRequest for an
+    invalid filter.
     """
     questions = list(project.questions.prefetch_related("categories"))
     if not questions:
@@ -105,75 +118,97 @@ def select(request: HttpRequest, project: Project, *, filtered: bool = False) ->
     key = request.GET.get("question")
     question = next((q for q in questions if q.key == key), None) if key else questions[0]
     if question is None:
-        said = _("This project has no question with the key “%(key)s”.")
-        raise Unknown(said % {"key": str(key)[:KEY_TOLD]}, listed_at="questions")
-    scale = QuestionScale.of(question)
-    allowed = scale.weighting_names()
+        message = _("This project has no question with the key “%(key)s”.")
+        raise UnknownSelectionError(
+            message % {"key": str(key)[:MAX_SHOWN_KEY_LENGTH]}, listed_at="questions"
+        )
+    scale = QuestionScale.for_question(question)
+    allowed = scale.list_weightings()
     return Selection(
         project=project,
         questions=questions,
         question=question,
         scale=scale,
-        asked_weights=one_of(request.GET, "weights", allowed),
-        period=one_of(request.GET, "period", periods.SPANS),
-        asked=one_of(request.GET, "coefficient", headlines(scale)),
-        filter=Filter.of(request.GET) if filtered else Filter(),
-        who=one_of(request.GET, "who", WHO) or "",
+        requested_weights=get_choice(request.GET, "weights", allowed),
+        period=get_choice(request.GET, "period", periods.SPANS),
+        requested_coefficient=get_choice(
+            request.GET, "coefficient", list_headline_coefficients(scale)
+        ),
+        filter=RatingFilter.from_query(request.GET) if filtered else RatingFilter(),
+        heat_map_choice=get_choice(request.GET, "who", HEAT_MAP_CHOICES) or "",
     )
 
 
-def chosen_question(
+def get_permitted_selection(
     request: HttpRequest, project_id: int, *, role: str = Member.Role.VIEWER, filtered: bool = False
 ) -> Selection:
-    """The project by the one door, and the selection of a request. Raises Http404 where there is no
-    question yet, too."""
-    return asked_question(
+    """Check the user's role in the project and return the selection of the request.
+
+    Raises Http404 for unknown values, without permission, and while the project has no question.
+    """
+    return get_selection(
         request, get_project(request.user, project_id, role=role), filtered=filtered
     )
 
 
-def asked_question(request: HttpRequest, project: Project, *, filtered: bool = False) -> Selection:
-    """The selection of a request for a project that came through the door."""
-    chosen = select(request, project, filtered=filtered)
-    if chosen is None:
+def get_selection(request: HttpRequest, project: Project, *, filtered: bool = False) -> Selection:
+    """Return the selection of a request for a project that the user may see.
+
+    Raises Http404 for unknown values and while the project has no question.
+    """
+    selection = find_selection(request, project, filtered=filtered)
+    if selection is None:
         raise Http404(_("This project has no question yet."))
-    return chosen
+    return selection
 
 
-def one_of(given: QueryDict, name: str, allowed: Collection[str]) -> str | None:
-    """The value of a parameter, None when it is absent or empty. Raises Http404 when it is not one
-    of ``allowed``."""
-    value = given.get(name) or None
+def get_choice(parameters: QueryDict, name: str, allowed: Collection[str]) -> str | None:
+    """Return the value of a parameter, or None when it is absent or empty.
+
+    Raises Http404 when the value is not one of ``allowed``.
+    """
+    value = parameters.get(name) or None
     if value is not None and value not in allowed:
-        said = _("%(name)s is one of %(allowed)s.") % {"name": name, "allowed": ", ".join(allowed)}
-        raise Unknown(said)
+        message = _("%(name)s is one of %(allowed)s.") % {
+            "name": name,
+            "allowed": ", ".join(allowed),
+        }
+        raise UnknownSelectionError(message)
     return value
 
 
-def by_key(model: type[Named], project: Project, key: str) -> Named:
-    """The project's item or rater of this key, or Unknown; PostgreSQL refuses a NUL and is never
-    asked for one."""
-    found = None if "\0" in key else model._default_manager.filter(project=project, key=key).first()
-    if found is None:
+def get_by_key(model: type[KeyedModel], project: Project, key: str) -> KeyedModel:
+    """Return the project's item or rater with this key. Raises UnknownSelectionError.
+
+    A key with a NUL is never sent to the database: PostgreSQL rejects it.
+    """
+    instance = (
+        None if "\0" in key else model._default_manager.filter(project=project, key=key).first()
+    )
+    if instance is None:
         if model is Item:
-            said, listed_at = _("This project has no item with the key “%(key)s”."), "items"
+            message, listed_at = _("This project has no item with the key “%(key)s”."), "items"
         else:
-            said, listed_at = _("This project has no rater with the key “%(key)s”."), "raters"
-        raise Unknown(said % {"key": key[:KEY_TOLD]}, listed_at=listed_at)
-    return found
+            message, listed_at = _("This project has no rater with the key “%(key)s”."), "raters"
+        raise UnknownSelectionError(
+            message % {"key": key[:MAX_SHOWN_KEY_LENGTH]}, listed_at=listed_at
+        )
+    return instance
 
 
-def place_after(given: QueryDict) -> int:
-    """The id behind which the list goes on, 0 for its beginning. Raises Http404 for another
-    text."""
-    text = given.get("after") or "0"
+def get_after_id(parameters: QueryDict) -> int:
+    """Return the id after which a list continues, 0 for its beginning.
+
+    Raises Http404 for other text.
+    """
+    text = parameters.get("after") or "0"
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise Http404(_("No such page."))
     return int(text)
 
 
-def page_number(request: HttpRequest) -> int:
-    """The number of the page asked for, from 1. Raises Http404 for what is not a page number."""
+def get_page_number(request: HttpRequest) -> int:
+    """Return the requested page number, from 1. Raises Http404 when it is not a page number."""
     text = request.GET.get("page") or "1"
     if not (text.isascii() and text.isdigit() and len(text) <= 6 and int(text) >= 1):
         raise Http404(_("No such page."))

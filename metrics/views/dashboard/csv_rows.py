@@ -1,89 +1,118 @@
-"""The tables of the dashboard as rows of a file: all of a table, not the page of it that is
-shown."""
+"""Rows of the dashboard's tables as CSV: the complete tables, not only the page that is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from metrics.views.common.rater_columns import COLUMNS, SORTED_BY, Column, RaterRow
+from metrics.views.common.rater_columns import (
+    COLUMNS,
+    SORTABLE_COLUMNS,
+    RaterColumn,
+    RaterResultRow,
+)
 from metrics.views.common.selection import Selection
-from metrics.views.common.sources.base import ProjectNumbers
+from metrics.views.common.sources.base import ProjectSource
 from projects.models import Rater
 
 from . import dashboard_context, tables
 
 Rows = list[dict[str, Any]]
-PARTS = ("value", "low", "high", "n_items")
+ESTIMATE_FIELDS = ("value", "low", "high", "n_items")
 
 
-def _of(reading: Any, name: str = "") -> dict[str, Any]:
-    """The columns of a reading; its name in front of all but the value."""
-    known = reading or {}
+def _flatten_estimate(estimate: Any, name: str = "") -> dict[str, Any]:
+    """Return the columns of an estimate; each but the value is prefixed with its name."""
+    values = estimate or {}
     prefix = f"{name}_" if name else ""
-    found = {f"{prefix}{part}": known.get(part) for part in PARTS}
-    return {name or "value": found.pop(f"{prefix}value"), **found}
+    columns = {f"{prefix}{field_name}": values.get(field_name) for field_name in ESTIMATE_FIELDS}
+    return {name or "value": columns.pop(f"{prefix}value"), **columns}
 
 
-def _statistics(chosen: Selection, numbers: ProjectNumbers) -> Rows:
-    reading = numbers.reading
-    if reading is None:
+def _build_statistic_rows(selection: Selection, source: ProjectSource) -> Rows:
+    result = source.question_result
+    if result is None:
         return []
-    first = (
-        chosen.asked or chosen.first["name"],
-        dashboard_context.first_number(chosen, reading) or {},
+    headline_row = (
+        selection.requested_coefficient or selection.headline["name"],
+        dashboard_context.get_headline_estimate(selection, result) or {},
     )
-    rows = [first, *tables.beside(chosen, reading)]
-    return [{"statistic": name, **_of(one), "reason": one.get("reason")} for name, one in rows]
-
-
-def _categories(_chosen: Selection, numbers: ProjectNumbers) -> Rows:
-    details = numbers.reading.details if numbers.reading else {}
+    rows = [headline_row, *tables.list_other_statistics(selection, result)]
     return [
-        {"category": one["label"], "ratings": one["ratings"], **_of(one["agreement"])}
-        for one in details.get("categories", ())
+        {"statistic": name, **_flatten_estimate(estimate), "reason": estimate.get("reason")}
+        for name, estimate in rows
     ]
 
 
-def _missing(chosen: Selection, numbers: ProjectNumbers) -> Rows:
-    details = numbers.reading.details if numbers.reading else {}
+def _build_category_rows(_selection: Selection, source: ProjectSource) -> Rows:
+    details = source.question_result.details if source.question_result else {}
+    return [
+        {
+            "category": category["label"],
+            "ratings": category["ratings"],
+            **_flatten_estimate(category["agreement"]),
+        }
+        for category in details.get("categories", ())
+    ]
+
+
+def _build_coverage_rows(selection: Selection, source: ProjectSource) -> Rows:
+    details = source.question_result.details if source.question_result else {}
     by_ratings = {int(number): items for number, items in details.get("by_ratings", {}).items()}
-    by_ratings[0] = tables.missing(chosen, numbers.reading, numbers.n_items())["unrated"]
+    by_ratings[0] = tables.summarize_coverage(
+        selection, source.question_result, source.count_items()
+    )["unrated"]
     return [{"ratings": number, "items": by_ratings[number]} for number in sorted(by_ratings)]
 
 
-def _disputes(chosen: Selection, numbers: ProjectNumbers) -> Rows:
+def _build_disputed_item_rows(selection: Selection, source: ProjectSource) -> Rows:
     rows = []
-    for dispute in numbers.disputes().top:
+    for dispute in source.get_disputed_items().items:
         counts = dict(dispute.counts)
-        said = {f"ratings {label}": counts.get(label, 0) for label in chosen.scale.labels}
-        rows.append({"item": dispute.item.key, "disagreement": dispute.disagreement, **said})
+        rating_counts = {
+            f"ratings {label}": counts.get(label, 0) for label in selection.scale.labels
+        }
+        rows.append(
+            {"item": dispute.item.key, "disagreement": dispute.disagreement, **rating_counts}
+        )
     return rows
 
 
-def _raters(chosen: Selection, numbers: ProjectNumbers) -> Rows:
-    rows = [RaterRow(one, []) for one in numbers.raters(SORTED_BY["rater"], descending=False)]
-    shown = [column for column in COLUMNS if column.is_number and column.applies(chosen, rows)]
-    return [_who(row.reading.rater) | _cells(row, shown, chosen) for row in rows]
+def _build_rater_rows(selection: Selection, source: ProjectSource) -> Rows:
+    rows = [
+        RaterResultRow(result, [])
+        for result in source.list_rater_results(SORTABLE_COLUMNS["rater"], descending=False)
+    ]
+    columns = [
+        column for column in COLUMNS if column.is_number and column.is_applicable(selection, rows)
+    ]
+    return [
+        _build_rater_columns(row.result.rater) | _build_cells(row, columns, selection)
+        for row in rows
+    ]
 
 
-def _who(rater: Rater) -> dict[str, Any]:
+def _build_rater_columns(rater: Rater) -> dict[str, Any]:
     return {"rater": rater.key, "name": rater.name, "kind": rater.kind, "group": rater.group}
 
 
-def _cells(row: RaterRow, shown: Iterable[Column], chosen: Selection) -> dict[str, Any]:
+def _build_cells(
+    row: RaterResultRow, columns: Iterable[RaterColumn], selection: Selection
+) -> dict[str, Any]:
     cells: dict[str, Any] = {}
-    for column in shown:
-        value = column.value(row, chosen)
-        cells |= {column.key: value} if column.is_one else _of(value, column.key)
+    for column in columns:
+        value = column.get_value(row, selection)
+        cells |= (
+            {column.key: value} if column.is_plain_number else _flatten_estimate(value, column.key)
+        )
     return cells
 
 
-# Name in the address of a chart's CSV -> its rows.
-TABLES: dict[str, Callable[[Selection, ProjectNumbers], Rows]] = {
-    "statistics": _statistics,
-    "categories": _categories,
-    "missing": _missing,
-    "disputes": _disputes,
-    "raters": _raters,
+# Name in the URL of the CSV -> function that builds the rows.
+TABLES: dict[str, Callable[[Selection, ProjectSource], Rows]] = {
+    "statistics": _build_statistic_rows,
+    "categories": _build_category_rows,
+    "missing": _build_coverage_rows,
+    "disputes": _build_disputed_item_rows,
+    "raters": _build_rater_rows,
 }

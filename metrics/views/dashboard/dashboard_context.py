@@ -1,4 +1,4 @@
-"""What a project's dashboard shows, read from one source."""
+"""Template context of a project's dashboard."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from metrics.agreement import registry
-from metrics.agreement.headline import CHOSEN
-from metrics.filters import EVERY, RANDOM
+from metrics.agreement.headline import LEAD_CHOICE
+from metrics.filters import ALL_RATINGS, RANDOM_SAMPLE
 from metrics.models import Reading
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_results
-from metrics.scale import headlines, weighted
+from metrics.scale import get_weighted_name, list_headline_coefficients
 from metrics.views.common import confused_categories, display_names, getting_started
 from metrics.views.common.charts import heat_maps
-from metrics.views.common.live_updates import Live
+from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
-from metrics.views.common.sources.base import ProjectNumbers
+from metrics.views.common.sources.base import ProjectSource
 from metrics.views.common.trends import trend_points
-from metrics.views.common.trends.recent_changes import Move
-from metrics.views.reports.texts import ENOUGH
+from metrics.views.common.trends.recent_changes import RecentChange
+from metrics.views.reports.texts import MIN_ITEMS
 
-from .rater_table import rater_table
-from .tables import beside, matrix_rows, missing, sensitivity
-from .verdict import verdict
+from .rater_table import build_rater_table
+from .tables import build_matrix_rows, compare_weightings, list_other_statistics, summarize_coverage
+from .verdict import build_verdict
 
-SENTENCES = 3  # said at once; the others are one click away
+MAX_INSIGHTS = 3  # shown at once; the others are folded
 
-LIVE = Live(
+LIVE = LiveSettings(
     seconds=1,
     summary=True,
     fragments=(
@@ -51,167 +51,199 @@ LIVE = Live(
 )
 
 
-def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) -> dict[str, Any]:
-    """Everything that the dashboard shows below its head."""
-    reading = numbers.reading
-    course = numbers.newest_course(chosen.coefficient)
-    busiest = numbers.heat_map_raters()
-    raters = numbers.heat_map_raters(chosen.who) if chosen.who else busiest
-    matrix = numbers.pairs_among(raters)
-    raters = pair_results.by_agreement(raters, matrix)
-    table = rater_table(request, chosen, numbers)
-    (points,) = course.lines
+def build_context(
+    request: HttpRequest, selection: Selection, source: ProjectSource
+) -> dict[str, Any]:
+    """Return everything that the dashboard shows below its header."""
+    result = source.question_result
+    trend = source.get_table_trend(selection.coefficient)
+    busiest = source.list_heat_map_raters()
+    raters = (
+        source.list_heat_map_raters(selection.heat_map_choice)
+        if selection.heat_map_choice
+        else busiest
+    )
+    matrix = source.list_pairs_among(raters)
+    raters = pair_results.sort_by_agreement(raters, matrix)
+    table = build_rater_table(request, selection, source)
+    (points,) = trend.lines
     has_pairs = bool(matrix)
-    # Of all ratings, so a fall may be but the doubt of what was asked for.
-    moves = [] if drawn(chosen, reading) else numbers.moves()
-    findings = numbers.findings(busiest)
-    sentences = [Move(text, "") for text in findings]
-    # The move first, then what qualifies the number, and the rest.
-    said = [*moves, *sentences]
-    others = beside(chosen, reading)
-    name, headline = chosen.asked or chosen.first["name"], first_number(chosen, reading)
-    steps = [] if chosen.filter else getting_started.steps(chosen.project, reading)
-    begun = bool(reading) or not steps
-    weighed, weightings = sensitivity(reading, numbers, busiest)
-    is_drawn = trend_points.is_drawn(points)
-    places = f"{'trend' if is_drawn else ''}-{len(raters) if has_pairs else ''}"
-    places += "" if begun else "-first"
+    # Changes are those of all ratings: with a random sample, a fall may only be due to ratings that
+    # were requested for items in doubt.
+    changes = [] if get_random_sample_note(selection, result) else source.list_recent_changes()
+    insights = source.build_insights(busiest)
+    sentences = [RecentChange(insight, "") for insight in insights]
+    # The change first, then the insights.
+    all_insights = [*changes, *sentences]
+    other_statistics = list_other_statistics(selection, result)
+    name, headline = (
+        selection.requested_coefficient or selection.headline["name"],
+        get_headline_estimate(selection, result),
+    )
+    steps = [] if selection.filter else getting_started.list_steps(selection.project, result)
+    has_started = bool(result) or not steps
+    weighted_name, weighted_estimates = compare_weightings(result, source, busiest)
+    can_draw = trend_points.is_drawable(points)
+    places = f"{'trend' if can_draw else ''}-{len(raters) if has_pairs else ''}"
+    places += "" if has_started else "-first"
     return {
-        "reading": reading,
+        "reading": result,
         "headline": headline,
         "headline_name": name,
-        "verdict": verdict(chosen, numbers, name, headline),
+        "verdict": build_verdict(selection, source, name, headline),
         "steps": steps,
-        "begun": begun,
-        "why": why(chosen, reading),
-        "drawn": drawn(chosen, reading),
-        "groups": groups(chosen, reading, numbers),
-        "trends": trends_offered(chosen),
-        "trend_note": trend_note(chosen, reading),
-        "pooled": chosen.question.headline_pooled,
-        "moves": moves,
-        "findings": findings,
-        "said": said[:SENTENCES],
-        "more_said": said[SENTENCES:],
-        "beside": others,
-        "mean_shown": any(name.startswith(registry.MEAN_BY_ITEMS) for name, _value in others),
-        "missing": missing(chosen, reading, numbers.n_items()),
-        "period": course.period,
+        "begun": has_started,
+        "why": get_headline_reason(selection, result),
+        "drawn": get_random_sample_note(selection, result),
+        "groups": build_group_rows(selection, result, source),
+        "trends": list_trend_choices(selection),
+        "trend_note": get_trend_note(selection, result),
+        "pooled": selection.question.headline_pooled,
+        "moves": changes,
+        "findings": insights,
+        "said": all_insights[:MAX_INSIGHTS],
+        "more_said": all_insights[MAX_INSIGHTS:],
+        "beside": other_statistics,
+        "mean_shown": any(
+            name.startswith(registry.MEAN_BY_ITEMS) for name, _value in other_statistics
+        ),
+        "missing": summarize_coverage(selection, result, source.count_items()),
+        "period": trend.period,
         "points": points,
-        "is_drawn": is_drawn,
-        "older": course.older,
+        "is_drawn": can_draw,
+        "older": trend.n_older,
         "matrix_raters": raters,
-        "matrix_size": heat_maps.matrix_height(len(raters))[0],
-        "pairwise_name": weighted(registry.MEAN_PAIRWISE, chosen.weights),
-        "matrix": matrix_rows(raters, matrix),
+        "matrix_size": heat_maps.get_matrix_height(len(raters))[0],
+        "pairwise_name": get_weighted_name(registry.MEAN_PAIRWISE, selection.weights),
+        "matrix": build_matrix_rows(raters, matrix),
         "has_pairs": has_pairs,
-        # The charts that the page has a place for; when others are there, the page is loaded anew.
-        "places": "starting" if steps and reading is None else places,
+        # Key of the charts on the page; when it changes, the page is reloaded.
+        "places": "starting" if steps and result is None else places,
         "n_raters": table.n_raters,
         "rater_page": table,
-        "confusions": confused_categories.told(chosen.question, numbers.confusions()),
-        "disputes": numbers.disputes(),
-        "sensitivity_name": weighed,
-        "sensitivity": weightings,
+        "confusions": confused_categories.build_confusions(
+            selection.question, source.get_confusions()
+        ),
+        "disputes": source.get_disputed_items(),
+        "sensitivity_name": weighted_name,
+        "sensitivity": weighted_estimates,
     }
 
 
-def trends_offered(chosen: Selection) -> list[tuple[str, str]]:
-    """What a trend can show: the value of the address, and the coefficient. What is read first and
-    is none of all raters together is what the address without a coefficient shows."""
-    offered = [(name, name) for name in headlines(chosen.scale)]
-    if chosen.filter or not headline_trend.is_of_two(chosen.first["shown"]):
-        return offered
-    return [("", chosen.first["shown"]), *offered]
+def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:
+    """Return (URL value, coefficient) of the trends to choose from.
+
+    The empty URL value stands for a headline that is not a coefficient of all raters.
+    """
+    choices = [(name, name) for name in list_headline_coefficients(selection.scale)]
+    if selection.filter or not headline_trend.is_two_rater_coefficient(selection.headline["shown"]):
+        return choices
+    return [("", selection.headline["shown"]), *choices]
 
 
-def trend_note(chosen: Selection, reading: Reading | None) -> str:
-    """Where the trend is of the headline in a way that needs a word, or of another coefficient or
-    of other ratings."""
-    if reading is not None and "drawn" in reading.headline:
+def get_trend_note(selection: Selection, result: Reading | None) -> str:
+    """Return a note if the trend is not simply that of the headline; empty otherwise.
+
+    It may be of other ratings, of another coefficient, or computed in another way.
+    """
+    if result is not None and "drawn" in result.headline:
         return _("The trend is of all ratings, also those that were asked for because of doubt.")
-    if chosen.asked:
+    if selection.requested_coefficient:
         return ""
-    shown, name = chosen.coefficient, chosen.first["name"]
-    if headline_trend.is_of_two(shown):
+    trend_name, name = selection.coefficient, selection.headline["name"]
+    if headline_trend.is_two_rater_coefficient(trend_name):
         return _("Each period: the days on which the first of the two rated.")
-    if shown == name:
+    if trend_name == name:
         return ""
     return _(
         "%(headline)s of a period needs who rated what in it, which the stored counts hold only "
         "for two raters and all of their ratings: %(shown)s stands for it here. It is lower where "
         "the raters differ in level."
-    ) % {"headline": display_names.coefficient(name), "shown": display_names.coefficient(shown)}
+    ) % {
+        "headline": display_names.get_coefficient_name(name),
+        "shown": display_names.get_coefficient_name(trend_name),
+    }
 
 
-def first_number(chosen: Selection, reading: Reading | None) -> dict[str, Any] | None:
-    """The reading of the coefficient that the address names, or of the one to read first."""
-    if reading is None:
+def get_headline_estimate(selection: Selection, result: Reading | None) -> dict[str, Any] | None:
+    """Return the estimate of the requested coefficient, or of the headline; None without one."""
+    if result is None:
         return None
-    if chosen.asked:
-        return reading.told.get(chosen.asked)
-    return reading.headline.get("value")
+    if selection.requested_coefficient:
+        return result.displayed_coefficients.get(selection.requested_coefficient)
+    return result.headline.get("value")
 
 
-def why(chosen: Selection, reading: Reading | None) -> str | Promise:
-    """Why this coefficient stands first; empty where the address names it."""
-    if reading is None or chosen.asked or not reading.headline:
+def get_headline_reason(selection: Selection, result: Reading | None) -> str | Promise:
+    """Return why this coefficient is the headline; empty if the URL names it."""
+    if result is None or selection.requested_coefficient or not result.headline:
         return ""
-    if reading.headline["why"] == CHOSEN:
-        return _("Chosen for this question: %(note)s") % {"note": chosen.question.headline_note}
-    return display_names.why(reading.headline["why"], reading.headline["name"])
+    if result.headline["why"] == LEAD_CHOICE:
+        return _("Chosen for this question: %(note)s") % {"note": selection.question.headline_note}
+    return display_names.get_headline_reason(result.headline["why"], result.headline["name"])
 
 
-def has_ratings(reading: Reading | None) -> bool:
-    categories = reading.details.get("categories", ()) if reading else ()
+def has_ratings(result: Reading | None) -> bool:
+    categories = result.details.get("categories", ()) if result else ()
     return any(category["ratings"] for category in categories)
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Where what is read first rests on some ratings alone (metrics.results.headline.random_sample): how many were
-    left out, the same of all ratings, and queries of dashboards of all, and of these alone."""
+class RandomSampleNote:
+    """Note that the headline is based on the random sample only.
 
-    left_out: int
+    Number of ratings left out, the estimate of all ratings, and query strings of the dashboards of
+    all ratings and of the random sample (metrics.results.headline.random_sample).
+    """
+
+    n_left_out: int
     pooled_name: str
     pooled: dict[str, Any] | None
-    few: bool
+    is_small: bool
     all_query: str
-    own_query: str
+    sample_query: str
 
 
-def drawn(chosen: Selection, reading: Reading | None) -> Drawn | None:
-    """None where it rests on all."""
-    found = reading.headline.get("drawn") if reading else None
-    if reading is None or found is None:
+def get_random_sample_note(selection: Selection, result: Reading | None) -> RandomSampleNote | None:
+    """Return the note, or None when the headline is based on all ratings."""
+    sample = result.headline.get("drawn") if result else None
+    if result is None or sample is None:
         return None
-    whole, shown = reading.headline["pooled"], first_number(chosen, reading)
-    return Drawn(
-        found["left_out"],
-        chosen.asked or whole["name"],
-        reading.of_all.get(chosen.asked) if chosen.asked else whole["value"],
-        not shown or shown["value"] is None or shown["n_items"] < ENOUGH,
-        replace(chosen, filter=replace(chosen.filter, drawn=EVERY)).query,
-        replace(chosen, filter=replace(chosen.filter, drawn=RANDOM)).query,
+    pooled, headline = result.headline["pooled"], get_headline_estimate(selection, result)
+    return RandomSampleNote(
+        sample["left_out"],
+        selection.requested_coefficient or pooled["name"],
+        result.all_coefficients.get(selection.requested_coefficient)
+        if selection.requested_coefficient
+        else pooled["value"],
+        not headline or headline["value"] is None or headline["n_items"] < MIN_ITEMS,
+        replace(selection, filter=replace(selection.filter, sample=ALL_RATINGS)).query,
+        replace(selection, filter=replace(selection.filter, sample=RANDOM_SAMPLE)).query,
     )
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of the panel of people and models: what is compared, its reading, its course."""
+class GroupRow:
+    """A row of the panel of people and models: label, estimate and trend."""
 
-    words: str | Promise
-    reading: dict[str, Any]
-    spark: list[float | None]
+    label: str | Promise
+    estimate: dict[str, Any]
+    values: list[float | None]
 
 
-def groups(chosen: Selection, reading: Reading | None, numbers: ProjectNumbers) -> list[Line]:
-    """People with people, people with models, models with models; empty where all raters are of one
-    kind."""
-    if reading is None or "between" not in reading.headline:
+def build_group_rows(
+    selection: Selection, result: Reading | None, source: ProjectSource
+) -> list[GroupRow]:
+    """Return the agreement of people, of people with models, and of models.
+
+    Empty where all raters are of one kind.
+    """
+    if result is None or "between" not in result.headline:
         return []
-    sparks = numbers.group_values()
+    group_values = source.get_group_values()
     return [
-        Line(display_names.GROUPS[name], reading.headline[name], sparks.get(name, []))
+        GroupRow(
+            display_names.RATER_GROUP_NAMES[name], result.headline[name], group_values.get(name, [])
+        )
         for name in ("people", "between", "models")
     ]

@@ -1,4 +1,4 @@
-"""The tables of a dashboard: what stands beside its number, and why that is as it is."""
+"""Tables of the dashboard: other statistics, weightings, coverage, and the matrix of pairs."""
 
 from __future__ import annotations
 
@@ -7,54 +7,69 @@ from typing import Any
 
 from metrics.agreement import registry
 from metrics.agreement.headline import COHEN, FLEISS
-from metrics.agreement.weights import WEIGHTINGS, weighted
+from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 from metrics.models import Reading
 from metrics.results.pairs import pair_results
 from metrics.views.common.selection import Selection
-from metrics.views.common.sources.base import ProjectNumbers
+from metrics.views.common.sources.base import ProjectSource
 from projects.models import Rater
 
-TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
+MAX_MATRIX_RATERS = 20  # a wider table is unreadable; the list of pairs replaces it
 
 
-def beside(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[str, Any]]]:
-    """The coefficients that stand beside the headline, with their readings."""
-    if reading is None:
+def list_other_statistics(
+    selection: Selection, result: Reading | None
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return (name, estimate) of the coefficients beside the headline."""
+    if result is None:
         return []
-    known = reading.told | reading.headline.get("values", {}) | reading.means
-    names = [*reading.headline.get("beside", []), *registry.beside(chosen.scale.kind)]
-    names.insert(0, weighted("fleiss_kappa", reading.headline.get("weights", "none")))
-    names += [name for name in reading.headline.get("values", {}) if name not in names]
-    names.append(weighted(registry.MEAN_BY_ITEMS, chosen.weights))
-    first = chosen.asked or reading.headline.get("name")
-    wanted = [name for name in dict.fromkeys(names) if name != first and name in known]
-    # The mean over one pair is that pair's kappa again, with another interval.
-    return [(name, known[name]) for name in wanted if known[name].get("n_pairs") != 1]
+    estimates = (
+        result.displayed_coefficients | result.headline.get("values", {}) | result.pairwise_means
+    )
+    names = [
+        *result.headline.get("beside", []),
+        *registry.list_secondary_names(selection.scale.kind),
+    ]
+    names.insert(0, get_weighted_name("fleiss_kappa", result.headline.get("weights", "none")))
+    names += [name for name in result.headline.get("values", {}) if name not in names]
+    names.append(get_weighted_name(registry.MEAN_BY_ITEMS, selection.weights))
+    headline_name = selection.requested_coefficient or result.headline.get("name")
+    selected = [
+        name for name in dict.fromkeys(names) if name != headline_name and name in estimates
+    ]
+    # The mean over one pair repeats that pair's kappa, with another interval.
+    return [(name, estimates[name]) for name in selected if estimates[name].get("n_pairs") != 1]
 
 
-def sensitivity(
-    reading: Reading | None, numbers: ProjectNumbers, raters: list[Rater]
+def compare_weightings(
+    result: Reading | None, source: ProjectSource, raters: list[Rater]
 ) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
-    """A coefficient, and its readings under each weighting that the scale gives sense to: Cohen's
-    kappa where that of two raters is read first, or else Fleiss'."""
-    if reading is None:
+    """Return a coefficient, and its estimate under each weighting that suits the scale.
+
+    Cohen's kappa where the headline is one of two raters, else Fleiss'.
+    """
+    if result is None:
         return FLEISS, []
-    names = [(weights, weighted(FLEISS, weights)) for weights in WEIGHTINGS]
-    found = [(weights, reading.told[name]) for weights, name in names if name in reading.told]
-    if not reading.headline.get("name", "").startswith(COHEN):
-        return FLEISS, found
+    names = [(weights, get_weighted_name(FLEISS, weights)) for weights in WEIGHTINGS]
+    fleiss = [
+        (weights, result.displayed_coefficients[name])
+        for weights, name in names
+        if name in result.displayed_coefficients
+    ]
+    if not result.headline.get("name", "").startswith(COHEN):
+        return FLEISS, fleiss
     people = [rater for rater in raters if rater.kind == Rater.Kind.HUMAN]
-    two = people if len(people) == 2 else raters
+    two_raters = people if len(people) == 2 else raters
     return COHEN, [
-        (weights, pair.reading)
-        for weights, _reading in found
-        for pair in numbers.pairs_among(two, weights)
+        (weights, pair.kappa)
+        for weights, _estimate in fleiss
+        for pair in source.list_pairs_among(two_raters, weights)
     ]
 
 
-def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str, Any]:
-    """How many of ``total`` items have 0, 1, 2, ... ratings, and what each statistic leaves out."""
-    details = reading.details if reading else {}
+def summarize_coverage(selection: Selection, result: Reading | None, total: int) -> dict[str, Any]:
+    """Return how many of ``total`` items have 0, 1, 2, ... ratings, and how many are comparable."""
+    details = result.details if result else {}
     by_ratings = {
         int(number): items
         for number, items in details.get("by_ratings", {}).items()
@@ -73,7 +88,7 @@ def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str,
         "single": by_ratings.get(1, 0),
         "pairable": details.get("with_two_or_more", 0),
         "enough": sum(
-            items for number, items in by_ratings.items() if number >= chosen.project.overlap
+            items for number, items in by_ratings.items() if number >= selection.project.overlap
         ),
         "rows": [(0, unrated), *rows] if unrated else rows,
         "more_from": tail[0][0] if tail else None,
@@ -82,18 +97,23 @@ def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str,
     }
 
 
-def matrix_rows(
-    raters: list[Rater], matrix: list[pair_results.Pair]
-) -> list[tuple[Rater, list[pair_results.Pair | None]]]:
-    """The pairs as a square table: a row a rater, None where two share no item. Empty when it would
-    be too wide."""
-    if len(raters) > TABLE_RATERS:
+def build_matrix_rows(
+    raters: list[Rater], matrix: list[pair_results.PairAgreement]
+) -> list[tuple[Rater, list[pair_results.PairAgreement | None]]]:
+    """Return the pairs as a square table: one row a rater, None where two raters share no item.
+
+    Empty when it would be too wide.
+    """
+    if len(raters) > MAX_MATRIX_RATERS:
         return []
-    found = {(pair.rater_a.pk, pair.rater_b.pk): pair for pair in matrix}
+    pair_by_ids = {(pair.rater_a.pk, pair.rater_b.pk): pair for pair in matrix}
     return [
         (
             row,
-            [found.get((row.pk, column.pk)) or found.get((column.pk, row.pk)) for column in raters],
+            [
+                pair_by_ids.get((row.pk, column.pk)) or pair_by_ids.get((column.pk, row.pk))
+                for column in raters
+            ],
         )
         for row in raters
     ]

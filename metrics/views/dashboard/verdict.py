@@ -1,5 +1,7 @@
-"""The strip over a dashboard: one sentence, one number, one thing to do next; each noun leads to
-what it names. All of it is read off what is stored."""
+"""The summary above a dashboard: one sentence, one number, and one next step.
+
+Every noun links to its part of the page. Read from stored results.
+"""
 
 from __future__ import annotations
 
@@ -17,137 +19,160 @@ from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
 from metrics.views.common import display_names, number_formats
-from metrics.views.common.confused_categories import said_both
+from metrics.views.common.confused_categories import build_items_url
 from metrics.views.common.selection import Selection
-from metrics.views.common.sources.base import ProjectNumbers
+from metrics.views.common.sources.base import ProjectSource
 from projects.models import Member, Question
 
-NAMED = 3  # raters in the sentence
-DECIDE = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
-# What whoever leads a project does before anything else about a question: the words of the button,
-# and where it leads. A higher room adds its own when the site starts.
-FIRST: list[Callable[[Question], tuple[str, str] | None]] = []
+MAX_NAMED_RATERS = 3  # in the sentence
+REVIEW_ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
+# Functions that return (button text, URL) of what a lead should do first about a question, or None.
+# Packages above register theirs at startup.
+PRIORITY_ACTIONS: list[Callable[[Question], tuple[str, str] | None]] = []
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What the strip says, as HTML; and where its button leads."""
+class DashboardVerdict:
+    """Sentences as HTML, and the text and URL of the button."""
 
     sentences: list[SafeString]
     action: str | Promise
     url: str
 
 
-def verdict(
-    chosen: Selection, numbers: ProjectNumbers, name: str, headline: dict[str, Any] | None
-) -> Verdict | None:
-    """Of the coefficient that is read first; None while it has no value."""
+def build_verdict(
+    selection: Selection, source: ProjectSource, name: str, headline: dict[str, Any] | None
+) -> DashboardVerdict | None:
+    """Return the summary of the headline, or None while it has no value."""
     if not headline or headline.get("value") is None:
         return None
-    step = _step(chosen, name, headline)
-    found = _confused(chosen, numbers) + _apart(chosen, numbers)
-    if step is None:
-        sentences, then = [_too_early(headline)], _plan(chosen)
+    agreement = _describe_agreement(selection, name, headline)
+    issues = _describe_confusion(selection, source) + _describe_outliers(selection, source)
+    if agreement is None:
+        sentences, action = [_describe_too_early(headline)], _choose_planning_action(selection)
     else:
-        sentences, then = [step, *found], _next(chosen, headline, bool(found))
-    return Verdict(sentences, *(_first(chosen) or then))
+        sentences, action = (
+            [agreement, *issues],
+            _choose_next_action(selection, headline, bool(issues)),
+        )
+    return DashboardVerdict(sentences, *(_find_priority_action(selection) or action))
 
 
-def _step(chosen: Selection, name: str, headline: dict[str, Any]) -> SafeString | None:
-    """How far raters agree; None where that is too early to say."""
-    number = _number(headline)
-    scheme = chosen.project.band_scheme
+def _describe_agreement(
+    selection: Selection, name: str, headline: dict[str, Any]
+) -> SafeString | None:
+    """Return the sentence on agreement, or None when it is too early to say."""
+    number = _render_estimate_link(headline)
+    scheme = selection.project.band_scheme
     if name == "percent_agreement":
         return format_html(_("Percent agreement is {number}."), number=number)
-    if bands.too_early(headline["n_items"], headline.get("low"), headline.get("high"), scheme):
+    if bands.is_inconclusive(
+        headline["n_items"], headline.get("low"), headline.get("high"), scheme
+    ):
         return None
-    found = bands.band_of(headline["value"], scheme)
-    told = format_html("<strong>{}</strong>", display_names.band(found))
-    word = _link(f"{reverse('all_words')}#bands", told)
-    return format_html(_("Agreement is {word}: {number}."), word=word, number=number)
+    band = bands.find_band(headline["value"], scheme)
+    band_name = format_html("<strong>{}</strong>", display_names.get_band_name(band))
+    band_link = _render_link(f"{reverse('all_words')}#bands", band_name)
+    return format_html(_("Agreement is {word}: {number}."), word=band_link, number=number)
 
 
-def _number(headline: dict[str, Any]) -> SafeString:
-    said = f"{number_formats.figure(headline['value'])} {number_formats.interval(headline)}"
-    return _link("#headline", said.strip())
+def _render_estimate_link(headline: dict[str, Any]) -> SafeString:
+    text = f"{number_formats.format_number(headline['value'])} {number_formats.format_interval(headline)}"
+    return _render_link("#headline", text.strip())
 
 
-def _too_early(headline: dict[str, Any]) -> SafeString:
-    number = _number(headline)
+def _describe_too_early(headline: dict[str, Any]) -> SafeString:
+    number = _render_estimate_link(headline)
     if headline["n_items"] == 1:
         return format_html(
             _("Too early to say: {number} of one item tells nothing of others."), number=number
         )
-    if bands.without_width(headline.get("low"), headline.get("high")):
-        # An interval without a width would claim to be sure.
-        alone = _link("#headline", number_formats.figure(headline["value"]))
-        said = _("Too early to say: {number} rests on {n} items alone.")
-        return format_html(said, number=alone, n=number_formats.whole(headline["n_items"]))
-    said = ngettext(
+    if bands.has_zero_width(headline.get("low"), headline.get("high")):
+        # An interval without width would claim certainty.
+        value_link = _render_link("#headline", number_formats.format_number(headline["value"]))
+        template = _("Too early to say: {number} rests on {n} items alone.")
+        return format_html(
+            template, number=value_link, n=number_formats.format_count(headline["n_items"])
+        )
+    template = ngettext(
         "Too early to say: {number} of {n} item is a wide interval.",
         "Too early to say: {number} of {n} items is a wide interval.",
         headline["n_items"],
     )
-    return format_html(said, number=number, n=number_formats.whole(headline["n_items"]))
+    return format_html(template, number=number, n=number_formats.format_count(headline["n_items"]))
 
 
-def _confused(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
-    for one in numbers.found():
-        if one["name"] == "confused_categories":
-            told, labels = one["figures"], chosen.scale.labels
-            a, b = labels[told["category_a"]], labels[told["category_b"]]
-            said = _("Most confused: {pair} ({share} of the disagreement).")
-            share = number_formats.percent(told["share"])
-            link = _link(said_both(chosen.project.pk, chosen.question.key, a, b), f"{a} / {b}")
-            return [format_html(said, pair=link, share=share)]
+def _describe_confusion(selection: Selection, source: ProjectSource) -> list[SafeString]:
+    for finding in source.get_findings():
+        if finding["name"] == "confused_categories":
+            values, labels = finding["figures"], selection.scale.labels
+            a, b = labels[values["category_a"]], labels[values["category_b"]]
+            template = _("Most confused: {pair} ({share} of the disagreement).")
+            share = number_formats.format_percent(values["share"])
+            link = _render_link(
+                build_items_url(selection.project.pk, selection.question.key, a, b), f"{a} / {b}"
+            )
+            return [format_html(template, pair=link, share=share)]
     return []
 
 
-def _apart(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
-    keys = numbers.apart
+def _describe_outliers(selection: Selection, source: ProjectSource) -> list[SafeString]:
+    keys = source.outlier_keys
     if not keys:
         return []
     links = format_html_join(
-        ", ", "{}", ((_link(_rater(chosen, key), key),) for key in keys[:NAMED])
+        ", ",
+        "{}",
+        ((_render_link(_build_rater_url(selection, key), key),) for key in keys[:MAX_NAMED_RATERS]),
     )
-    if len(keys) > NAMED:  # of many, most are a little below the middle: their number says nothing
-        every = "#raters" if chosen.filter else _address("raters", chosen)
-        links = format_html("{} ({})", links, _link(every, _("all raters")))
+    if (
+        len(keys) > MAX_NAMED_RATERS
+    ):  # no number: of many outliers, most are only slightly below average
+        list_url = "#raters" if selection.filter else _build_question_url("raters", selection)
+        links = format_html("{} ({})", links, _render_link(list_url, _("all raters")))
     return [format_html(_("To look at first: {raters}."), raters=links)]
 
 
-def _first(chosen: Selection) -> tuple[str, str] | None:
-    project: Any = chosen.project
-    if project.role != Member.Role.LEAD or chosen.filter:
+def _find_priority_action(selection: Selection) -> tuple[str, str] | None:
+    project: Any = selection.project
+    if project.role != Member.Role.LEAD or selection.filter:
         return None
-    return next((step for find in FIRST if (step := find(chosen.question))), None)
+    return next(
+        (action for find_action in PRIORITY_ACTIONS if (action := find_action(selection.question))),
+        None,
+    )
 
 
-def _next(chosen: Selection, headline: dict[str, Any], found: bool) -> tuple[str, str]:
-    project: Any = chosen.project
-    order = bands.bands(project.band_scheme)
-    if not found and bands.band_of(headline["value"], project.band_scheme) is order[-1]:
-        return _("Get the labels"), _address("labels", chosen)
-    if project.role in DECIDE:
-        return _("Decide items in doubt"), _address("adjudicate", chosen)
+def _choose_next_action(
+    selection: Selection, headline: dict[str, Any], has_issues: bool
+) -> tuple[str, str]:
+    project: Any = selection.project
+    scheme_bands = bands.get_bands(project.band_scheme)
+    if (
+        not has_issues
+        and bands.find_band(headline["value"], project.band_scheme) is scheme_bands[-1]
+    ):
+        return _("Get the labels"), _build_question_url("labels", selection)
+    if project.role in REVIEW_ROLES:
+        return _("Decide items in doubt"), _build_question_url("adjudicate", selection)
     return _("Look at disputed items"), "#disputes"
 
 
-def _plan(chosen: Selection) -> tuple[str, str]:
-    project: Any = chosen.project
+def _choose_planning_action(selection: Selection) -> tuple[str, str]:
+    project: Any = selection.project
     if project.role == Member.Role.LEAD:
-        return _("How many more items?"), _address("plan", chosen)
+        return _("How many more items?"), _build_question_url("plan", selection)
     return _("Look at the numbers"), "#headline"
 
 
-def _rater(chosen: Selection, key: str) -> str:
-    return f"{reverse('rater', args=[chosen.project.pk, key])}?{chosen.query}"
+def _build_rater_url(selection: Selection, key: str) -> str:
+    return f"{reverse('rater', args=[selection.project.pk, key])}?{selection.query}"
 
 
-def _address(name: str, chosen: Selection) -> str:
-    query = urlencode({"question": chosen.question.key})
-    return f"{reverse(name, args=[chosen.project.pk])}?{query}"
+def _build_question_url(name: str, selection: Selection) -> str:
+    query = urlencode({"question": selection.question.key})
+    return f"{reverse(name, args=[selection.project.pk])}?{query}"
 
 
-def _link(url: str, said: str) -> SafeString:
-    return format_html('<a href="{}">{}</a>', url, said)
+def _render_link(url: str, text: str) -> SafeString:
+    return format_html('<a href="{}">{}</a>', url, text)

@@ -1,5 +1,7 @@
-"""What the words mean: every coefficient, column and sign, the bands, and the document on
-statistics. Open to everybody: none says anything of a project."""
+"""Glossary: every coefficient, column and term, the bands, and the document on statistics.
+
+Public: nothing in it is about a project.
+"""
 
 from __future__ import annotations
 
@@ -20,37 +22,43 @@ from django.views.decorators.http import require_safe
 from metrics.agreement import glossary, registry
 from metrics.agreement.explain import bands
 from metrics.views.common import coefficient_advice, display_names
-from projects.guidelines import as_html
+from projects.guidelines import render_markdown
 from projects.models import BandScheme
 
-WRITTEN = Path("docs") / "statistics.md"
-IN_CHINESE = Path("docs") / "zh" / "statistics.md"
+ENGLISH_DOCUMENT = Path("docs") / "statistics.md"
+CHINESE_DOCUMENT = Path("docs") / "zh" / "statistics.md"
 
 
 @dataclass(frozen=True)
-class Section:
-    """A part of the document: ``anchor`` is the name of the coefficient that it is of."""
+class DocumentSection:
+    """A section of the document.
+
+    ``anchor``: the name of the coefficient that it explains, or a slug of the title.
+    """
 
     anchor: str
     title: str
-    level: int  # 2 and 3
+    level: int  # of the heading: 2 or 3
     html: SafeString
 
 
 @require_safe
-def all_words(request: HttpRequest) -> HttpResponse:
-    """What each coefficient, column and sign says; where no popover opens, buttons lead here."""
+def glossary_terms(request: HttpRequest) -> HttpResponse:
+    """Show the explanation of every coefficient, column and term. Help buttons link here."""
     schemes = dict(BandScheme.choices)
     context = {
         "coefficients": [
-            (name, *display_names.explained(name), coefficient_advice.of(name))
-            for name in registry.SAID
+            (name, *display_names.get_explanation(name), coefficient_advice.find_advice(name))
+            for name in registry.COEFFICIENT_TEXTS
         ],
-        "terms": [(name, *display_names.explained(name)) for name in glossary.TERMS],
-        "weighted": coefficient_advice.WEIGHTED.values(),
+        "terms": [(name, *display_names.get_explanation(name)) for name in glossary.TERMS],
+        "weighted": coefficient_advice.WEIGHTING_ADVICE.values(),
         "schemes": [
-            (schemes.get(name, name), [(display_names.band(band), band.low) for band in found])
-            for name, found in bands.SCHEMES.items()
+            (
+                schemes.get(name, name),
+                [(display_names.get_band_name(band), band.low) for band in scheme_bands],
+            )
+            for name, scheme_bands in bands.SCHEMES.items()
         ],
     }
     return render(request, "metrics/glossary/glossary.html", context)
@@ -58,34 +66,49 @@ def all_words(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def statistics(request: HttpRequest) -> HttpResponse:
-    """The document on statistics: each formula with its source and example."""
+    """Show the document on statistics: each formula with its source and an example."""
     in_chinese = (get_language() or "").startswith("zh")
-    title, sections = _document(IN_CHINESE if in_chinese else WRITTEN, get_language() or "")
+    title, sections = _load_document(
+        CHINESE_DOCUMENT if in_chinese else ENGLISH_DOCUMENT, get_language() or ""
+    )
     return render(
         request, "metrics/glossary/statistics.html", {"title": title, "sections": sections}
     )
 
 
 @functools.lru_cache(maxsize=8)
-def _document(path: Path, language: str) -> tuple[str, list[Section]]:
-    """Its title and its parts; ``language`` is the active one, in which coefficients are called."""
-    called = {_(title): name for name, (title, _text) in registry.SAID.items()}
+def _load_document(path: Path, language: str) -> tuple[str, list[DocumentSection]]:
+    """Return the title and the sections of the document.
+
+    ``language`` must be the active language: headings that are names of coefficients are in it.
+    """
+    coefficient_by_title = {
+        _(title): name for name, (title, _text) in registry.COEFFICIENT_TEXTS.items()
+    }
     text = (settings.BASE_DIR / path).read_text(encoding="utf-8")
-    _of_the_file, _sign, text = text.partition("# ")  # a translation begins with what it is of
-    title, _sign, rest = text.partition("\n")
-    sections: list[Section] = []
-    for part in f"\n{rest}".split("\n##")[1:]:
-        level = 3 if part.startswith("#") else 2
-        head, _sign, body = part.lstrip("# ").partition("\n")
-        anchor = called.get(head) or slugify(head, allow_unicode=True) or f"part-{len(sections)}"
-        sections.append(Section(anchor, head, level, _reachable(as_html(body), head)))
+    _preamble, _separator, text = text.partition("# ")  # a translation begins with its source
+    title, _separator, content = text.partition("\n")
+    sections: list[DocumentSection] = []
+    for section_text in f"\n{content}".split("\n##")[1:]:
+        level = 3 if section_text.startswith("#") else 2
+        heading, _separator, body = section_text.lstrip("# ").partition("\n")
+        anchor = (
+            coefficient_by_title.get(heading)
+            or slugify(heading, allow_unicode=True)
+            or f"part-{len(sections)}"
+        )
+        sections.append(
+            DocumentSection(
+                anchor, heading, level, _make_scrollable(render_markdown(body), heading)
+            )
+        )
     return title, sections
 
 
-def _reachable(html: SafeString, title: str) -> SafeString:
-    """The same, with what may be wider than the page scrolled in itself, by keys too."""
-    frame = format_html(
+def _make_scrollable(html: SafeString, title: str) -> SafeString:
+    """Make elements that may be wider than the page scrollable, also by keyboard."""
+    wrapper = format_html(
         '<div class="table-scroll" tabindex="0" role="group" aria-label="{}">', title
     )
-    found = html.replace("<pre>", '<pre tabindex="0">').replace("</table>", "</table></div>")
-    return SafeString(found.replace("<table>", f'{frame}<table class="table table--fit">'))
+    framed = html.replace("<pre>", '<pre tabindex="0">').replace("</table>", "</table></div>")
+    return SafeString(framed.replace("<table>", f'{wrapper}<table class="table table--fit">'))

@@ -1,4 +1,4 @@
-"""The list of items as a file."""
+"""The list of items as CSV."""
 
 from __future__ import annotations
 
@@ -10,45 +10,50 @@ from typing import Any
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
 from projects.services.items import gold
-from ratings.files.formula_escaping import guard
+from ratings.files.formula_escaping import escape_formula
 from ratings.items import item_search
-from ratings.items.item_search import Wanted
+from ratings.items.item_search import ItemFilters
 
-from .item_rows import ItemRow, rows
+from .item_rows import ItemRow, build_rows
 
 
-def csv(
-    question: Question, scale: QuestionScale, wanted: Wanted, *, weights: str, with_gold: bool
+def iter_csv(
+    question: Question,
+    scale: QuestionScale,
+    item_filters: ItemFilters,
+    *,
+    weights: str,
+    with_gold: bool,
 ) -> Iterator[bytes]:
-    """A line an item, some at a time."""
+    """Yield the CSV in chunks of items, one line an item."""
     names = ["item", "content", "attributes", "state", "version", "ratings", "disagreement"]
     names += [f"n: {label}" for label in scale.labels] + (["gold"] if with_gold else [])
-    yield _line(names)
+    yield _format_line(names)
     labels = {category.code: category.label for category in question.categories.all()}
-    items = item_search.every(question.project, wanted)
-    while part := list(itertools.islice(items, item_search.READ_AT_ONCE)):
+    items = item_search.iter_all_matches(question.project, item_filters)
+    while chunk := list(itertools.islice(items, item_search.ITEMS_PER_READ)):
         answers = {}
         if with_gold:
-            for one in gold.in_force(question, [item.pk for item in part]):
-                answers[one.item_id] = gold.shown(one.answer, labels)
+            for gold_answer in gold.get_gold_in_force(question, [item.pk for item in chunk]):
+                answers[gold_answer.item_id] = gold.format_answer(gold_answer.answer, labels)
         lines = []
-        for row in rows(question, part, scale, weights):
-            cells = _cells(row, scale)
+        for row in build_rows(question, chunk, scale, weights):
+            cells = _build_cells(row, scale)
             if with_gold:
-                cells.append(_as_text(answers.get(row.item.pk, "")))
-            lines.append(_line(cells))
+                cells.append(_format_value(answers.get(row.item.pk, "")))
+            lines.append(_format_line(cells))
         yield b"".join(lines)
 
 
-def _cells(row: ItemRow, scale: QuestionScale) -> list[str]:
+def _build_cells(row: ItemRow, scale: QuestionScale) -> list[str]:
     item, counts = row.item, dict(row.counts)
     body = item.body
     is_text = isinstance(body, dict) and set(body) == {"text"}
     return [
         item.key,
-        body["text"] if is_text else _as_text(body or ""),
-        _as_text(item.attributes or ""),
-        state_of(item),
+        body["text"] if is_text else _format_value(body or ""),
+        _format_value(item.attributes or ""),
+        get_item_state(item),
         str(item.version),
         str(row.n_ratings),
         "" if row.disagreement is None else repr(row.disagreement),
@@ -56,21 +61,21 @@ def _cells(row: ItemRow, scale: QuestionScale) -> list[str]:
     ]
 
 
-def state_of(item: Item) -> str:
+def get_item_state(item: Item) -> str:
     if item.withdrawn_at is not None:
         return "withdrawn"
     return "asked" if item.has_content else "waiting"
 
 
-def _as_text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _line(cells: Sequence[str]) -> bytes:
-    """As RFC 4180 has it; no cell is run as a formula by a spreadsheet."""
+def _format_line(cells: Sequence[str]) -> bytes:
+    """Format a line as in RFC 4180; no cell can be run as a formula by a spreadsheet."""
     quoted = []
     for cell in cells:
-        safe = guard(cell)
+        safe = escape_formula(cell)
         if safe != cell or any(sign in safe for sign in ',"\r\n;\t') or safe != safe.strip():
             doubled = safe.replace('"', '""')
             safe = f'"{doubled}"'

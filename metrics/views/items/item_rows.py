@@ -10,49 +10,54 @@ from typing import Any
 import numpy as np
 from django.utils.translation import gettext as _
 
-from metrics.results.disagreement.disputed_items import disagreement, named
+from metrics.results.disagreement.disputed_items import compute_disagreement, label_counts
 from metrics.scale import QuestionScale
 from projects.models import Category, GoldAnswer, Item, ItemVersion, Question
 from projects.services.items import gold
-from ratings.models import NOTHING, Rating, Revision
+from ratings.models import NO_CODE, Rating, Revision
 
-ITEMS_A_PAGE = 50
+ITEMS_PER_PAGE = 50
 
 
 @dataclass
 class ItemRow:
+    """An item with the counts of its ratings by category."""
+
     item: Item
     counts: list[tuple[str, int]] = field(default_factory=list)
-    disagreement: float | None = None  # mean distance of two of its ratings; None: not two
+    disagreement: float | None = None  # mean distance of two ratings; None with fewer than two
 
     @property
     def n_ratings(self) -> int:
         return sum(count for _, count in self.counts)
 
     @property
-    def agreed(self) -> bool:
+    def is_unanimous(self) -> bool:
         return len(self.counts) <= 1
 
 
-def rows(
+def build_rows(
     question: Question, items: Sequence[Item], scale: QuestionScale, weights: str
 ) -> list[ItemRow]:
-    """The items with their counts of categories, in declared order."""
-    place = {item.pk: number for number, item in enumerate(items)}
+    """Return the items with their counts of categories, in declared order."""
+    index_by_id = {item.pk: number for number, item in enumerate(items)}
     counts = np.zeros((len(items), scale.width), np.int64)
-    ratings = Rating.objects.filter(question=question, item__in=list(place), code__gte=0)
+    ratings = Rating.objects.filter(question=question, item__in=list(index_by_id), code__gte=0)
     for item, code in ratings.values_list("item_id", "code"):
-        counts[place[item], code] += 1
-    counts = scale.ordered(counts)
-    apart = disagreement(counts, scale.weightings()[weights])
-    found = []
-    for one, row, distance in zip(items, counts, apart.tolist(), strict=True):
+        counts[index_by_id[item], code] += 1
+    counts = scale.reorder(counts)
+    distances = compute_disagreement(counts, scale.build_weight_matrices()[weights])
+    item_rows = []
+    for listed_item, row, distance in zip(items, counts, distances.tolist(), strict=True):
         several = row.sum() > 1
-        found.append(ItemRow(one, named(row, scale), distance if several else None))
-    return found
+        item_rows.append(
+            ItemRow(listed_item, label_counts(row, scale), distance if several else None)
+        )
+    return item_rows
 
 
-def orders() -> list[tuple[str, str]]:
+def list_orders() -> list[tuple[str, str]]:
+    """Return (value, label) of the sort orders."""
     return [
         ("", _("in the order they were added")),
         ("disagreement", _("most disagreement first")),
@@ -61,9 +66,9 @@ def orders() -> list[tuple[str, str]]:
     ]
 
 
-def states(*, with_gold: bool) -> list[tuple[str, str]]:
-    """Which items may be asked for; leads alone learn which have a gold answer."""
-    found = [
+def list_states(*, with_gold: bool) -> list[tuple[str, str]]:
+    """Return (value, label) of the states to filter by; only leads may filter by gold answers."""
+    states = [
         ("", _("All items")),
         ("asked", _("asked for")),
         ("waiting", _("without content")),
@@ -71,10 +76,11 @@ def states(*, with_gold: bool) -> list[tuple[str, str]]:
         ("flagged", _("flagged by a rater")),
         ("skipped", _("skipped by a rater")),
     ]
-    return found + ([("gold", _("with a gold answer"))] if with_gold else [])
+    return states + ([("gold", _("with a gold answer"))] if with_gold else [])
 
 
-def answers() -> list[tuple[str, str]]:
+def list_answer_filters() -> list[tuple[str, str]]:
+    """Return (value, label) of the filters by answers."""
     return [
         ("", _("Any answers")),
         ("differ", _("answers differ")),
@@ -87,6 +93,8 @@ def answers() -> list[tuple[str, str]]:
 
 @dataclass
 class RatingRow:
+    """A rating with its label, the raters who differ, and its history of (label, revision)."""
+
     rating: Rating
     label: str
     differs_from: list[str]
@@ -95,33 +103,40 @@ class RatingRow:
 
 @dataclass
 class QuestionRatings:
+    """The ratings of an item for one question."""
+
     question: Question
     ratings: list[RatingRow]
     counts: list[tuple[str, int]]
-    gold: Gold | None = None
+    gold: ItemGold | None = None
 
 
 @dataclass
-class Gold:
-    """The gold answer of an item to a question, and what may be said instead. ``answer`` is None
-    where there is none; ``shown`` are (label, share; None: right)."""
+class ItemGold:
+    """The gold answer of an item to a question, and the possible answers.
+
+    ``answer`` is None without a gold answer. ``labels``: (label, share), the share None where the
+    answer has no shares. ``options``: (category, whether it is part of the answer).
+    """
 
     answer: GoldAnswer | None
-    shown: list[tuple[str, float | None]]
+    labels: list[tuple[str, float | None]]
     options: list[tuple[Category, bool]]
 
 
-def item_ratings(
+def list_item_ratings(
     item: Item, questions: list[Question], *, with_gold: bool, with_history: bool = True
 ) -> list[QuestionRatings]:
-    """Every rating of an item by question, with its history and with whom it differs. Withdrawn
-    ones come last."""
-    found = list(
+    """Return every rating of an item by question, with its history and the raters who differ.
+
+    Withdrawn ratings come last.
+    """
+    ratings = list(
         Rating.objects.filter(item=item, question__in=questions)
         .select_related("rater")
         .order_by("rater__key")
     )
-    revisions: dict[int, list[Revision]] = {rating.pk: [] for rating in found}
+    revisions: dict[int, list[Revision]] = {rating.pk: [] for rating in ratings}
     history = (
         Revision.objects.filter(rating__in=list(revisions)).select_related("by").order_by("id")
     )
@@ -129,58 +144,65 @@ def item_ratings(
         revisions[revision.rating_id].append(revision)
     answers = []
     for question in questions:
-        answer = _of_question(question, found, revisions)
+        answer = _build_question_ratings(question, ratings, revisions)
         if with_gold:
-            answer.gold = _gold_of(item, question)
+            answer.gold = _build_gold(item, question)
         answers.append(answer)
     return answers
 
 
-def versions(item: Item) -> list[ItemVersion]:
-    """What the item said before, newest first."""
+def list_versions(item: Item) -> list[ItemVersion]:
+    """Return the previous contents of the item, newest first."""
     return list(item.versions.select_related("by").order_by("-number"))
 
 
-def _gold_of(item: Item, question: Question) -> Gold:
-    answer = gold.in_force(question, [item.pk]).select_related("by").first()
+def _build_gold(item: Item, question: Question) -> ItemGold:
+    answer = gold.get_gold_in_force(question, [item.pk]).select_related("by").first()
     labels = {category.code: category.label for category in question.categories.all()}
-    said = answer.answer if answer else []
-    shown: list[tuple[str, float | None]] = []
-    for code in said:
-        share = said[code] if isinstance(said, dict) else None
-        shown.append((labels.get(int(code), str(code)), share))
-    right = {int(code) for code in said}
-    options = [(one, one.code in right) for one in question.active_categories()]
-    return Gold(answer, shown, options)
+    gold_codes = answer.answer if answer else []
+    shares: list[tuple[str, float | None]] = []
+    for code in gold_codes:
+        share = gold_codes[code] if isinstance(gold_codes, dict) else None
+        shares.append((labels.get(int(code), str(code)), share))
+    correct_codes = {int(code) for code in gold_codes}
+    options = [
+        (category_option, category_option.code in correct_codes)
+        for category_option in question.active_categories()
+    ]
+    return ItemGold(answer, shares, options)
 
 
-def _of_question(
-    question: Question, found: list[Rating], revisions: dict[int, list[Revision]]
+def _build_question_ratings(
+    question: Question, ratings: list[Rating], revisions: dict[int, list[Revision]]
 ) -> QuestionRatings:
     labels = {category.code: category.label for category in question.categories.all()}
-    labels[NOTHING] = ""
-    mine = sorted(
-        (r for r in found if r.question_id == question.pk),
-        key=lambda rating: rating.code == NOTHING,
+    labels[NO_CODE] = ""
+    question_ratings = sorted(
+        (candidate for candidate in ratings if candidate.question_id == question.pk),
+        key=lambda rating: rating.code == NO_CODE,
     )
-    standing = [rating for rating in mine if rating.code != NOTHING]
+    current_ratings = [rating for rating in question_ratings if rating.code != NO_CODE]
     rows = [
         RatingRow(
             rating,
             labels.get(rating.code, ""),
-            [str(other.rater) for other in standing if rating.code not in (NOTHING, other.code)],
+            [
+                str(other.rater)
+                for other in current_ratings
+                if rating.code not in (NO_CODE, other.code)
+            ],
             [(labels.get(revision.code, ""), revision) for revision in revisions[rating.pk]],
         )
-        for rating in mine
+        for rating in question_ratings
     ]
-    counts = Counter(rating.code for rating in standing)
-    scale = QuestionScale.of(question)
+    counts = Counter(rating.code for rating in current_ratings)
+    scale = QuestionScale.for_question(question)
     ordered = [counts[code] for code in scale.codes.tolist()]
-    return QuestionRatings(question, rows, named(ordered, scale))
+    return QuestionRatings(question, rows, label_counts(ordered, scale))
 
 
-def shown_attributes(item: Item) -> list[tuple[str, Any]]:
-    """What raters never see of the item, as lines of name and text."""
+def list_attributes(item: Item) -> list[tuple[str, Any]]:
+    """Return (name, value) of the item's non-empty attributes, which raters never see."""
     attributes = (
         item.attributes if isinstance(item.attributes, dict) else {"attributes": item.attributes}
     )

@@ -1,4 +1,4 @@
-"""The pages of items: the list, its file, and one item."""
+"""Views of the list of items, its CSV file, and one item."""
 
 from __future__ import annotations
 
@@ -24,176 +24,196 @@ from core import security_log
 from metrics.views.common import live_updates
 from metrics.views.common.selection import (
     Selection,
-    by_key,
-    chosen_question,
-    one_of,
-    page_number,
-    place_after,
+    get_after_id,
+    get_by_key,
+    get_choice,
+    get_page_number,
+    get_permitted_selection,
 )
 from projects.models import Item, Member, Rater
-from projects.selectors.item_counts import sizes
+from projects.selectors.item_counts import get_item_counts
 from projects.services.items import gold
 from ratings.annotation import skips
 from ratings.items import content, item_search
-from ratings.items.item_search import Wanted
+from ratings.items.item_search import ItemFilters
 
 from . import csv_export, item_rows, sorting, texts
 
-LONGEST_SEARCH = 255
-RATERS_OFFERED = 300  # of more, the key or the name is typed
-NOBODY = 0  # the id of no rater
-SEVERAL = -1  # the id of no rater, too
-FOLDED = ("attribute", "ratings", "said", "and_said", "rater")  # filters that open when asked for
-FILTERS = ("search", "state", "answers", *FOLDED)
+MAX_SEARCH_LENGTH = 255
+MAX_OFFERED_RATERS = 300  # with more raters, the user types the key or the name
+NO_RATER = 0  # not an id: no rater matches
+SEVERAL_RATERS = -1  # not an id: several raters match
+FOLDED_FILTERS = ("attribute", "ratings", "said", "and_said", "rater")  # folded unless in use
+FILTERS = ("search", "state", "answers", *FOLDED_FILTERS)
 
 
 @login_required
 @require_safe
 def items(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The items of a project with their ratings: searched, narrowed, sorted. ``?item=`` opens one
-    beside the list; items.js asks for it alone (header ``HX-Target``)."""
-    chosen = chosen_question(request, project_id)
+    """Show the items of a project with their ratings, filtered and sorted.
+
+    ``?item=`` opens one beside the list; items.js requests only that (header ``HX-Target``).
+    """
+    selection = get_permitted_selection(request, project_id)
     context: dict[str, Any] = {
-        "project": chosen.project,
-        "chosen": chosen,
-        "is_lead": _is_lead(chosen),
-        "opened": _opened(request, chosen),
+        "project": selection.project,
+        "chosen": selection,
+        "is_lead": _is_lead(selection),
+        "opened": _get_open_item(request, selection),
     }
     if request.headers.get("HX-Target") == "item-pane":
         return render(request, "metrics/items/_item_pane.html", context)
-    context |= _list(request, chosen)
-    if live_updates.asks(request):
-        return live_updates.awaited(waiting=context.get("waiting", False))
+    context |= _build_list_context(request, selection)
+    if live_updates.is_live_request(request):
+        return live_updates.build_pending_response(pending=context.get("waiting", False))
     return render(request, "metrics/items/items.html", context)
 
 
-def _list(request: HttpRequest, chosen: Selection) -> dict[str, Any]:
-    wanted = _wanted(request.GET, chosen)
-    order = one_of(request.GET, "sort", sorting.ORDERS) or ""
-    address = _without_item(request)
+def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str, Any]:
+    item_filters = _parse_item_filters(request.GET, selection)
+    order = get_choice(request.GET, "sort", sorting.ORDERS) or ""
+    list_url = _build_list_url(request)
     context: dict[str, Any] = {
-        "sizes": sizes(chosen.project),
-        "wanted": wanted,
+        "sizes": get_item_counts(selection.project),
+        "wanted": item_filters,
         "given": {name: request.GET.get(name, "") for name in FILTERS},
-        "narrowed": wanted != Wanted(question=chosen.question.pk),
-        "folded": not any(request.GET.get(name) for name in FOLDED),
-        "unknown_rater": wanted.rater == NOBODY,
-        "several_raters": wanted.rater == SEVERAL,
-        "raters": _offered(chosen),
-        "states": item_rows.states(with_gold=_is_lead(chosen)),
-        "answers": item_rows.answers(),
+        "narrowed": item_filters != ItemFilters(question=selection.question.pk),
+        "folded": not any(request.GET.get(name) for name in FOLDED_FILTERS),
+        "unknown_rater": item_filters.rater == NO_RATER,
+        "several_raters": item_filters.rater == SEVERAL_RATERS,
+        "raters": _list_offered_raters(selection),
+        "states": item_rows.list_states(with_gold=_is_lead(selection)),
+        "answers": item_rows.list_answer_filters(),
         "sort": order,
-        "orders": item_rows.orders(),
+        "orders": item_rows.list_orders(),
         "numbers": range(10),
-        "beside": f"{address}{'&' if '?' in address else '?'}item=",
+        "beside": f"{list_url}{'&' if '?' in list_url else '?'}item=",
     }
     context |= (
-        _sorted(request, chosen, wanted, order) if order else _in_order(request, chosen, wanted)
+        _get_sorted_page(request, selection, item_filters, order)
+        if order
+        else _get_page_by_id(request, selection, item_filters)
     )
-    number = None
+    match_count = None
     if context["narrowed"] and not context.get("waiting"):
-        listed = replace(wanted, least=max(wanted.least or 0, 1)) if order else wanted
-        number = item_search.number(chosen.project, listed)
-        context["fit"] = texts.fitting(number, context["sizes"].items)
-    rows, seen = context["rows"], context["seen"]
+        counted_filters = (
+            replace(item_filters, min_ratings=max(item_filters.min_ratings or 0, 1))
+            if order
+            else item_filters
+        )
+        match_count = item_search.count_matches(selection.project, counted_filters)
+        context["fit"] = texts.describe_match_count(match_count, context["sizes"].items)
+    rows, n_before = context["rows"], context["seen"]
     n_listed = context.get("n_listed", context["sizes"].items)
-    context["place"] = texts.place(seen, len(rows), n_listed, number)
-    context["last"] = None if seen is None else seen + len(rows)
-    return context | _marks(chosen, rows)
+    context["place"] = texts.describe_page_range(n_before, len(rows), n_listed, match_count)
+    context["last"] = None if n_before is None else n_before + len(rows)
+    return context | _build_item_annotations(selection, rows)
 
 
-def _sorted(request: HttpRequest, chosen: Selection, wanted: Wanted, order: str) -> dict[str, Any]:
-    """A page of the items with ratings, by one of ORDERS."""
-    number = page_number(request)
-    found = sorting.sorted_page(
-        chosen.question,
-        chosen.scale,
-        wanted,
-        weights=chosen.weights,
+def _get_sorted_page(
+    request: HttpRequest, selection: Selection, item_filters: ItemFilters, order: str
+) -> dict[str, Any]:
+    """Return a page of the items with ratings, in one of ORDERS."""
+    number = get_page_number(request)
+    sorted_items = sorting.get_sorted_page(
+        selection.question,
+        selection.scale,
+        item_filters,
+        weights=selection.weights,
         order=order,
         number=number,
     )
-    cut = None if found.whole or found.waiting else found
+    incomplete_list = None if sorted_items.is_complete or sorted_items.pending else sorted_items
     return {
-        "rows": found.rows,
-        "waiting": found.waiting,
-        "cut": cut,
-        "seen": (number - 1) * item_rows.ITEMS_A_PAGE,
-        "n_listed": None if cut else found.n_items,
+        "rows": sorted_items.rows,
+        "waiting": sorted_items.pending,
+        "cut": incomplete_list,
+        "seen": (number - 1) * item_rows.ITEMS_PER_PAGE,
+        "n_listed": None if incomplete_list else sorted_items.n_items,
         "page": number,
         "previous": number - 1,
-        "next": number + 1 if found.more else None,
+        "next": number + 1 if sorted_items.has_more else None,
     }
 
 
-def _in_order(request: HttpRequest, chosen: Selection, wanted: Wanted) -> dict[str, Any]:
-    """A page of the items in the order of their ids, behind the one that the address names."""
-    after = place_after(request.GET)
-    page = item_search.find(chosen.project, wanted, after=after, size=item_rows.ITEMS_A_PAGE)
+def _get_page_by_id(
+    request: HttpRequest, selection: Selection, item_filters: ItemFilters
+) -> dict[str, Any]:
+    """Return a page of the items by id, after the one that the URL names."""
+    after = get_after_id(request.GET)
+    page = item_search.find_page(
+        selection.project, item_filters, after=after, size=item_rows.ITEMS_PER_PAGE
+    )
     return {
-        "rows": item_rows.rows(chosen.question, page.items, chosen.scale, chosen.weights),
-        "seen": _seen(request.GET, after),
+        "rows": item_rows.build_rows(
+            selection.question, page.items, selection.scale, selection.weights
+        ),
+        "seen": _parse_n_before(request.GET, after),
         "after": after,
         "next_after": page.after,
-        "looked_at": item_search.LOOKED_AT if page.cut else None,
+        "looked_at": item_search.MAX_ITEMS_SCANNED if page.is_cut else None,
     }
 
 
-def _seen(given: QueryDict, after: int) -> int | None:
-    """How many items stand on the pages before, as the link to this one has it; None: not known."""
-    text = given.get("seen", "")
+def _parse_n_before(parameters: QueryDict, after: int) -> int | None:
+    """Return the number of items on the pages before, as the URL has it; None when unknown."""
+    text = parameters.get("seen", "")
     if not after:
         return 0
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
-def _offered(chosen: Selection) -> list[Rater]:
-    """The raters who can be chosen from; none where they are too many for a list."""
-    found = list(Rater.objects.filter(project=chosen.project)[: RATERS_OFFERED + 1])
-    return found if len(found) <= RATERS_OFFERED else []
+def _list_offered_raters(selection: Selection) -> list[Rater]:
+    """Return the raters to choose from; empty where there are too many for a list."""
+    raters = list(Rater.objects.filter(project=selection.project)[: MAX_OFFERED_RATERS + 1])
+    return raters if len(raters) <= MAX_OFFERED_RATERS else []
 
 
-def _marks(chosen: Selection, rows: list[item_rows.ItemRow]) -> dict[str, Any]:
-    """What else is said of the items in the list; to leads alone, who set some aside, and which are
-    gold."""
+def _build_item_annotations(selection: Selection, rows: list[item_rows.ItemRow]) -> dict[str, Any]:
+    """Return what else is shown for the items of the list.
+
+    Only for leads: who skipped or flagged items, and which have a gold answer.
+    """
     items = [row.item for row in rows]
-    if not _is_lead(chosen):
+    if not _is_lead(selection):
         return {"shown_items": items}
-    ids = [item.pk for item in items]
-    golden = gold.in_force(chosen.question, ids).values_list("item_id", flat=True)
-    n_aside = skips.number(chosen.project)
+    item_ids = [item.pk for item in items]
+    gold_ids = gold.get_gold_in_force(selection.question, item_ids).values_list(
+        "item_id", flat=True
+    )
+    n_skips = skips.count_in_project(selection.project)
     return {
         "shown_items": items,
-        "golden": set(golden),
-        "aside": skips.of_items(ids) if n_aside else {},
-        "set_aside": texts.set_aside(n_aside, skips.COUNTED) if n_aside else "",
+        "golden": set(gold_ids),
+        "aside": skips.get_by_item(item_ids) if n_skips else {},
+        "set_aside": texts.describe_skip_count(n_skips, skips.MAX_COUNTED) if n_skips else "",
     }
 
 
-def _opened(request: HttpRequest, chosen: Selection) -> dict[str, Any] | None:
-    """The item that is open beside the list, as its own page shows it."""
+def _get_open_item(request: HttpRequest, selection: Selection) -> dict[str, Any] | None:
+    """Return the item that is open beside the list, or None."""
     if not request.GET.get("item"):
         return None
     number = request.GET["item"]
     if not (number.isascii() and number.isdigit() and len(number) <= 18):
         raise Http404
-    item = get_object_or_404(Item, project=chosen.project, pk=int(number))
-    project: Any = chosen.project
+    item = get_object_or_404(Item, project=selection.project, pk=int(number))
+    project: Any = selection.project
     return {
         "item": item,
-        "blocks": content.blocks(item.body),
-        "attributes": item_rows.shown_attributes(item),
-        "answers": item_rows.item_ratings(
-            item, chosen.questions, with_gold=_is_lead(chosen), with_history=False
+        "blocks": content.build_blocks(item.body),
+        "attributes": item_rows.list_attributes(item),
+        "answers": item_rows.list_item_ratings(
+            item, selection.questions, with_gold=_is_lead(selection), with_history=False
         ),
         "may_decide": project.role in (Member.Role.LEAD, Member.Role.ADJUDICATOR),
-        "aside": skips.of_items([item.pk]).get(item.pk) if _is_lead(chosen) else None,
-        "close": _without_item(request),
+        "aside": skips.get_by_item([item.pk]).get(item.pk) if _is_lead(selection) else None,
+        "close": _build_list_url(request),
     }
 
 
-def _without_item(request: HttpRequest) -> str:
-    """The address of this page with no item open."""
+def _build_list_url(request: HttpRequest) -> str:
+    """Return the URL of this page with no item open."""
     query = request.GET.copy()
     query.pop("item", None)
     return f"{request.path}?{query.urlencode()}" if query else request.path
@@ -202,18 +222,18 @@ def _without_item(request: HttpRequest) -> str:
 @login_required
 @require_safe
 def items_csv(request: HttpRequest, project_id: int) -> HttpResponseBase:
-    """All items that fit, one a line, whatever page of the list was asked from."""
-    chosen = chosen_question(request, project_id)
-    wanted = _wanted(request.GET, chosen)
-    security_log.event("export", what_of="items", kind="csv", question=chosen.question.key)
-    lines = csv_export.csv(
-        chosen.question,
-        chosen.scale,
-        wanted,
-        weights=chosen.weights,
-        with_gold=_is_lead(chosen),
+    """Return all matching items as CSV, whatever page of the list is shown."""
+    selection = get_permitted_selection(request, project_id)
+    item_filters = _parse_item_filters(request.GET, selection)
+    security_log.log_event("export", what_of="items", kind="csv", question=selection.question.key)
+    lines = csv_export.iter_csv(
+        selection.question,
+        selection.scale,
+        item_filters,
+        weights=selection.weights,
+        with_gold=_is_lead(selection),
     )
-    name = f"{slugify(chosen.project.name) or 'project'}-{chosen.project.pk}-items.csv"
+    name = f"{slugify(selection.project.name) or 'project'}-{selection.project.pk}-items.csv"
     return StreamingHttpResponse(
         lines,
         content_type="text/csv; charset=utf-8",
@@ -224,81 +244,84 @@ def items_csv(request: HttpRequest, project_id: int) -> HttpResponseBase:
 @login_required
 @require_safe
 def item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    """One item: every rating with its history and comment, and who differs from whom."""
-    chosen = chosen_question(request, project_id)
-    found = by_key(Item, chosen.project, key)
-    is_lead = _is_lead(chosen)
+    """Show one item: every rating with history and comment, and the raters that it differs from."""
+    selection = get_permitted_selection(request, project_id)
+    shown_item = get_by_key(Item, selection.project, key)
+    is_lead = _is_lead(selection)
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
-        "item": found,
+        "project": selection.project,
+        "chosen": selection,
+        "item": shown_item,
         "is_lead": is_lead,
-        "blocks": content.blocks(found.body),
-        "attributes": item_rows.shown_attributes(found),
-        "answers": item_rows.item_ratings(found, chosen.questions, with_gold=is_lead),
+        "blocks": content.build_blocks(shown_item.body),
+        "attributes": item_rows.list_attributes(shown_item),
+        "answers": item_rows.list_item_ratings(shown_item, selection.questions, with_gold=is_lead),
         "versions": [
             {
                 "number": version.number,
                 "until": version.until,
                 "by": version.by,
-                "blocks": content.blocks(version.body),
+                "blocks": content.build_blocks(version.body),
             }
-            for version in item_rows.versions(found)
+            for version in item_rows.list_versions(shown_item)
         ],
     }
     return render(request, "metrics/items/item.html", context)
 
 
-def _is_lead(chosen: Selection) -> bool:
-    project: Any = chosen.project
-    return project.role == Member.Role.LEAD  # set by the door
+def _is_lead(selection: Selection) -> bool:
+    project: Any = selection.project
+    return project.role == Member.Role.LEAD  # set by get_project
 
 
-def _wanted(given: QueryDict, chosen: Selection) -> Wanted:
-    n_ratings = one_of(given, "ratings", [str(number) for number in range(11)])
-    least = int(n_ratings) if n_ratings else None
-    states = [value for value, _words in item_rows.states(with_gold=_is_lead(chosen))]
-    return Wanted(
-        search=_text(given, "search"),
-        attributes=_attributes(given.get("attribute", "")),
-        least=least,
-        most=None if least in (None, 10) else least,
-        question=chosen.question.pk,
-        state=one_of(given, "state", states) or "",
-        answers=one_of(given, "answers", item_search.ANSWERS) or "",
-        said=_said(given, chosen),
-        rater=_rater(_text(given, "rater"), chosen),
+def _parse_item_filters(parameters: QueryDict, selection: Selection) -> ItemFilters:
+    n_ratings = get_choice(parameters, "ratings", [str(number) for number in range(11)])
+    min_ratings = int(n_ratings) if n_ratings else None
+    states = [value for value, _label in item_rows.list_states(with_gold=_is_lead(selection))]
+    return ItemFilters(
+        search=_parse_text(parameters, "search"),
+        attributes=_parse_attributes(parameters.get("attribute", "")),
+        min_ratings=min_ratings,
+        max_ratings=None if min_ratings in (None, 10) else min_ratings,
+        question=selection.question.pk,
+        state=get_choice(parameters, "state", states) or "",
+        answers=get_choice(parameters, "answers", item_search.ANSWER_FILTERS) or "",
+        given_codes=_parse_given_codes(parameters, selection),
+        rater=_find_rater_id(_parse_text(parameters, "rater"), selection),
     )
 
 
-def _said(given: QueryDict, chosen: Selection) -> tuple[int, ...]:
-    """The codes of the categories that somebody said, each once."""
-    codes = dict(zip(chosen.scale.labels, chosen.scale.codes.tolist(), strict=True))
-    labels = [one_of(given, name, codes) for name in ("said", "and_said")]
+def _parse_given_codes(parameters: QueryDict, selection: Selection) -> tuple[int, ...]:
+    """Return the distinct codes of the categories that some rater gave."""
+    codes = dict(zip(selection.scale.labels, selection.scale.codes.tolist(), strict=True))
+    labels = [get_choice(parameters, name, codes) for name in ("said", "and_said")]
     return tuple(dict.fromkeys(codes[label] for label in labels if label))
 
 
-def _rater(said: str, chosen: Selection) -> int | None:
-    """The rater of this key, else of this name."""
-    if not said:
+def _find_rater_id(text: str, selection: Selection) -> int | None:
+    """Return the id of the rater with this key, else with this name.
+
+    NO_RATER or SEVERAL_RATERS where no rater or several match.
+    """
+    if not text:
         return None
-    raters = Rater.objects.filter(project=chosen.project).order_by()
-    for asked in ({"key": said}, {"name": said}, {"key__iexact": said}, {"name__iexact": said}):
-        found = list(raters.filter(**asked).values_list("pk", flat=True)[:2])
-        if found:
-            return found[0] if len(found) == 1 else SEVERAL
-    return NOBODY
+    raters = Rater.objects.filter(project=selection.project).order_by()
+    for condition in ({"key": text}, {"name": text}, {"key__iexact": text}, {"name__iexact": text}):
+        ids = list(raters.filter(**condition).values_list("pk", flat=True)[:2])
+        if ids:
+            return ids[0] if len(ids) == 1 else SEVERAL_RATERS
+    return NO_RATER
 
 
-def _text(given: QueryDict, name: str) -> str:
-    return given.get(name, "").replace("\0", "")[:LONGEST_SEARCH].strip()
+def _parse_text(parameters: QueryDict, name: str) -> str:
+    return parameters.get(name, "").replace("\0", "")[:MAX_SEARCH_LENGTH].strip()
 
 
-def _attributes(text: str) -> tuple[tuple[str, str], ...]:
-    """What "language=de" asks for."""
+def _parse_attributes(text: str) -> tuple[tuple[str, str], ...]:
+    """Parse an attribute filter like "language=de". Raises BadRequest."""
     if not text.strip():
         return ()
-    name, sign, value = text.replace("\0", "")[:LONGEST_SEARCH].partition("=")
-    if not sign or not item_search.is_name(name.strip()):
+    name, separator, value = text.replace("\0", "")[:MAX_SEARCH_LENGTH].partition("=")
+    if not separator or not item_search.is_attribute_name(name.strip()):
         raise BadRequest(_("An attribute is asked for by its name and value, like language=de."))
     return ((name.strip(), value.strip()),)

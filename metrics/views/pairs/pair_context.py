@@ -1,4 +1,4 @@
-"""Two raters: what the page shows and, in plain words, a drift of the one against the other."""
+"""Template context of the page of two raters, and a sentence on drift between them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from metrics.results.pairs.pair_details import PairDetails
-from metrics.scale import weighted
-from metrics.views.common.live_updates import Live
-from metrics.views.common.number_formats import figure
+from metrics.scale import get_weighted_name
+from metrics.views.common.live_updates import LiveSettings
+from metrics.views.common.number_formats import format_number
 from metrics.views.common.selection import Selection
-from metrics.views.common.sources.base import PairNumbers
-from metrics.views.common.trends.recent_changes import turn
-from metrics.views.common.trends.trend_points import Point, is_drawn, newest
+from metrics.views.common.sources.base import PairSource
+from metrics.views.common.trends.recent_changes import find_level_shift
+from metrics.views.common.trends.trend_points import TrendPoint, cut_to_table, is_drawable
 from projects.models import Rater
 
-LIVE = Live(
+LIVE = LiveSettings(
     seconds=2,
     fragments=(
         "pair-title",
@@ -32,46 +32,45 @@ LIVE = Live(
 )
 
 
-def context(chosen: Selection, a: Rater, b: Rater, numbers: PairNumbers) -> dict[str, Any]:
-    """What the source says of the pair. The course may still be waited for, the table not."""
-    details = PairDetails.from_table(numbers.table(), chosen.scale)
-    names = [weighted("cohen_kappa", chosen.weights)]
-    if chosen.ordered:
+def build_context(selection: Selection, a: Rater, b: Rater, source: PairSource) -> dict[str, Any]:
+    """Return what the source knows of the pair. The trend may be pending while the table is not."""
+    details = PairDetails.from_table(source.get_table(), selection.scale)
+    names = [get_weighted_name("cohen_kappa", selection.weights)]
+    if selection.ordered:
         names.append("mean_difference")
-    course = numbers.course(*names)
-    points, older = newest(course.lines[0])
-    all_differences = course.lines[1] if chosen.ordered else []
-    differences, _older = newest(all_differences)
-    drawn = is_drawn(points)
+    trend = source.get_trend(*names)
+    points, n_older = cut_to_table(trend.lines[0])
+    all_differences = trend.lines[1] if selection.ordered else []
+    differences, _n_older = cut_to_table(all_differences)
+    can_draw = is_drawable(points)
     return {
         "details": details,
-        "waiting": numbers.waiting,
-        "period": course.period,
+        "waiting": source.pending,
+        "period": trend.period,
         "points": points,
-        "is_drawn": drawn,
-        "differences_are_drawn": is_drawn(differences),
+        "is_drawn": can_draw,
+        "differences_are_drawn": is_drawable(differences),
         "difference_points": differences,
-        "older": older,
-        "drift": drift(a, b, all_differences),
-        "places": f"{numbers.waiting}-{bool(details.n_items)}-{bool(points)}-{drawn}",
-        "confusion": list(zip(chosen.scale.labels, details.table.tolist(), strict=True)),
+        "older": n_older,
+        "drift": describe_drift(a, b, all_differences),
+        "places": f"{source.pending}-{bool(details.n_items)}-{bool(points)}-{can_draw}",
+        "confusion": list(zip(selection.scale.labels, details.table.tolist(), strict=True)),
         "column_sums": [sum(column) for column in zip(*details.table.tolist(), strict=True)],
     }
 
 
-def drift(a: Rater, b: Rater, points: list[Point]) -> str:
-    """A sentence when the one clearly answers higher or lower against the other from some period
-    on; else nothing."""
-    found = turn(points)
-    if found is None:
+def describe_drift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
+    """Return a sentence on a clear level shift between the two raters; empty without one."""
+    shift = find_level_shift(points)
+    if shift is None:
         return ""
-    told = {
+    params = {
         "a": a.key,
         "b": b.key,
-        "size": figure(abs(found.change)),
-        "day": found.week.isoformat(),
+        "size": format_number(abs(shift.change)),
+        "day": shift.start.isoformat(),
     }
-    if found.change < 0:
+    if shift.change < 0:
         text = _(
             "From %(day)s on, %(a)s answers %(size)s lower against %(b)s than before, on average."
         )
@@ -79,4 +78,4 @@ def drift(a: Rater, b: Rater, points: list[Point]) -> str:
         text = _(
             "From %(day)s on, %(a)s answers %(size)s higher against %(b)s than before, on average."
         )
-    return text % told
+    return text % params

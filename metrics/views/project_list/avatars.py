@@ -1,4 +1,4 @@
-"""Who rates in projects, as a few signs."""
+"""Avatars of the people who rate in projects."""
 
 from __future__ import annotations
 
@@ -10,48 +10,50 @@ from django.db.models import Count, F, Window
 from django.db.models.functions import RowNumber
 
 from projects.models import Project, Rater
-from projects.services.members.usernames import initials
+from projects.services.members.usernames import get_initials
 
-SIGNS = 4  # of a project; how many more there are is told
-COLOURS = 6  # quiet ones (.person--0 to --5)
+MAX_AVATARS = 4  # of a project; the number of further people is shown
+AVATAR_COLOURS = 6  # CSS classes .person--0 to .person--5
 
 
 @dataclass(frozen=True)
-class Person:
-    """A person in two letters, everywhere in the same colour."""
+class Avatar:
+    """A person as two letters, in the same colour everywhere."""
 
     name: str
 
     @property
     def letters(self) -> str:
-        return initials(self.name)
+        return get_initials(self.name)
 
     @property
     def colour(self) -> int:
-        return zlib.crc32(self.name.encode()) % COLOURS
+        return zlib.crc32(self.name.encode()) % AVATAR_COLOURS
 
 
 @dataclass(frozen=True)
-class People:
-    """The first of the people who rate in a project, and how many there are."""
+class AvatarGroup:
+    """The first people who rate in a project, and their number in all."""
 
-    first: list[Person] = field(default_factory=list)
-    number: int = 0
+    avatars: list[Avatar] = field(default_factory=list)
+    n_people: int = 0
 
     @property
-    def more(self) -> int:
-        return self.number - len(self.first)
+    def n_more(self) -> int:
+        return self.n_people - len(self.avatars)
 
 
-def people_of(projects: Sequence[Project]) -> dict[int, People]:
-    """Project -> its people, where it has any; one query."""
+def get_avatars(projects: Sequence[Project]) -> dict[int, AvatarGroup]:
+    """Return {project id: its people}, without projects that have none; one query."""
     raters = Rater.objects.filter(project__in=projects, kind=Rater.Kind.HUMAN)
-    place = Window(RowNumber(), partition_by=F("project"), order_by="key")
+    position = Window(RowNumber(), partition_by=F("project"), order_by="key")
     number = Window(Count("pk"), partition_by=F("project"))
-    first = raters.annotate(place=place, number=number).filter(place__lte=SIGNS)
-    found: dict[int, People] = {}
+    first = raters.annotate(position=position, number=number).filter(position__lte=MAX_AVATARS)
+    avatar_groups: dict[int, AvatarGroup] = {}
     for project, name, key, n in first.order_by("project", "key").values_list(
         "project", "name", "key", "number"
     ):
-        found.setdefault(project, People(number=n)).first.append(Person(name or key))
-    return found
+        avatar_groups.setdefault(project, AvatarGroup(n_people=n)).avatars.append(
+            Avatar(name or key)
+        )
+    return avatar_groups

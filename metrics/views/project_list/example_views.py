@@ -1,4 +1,4 @@
-"""The buttons "Try the example" and "Worked examples"."""
+"""Actions of the buttons "Try the example" and "Worked examples"."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from metrics.example import loader
-from projects.permissions import refuse_new_projects
+from projects.permissions import require_can_create_projects
 
 
 @login_required
 @require_POST
 def load_example(request: HttpRequest) -> HttpResponse:
-    """Load what the user does not have yet and show the larger example; the worker counts
-    meanwhile."""
-    refuse_new_projects(request.user)
+    """Create the example projects that the user does not have yet; workers count their ratings.
+
+    Redirects to the larger example, or to the list for the worked examples.
+    """
+    require_can_create_projects(request.user)
     if "worked" in request.POST:
-        loader.load(owner=request.user, count=False, worked=True)
+        loader.load_examples(owner=request.user, count=False, worked=True)
         messages.success(request, _("Here are the worked examples; each says what it shows."))
         return redirect("projects")
-    loader.load(owner=request.user, count=False)
-    project = loader.own_example(request.user)
-    if project is None:  # given away meanwhile
+    loader.load_examples(owner=request.user, count=False)
+    project = loader.find_example(request.user)
+    if project is None:  # the user left the project meanwhile
         return redirect("projects")
     messages.success(request, _("Here is the example; its numbers fill in within seconds."))
     return redirect("dashboard", project.pk)

@@ -1,5 +1,7 @@
-"""The list of projects: one row a project, read in a fixed number of queries for all of them, so
-that the list can be searched, sorted, and told by what is to be done."""
+"""The list of projects: one row a project, in a fixed number of queries.
+
+The rows are complete enough to search, sort and group them.
+"""
 
 from __future__ import annotations
 
@@ -20,164 +22,211 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from metrics.agreement.explain import bands
-from metrics.views.common.getting_started import starts, steps_of
-from metrics.views.common.insights import apart_sentences, raters_apart
-from metrics.views.common.number_formats import whole
-from metrics.views.common.question_rows import QuestionRow, Wait, numbers_of_ratings, read
+from metrics.views.common.getting_started import build_steps, is_card_shown
+from metrics.views.common.insights import build_outlier_sentences, list_outlier_raters
+from metrics.views.common.number_formats import format_count
+from metrics.views.common.question_rows import InboxLink, QuestionRow, count_ratings, get_results
 from metrics.views.common.trends import recent_weeks
 from projects.models import Deletion, Member, Project, Question, Rater
-from projects.selectors.item_counts import n_items_by_project
+from projects.selectors.item_counts import count_items_by_project
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
-from .avatars import People, people_of
-from .rows import Group, Row
+from .avatars import AvatarGroup, get_avatars
+from .rows import ProjectGroup, ProjectRow
 
-PROJECTS_A_PAGE = 50
-MOST = 500  # projects in a list: the newest
-LONGEST_SEARCH = 200
-
-
-# What finds what waits: project -> the reader's role there, to project -> what waits. A higher room
-# adds its own when the site starts.
-WAITS: list[Callable[[Mapping[int, str]], Mapping[int, Sequence[Wait]]]] = []
+PROJECTS_PER_PAGE = 50
+MAX_PROJECTS = 500  # the newest projects
+MAX_SEARCH_LENGTH = 200
 
 
-def rows(projects: list[Project], user: Any, going: Collection[int] = ()) -> list[Row]:
-    """The rows of these projects, in their order; of those that are ``going`` the names alone."""
-    mine = Member.objects.filter(user=user, project__in=projects)
+# Functions from {project id: the user's role} to {project id: inbox entries}. Packages above
+# register theirs at startup.
+INBOX_SOURCES: list[Callable[[Mapping[int, str]], Mapping[int, Sequence[InboxLink]]]] = []
+
+
+def build_rows(
+    projects: list[Project], user: Any, deleting: Collection[int] = ()
+) -> list[ProjectRow]:
+    """Return the rows of these projects in their order; only the names of those being deleted."""
+    memberships = Member.objects.filter(user=user, project__in=projects)
     stars, roles = {}, {}
-    for project, role, starred in mine.values_list("project_id", "role", "starred"):
+    for project, role, starred in memberships.values_list("project_id", "role", "starred"):
         roles[project], stars[project] = role, starred
     if user.is_superuser:
         roles = {project.pk: Member.Role.LEAD for project in projects}
-    found = [
-        Row(project, roles.get(project.pk, ""), project.pk in going, stars.get(project.pk))
+    project_rows = [
+        ProjectRow(
+            project, roles.get(project.pk, ""), project.pk in deleting, stars.get(project.pk)
+        )
         for project in projects
     ]
-    _fill([row for row in found if not row.going])
-    return found
+    _fill_rows([row for row in project_rows if not row.is_being_deleted])
+    return project_rows
 
 
-def _fill(found: list[Row]) -> None:
-    """What is told of projects, in a fixed number of queries for all of them."""
-    projects = [row.project for row in found]
+def _fill_rows(filled_rows: list[ProjectRow]) -> None:
+    """Fill the rows, in a fixed number of queries for all of them."""
+    projects = [row.project for row in filled_rows]
     all_questions = list(Question.objects.filter(project__in=projects))
-    n_items = n_items_by_project(projects)
-    readings, numbers = read(all_questions), numbers_of_ratings(all_questions)
-    of_project: dict[int, list[QuestionRow]] = {}
+    n_items = count_items_by_project(projects)
+    results, rating_counts = get_results(all_questions), count_ratings(all_questions)
+    rows_by_project: dict[int, list[QuestionRow]] = {}
     by_id = {project.pk: project for project in projects}
-    for one in all_questions:
-        told = QuestionRow(by_id[one.project_id], one, readings.get(one.pk), numbers.get(one.pk, 0))
-        of_project.setdefault(one.project_id, []).append(told)
-    shown = {pk: _shown(questions) for pk, questions in of_project.items()}
-    uncounted = _uncounted([question.pk for question in all_questions])
-    apart = raters_apart(
-        {one.question.pk: one.reading for one in shown.values() if one.reading is not None}
+    for stored_question in all_questions:
+        new_row = QuestionRow(
+            by_id[stored_question.project_id],
+            stored_question,
+            results.get(stored_question.pk),
+            rating_counts.get(stored_question.pk, 0),
+        )
+        rows_by_project.setdefault(stored_question.project_id, []).append(new_row)
+    shown_rows = {
+        pk: _choose_shown_question(questions) for pk, questions in rows_by_project.items()
+    }
+    uncounted = _count_uncounted([question.pk for question in all_questions])
+    outliers = list_outlier_raters(
+        {row.question.pk: row.result for row in shown_rows.values() if row.result is not None}
     )
-    seen = {row.project.pk: row.role for row in found if row.sees_results}
-    waiting_there = [find(seen) for find in WAITS]
-    for row in found:
+    visible_roles = {row.project.pk: row.role for row in filled_rows if row.sees_results}
+    inboxes = [get_entries(visible_roles) for get_entries in INBOX_SOURCES]
+    for row in filled_rows:
         row.n_items = n_items[row.project.pk]
-        if row.project.pk in shown and row.sees_results:
-            row.questions, row.shown = of_project[row.project.pk], shown[row.project.pk]
+        if row.project.pk in shown_rows and row.sees_results:
+            row.questions, row.shown_question = (
+                rows_by_project[row.project.pk],
+                shown_rows[row.project.pk],
+            )
             row.uncounted = uncounted.get(row.project.pk, 0)
-            row.waits = [wait for one in waiting_there for wait in one.get(row.project.pk, ())]
-            asked = row.shown.question
-            row.apart = asked.pk in apart
-            row.attention = _attention(row, asked, apart.get(asked.pk, []))
-    _take_steps(found)
+            row.inbox_entries = [
+                entry for inbox in inboxes for entry in inbox.get(row.project.pk, ())
+            ]
+            shown_question = row.shown_question.question
+            row.has_outliers = shown_question.pk in outliers
+            row.attention = _build_attention_notes(
+                row, shown_question, outliers.get(shown_question.pk, [])
+            )
+    _add_setup_steps(filled_rows)
 
 
-def _take_steps(found: list[Row]) -> None:
-    """What new projects still need, for who leads them."""
-    new = [row for row in found if row.questions and starts(row.project, row.role, row.reading)]
-    if not new:
+def _add_setup_steps(rows: list[ProjectRow]) -> None:
+    """Add the steps that new projects still need, for their leads."""
+    new_rows = [
+        row for row in rows if row.questions and is_card_shown(row.project, row.role, row.result)
+    ]
+    if not new_rows:
         return
-    raters = Rater.objects.filter(project__in=[row.project for row in new])
+    raters = Rater.objects.filter(project__in=[row.project for row in new_rows])
     numbers = dict(raters.values_list("project").annotate(Count("pk")).order_by())
-    for row in new:
+    for row in new_rows:
         n_raters = numbers.get(row.project.pk, 0)
-        row.steps = steps_of(row.project, row.reading, n_items=row.n_items, n_raters=n_raters)
+        row.steps = build_steps(row.project, row.result, n_items=row.n_items, n_raters=n_raters)
 
 
-def _shown(questions: list[QuestionRow]) -> QuestionRow:
-    """The first question of a project that has ratings, or the first."""
-    return next((one for one in questions if one.n_ratings), questions[0])
+def _choose_shown_question(questions: list[QuestionRow]) -> QuestionRow:
+    """Return the first question with ratings, or the first."""
+    return next((question for question in questions if question.n_ratings), questions[0])
 
 
-def draw(shown: list[Row]) -> None:
-    """Give the rows of a page what only they are asked for: the small lines of all their questions,
-    who rates, and when somebody did last."""
-    told = [row for row in shown if row.questions]
-    questions = [one for row in told for one in row.questions]
-    courses = recent_weeks.lately([one.reading for one in questions if one.reading])
-    people = people_of([row.project for row in told])
-    last = dict(last_rated([one.question.pk for one in questions]))
-    for row in told:
-        for one in row.questions:
-            one.course = courses.get(one.question.pk)
-        row.people = people.get(row.project.pk, People())
-        moments = [last.get(one.question.pk) for one in row.questions]
-        row.last_rated = max((one for one in moments if one), default=None)
+def load_page_details(page_rows: list[ProjectRow]) -> None:
+    """Load what only the rows of a page need.
+
+    The weekly trends, the raters, and the time of the last change of a rating.
+    """
+    filled_rows = [row for row in page_rows if row.questions]
+    questions = [question_row for row in filled_rows for question_row in row.questions]
+    weekly_trends = recent_weeks.get_recent_weeks(
+        [question_row.result for question_row in questions if question_row.result]
+    )
+    people = get_avatars([row.project for row in filled_rows])
+    last_changes = dict(
+        query_last_changes([question_row.question.pk for question_row in questions])
+    )
+    for row in filled_rows:
+        for question_row in row.questions:
+            question_row.weekly_trend = weekly_trends.get(question_row.question.pk)
+        row.people = people.get(row.project.pk, AvatarGroup())
+        times = [last_changes.get(question_row.question.pk) for question_row in row.questions]
+        row.last_rated = max((time for time in times if time), default=None)
 
 
-def last_rated(questions: Collection[int]) -> QuerySet[Question, tuple[int, Any]]:
-    """(question, when one of its ratings changed last): a look into an index for each, in one
-    query. SQLite takes the index against an expression alone, not against a column; and without
-    the id in the order, for of a file all ratings are of one moment and would be sorted."""
-    newest = Rating.objects.newest_of(Abs(OuterRef("pk"))).order_by("-changed_at")
-    asked = Question.objects.filter(pk__in=questions).order_by()
-    return asked.values_list("pk", Subquery(newest.values("changed_at")[:1]))
+def query_last_changes(questions: Collection[int]) -> QuerySet[Question, tuple[int, Any]]:
+    """Return (question id, time of the last change of a rating) in one query.
+
+    One index lookup a question. SQLite uses the index for an expression, not for a column; and only
+    without the id in the order, because the ratings of a file have the same time and would be
+    sorted.
+    """
+    newest = Rating.objects.newest_for_question_id(Abs(OuterRef("pk"))).order_by("-changed_at")
+    selected_questions = Question.objects.filter(pk__in=questions).order_by()
+    return selected_questions.values_list("pk", Subquery(newest.values("changed_at")[:1]))
 
 
 @dataclass(frozen=True)
-class Listed:
-    """The part of the list that an address asks for: rows, and how many are in each group."""
+class ProjectListPage:
+    """The part of the list that the URL selects: rows, and the number of projects in each group."""
 
-    rows: list[Row]
-    groups: list[tuple[Group, int]]
+    rows: list[ProjectRow]
+    groups: list[tuple[ProjectGroup, int]]
     search: str
     sort: str
     group: str
 
 
-def listed(user: Any, *, search: str, sort: str, group: str) -> Listed:
-    """The newest projects of the user whose names hold ``search``, of one group or, where that is
-    empty, all that are not archived. Those that are being deleted stand at the end of these, in no
-    group."""
+def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectListPage:
+    """Return the newest projects of the user whose names contain ``search``, in one group.
+
+    Without a group, all that are not archived. Projects being deleted come last, in no group.
+    """
     visible = Project.objects.visible_to(user).order_by("-id")
     if search:
         visible = visible.filter(name__icontains=search)
-    under_way = Deletion.objects.filter(kind=Deletion.Kind.PROJECT, finished_at=None)
-    going = set(under_way.values_list("target", flat=True))
-    resting = Q(archived_at__isnull=False) & ~Q(pk__in=going)
-    archived = group == Group.ARCHIVED
-    found = rows(list(visible.filter(resting if archived else ~resting)[:MOST]), user, going)
-    numbers = Counter(row.group for row in found if not row.going)
+    deletions = Deletion.objects.filter(kind=Deletion.Kind.PROJECT, finished_at=None)
+    deleting = set(deletions.values_list("target", flat=True))
+    is_archived = Q(archived_at__isnull=False) & ~Q(pk__in=deleting)
+    archived = group == ProjectGroup.ARCHIVED
+    all_rows = build_rows(
+        list(visible.filter(is_archived if archived else ~is_archived)[:MAX_PROJECTS]),
+        user,
+        deleting,
+    )
+    numbers = Counter(row.group for row in all_rows if not row.is_being_deleted)
     if archived:
-        return Listed(_sorted(found, sort), [(Group.ARCHIVED, len(found))], search, sort, group)
-    numbers[Group.ARCHIVED] = visible.filter(resting).count()
-    groups = [(one, numbers[one]) for one in Group if numbers[one]]
-    mine = [row for row in found if not group or (row.group == group and not row.going)]
-    return Listed(_sorted(mine, sort), groups, search, sort, group)
+        return ProjectListPage(
+            _sort_rows(all_rows, sort),
+            [(ProjectGroup.ARCHIVED, len(all_rows))],
+            search,
+            sort,
+            group,
+        )
+    numbers[ProjectGroup.ARCHIVED] = visible.filter(is_archived).count()
+    groups = [(row_group, numbers[row_group]) for row_group in ProjectGroup if numbers[row_group]]
+    group_rows = [
+        row for row in all_rows if not group or (row.group == group and not row.is_being_deleted)
+    ]
+    return ProjectListPage(_sort_rows(group_rows, sort), groups, search, sort, group)
 
 
-def _lowest(row: Row) -> tuple[bool, float]:
-    """What is too early to say last: an interval over half the scale is no low agreement."""
-    told = row.headline or {}
-    value = told.get("value")
+def _get_agreement_sort_key(row: ProjectRow) -> tuple[bool, float]:
+    """Return a sort key with the lowest agreement first, and values that are too early to say last.
+
+    An interval over half the scale is not low agreement.
+    """
+    estimate = row.headline or {}
+    value = estimate.get("value")
     if value is None:
         return True, math.inf
     scheme = row.project.band_scheme
-    early = bands.too_early(told.get("n_items"), told.get("low"), told.get("high"), scheme)
-    return early, value
+    is_too_early = bands.is_inconclusive(
+        estimate.get("n_items"), estimate.get("low"), estimate.get("high"), scheme
+    )
+    return is_too_early, value
 
 
-SORTS: dict[str, tuple[str | Promise, Callable[[Row], Any]]] = {
+SORTS: dict[str, tuple[str | Promise, Callable[[ProjectRow], Any]]] = {
     "newest": (gettext_lazy("newest first"), lambda row: -row.project.pk),
     "name": (gettext_lazy("by name"), lambda row: row.project.name.casefold()),
-    "agreement": (gettext_lazy("lowest agreement first"), _lowest),
+    "agreement": (gettext_lazy("lowest agreement first"), _get_agreement_sort_key),
     "progress": (
         gettext_lazy("least progress first"),
         lambda row: row.enough / row.n_items if row.n_items else 0,
@@ -185,48 +234,52 @@ SORTS: dict[str, tuple[str | Promise, Callable[[Row], Any]]] = {
 }
 
 
-def _sorted(found: list[Row], sort: str) -> list[Row]:
-    """Those with a star first, whatever the order, and last those that are being deleted."""
+def _sort_rows(rows: list[ProjectRow], sort: str) -> list[ProjectRow]:
+    """Sort the rows: starred projects first in any order, projects being deleted last."""
     key = SORTS[sort][1]
-    return sorted(found, key=lambda row: (row.going, not row.starred, key(row)))
+    return sorted(rows, key=lambda row: (row.is_being_deleted, not row.starred, key(row)))
 
 
-def _uncounted(questions: list[int]) -> dict[int, int]:
-    """Project -> how many ratings of these questions are uncounted."""
-    rows = services_uncounted.ratings(questions).order_by().values_list("question__project_id")
+def _count_uncounted(questions: list[int]) -> dict[int, int]:
+    """Return {project id: number of uncounted ratings of these questions}."""
+    rows = services_uncounted.get_ratings(questions).order_by().values_list("question__project_id")
     return dict(rows.annotate(Count("id")))
 
 
-def _attention(row: Row, question: Question, apart: list[str]) -> list[str | SafeString]:
-    """What a lead should look at, the most pressing first; what is named leads to its page."""
-    said: list[str | SafeString] = []
+def _build_attention_notes(
+    row: ProjectRow, question: Question, outlier_keys: list[str]
+) -> list[str | SafeString]:
+    """Return what a lead should look at, the most urgent first, with links."""
+    notes: list[str | SafeString] = []
     uncounted = row.uncounted
     query = urlencode({"question": question.key})
     if not row.n_items:
-        said.append(_link(reverse("data", args=[row.project.pk]), _("No items yet: import them.")))
+        notes.append(
+            _render_link(reverse("data", args=[row.project.pk]), _("No items yet: import them."))
+        )
     elif not row.n_ratings and not uncounted:
-        said.append(_("No ratings yet."))
+        notes.append(_("No ratings yet."))
     if row.is_single:
-        said.append(_("No item has two ratings, so nothing can be compared."))
+        notes.append(_("No item has two ratings, so nothing can be compared."))
     if uncounted:
-        said.append(
+        notes.append(
             ngettext(
                 "%(n)s rating is not counted yet.", "%(n)s ratings are not counted yet.", uncounted
             )
             % {"n": uncounted}
         )
-    said += apart_sentences(apart, row.project.pk, query)
-    short = row.n_items - row.enough
-    if row.n_ratings and short > 0:
-        words = ngettext(
+    notes += build_outlier_sentences(outlier_keys, row.project.pk, query)
+    n_short = row.n_items - row.enough
+    if row.n_ratings and n_short > 0:
+        shortage_text = ngettext(
             "%(n)s item has fewer than %(overlap)s ratings.",
             "%(n)s items have fewer than %(overlap)s ratings.",
-            short,
-        ) % {"n": whole(short), "overlap": row.project.overlap}
-        missing = f"{reverse('dashboard', args=[row.project.pk])}?{query}#missing"
-        said.append(_link(missing, words))
-    return said
+            n_short,
+        ) % {"n": format_count(n_short), "overlap": row.project.overlap}
+        coverage_url = f"{reverse('dashboard', args=[row.project.pk])}?{query}#missing"
+        notes.append(_render_link(coverage_url, shortage_text))
+    return notes
 
 
-def _link(url: str, words: str) -> SafeString:
-    return format_html('<a href="{}">{}</a>', url, words)
+def _render_link(url: str, text: str) -> SafeString:
+    return format_html('<a href="{}">{}</a>', url, text)

@@ -1,4 +1,4 @@
-"""What the list tells of one project."""
+"""Rows of the list of projects."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from metrics.models import Reading
-from metrics.views.common.getting_started import Step
-from metrics.views.common.question_rows import QuestionRow, Wait
+from metrics.views.common.getting_started import SetupStep
+from metrics.views.common.question_rows import InboxLink, QuestionRow
 from metrics.views.common.trends import recent_weeks
 from projects.models import Member, Project
-from ratings.annotation.progress.project_states import OwnProject
+from ratings.annotation.progress.project_states import RaterProject
 
-from .avatars import People
+from .avatars import AvatarGroup
 
 
-class Group(models.TextChoices):
+class ProjectGroup(models.TextChoices):
+    """Groups of the list of projects."""
+
     ATTENTION = "attention", gettext_lazy("needs attention")
     RUNNING = "running", gettext_lazy("running")
     FINISHED = "finished", gettext_lazy("finished")
@@ -28,37 +30,39 @@ class Group(models.TextChoices):
 
 
 @dataclass
-class Row:
+class ProjectRow:
+    """A project in the list."""
+
     project: Project
     role: str
-    going: bool = False  # it is being deleted: nothing is told of it
-    starred: bool | None = None  # None: the user is no member, and has no star to give
+    is_being_deleted: bool = False  # being deleted: only the name is shown
+    starred: bool | None = None  # None: the user is not a member and cannot star
     questions: list[QuestionRow] = field(default_factory=list)
-    shown: QuestionRow | None = None  # the question whose numbers stand in the project's own line
+    shown_question: QuestionRow | None = None  # the question whose results the project's row shows
     n_items: int = 0
     attention: list[str | SafeString] = field(default_factory=list)
-    apart: bool = False  # some raters agree less than all do
+    has_outliers: bool = False  # some raters are outliers
     uncounted: int = 0
-    waits: list[Wait] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)  # that a new project still needs
-    people: People = field(default_factory=People)
+    inbox_entries: list[InboxLink] = field(default_factory=list)
+    steps: list[SetupStep] = field(default_factory=list)  # of a new project
+    people: AvatarGroup = field(default_factory=AvatarGroup)
     last_rated: datetime.datetime | None = None
-    own: OwnProject | None = None  # what waits there for who only rates
+    annotator_state: RaterProject | None = None  # an annotator's own work in the project
 
     @property
-    def group(self) -> Group:
-        """What is to be done with the project."""
+    def group(self) -> ProjectGroup:
+        """Group of the project by what is to be done."""
         if self.project.archived_at is not None:
-            return Group.ARCHIVED
-        if self.waits or self.apart or self.is_single:
-            return Group.ATTENTION
-        done = self.n_items and self.enough >= self.n_items and not self.uncounted
-        return Group.FINISHED if done else Group.RUNNING
+            return ProjectGroup.ARCHIVED
+        if self.inbox_entries or self.has_outliers or self.is_single:
+            return ProjectGroup.ATTENTION
+        is_done = self.n_items and self.enough >= self.n_items and not self.uncounted
+        return ProjectGroup.FINISHED if is_done else ProjectGroup.RUNNING
 
     @property
     def is_single(self) -> bool:
-        """Whether all items that were rated have one rating: nothing can be compared."""
-        details = self.reading.details if self.reading else {}
+        """True if all rated items have one rating, so that nothing can be compared."""
+        details = self.result.details if self.result else {}
         return bool(details.get("rated")) and not details["with_two_or_more"]
 
     @property
@@ -66,36 +70,36 @@ class Row:
         return self.role != Member.Role.ANNOTATOR
 
     @property
-    def leads(self) -> bool:
+    def is_lead(self) -> bool:
         return self.role == Member.Role.LEAD
 
     @property
-    def reading(self) -> Reading | None:
-        return self.shown.reading if self.shown else None
+    def result(self) -> Reading | None:
+        return self.shown_question.result if self.shown_question else None
 
     @property
-    def course(self) -> recent_weeks.Lately | None:
-        return self.shown.course if self.shown else None
+    def weekly_trend(self) -> recent_weeks.RecentWeeks | None:
+        return self.shown_question.weekly_trend if self.shown_question else None
 
     @property
     def headline(self) -> dict[str, Any] | None:
-        return self.shown.headline if self.shown else None
+        return self.shown_question.headline if self.shown_question else None
 
     @property
     def name(self) -> str:
-        """Of the coefficient that is read first."""
-        return self.shown.name if self.shown else ""
+        """Name of the headline coefficient; empty without one."""
+        return self.shown_question.name if self.shown_question else ""
 
     @property
-    def loose(self) -> bool:
-        return any(one.loose for one in self.questions)
+    def has_band_mismatch(self) -> bool:
+        return any(question.has_band_mismatch for question in self.questions)
 
     @property
     def n_ratings(self) -> int:
-        """Of all questions."""
-        return sum(one.n_ratings for one in self.questions)
+        """Number of counted ratings of all questions."""
+        return sum(question.n_ratings for question in self.questions)
 
     @property
     def enough(self) -> int:
-        """Items with at least as many ratings as the project wants."""
-        return self.shown.enough if self.shown else 0
+        """Number of items with at least the project's overlap of ratings."""
+        return self.shown_question.enough if self.shown_question else 0

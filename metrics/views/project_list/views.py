@@ -1,5 +1,4 @@
-"""The questions of a project, the raters of a lead over all projects, and what a reader makes of
-the list of projects."""
+"""Views of a project's questions, of the raters of a lead's projects, and of stars."""
 
 from __future__ import annotations
 
@@ -18,10 +17,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from core.web.tables import a_page
-from metrics.agreement.weights import NONE, weighted
+from core.web.tables import get_page_size
+from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import RaterReading, Reading, Span
-from metrics.views.common.selection import page_number
+from metrics.views.common.selection import get_page_number
 from metrics.views.questions import overview
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
@@ -29,67 +28,76 @@ from projects.services.members import membership
 
 from . import listing
 
-RATERS_A_PAGE = 50
-LISTED = ("group", "search", "sort", "page")  # what the list of projects is asked for
-SEATS = 8  # questions told of a person: those with the most ratings
+RATERS_PER_PAGE = 50
+LIST_PARAMETERS = ("group", "search", "sort", "page")  # parameters of the list of projects
+MAX_QUESTIONS_SHOWN = 8  # questions shown for a person: those with the most ratings
 
 
 @login_required
 @require_safe
 def questions(request: HttpRequest, project_id: int) -> HttpResponse:
-    """All questions of a project side by side, however few."""
+    """Show all questions of a project side by side."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    asked = list(project.questions.all())
-    if not asked:
+    project_questions = list(project.questions.all())
+    if not project_questions:
         return render(request, "metrics/common/no_question.html", {"project": project})
-    return overview.page(request, project, asked, heading=_("Questions"))
+    return overview.render_overview(request, project, project_questions, heading=_("Questions"))
 
 
 @login_required
 @require_POST
 def star(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Put a project first in one's own list (``starred`` 1) or no longer (0); back to the list as
-    it was (``passed``)."""
+    """Star a project (``starred`` 1) or remove the star (0).
+
+    Redirects to the list with its previous parameters (``passed``).
+    """
     project = get_project(request.user, project_id)
     if request.POST.get("starred") not in ("0", "1"):
         raise BadRequest(_("“starred” is 0 or 1."))
     starred = request.POST["starred"] == "1"
-    if not membership.star(project=project, user=request.user, starred=starred):
+    if not membership.set_starred(project=project, user=request.user, starred=starred):
         raise Http404
-    passed = QueryDict(request.POST.get("passed", "")[:1000])
-    back = {name: passed[name] for name in LISTED if passed.get(name)}
-    return redirect(f"{reverse('projects')}{'?' if back else ''}{urlencode(back)}")
+    list_query = QueryDict(request.POST.get("passed", "")[:1000])
+    list_parameters = {name: list_query[name] for name in LIST_PARAMETERS if list_query.get(name)}
+    return redirect(
+        f"{reverse('projects')}{'?' if list_parameters else ''}{urlencode(list_parameters)}"
+    )
 
 
-# An account, or the rater that no account is told of: what makes two rows one person.
-Who = tuple[int | None, int | None]
+# (account id, None), or (None, rater id) for a rater without a known account. Rows with the same
+# key are of one person.
+PersonKey = tuple[int | None, int | None]
 
 
 @dataclass
-class Person:
-    """A rater over projects: an account; or one project's rater (``alone``, the project's name)
-    whom nobody signs in as, for the same key may be somebody else's in another project."""
+class PersonSummary:
+    """A person who rates: an account, or a rater without an account in one project.
+
+    ``single_project``: the name of that one project; the same rater key may belong to somebody else
+    in another project.
+    """
 
     name: str
     n_projects: int
     n_ratings: int
-    alone: str = ""
-    seats: list[tuple[RaterReading, Any]] = field(default_factory=list)  # with kappa with the peers
+    single_project: str = ""
+    question_results: list[tuple[RaterReading, Any]] = field(
+        default_factory=list
+    )  # (result, vs_peers)
 
 
 @login_required
 @require_safe
 def own_raters(request: HttpRequest) -> HttpResponse:
-    """The people who rate in any project that the caller leads, those with the most ratings
-    first."""
+    """Show the people who rate in projects that the user leads, most ratings first."""
     search = (request.GET.get("search") or "").strip()
-    if "\0" in search or len(search) > listing.LONGEST_SEARCH:
+    if "\0" in search or len(search) > listing.MAX_SEARCH_LENGTH:
         raise BadRequest(_("Search for a shorter text."))
-    readings = _of_own_projects(request.user)
+    results = _query_results_of_led_projects(request.user)
     if search:
-        readings = readings.filter(person__icontains=search)
+        results = results.filter(person__icontains=search)
     persons = (
-        readings.order_by()
+        results.order_by()
         .values("account", "alone")
         .annotate(
             name=Min("person"),
@@ -99,14 +107,14 @@ def own_raters(request: HttpRequest) -> HttpResponse:
         )
     )
     paginator = Paginator(
-        persons.order_by("-given", "name", "account", "alone"), a_page(RATERS_A_PAGE)
+        persons.order_by("-given", "name", "account", "alone"), get_page_size(RATERS_PER_PAGE)
     )
-    number = page_number(request)
+    number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
     people = {
-        (row["account"], row["alone"]): Person(
+        (row["account"], row["alone"]): PersonSummary(
             row["name"],
             row["n_projects"],
             row["given"],
@@ -114,43 +122,55 @@ def own_raters(request: HttpRequest) -> HttpResponse:
         )
         for row in page.object_list
     }
-    _seat(people, readings)
+    _add_question_results(people, results)
     context = {"page": page, "people": list(people.values()), "search": search}
     return render(request, "metrics/raters/own_raters.html", context)
 
 
-def _of_own_projects(user: Any) -> QuerySet[Any]:
-    """Readings of the whole time of people in projects in use that the user leads. ``account`` and
-    ``alone``: see Who; ``person``: the account's name, or the key. Whose names a project hides
-    stands there under the pseudonym, alone."""
-    led = Project.objects.filter(archived_at=None)
+def _query_results_of_led_projects(user: Any) -> QuerySet[Any]:
+    """Return all-time results of people in active projects that the user leads.
+
+    Annotated with ``account`` and ``alone`` (see PersonKey) and ``person``: the account's name, or
+    the rater's key. Raters of a project with pseudonyms appear under the pseudonym, without an
+    account.
+    """
+    led_projects = Project.objects.filter(archived_at=None)
     if not user.is_superuser:
-        led = led.filter(members__user=user.pk, members__role=Member.Role.LEAD)
-    rows = RaterReading.objects.filter(rater__project__in=led, rater__kind=Rater.Kind.HUMAN)
-    known = Q(rater__user__isnull=False, rater__project__raters_hidden=False)
+        led_projects = led_projects.filter(members__user=user.pk, members__role=Member.Role.LEAD)
+    rows = RaterReading.objects.filter(
+        rater__project__in=led_projects, rater__kind=Rater.Kind.HUMAN
+    )
+    has_known_account = Q(rater__user__isnull=False, rater__project__raters_hidden=False)
     return rows.annotate(
-        account=Case(When(known, then=F("rater__user"))),
-        alone=Case(When(~known, then=F("rater"))),
-        person=Case(When(known, then=F("rater__user__username")), default=F("rater__key")),
+        account=Case(When(has_known_account, then=F("rater__user"))),
+        alone=Case(When(~has_known_account, then=F("rater"))),
+        person=Case(
+            When(has_known_account, then=F("rater__user__username")), default=F("rater__key")
+        ),
     )
 
 
-def _seat(people: dict[Who, Person], readings: QuerySet[Any]) -> None:
-    """Where each of them rates: SEATS at most, by the weights that go with each headline."""
+def _add_question_results(people: dict[PersonKey, PersonSummary], results: QuerySet[Any]) -> None:
+    """Add each person's largest results, under the weights of each headline.
+
+    At most MAX_QUESTIONS_SHOWN a person.
+    """
     accounts = [account for account, _alone in people if account is not None]
-    alone = [rater for _account, rater in people if rater is not None]
-    mine = readings.filter(Q(account__in=accounts) | Q(alone__in=alone))
-    mine = mine.select_related("rater", "question__project")
-    place = Window(
+    rater_ids = [rater for _account, rater in people if rater is not None]
+    own_results = results.filter(Q(account__in=accounts) | Q(alone__in=rater_ids))
+    own_results = own_results.select_related("rater", "question__project")
+    rank = Window(
         RowNumber(),
         partition_by=[F("account"), F("alone")],
         order_by=[F("n_ratings").desc(), F("pk").asc()],
     )
-    mine = mine.annotate(place=place).filter(place__lte=SEATS).defer("details")
-    rows = list(mine.order_by("-n_ratings", "pk"))
+    own_results = (
+        own_results.annotate(rank=rank).filter(rank__lte=MAX_QUESTIONS_SHOWN).defer("details")
+    )
+    rows = list(own_results.order_by("-n_ratings", "pk"))
     questions = {row.question_id for row in rows}
-    whole = Reading.objects.filter(question__in=questions, span=Span.ALL)
-    weights = dict(whole.values_list("question_id", "headline__weights"))
+    all_time = Reading.objects.filter(question__in=questions, span=Span.ALL)
+    weights = dict(all_time.values_list("question_id", "headline__weights"))
     for row in rows:
-        name = weighted("vs_peers", weights.get(row.question_id) or NONE)
-        people[row.account, row.alone].seats.append((row, row.coefficients.get(name)))
+        name = get_weighted_name("vs_peers", weights.get(row.question_id) or UNWEIGHTED)
+        people[row.account, row.alone].question_results.append((row, row.coefficients.get(name)))

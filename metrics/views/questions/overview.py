@@ -1,5 +1,4 @@
-"""All questions of a project side by side: what its address shows where there are several and it
-names none."""
+"""The overview of a project's questions: shown where there are several and the URL names none."""
 
 from __future__ import annotations
 
@@ -10,45 +9,53 @@ from django.http import HttpRequest, HttpResponse
 
 from core.web import tables
 from metrics.views.common import getting_started, live_updates, question_rows
-from metrics.views.common.freshness import SeveralFreshness
-from metrics.views.common.live_updates import Live
+from metrics.views.common.freshness import MultiQuestionFreshness
+from metrics.views.common.live_updates import LiveSettings
 from projects.models import Member, Question
 
-TITLE = "questions-title"  # of the table, by which its file is asked for
-PLACES = "questions"  # what the page has a place for begins so
-LIVE = Live(seconds=2, summary=True, fragments=("questions", "getting-started"))
+TITLE = "questions-title"  # id of the table's heading, which names its CSV file in the URL
+PLACES_PREFIX = "questions"  # prefix of the key of the page's fragments (live_updates)
+LIVE = LiveSettings(seconds=2, summary=True, fragments=("questions", "getting-started"))
 
 
-def is_asked(request: HttpRequest) -> bool:
-    """Whether the address says nothing but the project. Whatever it says more is of the dashboard
-    of one question; so is one that was opened when there was one, and now asks what is new."""
-    if live_updates.asks(request) and not request.headers.get("X-Places", "").startswith(PLACES):
+def is_requested(request: HttpRequest) -> bool:
+    """Return True if the URL names nothing but the project.
+
+    Any other parameter is one of the dashboard of a question. False also for an open dashboard of
+    the only question that polls after a second question was added.
+    """
+    if live_updates.is_live_request(request) and not request.headers.get("X-Places", "").startswith(
+        PLACES_PREFIX
+    ):
         return False
     return request.GET.dict() in ({}, {tables.PARAMETER: TITLE})
 
 
-def page(
+def render_overview(
     request: HttpRequest, project: Any, questions: Sequence[Question], *, heading: str = ""
 ) -> HttpResponse:
-    """``heading``: what the page is called where it is not the first of the project."""
-    fresh = SeveralFreshness.of(questions)
-    unchanged = live_updates.unchanged(request, project, fresh, LIVE)
+    """Render the overview.
+
+    ``heading``: title of the page where it is not the project's main page.
+    """
+    fresh = MultiQuestionFreshness.for_questions(questions)
+    unchanged = live_updates.get_unchanged_response(request, project, fresh, LIVE)
     if unchanged is not None:
         return unchanged
-    numbers = {pk: state.ratings for pk, state in fresh.states.items()}
-    rows = question_rows.of_project(project, questions, numbers)
-    furthest = max((row.reading for row in rows), key=getting_started.n_double)
-    steps = getting_started.steps(project, furthest)
+    n_ratings = {pk: state.ratings for pk, state in fresh.states.items()}
+    rows = question_rows.build_project_rows(project, questions, n_ratings)
+    most_advanced = max((row.result for row in rows), key=getting_started.count_double_rated)
+    steps = getting_started.list_steps(project, most_advanced)
     context = {
         "project": project,
         "heading": heading,
         "rows": rows,
         "title": TITLE,
-        "loose": any(row.loose for row in rows),
+        "loose": any(row.has_band_mismatch for row in rows),
         "steps": steps,
         "may_add": project.role == Member.Role.LEAD and not project.archived_at,
         "fresh": fresh,
         "live": LIVE,
-        "places": f"{PLACES}{'-first' if steps else ''}",
+        "places": f"{PLACES_PREFIX}{'-first' if steps else ''}",
     }
-    return live_updates.answer(request, "metrics/questions/overview.html", context)
+    return live_updates.render_live_page(request, "metrics/questions/overview.html", context)

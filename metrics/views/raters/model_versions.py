@@ -1,4 +1,4 @@
-"""The versions of a model's prompt side by side: each is a rater with a line of its own."""
+"""Comparison of the prompt versions of a model: each is a rater with its own line."""
 
 from __future__ import annotations
 
@@ -11,61 +11,65 @@ from metrics import periods
 from metrics.models import RaterReading, Span
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
-from metrics.views.common.trends.trend_points import POINTS
+from metrics.views.common.trends.trend_points import MAX_POINTS
 from projects.models import Question, Rater
 
-VERSIONS = 12  # the newest
+MAX_VERSIONS = 12  # the newest
 
 
 @dataclass(frozen=True)
-class Version:
+class ModelVersion:
+    """A prompt version of a model: its rater and all-time result."""
+
     rater: Rater
-    reading: RaterReading | None  # of the whole time
+    result: RaterReading | None  # of all time
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         return self.rater.prompt_version or _("no version")
 
 
-def versions(question: Question, rater: Rater) -> list[Version]:
-    """The newest versions of the rater's model, oldest first; empty where there is one alone."""
+def list_versions(question: Question, rater: Rater) -> list[ModelVersion]:
+    """Return the newest versions of the rater's model, oldest first; empty with fewer than two."""
     if not rater.model:
         return []
-    alike = Rater.objects.filter(project=rater.project_id, model=rater.model).order_by("-pk")
-    raters = list(alike[:VERSIONS])[::-1]
+    version_raters = Rater.objects.filter(project=rater.project_id, model=rater.model).order_by(
+        "-pk"
+    )
+    raters = list(version_raters[:MAX_VERSIONS])[::-1]
     if len(raters) < 2:
         return []
     rows = RaterReading.objects.filter(question=question, rater__in=raters)
-    readings = {row.rater_id: row for row in rows}
-    return [Version(one, readings.get(one.pk)) for one in raters]
+    results = {row.rater_id: row for row in rows}
+    return [ModelVersion(version_rater, results.get(version_rater.pk)) for version_rater in raters]
 
 
-def period(asked: str | None) -> str:
-    """Weeks, where nothing is asked for, or single days: a line each of them would be noise."""
-    return asked if asked in (Span.WEEK, Span.MONTH) else Span.WEEK.value
+def choose_period(requested: str | None) -> str:
+    """Return the period of the trends: weeks unless months are requested; days would be noise."""
+    return requested if requested in (Span.WEEK, Span.MONTH) else Span.WEEK.value
 
 
-def chart_rows(
-    question: Question, found: list[Version], span: str, name: str
+def build_chart_rows(
+    question: Question, model_versions: list[ModelVersion], span: str, name: str
 ) -> list[dict[str, Any]]:
-    """Points of their trends, a line each."""
-    words = {version.rater.pk: version.words for version in found}
-    scale = QuestionScale.of(question)
-    rows = rater_periods.newest_of_each(
-        question, list(words), span, name, scale=scale, number=POINTS
+    """Return the points of the trends of all versions."""
+    labels = {version.rater.pk: version.label for version in model_versions}
+    scale = QuestionScale.for_question(question)
+    rows = rater_periods.list_newest_periods_of_raters(
+        question, list(labels), span, name, scale=scale, number=MAX_POINTS
     )
-    told = []
-    for rater, start, reading in rows:
-        if reading["value"] is None:
+    chart_points = []
+    for rater, start, estimate in rows:
+        if estimate["value"] is None:
             continue
-        values = {key: reading[key] for key in ("value", "low", "high", "n_items")}
-        told.append(
+        estimate_values = {key: estimate[key] for key in ("value", "low", "high", "n_items")}
+        chart_points.append(
             {
-                "version": words[rater],
+                "version": labels[rater],
                 "start": start.isoformat(),
-                "end": periods.end_date(start, span).isoformat(),
-                **values,
-                "firm": (reading["n_items"] or 0) >= periods.FIRM,
+                "end": periods.get_end_date(start, span).isoformat(),
+                **estimate_values,
+                "firm": (estimate["n_items"] or 0) >= periods.MIN_ITEMS,
             }
         )
-    return told
+    return chart_points

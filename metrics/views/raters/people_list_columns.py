@@ -1,6 +1,8 @@
-"""What the list of people (projects.selectors.people_list) tells of those who rate, from what is
-stored: of the project's first question how many ratings, how far they agree and how long an item
-takes; of all questions when they rated last."""
+"""Columns of raters' results for a project's list of people (projects.selectors.people).
+
+Read from stored results: number of ratings, agreement and seconds per item of the first question,
+and the time of the last change in any question.
+"""
 
 from __future__ import annotations
 
@@ -10,36 +12,38 @@ from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from metrics.models import RaterReading
-from metrics.results.headline.stored_weights import weights_of
-from metrics.scale import QuestionScale, weighted
+from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Project, Rater
-from projects.selectors.people_list import Column, Told
+from projects.selectors.people_list import PeopleColumn, ProvidedColumns
 from ratings.models import Rating
 
 
-def of(project: Project, raters: Collection[int]) -> Told:
-    """Five queries, whoever and however many they are; nothing of nobody."""
+def build_columns(project: Project, raters: Collection[int]) -> ProvidedColumns:
+    """Return the columns for these raters, in five queries whatever their number."""
     questions = list(project.questions.prefetch_related("categories"))
     if not questions:
-        return Told([])
+        return ProvidedColumns([])
     question = questions[0]
-    name = weighted("vs_peers", weights_of(question, QuestionScale.of(question)))
-    readings = RaterReading.objects.filter(question=question, rater__in=raters)
-    rows = readings.values_list("rater_id", "n_ratings", "seconds", f"coefficients__{name}")
-    n_ratings, seconds, kappas = {}, {}, {}
+    name = get_weighted_name(
+        "vs_peers", get_headline_weights(question, QuestionScale.for_question(question))
+    )
+    rater_results = RaterReading.objects.filter(question=question, rater__in=raters)
+    rows = rater_results.values_list("rater_id", "n_ratings", "seconds", f"coefficients__{name}")
+    n_ratings, seconds, agreement = {}, {}, {}
     for rater, n, median, kappa in rows:
-        n_ratings[rater], seconds[rater], kappas[rater] = n, median, kappa
-    # One look into an index a rater, in one query.
+        n_ratings[rater], seconds[rater], agreement[rater] = n, median, kappa
+    # One index lookup for each rater, in one query.
     newest = Rating.objects.filter(rater=OuterRef("pk")).order_by("-changed_at")
     people = Rater.objects.filter(pk__in=raters)
-    last = people.values_list("pk", Subquery(newest.values("changed_at")[:1]))
+    last_changes = people.values_list("pk", Subquery(newest.values("changed_at")[:1]))
     columns = [
-        Column(_("Ratings"), "whole", n_ratings),
-        Column(_("Kappa with peers"), "reading", kappas, about="vs_peers"),
-        Column(_("Seconds per item"), "tenths", seconds, about="seconds"),
-        Column(_("Ratings last changed"), "moment", dict(last)),
+        PeopleColumn(_("Ratings"), "whole", n_ratings),
+        PeopleColumn(_("Kappa with peers"), "reading", agreement, about="vs_peers"),
+        PeopleColumn(_("Seconds per item"), "tenths", seconds, about="seconds"),
+        PeopleColumn(_("Ratings last changed"), "moment", dict(last_changes)),
     ]
     if len(questions) == 1:
-        return Told(columns)
+        return ProvidedColumns(columns)
     note = _("Ratings, kappa and seconds are of the first question: %(question)s")
-    return Told(columns, note % {"question": question})
+    return ProvidedColumns(columns, note % {"question": question})

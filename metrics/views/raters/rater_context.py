@@ -1,5 +1,4 @@
-"""One rater: what the page shows, and how the own use of the categories differs from the peers' on
-the same items."""
+"""Template context of the page of a rater, and the rater's use of categories against the peers'."""
 
 from __future__ import annotations
 
@@ -10,13 +9,13 @@ import numpy as np
 
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.models import RaterReading
-from metrics.scale import QuestionScale, weighted
-from metrics.views.common.live_updates import Live
+from metrics.scale import QuestionScale, get_weighted_name
+from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
-from metrics.views.common.sources.base import RaterNumbers
+from metrics.views.common.sources.base import RaterSource
 from metrics.views.common.trends import trend_points
 
-LIVE = Live(
+LIVE = LiveSettings(
     seconds=2,
     fragments=(
         "stats",
@@ -30,43 +29,49 @@ LIVE = Live(
 )
 
 
-def context(chosen: Selection, numbers: RaterNumbers) -> dict[str, Any]:
-    """What the source says of the rater."""
-    whole = numbers.whole
-    course = numbers.newest_course(chosen.vs_peers, "vs_peers_bias")
-    points, bias_points = course.lines
-    use = category_use(whole, chosen.scale)
-    pairwise = weighted(MEAN_PAIRWISE, chosen.weights)
-    drawn, bias_drawn = trend_points.is_drawn(points), trend_points.is_drawn(bias_points)
-    shown = (numbers.waiting, bool(whole), drawn, bias_drawn, bool(use))
+def build_context(selection: Selection, source: RaterSource) -> dict[str, Any]:
+    """Return what the source knows of the rater."""
+    result = source.rater_result
+    trend = source.get_table_trend(selection.vs_peers, "vs_peers_bias")
+    points, bias_points = trend.lines
+    use_rows = compute_category_use(result, selection.scale)
+    pairwise = get_weighted_name(MEAN_PAIRWISE, selection.weights)
+    can_draw, can_draw_bias = (
+        trend_points.is_drawable(points),
+        trend_points.is_drawable(bias_points),
+    )
+    parts_shown = (source.pending, bool(result), can_draw, can_draw_bias, bool(use_rows))
     return {
-        "whole": whole,
-        "waiting": numbers.waiting,
-        "period": course.period,
+        "whole": result,
+        "waiting": source.pending,
+        "period": trend.period,
         "points": points,
-        "is_drawn": drawn,
-        "bias_is_drawn": bias_drawn,
+        "is_drawn": can_draw,
+        "bias_is_drawn": can_draw_bias,
         "bias_points": bias_points,
-        "older": course.older,
-        "pairs": numbers.pairs(),
-        "places": "-".join(str(there) for there in shown),
-        "peers": whole and whole.coefficients.get(chosen.vs_peers),
+        "older": trend.n_older,
+        "pairs": source.list_pairs(),
+        "places": "-".join(str(is_there) for is_there in parts_shown),
+        "peers": result and result.coefficients.get(selection.vs_peers),
         "pairwise_name": pairwise,
-        "pairwise": whole and whole.coefficients.get(pairwise),
-        "use": use,
-        "confusion": list(zip(chosen.scale.labels, table_of(whole), strict=False)),
-        "column_sums": [sum(column) for column in zip(*table_of(whole), strict=True)],
+        "pairwise": result and result.coefficients.get(pairwise),
+        "use": use_rows,
+        "confusion": list(zip(selection.scale.labels, get_confusion_table(result), strict=False)),
+        "column_sums": [sum(column) for column in zip(*get_confusion_table(result), strict=True)],
     }
 
 
-def table_of(whole: RaterReading | None) -> list[list[int]]:
-    """The rater's categories by those of the peers on the same items; empty without a rating."""
-    return whole.details.get("table", []) if whole else []
+def get_confusion_table(result: RaterReading | None) -> list[list[int]]:
+    """Return the table of the rater's categories by those of the peers on the same items.
+
+    Empty without ratings.
+    """
+    return result.details.get("table", []) if result else []
 
 
 @dataclass(frozen=True)
 class CategoryUse:
-    """Shares of the rater's and of the peers' side of the table."""
+    """Shares of a category in the rater's and in the peers' ratings of the shared items."""
 
     label: str
     own: float
@@ -77,10 +82,12 @@ class CategoryUse:
         return self.own - self.peers
 
 
-def category_use(whole: RaterReading | None, scale: QuestionScale) -> list[CategoryUse]:
-    """How often the rater and the peers choose each category on the items they share; empty without
-    such items."""
-    table = np.array(table_of(whole), np.int64)
+def compute_category_use(result: RaterReading | None, scale: QuestionScale) -> list[CategoryUse]:
+    """Return how often the rater and the peers choose each category on shared items.
+
+    Empty without shared items.
+    """
+    table = np.array(get_confusion_table(result), np.int64)
     total = table.sum()
     if not total:
         return []

@@ -1,4 +1,4 @@
-"""The pages behind the dashboard: one rater, the pairs and one pair, the items and one item."""
+"""Views of the pages behind the dashboard: rater, coefficients, recommendation, pairs and pair."""
 
 from __future__ import annotations
 
@@ -9,174 +9,184 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from core.web.tables import a_page
-from metrics.filters import one_line
+from core.web.tables import get_page_size
+from metrics.filters import join_keys
 from metrics.results.disagreement import disputed_items
 from metrics.results.pairs import pair_results as pair_list
-from metrics.scale import weighted
+from metrics.scale import get_weighted_name
 from metrics.views.coefficients import coefficient_context, recommendation
 from metrics.views.common import live_updates
 from metrics.views.common.filter_bar import FilterBar
-from metrics.views.common.live_updates import Live
+from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import (
     Selection,
-    Unknown,
-    by_key,
-    chosen_question,
-    one_of,
-    page_number,
+    UnknownSelectionError,
+    get_by_key,
+    get_choice,
+    get_page_number,
+    get_permitted_selection,
 )
-from metrics.views.common.sources import source_of
-from metrics.views.common.sources.filtered import SlicedCoefficients
+from metrics.views.common.sources import get_sources
+from metrics.views.common.sources.filtered import CoefficientSource
 from metrics.views.pairs import pair_context
 from projects.models import Rater
 
 from . import model_versions, rater_context
 
-PAIRS_A_PAGE = 100
-DIFFERENCES_A_PAGE = 25
-PAIRS_LIVE = Live(seconds=2, fragments=("pair-list",))
+PAIRS_PER_PAGE = 100
+DIFFERENCES_PER_PAGE = 25
+PAIRS_LIVE = LiveSettings(seconds=2, fragments=("pair-list",))
 
 
 @login_required
 @require_safe
 def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    """One rater against the others: trend, confusion, bias, pairs, recent disagreements."""
-    chosen = chosen_question(request, project_id, filtered=True)
-    found = by_key(Rater, chosen.project, key)
-    numbers = source_of(chosen).rater(found)
-    unchanged = live_updates.unchanged(request, chosen.project, numbers.fresh, rater_context.LIVE)
+    """Show one rater against the others: trend, confusion, bias, pairs, recent differences."""
+    selection = get_permitted_selection(request, project_id, filtered=True)
+    selected_rater = get_by_key(Rater, selection.project, key)
+    source = get_sources(selection).for_rater(selected_rater)
+    unchanged = live_updates.get_unchanged_response(
+        request, selection.project, source.freshness, rater_context.LIVE
+    )
     if unchanged is not None:
         return unchanged
-    differences = disputed_items.recent_differences(
-        chosen.question, found, chosen.scale, chosen=chosen.filter
+    differences = disputed_items.list_recent_differences(
+        selection.question, selected_rater, selection.scale, rating_filter=selection.filter
     )
-    context = rater_context.context(chosen, numbers) | {
-        "project": chosen.project,
-        "chosen": chosen,
-        "fresh": numbers.fresh,
+    context = rater_context.build_context(selection, source) | {
+        "project": selection.project,
+        "chosen": selection,
+        "fresh": source.freshness,
         "live": rater_context.LIVE,
-        "filter_bar": FilterBar.of(request, chosen),
-        "rater": found,
-        "without": one_line([found.key]),
-        "versions": [] if chosen.filter else model_versions.versions(chosen.question, found),
-        "table_size": _table_size(chosen),
+        "filter_bar": FilterBar.from_request(request, selection),
+        "rater": selected_rater,
+        "without": join_keys([selected_rater.key]),
+        "versions": []
+        if selection.filter
+        else model_versions.list_versions(selection.question, selected_rater),
+        "table_size": _get_table_class(selection),
         "differences": differences,
     }
-    return live_updates.answer(request, "metrics/raters/rater.html", context)
+    return live_updates.render_live_page(request, "metrics/raters/rater.html", context)
 
 
 @login_required
 @require_safe
 def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Every coefficient of a question, and what rules about missing ratings make of it."""
-    chosen = chosen_question(request, project_id, filtered=True)
-    scores = coefficient_context.Scores.of(request.GET)
-    numbers = SlicedCoefficients(chosen, scores=scores.asked)
-    unchanged = live_updates.unchanged(
-        request, chosen.project, numbers.fresh, coefficient_context.LIVE
+    """Show every coefficient of a question, also under each policy for missing ratings."""
+    selection = get_permitted_selection(request, project_id, filtered=True)
+    scores = coefficient_context.ScoreSource.from_query(request.GET)
+    source = CoefficientSource(selection, scores=scores.name)
+    unchanged = live_updates.get_unchanged_response(
+        request, selection.project, source.freshness, coefficient_context.LIVE
     )
     if unchanged is not None:
         return unchanged
     context: dict[str, object] = {"places": "waiting"}
-    if not numbers.waiting:
-        context = coefficient_context.context(chosen, numbers)
+    if not source.pending:
+        context = coefficient_context.build_context(selection, source)
     context |= {
-        "project": chosen.project,
-        "chosen": chosen,
-        "fresh": numbers.fresh,
+        "project": selection.project,
+        "chosen": selection,
+        "fresh": source.freshness,
         "live": coefficient_context.LIVE,
         "scores": scores,
-        "waiting": numbers.waiting,
-        "filter_bar": FilterBar.of(request, chosen),
+        "waiting": source.pending,
+        "filter_bar": FilterBar.from_request(request, selection),
     }
-    return live_updates.answer(request, "metrics/coefficients/coefficients.html", context)
+    return live_updates.render_live_page(request, "metrics/coefficients/coefficients.html", context)
 
 
 @login_required
 @require_safe
-def which(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Which coefficient? By scale, raters, missing ratings and purpose."""
-    chosen = chosen_question(request, project_id)
-    reading = source_of(chosen).project().reading
-    context = recommendation.context(chosen, reading)
-    context |= {"project": chosen.project, "chosen": chosen}
+def coefficient_recommendation(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show which coefficient suits the question: by scale, raters, missing ratings and purpose."""
+    selection = get_permitted_selection(request, project_id)
+    result = get_sources(selection).for_project().question_result
+    context = recommendation.build_context(selection, result)
+    context |= {"project": selection.project, "chosen": selection}
     return render(request, "metrics/coefficients/recommendation.html", context)
 
 
 @login_required
 @require_safe
 def pair(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Two raters (?a=KEY&b=KEY), or, without them, the table of all pairs."""
-    chosen = chosen_question(request, project_id, filtered=True)
+    """Show two raters (?a=KEY&b=KEY), or the table of all pairs without them."""
+    selection = get_permitted_selection(request, project_id, filtered=True)
     if "a" not in request.GET and "b" not in request.GET:
-        return _all_pairs(request, chosen)
-    a = by_key(Rater, chosen.project, request.GET.get("a", ""))
-    b = by_key(Rater, chosen.project, request.GET.get("b", ""))
+        return _render_pair_list(request, selection)
+    a = get_by_key(Rater, selection.project, request.GET.get("a", ""))
+    b = get_by_key(Rater, selection.project, request.GET.get("b", ""))
     if a == b:
-        raise Unknown(_("A pair is two different raters."), listed_at="pair")
-    numbers = source_of(chosen).pair(a, b)
-    unchanged = live_updates.unchanged(request, chosen.project, numbers.fresh, pair_context.LIVE)
+        raise UnknownSelectionError(_("A pair is two different raters."), listed_at="pair")
+    source = get_sources(selection).for_pair(a, b)
+    unchanged = live_updates.get_unchanged_response(
+        request, selection.project, source.freshness, pair_context.LIVE
+    )
     if unchanged is not None:
         return unchanged
-    number = page_number(request)
-    shown = a_page(DIFFERENCES_A_PAGE)
-    start = (number - 1) * shown
-    part = slice(start, start + shown + 1)
-    differing = disputed_items.between(
-        chosen.question, a, b, chosen.scale, part=part, chosen=chosen.filter
+    number = get_page_number(request)
+    n_shown = get_page_size(DIFFERENCES_PER_PAGE)
+    start = (number - 1) * n_shown
+    window = slice(start, start + n_shown + 1)
+    differing = disputed_items.list_pair_differences(
+        selection.question, a, b, selection.scale, page=window, rating_filter=selection.filter
     )
-    context = pair_context.context(chosen, a, b, numbers) | {
-        "project": chosen.project,
-        "chosen": chosen,
-        "fresh": numbers.fresh,
+    context = pair_context.build_context(selection, a, b, source) | {
+        "project": selection.project,
+        "chosen": selection,
+        "fresh": source.freshness,
         "live": pair_context.LIVE,
-        "filter_bar": FilterBar.of(request, chosen),
+        "filter_bar": FilterBar.from_request(request, selection),
         "a": a,
         "b": b,
-        "differing": differing[:shown],
-        "table_size": _table_size(chosen),
+        "differing": differing[:n_shown],
+        "table_size": _get_table_class(selection),
         "keep": {"a": a.key, "b": b.key},
-        "coefficient": weighted("cohen_kappa", chosen.weights),
+        "coefficient": get_weighted_name("cohen_kappa", selection.weights),
         "number": number,
         "previous": number - 1,
         "next": number + 1,
-        "more": len(differing) > shown,
+        "more": len(differing) > n_shown,
     }
-    return live_updates.answer(request, "metrics/pairs/pair.html", context)
+    return live_updates.render_live_page(request, "metrics/pairs/pair.html", context)
 
 
-def _table_size(chosen: Selection) -> str:
-    """The class of a chart with so many categories."""
-    return f"k{min(chosen.scale.k, 9)}"
+def _get_table_class(selection: Selection) -> str:
+    """Return the CSS class of a table with so many categories."""
+    return f"k{min(selection.scale.k, 9)}"
 
 
-def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:
-    sort = one_of(request.GET, "sort", ["items", "-items", "kappa", "-kappa"]) or "-items"
-    numbers = source_of(chosen).project()
-    unchanged = live_updates.unchanged(request, chosen.project, numbers.fresh, PAIRS_LIVE)
+def _render_pair_list(request: HttpRequest, selection: Selection) -> HttpResponse:
+    sort = get_choice(request.GET, "sort", ["items", "-items", "kappa", "-kappa"]) or "-items"
+    source = get_sources(selection).for_project()
+    unchanged = live_updates.get_unchanged_response(
+        request, selection.project, source.freshness, PAIRS_LIVE
+    )
     if unchanged is not None:
         return unchanged
-    paginator = Paginator(numbers.listed_pairs(sort), a_page(PAIRS_A_PAGE))
-    number = page_number(request)
+    paginator = Paginator(source.list_pair_refs(sort), get_page_size(PAIRS_PER_PAGE))
+    number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
-    shown = numbers.pairs_of_page(list(page.object_list))
+    page_pairs = source.load_pairs(list(page.object_list))
     context = {
-        "project": chosen.project,
-        "chosen": chosen,
-        "fresh": numbers.fresh,
+        "project": selection.project,
+        "chosen": selection,
+        "fresh": source.freshness,
         "live": PAIRS_LIVE,
-        "coefficient": weighted("cohen_kappa", chosen.weights),
-        "places": f"{numbers.waiting}-{bool(shown)}",
-        "waiting": numbers.waiting,
-        "filter_bar": FilterBar.of(request, chosen),
+        "coefficient": get_weighted_name("cohen_kappa", selection.weights),
+        "places": f"{source.pending}-{bool(page_pairs)}",
+        "waiting": source.pending,
+        "filter_bar": FilterBar.from_request(request, selection),
         "page": page,
-        "pairs": shown,
+        "pairs": page_pairs,
         "sort": sort,
-        # the list is cut there: a slice has fewer
-        "listed": pair_list.LISTED if paginator.count == pair_list.LISTED else None,
-        "busiest": pair_list.SHOWN_RATERS,
+        # The list ends there; filtered lists are shorter.
+        "listed": pair_list.MAX_LISTED_PAIRS
+        if paginator.count == pair_list.MAX_LISTED_PAIRS
+        else None,
+        "busiest": pair_list.MAX_HEATMAP_RATERS,
     }
-    return live_updates.answer(request, "metrics/pairs/pairs.html", context)
+    return live_updates.render_live_page(request, "metrics/pairs/pairs.html", context)

@@ -1,5 +1,7 @@
-"""A report as it is read: sections of paragraphs, points and tables, made of its facts in the
-reader's language. The page and the Markdown show the same."""
+"""A report as sections of paragraphs, points and tables, built from its facts.
+
+In the reader's language; the page and the Markdown file show the same.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +16,26 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
-from metrics.agreement.headline import CHOSEN
+from metrics.agreement.headline import LEAD_CHOICE
 from metrics.scale import QuestionScale
 from metrics.views.common import display_names, insights
-from metrics.views.common.number_formats import figure, whole
+from metrics.views.common.number_formats import format_count, format_number
 from projects.models import BandScheme, Scale, Weights
 
 from . import random_sample_texts
 from . import texts as reports_texts
-from .random_sample_texts import reading
+from .random_sample_texts import format_estimate
 
 Facts = dict[str, Any]
 Rows = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Section:
-    """``paragraphs``: a language where it is not the reader's, and a text."""
+class ReportSection:
+    """A section of a report.
+
+    ``paragraphs``: (language, text); the language is empty where it is the reader's.
+    """
 
     title: str
     paragraphs: Sequence[tuple[str, str]] = ()
@@ -39,204 +44,225 @@ class Section:
     rows: Rows = ()
 
 
-def title(facts: Facts) -> str:
+def build_title(facts: Facts) -> str:
     return _("Agreement on “%(question)s”") % {"question": facts["question"]["text"]}
 
 
-def sections(facts: Facts, zone: str) -> list[Section]:
-    """The report, the most important first."""
-    found = [
-        _result(facts),
-        _rests_on(facts, ZoneInfo(zone)),
-        _missing(facts),
-        _beside(facts),
-        _groups(facts),
-        Section(_("What must not be claimed from it"), points=reports_texts.cautions(facts)),
-        Section(_("For a methods section"), paragraphs=reports_texts.methods(facts)),
-        Section(_("References"), points=reports_texts.references(facts)),
-        _hash(facts),
+def build_sections(facts: Facts, zone: str) -> list[ReportSection]:
+    """Return the sections of the report, the most important first."""
+    all_sections = [
+        _build_result(facts),
+        _build_basis(facts, ZoneInfo(zone)),
+        _build_coverage(facts),
+        _build_other_statistics(facts),
+        _build_groups(facts),
+        ReportSection(
+            _("What must not be claimed from it"), points=reports_texts.list_cautions(facts)
+        ),
+        ReportSection(_("For a methods section"), paragraphs=reports_texts.build_methods(facts)),
+        ReportSection(_("References"), points=reports_texts.list_references(facts)),
+        _build_hash(facts),
     ]
-    return [section for section in found if section.paragraphs or section.points or section.rows]
+    return [
+        section for section in all_sections if section.paragraphs or section.points or section.rows
+    ]
 
 
-def moment(text: str, zone: ZoneInfo) -> str:
+def format_time(text: str, zone: ZoneInfo) -> str:
     return f"{datetime.datetime.fromisoformat(text).astimezone(zone):%Y-%m-%d %H:%M:%S %Z}"
 
 
-def _said(*texts: str) -> list[tuple[str, str]]:
+def _build_paragraphs(*texts: str) -> list[tuple[str, str]]:
     return [("", text) for text in texts if text]
 
 
-def _result(facts: Facts) -> Section:
-    first = facts["headline"]
-    name, value = first["name"], first["value"]
-    told = _("%(coefficient)s: %(value)s") % {
-        "coefficient": display_names.coefficient(name),
-        "value": reading(value),
+def _build_result(facts: Facts) -> ReportSection:
+    headline = facts["headline"]
+    name, value = headline["name"], headline["value"]
+    headline_text = _("%(coefficient)s: %(value)s") % {
+        "coefficient": display_names.get_coefficient_name(name),
+        "value": format_estimate(value),
     }
-    if first["why"] == CHOSEN:
+    if headline["why"] == LEAD_CHOICE:
         note = facts["declared"]["note"]
         why = _("Chosen for this question: %(note)s") % {"note": note}
     else:
-        why = str(display_names.why(first["why"], name))
-    scale = QuestionScale.of_declared(facts["declared"])
-    more = insights.sentences(facts["findings"], [], scale, scheme=facts["band_scheme"])
-    return Section(
+        why = str(display_names.get_headline_reason(headline["why"], name))
+    scale = QuestionScale.from_declaration(facts["declared"])
+    insight_texts = insights.build_sentences(
+        facts["findings"], [], scale, scheme=facts["band_scheme"]
+    )
+    return ReportSection(
         _("Result"),
-        paragraphs=_said(
-            told, _in_words(facts), _bar(facts), why, random_sample_texts.sentence(first)
+        paragraphs=_build_paragraphs(
+            headline_text,
+            _describe_bands(facts),
+            _describe_target(facts),
+            why,
+            random_sample_texts.describe_random_sample(headline),
         ),
-        points=more,
+        points=insight_texts,
     )
 
 
-def _in_words(facts: Facts) -> str:
-    """The band of the value and of the ends of its interval; percent agreement has none."""
-    first, scheme = facts["headline"], facts["band_scheme"]
-    value = first["value"]
-    if value["value"] is None or first["name"] == "percent_agreement":
+def _describe_bands(facts: Facts) -> str:
+    """Return the bands of the value and of the ends of its interval.
+
+    Empty for percent agreement and for an undefined value.
+    """
+    headline, scheme = facts["headline"], facts["band_scheme"]
+    value = headline["value"]
+    if value["value"] is None or headline["name"] == "percent_agreement":
         return ""
-    told = {
-        "band": display_names.band(bands.band_of(value["value"], scheme)),
+    params = {
+        "band": display_names.get_band_name(bands.find_band(value["value"], scheme)),
         "scheme": BandScheme(scheme).label,
     }
     if value["low"] is None:
-        return _("In the words of %(scheme)s: %(band)s.") % told
-    told["low"] = display_names.band(bands.band_of(value["low"], scheme))
-    told["high"] = display_names.band(bands.band_of(value["high"], scheme))
-    if told["low"] == told["high"]:
-        return _("In the words of %(scheme)s: %(band)s, at both ends of the interval.") % told
+        return _("In the words of %(scheme)s: %(band)s.") % params
+    params["low"] = display_names.get_band_name(bands.find_band(value["low"], scheme))
+    params["high"] = display_names.get_band_name(bands.find_band(value["high"], scheme))
+    if params["low"] == params["high"]:
+        return _("In the words of %(scheme)s: %(band)s, at both ends of the interval.") % params
     return (
         _("In the words of %(scheme)s: %(band)s; the interval reaches from %(low)s to %(high)s.")
-        % told
+        % params
     )
 
 
-def _bar(facts: Facts) -> str:
+def _describe_target(facts: Facts) -> str:
     if facts["bar"] is None:
         return ""
-    return _("The project’s bar: %(bar)s.") % {"bar": figure(facts["bar"])}
+    return _("The project’s bar: %(bar)s.") % {"bar": format_number(facts["bar"])}
 
 
-def _rests_on(facts: Facts, zone: ZoneInfo) -> Section:
+def _build_basis(facts: Facts, zone: ZoneInfo) -> ReportSection:
     declared, value = facts["declared"], facts["headline"]["value"]
     labels = ", ".join(category["label"] for category in declared["categories"])
-    days = [moment(at, zone) for at in facts["rated_from_to"]]
+    rated_from_to = [format_time(at, zone) for at in facts["rated_from_to"]]
     rows = [
         (_("Project"), facts["project"]["name"]),
-        (_("As of"), moment(facts["as_of"], zone)),
-        (_("Ratings"), whole(facts["n_ratings"])),
-        (_("Rated from, to"), " – ".join(dict.fromkeys(days))),
-        (_("People"), whole(facts["n_people"])),
-        (_("Models"), ", ".join(facts["models"]) or whole(0)),
-        (_("The value rests on"), _basis(value)),
+        (_("As of"), format_time(facts["as_of"], zone)),
+        (_("Ratings"), format_count(facts["n_ratings"])),
+        (_("Rated from, to"), " – ".join(dict.fromkeys(rated_from_to))),
+        (_("People"), format_count(facts["n_people"])),
+        (_("Models"), ", ".join(facts["models"]) or format_count(0)),
+        (_("The value rests on"), _describe_basis(value)),
         (_("Scale"), f"{Scale(declared['scale']).label}: {labels}"),
         (_("Weights"), str(Weights(declared["weights"]).label)),
-        (_("Guidelines"), _version(facts["guidelines"])),
+        (_("Guidelines"), _format_version(facts["guidelines"])),
     ]
-    return Section(_("What it rests on"), rows=[row for row in rows if row[1]])
+    return ReportSection(_("What it rests on"), rows=[row for row in rows if row[1]])
 
 
-def _version(number: int) -> str:
+def _format_version(number: int) -> str:
     return _("version %(number)s") % {"number": number} if number else _("none written")
 
 
-def _basis(value: dict[str, Any]) -> str:
+def _describe_basis(value: dict[str, Any]) -> str:
     if not value["n_items"]:
         return ""
     return ngettext(
         "%(ratings)s ratings of %(items)s item",
         "%(ratings)s ratings of %(items)s items",
         value["n_items"],
-    ) % {"ratings": whole(value["n_ratings"]), "items": whole(value["n_items"])}
+    ) % {"ratings": format_count(value["n_ratings"]), "items": format_count(value["n_items"])}
 
 
-def _missing(facts: Facts) -> Section:
-    by_ratings = reports_texts.by_ratings(facts)
-    rows = [(whole(number), whole(items)) for number, items in sorted(by_ratings.items())]
-    lacking = by_ratings.get(0, 0) + by_ratings.get(1, 0)
-    said = _("Each item has two or more ratings.")
-    if lacking:
-        said = ngettext(
+def _build_coverage(facts: Facts) -> ReportSection:
+    by_ratings = reports_texts.count_items_by_ratings(facts)
+    rows = [
+        (format_count(number), format_count(items)) for number, items in sorted(by_ratings.items())
+    ]
+    n_not_comparable = by_ratings.get(0, 0) + by_ratings.get(1, 0)
+    coverage_text = _("Each item has two or more ratings.")
+    if n_not_comparable:
+        coverage_text = ngettext(
             "%(n)s item has fewer than two ratings and is in no comparison.",
             "%(n)s items have fewer than two ratings and are in no comparison.",
-            lacking,
-        ) % {"n": whole(lacking)}
-    kappa = ""
+            n_not_comparable,
+        ) % {"n": format_count(n_not_comparable)}
+    kappa_note = ""
     if by_ratings.get(1) and facts["headline"]["name"].startswith("fleiss_kappa"):
-        kappa = _("Items with one rating count in what is expected by chance.")
-    return Section(
+        kappa_note = _("Items with one rating count in what is expected by chance.")
+    return ReportSection(
         _("Missing ratings"),
-        paragraphs=_said(said, kappa),
+        paragraphs=_build_paragraphs(coverage_text, kappa_note),
         head=(_("Ratings of an item"), _("Items")),
         rows=rows,
     )
 
 
-def _beside(facts: Facts) -> Section:
-    known = facts["coefficients"]
+def _build_other_statistics(facts: Facts) -> ReportSection:
+    estimates = facts["coefficients"]
     rows = [
         (
-            str(display_names.coefficient(name)),
-            reading(known[name]),
-            whole(known[name]["n_items"]),
+            str(display_names.get_coefficient_name(name)),
+            format_estimate(estimates[name]),
+            format_count(estimates[name]["n_items"]),
         )
         for name in facts["beside"]
     ]
     head = (_("Statistic"), _("Value"), _("Items"))
-    return Section(_("Beside it"), head=head, rows=rows)
+    return ReportSection(_("Beside it"), head=head, rows=rows)
 
 
-def _groups(facts: Facts) -> Section:
-    """Empty where all raters are of one kind."""
-    first = facts["headline"]
+def _build_groups(facts: Facts) -> ReportSection:
+    """Return the agreement of people and models; empty where all raters are of one kind."""
+    headline = facts["headline"]
     rows = [
-        (str(display_names.GROUPS[name]), reading(first[name]), whole(first[name]["n_items"]))
+        (
+            str(display_names.RATER_GROUP_NAMES[name]),
+            format_estimate(headline[name]),
+            format_count(headline[name]["n_items"]),
+        )
         for name in ("people", "between", "models", "all")
-        if name in first
+        if name in headline
     ]
     head = (_("Whose"), _("Value"), _("Items"))
-    return Section(_("People and models"), head=head, rows=rows)
+    return ReportSection(_("People and models"), head=head, rows=rows)
 
 
-def _hash(facts: Facts) -> Section:
-    said = _(
+def _build_hash(facts: Facts) -> ReportSection:
+    explanation = _(
         "SHA-256 of the ratings as they stood then: one JSON list of item, rater and category’s "
         "code a line, in the order of the bytes of item and rater. The same moment gives the same."
     )
-    return Section(_("The ratings it rests on"), paragraphs=_said(facts["hash"], said))
+    return ReportSection(
+        _("The ratings it rests on"), paragraphs=_build_paragraphs(facts["hash"], explanation)
+    )
 
 
-# --- as Markdown
+# --- Markdown
 
 
-def markdown(facts: Facts, zone: str) -> str:
-    """The whole report as a text."""
-    lines = [f"# {_plain(title(facts))}", ""]
-    for section in sections(facts, zone):
-        lines += [f"## {_plain(section.title)}", ""]
+def render_markdown(facts: Facts, zone: str) -> str:
+    """Render the report as Markdown."""
+    lines = [f"# {_escape_markdown(build_title(facts))}", ""]
+    for section in build_sections(facts, zone):
+        lines += [f"## {_escape_markdown(section.title)}", ""]
         for _language, text in section.paragraphs:
-            lines += [_plain(text), ""]
+            lines += [_escape_markdown(text), ""]
         if section.points:
-            lines += [*(f"* {_plain(point)}" for point in section.points), ""]
+            lines += [*(f"* {_escape_markdown(point)}" for point in section.points), ""]
         if section.rows:
-            lines += [*_table(section.head, section.rows), ""]
+            lines += [*_render_table(section.head, section.rows), ""]
     return "\n".join(lines)
 
 
-def _table(head: Sequence[str], rows: Rows) -> Iterable[str]:
+def _render_table(head: Sequence[str], rows: Rows) -> Iterable[str]:
     width = len(rows[0])
-    yield _line(head or [""] * width)
-    yield _line(["---"] * width)
+    yield _render_row(head or [""] * width)
+    yield _render_row(["---"] * width)
     for row in rows:
-        yield _line([_plain(cell) for cell in row])
+        yield _render_row([_escape_markdown(cell) for cell in row])
 
 
-def _line(cells: Sequence[str]) -> str:
+def _render_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _plain(text: str) -> str:
-    """What people typed, so that Markdown shows it as it is, on one line."""
+def _escape_markdown(text: str) -> str:
+    """Escape a text that users typed, as one line."""
     escaped = re.sub(r"([\\`*_<>|#])", r"\\\1", " ".join(text.split()))
     return escaped.replace("](", "]\\(")

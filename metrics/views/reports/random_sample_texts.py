@@ -1,4 +1,4 @@
-"""What a report says of ratings on which what is read first does not rest."""
+"""Text of a report on the ratings that are not in the random sample of the headline."""
 
 from __future__ import annotations
 
@@ -8,31 +8,35 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from metrics.views.common import display_names
-from metrics.views.common.number_formats import figure, interval, whole
+from metrics.views.common.number_formats import format_count, format_interval, format_number
 
 
-def reading(value: dict[str, Any]) -> str:
-    """0.43 [0.38, 0.48], or why there is no value."""
+def format_estimate(value: dict[str, Any]) -> str:
+    """Format an estimate with its interval, like 0.43 [0.38, 0.48], or why it is undefined."""
     if value["value"] is None:
-        return _("undefined: %(why)s") % {"why": display_names.reason(value["reason"])}
-    return f"{figure(value['value'])} {interval(value)}".strip()
+        return _("undefined: %(why)s") % {
+            "why": display_names.get_undefined_reason(value["reason"])
+        }
+    return f"{format_number(value['value'])} {format_interval(value)}".strip()
 
 
-def sentence(first: dict[str, Any]) -> str:
-    """How many ratings were left out and why, and what it would be with them (readings.drawn);
-    empty where it rests on all."""
-    if "drawn" not in first:
+def describe_random_sample(headline: dict[str, Any]) -> str:
+    """Return how many ratings were left out and why, and the estimate with them.
+
+    Empty where the headline is based on all ratings (metrics.results.headline.random_sample).
+    """
+    if "drawn" not in headline:
         return ""
-    left_out, of_all = first["drawn"]["left_out"], first["pooled"]
-    said = ngettext(
+    n_left_out, pooled = headline["drawn"]["left_out"], headline["pooled"]
+    template = ngettext(
         "It rests on ratings drawn at random: %(n)s rating that was asked for because others had "
         "left its item in doubt is left out. %(coefficient)s of all ratings is %(value)s.",
         "It rests on ratings drawn at random: %(n)s ratings that were asked for because others had "
         "left their items in doubt are left out. %(coefficient)s of all ratings is %(value)s.",
-        left_out,
+        n_left_out,
     )
-    return said % {
-        "n": whole(left_out),
-        "coefficient": display_names.coefficient(of_all["name"]),
-        "value": reading(of_all["value"]),
+    return template % {
+        "n": format_count(n_left_out),
+        "coefficient": display_names.get_coefficient_name(pooled["name"]),
+        "value": format_estimate(pooled["value"]),
     }

@@ -1,4 +1,4 @@
-"""Reports on a question: those that were made, one to be read, printed, shared, and as a file."""
+"""Views of the reports on a question: list, page and files."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ from django.views.decorators.http import require_http_methods, require_safe
 from metrics.models import Report
 from metrics.reports import report_jobs as asked
 from metrics.views.common import live_updates
-from metrics.views.common.selection import select
+from metrics.views.common.selection import find_selection
 from projects.models import Member, Project
 from projects.permissions import get_project
 
 from . import document, texts
 
-LISTED = 100  # the newest
+MAX_LISTED = 100  # the newest reports
 
 
 class ReportForm(forms.Form):
+    """Request of a report as of a moment."""
+
     as_of = forms.DateTimeField(
         label=gettext_lazy("As of"),
         required=False,
@@ -39,28 +41,35 @@ class ReportForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def reports(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The reports of a project; a lead asks for another one, of now or of a moment that is past."""
+    """Show the reports of a project.
+
+    POST by a lead requests another, as of now or of a past moment.
+    """
     role = Member.Role.LEAD if request.method == "POST" else Member.Role.VIEWER
     project = get_project(request.user, project_id, role=role)
-    chosen = select(request, project)
-    if chosen is None:
+    selection = find_selection(request, project)
+    if selection is None:
         raise Http404(_("This project has no question yet."))
     with timezone.override(ZoneInfo(project.time_zone)):
         form = ReportForm(request.POST if request.method == "POST" else None)
-        valid = form.is_valid()
-    if valid:
+        is_valid = form.is_valid()
+    if is_valid:
         try:
-            row = asked.ask(chosen.question, as_of=form.cleaned_data["as_of"], by=request.user)
-        except asked.NotPast as problem:
-            form.add_error("as_of", str(problem))
+            row = asked.get_or_request_report(
+                selection.question, as_of=form.cleaned_data["as_of"], by=request.user
+            )
+        except asked.ReportDateInFuture as error:
+            form.add_error("as_of", str(error))
         else:
             return redirect("report", project.pk, row.pk)
-    made = Report.objects.filter(question__project=project).select_related("question", "by")
+    stored_reports = Report.objects.filter(question__project=project).select_related(
+        "question", "by"
+    )
     context = {
         "project": project,
-        "chosen": chosen,
+        "chosen": selection,
         "form": form,
-        "reports": made.defer("facts").order_by("-as_of", "-pk")[:LISTED],
+        "reports": stored_reports.defer("facts").order_by("-as_of", "-pk")[:MAX_LISTED],
     }
     return render(
         request, "metrics/reports/reports.html", context, status=400 if form.errors else 200
@@ -70,38 +79,38 @@ def reports(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_safe
 def report(request: HttpRequest, project_id: int, number: int) -> HttpResponse:
-    """One report, as everybody who may see results reads it; it waits until a worker made it."""
+    """Show one report to anybody who may see results; pending until a worker has computed it."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    row = _report(project, number)
-    if live_updates.asks(request):
-        return live_updates.awaited(waiting=row.waiting)
+    row = _get_report(project, number)
+    if live_updates.is_live_request(request):
+        return live_updates.build_pending_response(pending=row.waiting)
     context: dict[str, Any] = {"project": project, "report": row}
     if row.facts is not None:
-        context["title"] = document.title(row.facts)
-        context["sections"] = document.sections(row.facts, project.time_zone)
+        context["title"] = document.build_title(row.facts)
+        context["sections"] = document.build_sections(row.facts, project.time_zone)
     return render(request, "metrics/reports/report.html", context)
 
 
 @login_required
 @require_safe
 def report_file(request: HttpRequest, project_id: int, number: int, form: str) -> HttpResponse:
-    """A report as Markdown in the reader's language, or its facts as JSON."""
+    """Return a report as Markdown in the reader's language, or its facts as JSON."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    row = _report(project, number)
+    row = _get_report(project, number)
     if row.facts is None or form not in ("md", "json"):
         raise Http404(_("There is no such file."))
-    answer: HttpResponse
+    response: HttpResponse
     if form == "json":
-        answer = JsonResponse(texts.as_json(row.facts))
+        response = JsonResponse(texts.build_json(row.facts))
     else:
-        text = document.markdown(row.facts, project.time_zone)
-        answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+        text = document.render_markdown(row.facts, project.time_zone)
+        response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     name = slugify(f"{project.name} {row.question.key} report {row.pk}")
-    answer["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
-    return answer
+    response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    return response
 
 
-def _report(project: Project, number: int) -> Report:
+def _get_report(project: Project, number: int) -> Report:
     rows = Report.objects.filter(question__project=project).select_related("question", "by")
     row = rows.filter(pk=number).first() if number < 2**63 else None
     if row is None:

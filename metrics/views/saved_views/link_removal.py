@@ -1,5 +1,7 @@
-"""A page as somebody reads it who may see this page alone: nothing in it leads elsewhere and
-nothing can be sent. It looks at the finished HTML, so that no template can forget it."""
+"""Removal of links and controls from a page, for readers who may see only this page.
+
+Works on the rendered HTML, so that no template can be forgotten.
+"""
 
 from __future__ import annotations
 
@@ -7,119 +9,137 @@ import re
 from html import escape
 from html.parser import HTMLParser
 
-# What the frame keeps: the reader may choose a language.
-LANGUAGE = "language-form"
-CONTROLS = ("input", "select", "textarea", "button", "datalist", "option", "optgroup", "output")
-ASK = ("hx-get", "hx-post", "hx-put", "hx-patch", "hx-delete", "action", "formaction", "href")
-STYLE = ("#", "/static/", "/fixed/")  # what an address of its own style begins with
-VOID = ("input", "br", "img", "hr", "meta", "link", "wbr", "source", "col")
+# Stays: the reader may choose a language.
+LANGUAGE_FORM_ID = "language-form"
+CONTROL_TAGS = ("input", "select", "textarea", "button", "datalist", "option", "optgroup", "output")
+REQUEST_ATTRIBUTES = (
+    "hx-get",
+    "hx-post",
+    "hx-put",
+    "hx-patch",
+    "hx-delete",
+    "action",
+    "formaction",
+    "href",
+)
+ALLOWED_HREF_PREFIXES = ("#", "/static/", "/fixed/")  # anchors and static files
+VOID_TAGS = ("input", "br", "img", "hr", "meta", "link", "wbr", "source", "col")
 _CHART = re.compile(r"/projects/\d+/(?:charts/)?([\w-]+)\.json\b")
 
 
-def unlinked(html: str, own: str) -> str:
-    """``own``: the path of the page itself, with a slash at its end; its charts stand below it."""
-    found = _Unlinked(own)
-    found.feed(html)
-    found.close()
-    return "".join(found.out)
+def remove_links(html: str, page_path: str) -> str:
+    """Return the page without links and controls.
+
+    ``page_path``: path of the page with a slash at its end; its charts are below it.
+    """
+    remover = _LinkRemover(page_path)
+    remover.feed(html)
+    remover.close()
+    return "".join(remover.output)
 
 
-class _Unlinked(HTMLParser):
-    def __init__(self, own: str) -> None:
+class _LinkRemover(HTMLParser):
+    def __init__(self, page_path: str) -> None:
         super().__init__(convert_charrefs=False)
-        self.own = own
-        self.out: list[str] = []
-        self.left_out = ""  # the element that is left out with all that stands in it
-        self.depth = 0  # of elements of its name in it
-        self.links: list[bool] = []  # of the open <a>: whether it stays
-        self.in_language = False
+        self.page_path = page_path
+        self.output: list[str] = []
+        self.skipped_tag = ""  # tag of the element that is skipped with its content
+        self.skip_depth = 0  # nested open elements with this tag
+        self.kept_links: list[bool] = []  # for each open <a>: whether it is kept
+        self.in_language_form = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self.left_out:
-            self.depth += tag == self.left_out
+        if self.skipped_tag:
+            self.skip_depth += tag == self.skipped_tag
             return
-        known = {name: value or "" for name, value in attrs}
+        attr_values = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.in_language = known.get("id") == LANGUAGE
-            if self.in_language:
-                self.out.append(self.get_starttag_text() or "")
-        elif tag in CONTROLS and not self._stays(tag, known):
-            self._leave_out(tag)
+            self.in_language_form = attr_values.get("id") == LANGUAGE_FORM_ID
+            if self.in_language_form:
+                self.output.append(self.get_starttag_text() or "")
+        elif tag in CONTROL_TAGS and not self._is_control_kept(tag, attr_values):
+            self._start_skipping(tag)
         elif tag == "a":
-            self._link(known)
+            self._handle_link_start(attr_values)
         else:
-            self.out.append(self._tag(tag, attrs))
+            self.output.append(self._render_tag(tag, attrs))
 
-    def _stays(self, tag: str, known: dict[str, str]) -> bool:
-        if self.in_language or known.get("form") == LANGUAGE:
+    def _is_control_kept(self, tag: str, attr_values: dict[str, str]) -> bool:
+        if self.in_language_form or attr_values.get("form") == LANGUAGE_FORM_ID:
             return True
-        # They open a text on this page, or save a chart of it.
-        return tag == "button" and ("popovertarget" in known or "data-download" in known)
+        # Buttons that open a help text on this page, or download one of its charts.
+        return tag == "button" and (
+            "popovertarget" in attr_values or "data-download" in attr_values
+        )
 
-    def _link(self, known: dict[str, str]) -> None:
-        stays = known.get("href", "").startswith("#")
-        if not stays and "button" in known.get("class", "").split():
-            self._leave_out("a")
+    def _handle_link_start(self, attr_values: dict[str, str]) -> None:
+        is_kept = attr_values.get("href", "").startswith("#")
+        if not is_kept and "button" in attr_values.get("class", "").split():
+            self._start_skipping("a")
             return
-        self.links.append(stays)
-        self.out.append((self.get_starttag_text() or "") if stays else "<span>")
+        self.kept_links.append(is_kept)
+        self.output.append((self.get_starttag_text() or "") if is_kept else "<span>")
 
-    def _leave_out(self, tag: str) -> None:
-        if tag not in VOID:
-            self.left_out, self.depth = tag, 1
+    def _start_skipping(self, tag: str) -> None:
+        if tag not in VOID_TAGS:
+            self.skipped_tag, self.skip_depth = tag, 1
 
-    def _tag(self, tag: str, attrs: list[tuple[str, str | None]]) -> str:
-        whole = self.get_starttag_text() or ""
-        stays = [(name, value) for name, value in attrs if self._goes(name, value)]
-        kept = [(name, self._value(name, value)) for name, value in stays]
-        if kept == attrs:
-            return whole
-        told = [f' {name}="{escape(value)}"' if value else f" {name}" for name, value in kept]
-        return f"<{tag}{''.join(told)}>"
+    def _render_tag(self, tag: str, attrs: list[tuple[str, str | None]]) -> str:
+        original = self.get_starttag_text() or ""
+        kept_attrs = [
+            (name, value) for name, value in attrs if self._is_attribute_kept(name, value)
+        ]
+        new_attrs = [(name, self._rewrite_value(name, value)) for name, value in kept_attrs]
+        if new_attrs == attrs:
+            return original
+        parts = [f' {name}="{escape(value)}"' if value else f" {name}" for name, value in new_attrs]
+        return f"<{tag}{''.join(parts)}>"
 
-    def _goes(self, name: str, value: str | None) -> bool:
-        """Whether an attribute stays: the page asks for nothing but itself and its style."""
-        if name not in ASK:
+    def _is_attribute_kept(self, name: str, value: str | None) -> bool:
+        """Return True unless the attribute requests anything but this page and static files."""
+        if name not in REQUEST_ATTRIBUTES:
             return True
-        return value == self.own or (name == "href" and (value or "").startswith(STYLE))
+        return value == self.page_path or (
+            name == "href" and (value or "").startswith(ALLOWED_HREF_PREFIXES)
+        )
 
-    def _value(self, name: str, value: str | None) -> str | None:
+    def _rewrite_value(self, name: str, value: str | None) -> str | None:
         if name == "data-chart":
-            return _CHART.sub(rf"{self.own}\1.json", (value or "").partition("?")[0])
+            return _CHART.sub(rf"{self.page_path}\1.json", (value or "").partition("?")[0])
         return value
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("a", "form", *CONTROLS):
+        if tag in ("a", "form", *CONTROL_TAGS):
             self.handle_starttag(tag, attrs)
         else:
-            self._add(self.get_starttag_text() or "")
+            self._append(self.get_starttag_text() or "")
 
     def handle_endtag(self, tag: str) -> None:
-        if self.left_out:
-            self.depth -= tag == self.left_out
-            if not self.depth:
-                self.left_out = ""
+        if self.skipped_tag:
+            self.skip_depth -= tag == self.skipped_tag
+            if not self.skip_depth:
+                self.skipped_tag = ""
         elif tag == "form":
-            if self.in_language:
-                self.out.append("</form>")
-            self.in_language = False
-        elif tag == "a" and self.links:
-            self.out.append("</a>" if self.links.pop() else "</span>")
+            if self.in_language_form:
+                self.output.append("</form>")
+            self.in_language_form = False
+        elif tag == "a" and self.kept_links:
+            self.output.append("</a>" if self.kept_links.pop() else "</span>")
         else:
-            self.out.append(f"</{tag}>")
+            self.output.append(f"</{tag}>")
 
-    def _add(self, text: str) -> None:
-        if not self.left_out:
-            self.out.append(text)
+    def _append(self, text: str) -> None:
+        if not self.skipped_tag:
+            self.output.append(text)
 
     def handle_data(self, data: str) -> None:
-        self._add(data)
+        self._append(data)
 
     def handle_entityref(self, name: str) -> None:
-        self._add(f"&{name};")
+        self._append(f"&{name};")
 
     def handle_charref(self, name: str) -> None:
-        self._add(f"&#{name};")
+        self._append(f"&#{name};")
 
     def handle_decl(self, decl: str) -> None:
-        self._add(f"<!{decl}>")
+        self._append(f"<!{decl}>")

@@ -1,5 +1,7 @@
-"""A view as whoever holds a link to it reads it: this page alone, without an account, until the
-link ends."""
+"""Shared views: a saved view for anybody with its link, without an account, until the link expires.
+
+Only this page is accessible.
+"""
 
 from __future__ import annotations
 
@@ -23,27 +25,29 @@ from metrics.views.common import live_updates
 from metrics.views.dashboard import views
 from projects.models import Member, Project
 
-from .link_removal import unlinked
+from .link_removal import remove_links
 
-Page = Callable[[HttpRequest, Project], HttpResponse]
+ProjectPageView = Callable[[HttpRequest, Project], HttpResponse]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What makes a page and each of its charts, for a project that came through a door."""
+class SharedPage:
+    """The functions that render a page and its charts, for a project whose access was checked."""
 
-    page: Page
-    charts: Mapping[str, Page]
-
-
-def _chart(name: str) -> Page:
-    return lambda request, project: charts_views.chart_of(request, project, name, "json")
+    page: ProjectPageView
+    charts: Mapping[str, ProjectPageView]
 
 
-# A room above adds its own when the site starts.
-SHOWN: dict[str, Shown] = {
-    NamedView.Page.DASHBOARD: Shown(
-        views.dashboard_of, {name: _chart(name) for name in ("trend", "pairs")}
+def _build_chart_view(name: str) -> ProjectPageView:
+    return lambda request, project: charts_views.build_chart_response(
+        request, project, name, "json"
+    )
+
+
+# Packages above register their pages at startup.
+SHARED_PAGES: dict[str, SharedPage] = {
+    NamedView.Page.DASHBOARD: SharedPage(
+        views.render_dashboard, {name: _build_chart_view(name) for name in ("trend", "pairs")}
     ),
 }
 
@@ -51,64 +55,65 @@ SHOWN: dict[str, Shown] = {
 @require_safe
 @sensitive_variables("secret")
 def shared(request: HttpRequest, secret: str) -> HttpResponse:
-    """The view of a link, or the word that it has ended."""
-    link = _link(secret)
-    if link is None or not link.open:
+    """Show the view of a link, or that the link has ended."""
+    link = _find_link(secret)
+    if link is None or not link.is_active:
         status = 404 if link is None else 410
-        return _private(
+        return _add_privacy_headers(
             render(request, "metrics/saved_views/link_ended.html", {"link": link}, status=status)
         )
-    if not live_updates.asks(request):
-        services.note_opened(link)
-    made = SHOWN[link.view.page].page(_narrowed(request, link), _project(link))
-    own = reverse("shared", args=[secret])
-    made.content = unlinked(made.content.decode(), own)
-    return _private(made)
+    if not live_updates.is_live_request(request):
+        services.record_link_opened(link)
+    response = SHARED_PAGES[link.view.page].page(
+        _restrict_request(request, link), _get_project(link)
+    )
+    page_path = reverse("shared", args=[secret])
+    response.content = remove_links(response.content.decode(), page_path)
+    return _add_privacy_headers(response)
 
 
 @require_safe
 @sensitive_variables("secret")
 def shared_chart(request: HttpRequest, secret: str, name: str) -> HttpResponse:
-    """A chart of that page. Its rows lead nowhere."""
-    link = _link(secret)
-    charts = SHOWN[link.view.page].charts if link is not None and link.open else {}
+    """Return a chart of the shared page, without the URLs in its rows."""
+    link = _find_link(secret)
+    charts = SHARED_PAGES[link.view.page].charts if link is not None and link.is_active else {}
     if link is None or name not in charts:
         raise Http404(_("No such chart."))
-    made = charts[name](_narrowed(request, link), _project(link))
-    told: dict[str, Any] = json.loads(made.content)
-    told["rows"] = [_without_address(row) for row in told["rows"]]
-    made.content = json.dumps(told).encode()
-    return _private(made)
+    response = charts[name](_restrict_request(request, link), _get_project(link))
+    body: dict[str, Any] = json.loads(response.content)
+    body["rows"] = [_remove_url(row) for row in body["rows"]]
+    response.content = json.dumps(body).encode()
+    return _add_privacy_headers(response)
 
 
-def _without_address(row: dict[str, Any]) -> dict[str, Any]:
+def _remove_url(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "url"}
 
 
-def _link(secret: str) -> ViewLink | None:
-    link = services.linked(secret)
-    return link if link is not None and link.view.page in SHOWN else None
+def _find_link(secret: str) -> ViewLink | None:
+    link = services.find_share_link(secret)
+    return link if link is not None and link.view.page in SHARED_PAGES else None
 
 
-def _project(link: ViewLink) -> Project:
+def _get_project(link: ViewLink) -> Project:
     project: Any = link.view.project
-    project.role = Member.Role.VIEWER.value  # what else the door would set: results, no changes
+    project.role = Member.Role.VIEWER.value  # as get_project would set it: results, no changes
     return link.view.project
 
 
-def _narrowed(request: HttpRequest, link: ViewLink) -> HttpRequest:
-    """The request as if a stranger had asked for the kept view: whatever else the address says, and
-    whoever is signed in."""
-    asked: Any = request
-    asked.GET = QueryDict(link.view.query)
-    asked.META["QUERY_STRING"] = ""
-    asked.user = AnonymousUser()
-    asked.shared = link
+def _restrict_request(request: HttpRequest, link: ViewLink) -> HttpRequest:
+    """Make the request an anonymous request for the saved view, whatever its URL and user are."""
+    restricted: Any = request
+    restricted.GET = QueryDict(link.view.query)
+    restricted.META["QUERY_STRING"] = ""
+    restricted.user = AnonymousUser()
+    restricted.shared = link
     return request
 
 
-def _private(response: HttpResponse) -> HttpResponse:
+def _add_privacy_headers(response: HttpResponse) -> HttpResponse:
     response["Cache-Control"] = "no-store, private"
-    response["Referrer-Policy"] = "no-referrer"  # the address is the key
+    response["Referrer-Policy"] = "no-referrer"  # the URL holds the secret
     response["X-Robots-Tag"] = "noindex, nofollow"
     return response

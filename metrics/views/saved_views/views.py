@@ -1,4 +1,4 @@
-"""The views of a project that have a name: the list, what a lead changes, and links to them."""
+"""Pages of saved views: the list, changes by a lead, and share links."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from metrics.filters import ITEM
+from metrics.filters import ITEM_PREFIX
 from metrics.models import NamedView, ViewLink
 from metrics.saved_views import services
 from projects.models import Member, Project
 from projects.permissions import get_project
 
-WORDS = {
+PARAMETER_NAMES = {
     "question": gettext_lazy("question"),
     "weights": gettext_lazy("weights"),
     "period": gettext_lazy("period"),
@@ -50,138 +50,148 @@ WORDS = {
     "ratings": gettext_lazy("number of ratings"),
     "attribute": gettext_lazy("attribute"),
 }
-SHOWN_DAYS = 30  # a link ends so many days ahead unless told otherwise
+DEFAULT_LINK_DAYS = 30  # lifetime of a share link that the form suggests
 
 
-def address(view: NamedView) -> str:
+def build_view_url(view: NamedView) -> str:
+    """Return the URL of the page that the view shows."""
     return f"{reverse(view.page, args=[view.project_id])}?{view.query}"
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def named_views(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The list; a lead's POST keeps the view that ``page`` and ``query`` say."""
+def saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the saved views. POST by a lead saves the view given by ``page`` and ``query``."""
     role = Member.Role.LEAD if request.method == "POST" else Member.Role.VIEWER
     project = get_project(request.user, project_id, role=role)
     if request.method != "POST":
-        return _list(request, project)
+        return _render_list(request, project)
     page, query = request.POST.get("page", ""), request.POST.get("query", "")
     name = request.POST.get("name", "")
     try:
-        view = services.name_view(
+        view = services.create_saved_view(
             project=project, page=page, name=name, query=query, by=request.user
         )
-    except services.Refused as refused:
-        given = {"page": page, "query": query, "name": name}
-        return _list(request, project, new=given, troubles=refused.fields)
+    except services.InvalidSavedView as error:
+        form_values = {"page": page, "query": query, "name": name}
+        return _render_list(request, project, new=form_values, errors=error.fields)
     messages.success(request, _("The view is kept as “%(name)s”.") % {"name": view.name})
-    return redirect(address(view))
+    return redirect(build_view_url(view))
 
 
 @never_cache
 @login_required
 @require_POST
 @sensitive_variables("secret")
-def change(request: HttpRequest, project_id: int, view_id: int) -> HttpResponse:
-    """What a lead does about a view: ``do`` rename, share or delete."""
+def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResponse:
+    """Rename, share or delete a saved view, as ``do`` says. For leads."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     view = get_object_or_404(NamedView, project=project, pk=view_id)
-    do = request.POST.get("do", "")
+    action = request.POST.get("do", "")
     try:
-        if do == "rename":
-            services.rename_view(view=view, name=request.POST.get("name", ""), by=request.user)
+        if action == "rename":
+            services.rename_saved_view(
+                view=view, name=request.POST.get("name", ""), by=request.user
+            )
             messages.success(request, _("The view is called “%(name)s” now.") % {"name": view.name})
-        elif do == "share":
-            secret = services.share(view=view, until=_day(request), by=request.user)
+        elif action == "share":
+            secret = services.create_share_link(
+                view=view, until=_parse_expiry_date(request), by=request.user
+            )
             link = request.build_absolute_uri(reverse("shared", args=[secret]))
-            return _list(request, project, at=view, link=link)
-        elif do == "delete":
-            services.delete_view(view=view, by=request.user)
+            return _render_list(request, project, changed_view=view, link=link)
+        elif action == "delete":
+            services.delete_saved_view(view=view, by=request.user)
             messages.success(request, _("The view is deleted, and its links have ended."))
         else:
             raise BadRequest(_("“do” is one of rename, share, delete."))
-    except services.Refused as refused:
-        return _list(request, project, at=view, troubles=refused.fields)
+    except services.InvalidSavedView as error:
+        return _render_list(request, project, changed_view=view, errors=error.fields)
     return redirect("named_views", project.pk)
 
 
 @login_required
 @require_POST
-def end_link(request: HttpRequest, project_id: int, link_id: int) -> HttpResponse:
-    """End a link before its day."""
+def revoke_link(request: HttpRequest, project_id: int, link_id: int) -> HttpResponse:
+    """Revoke a share link before it expires."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     links = ViewLink.objects.filter(view__project=project).select_related("view")
-    services.revoke(link=get_object_or_404(links, pk=link_id), by=request.user)
+    services.revoke_share_link(link=get_object_or_404(links, pk=link_id), by=request.user)
     messages.success(request, _("The link has ended: it opens nothing from now on."))
     return redirect("named_views", project.pk)
 
 
-def _day(request: HttpRequest) -> datetime.date:
+def _parse_expiry_date(request: HttpRequest) -> datetime.date:
     try:
         return datetime.date.fromisoformat(request.POST.get("until", ""))
     except ValueError:
-        raise services.Refused(until=_("A day is needed, as 2026-11-23.")) from None
+        raise services.InvalidSavedView(until=_("A day is needed, as 2026-11-23.")) from None
 
 
-def _list(
+def _render_list(
     request: HttpRequest,
     project: Project,
     *,
     new: dict[str, str] | None = None,
-    at: NamedView | None = None,
+    changed_view: NamedView | None = None,
     link: str = "",
-    troubles: dict[str, str] | None = None,
+    errors: dict[str, str] | None = None,
 ) -> HttpResponse:
-    """The page of all views. ``at``: the one that was changed; ``link``: made just now;
-    ``troubles``: field -> what is wrong with it."""
-    project_as_seen: Any = project
-    found = services.named(project_as_seen)
-    links: dict[int, list[ViewLink]] = {view.pk: [] for view in found}
-    if project_as_seen.role == Member.Role.LEAD:
-        for one in ViewLink.objects.filter(view__in=list(links)).select_related("by"):
-            links[one.view_id].append(one)
-    questions = {one.key: str(one) for one in project.questions.all()}
+    """Render the page of all saved views.
+
+    ``changed_view``: the view that was changed; ``link``: a new share link; ``errors``: {field:
+    error}.
+    """
+    permitted_project: Any = project
+    views = services.list_saved_views(permitted_project)
+    links: dict[int, list[ViewLink]] = {view.pk: [] for view in views}
+    if permitted_project.role == Member.Role.LEAD:
+        for view_link in ViewLink.objects.filter(view__in=list(links)).select_related("by"):
+            links[view_link.view_id].append(view_link)
+    questions = {question.key: str(question) for question in project.questions.all()}
     today = timezone.localdate(timezone=ZoneInfo(project.time_zone))
     context = {
         "project": project,
         "rows": [
             {
                 "view": view,
-                "url": address(view),
-                "says": _says(view, questions),
+                "url": build_view_url(view),
+                "says": _describe_view(view, questions),
                 "links": links[view.pk],
-                "may_link": view.page in services.LINKED,
+                "may_link": view.page in services.SHAREABLE_PAGES,
             }
-            for view in found
+            for view in views
         ],
         "new": new,
-        "at": at,
+        "at": changed_view,
         "link": link,
-        "troubles": troubles or {},
-        "until": (today + datetime.timedelta(days=SHOWN_DAYS)).isoformat(),
+        "troubles": errors or {},
+        "until": (today + datetime.timedelta(days=DEFAULT_LINK_DAYS)).isoformat(),
         "first_day": today.isoformat(),
-        "last_day": (today + datetime.timedelta(days=services.MOST_DAYS)).isoformat(),
+        "last_day": (today + datetime.timedelta(days=services.MAX_LINK_DAYS)).isoformat(),
     }
     return render(
-        request, "metrics/saved_views/saved_views.html", context, status=400 if troubles else 200
+        request, "metrics/saved_views/saved_views.html", context, status=400 if errors else 200
     )
 
 
-def _says(view: NamedView, questions: dict[str, str]) -> list[str]:
-    """What the view is narrowed to, and how it is sorted, in words."""
-    said: dict[str, Any] = QueryDict(view.query).dict()
-    told = []
-    for name, value in said.items():
-        shown = questions.get(value, value) if name == "question" else value
-        told.append(_("%(what)s: %(value)s") % {"what": _word(name), "value": shown})
-    return told
+def _describe_view(view: NamedView, questions: dict[str, str]) -> list[str]:
+    """Return the filters and the sort order of the view as text."""
+    parameters: dict[str, Any] = QueryDict(view.query).dict()
+    parts = []
+    for name, value in parameters.items():
+        value_text = questions.get(value, value) if name == "question" else value
+        parts.append(
+            _("%(what)s: %(value)s") % {"what": _get_parameter_name(name), "value": value_text}
+        )
+    return parts
 
 
-def _word(name: str) -> str:
-    return str(WORDS.get(name, name.removeprefix(ITEM)))
+def _get_parameter_name(name: str) -> str:
+    return str(PARAMETER_NAMES.get(name, name.removeprefix(ITEM_PREFIX)))
 
 
-def offered(project: Any, page: str, query: str) -> list[tuple[NamedView, str, bool]]:
-    """The views of this page: each with its address, and whether it is what one looks at."""
-    found = [view for view in services.named(project) if view.page == page]
-    return [(view, address(view), view.query == query) for view in found]
+def list_views_of_page(project: Any, page: str, query: str) -> list[tuple[NamedView, str, bool]]:
+    """Return (view, URL, whether it is the current page) of the saved views of a page."""
+    views = [view for view in services.list_saved_views(project) if view.page == page]
+    return [(view, build_view_url(view), view.query == query) for view in views]

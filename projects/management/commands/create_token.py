@@ -1,4 +1,4 @@
-"""`manage.py create_token USERNAME`: a key to the API, shown once."""
+"""`manage.py create_token USERNAME`: create an API token, which is shown once."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from django.utils import timezone
 
 from projects import authentication
 from projects.models import ApiToken, Project
-from projects.permissions import role_in
+from projects.permissions import get_role
 
 
 class Command(BaseCommand):
-    help = "Print a new API token of a user. It is shown this once; only its SHA-256 is stored."
+    help = "Create an API token for a user and print it. It cannot be shown again: only its hash is stored."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
-        parser.add_argument("--project", type=int, metavar="ID", help="good for this project alone")
+        parser.add_argument(
+            "--project", type=int, metavar="ID", help="restrict the token to this project"
+        )
         parser.add_argument(
             "--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.WRITE.value
         )
         parser.add_argument(
-            "--days", type=int, metavar="N", help="ends after N days; never when left out"
+            "--days", type=int, metavar="N", help="days until the token expires (default: never)"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,7 +37,7 @@ class Command(BaseCommand):
         project = None
         if project_id is not None:
             project = Project.objects.filter(pk=project_id).first()
-            if project is None or role_in(project, user) is None:
+            if project is None or get_role(project, user) is None:
                 raise CommandError(f"'{username}' is no member of a project {project_id}.")
         expires_at = None
         if days is not None:
@@ -43,7 +45,7 @@ class Command(BaseCommand):
                 raise CommandError("--days is a number from 1 to 36500.")
             expires_at = timezone.now() + datetime.timedelta(days=days)
         self.stdout.write(
-            authentication.create(
+            authentication.create_token(
                 user=user, project=project, scope=options["scope"], expires_at=expires_at
             )
         )

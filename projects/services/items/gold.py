@@ -1,8 +1,8 @@
-"""Gold answers: what is known to be right of an item. Another answer is a new version, and what was
-set before stays to be read.
+"""Set and retire gold answers, the known correct answers of items.
 
-An answer is a list of the codes that are right, or a share for each code of a distribution; in the
-database its codes are the keys of an object, which are texts.
+Another answer is a new version, and earlier versions stay readable. An answer is a list of the
+correct codes, or a share for each code of a distribution; in the database the codes of shares are
+the keys of an object, which are texts.
 """
 
 from __future__ import annotations
@@ -25,245 +25,273 @@ from projects.models import GoldAnswer, Item, Question
 from projects.querysets import GoldQuerySet
 
 Answer = list[int] | dict[int, float]
-One = TypeVar("One")
-Moved = dict[int, tuple[Any, Any]]  # item -> stored answer before and after; None: none
+ElementT = TypeVar("ElementT")
+GoldChanges = dict[int, tuple[Any, Any]]  # item -> stored answer before and after (None: none)
 
-AT_ONCE = 5_000  # items
-MOST_TOLD = 100  # of them a line of the trail names
-LONGEST_EXPLANATION = 10_000
-# Shares may be off by so much, for they were rounded by somebody; they are stored as adding up.
-ROUNDING = 0.005
-
-
-class InvalidGold(ValueError):
-    """What was said is no answer to the question; the message says why, in English."""
+BATCH_SIZE = 5_000  # items
+MAX_LOGGED_ITEMS = 100  # items listed in one entry of the audit log
+MAX_EXPLANATION_LENGTH = 10_000
+# The sum of rounded shares may differ from 1 by this much; stored shares are normalized.
+SHARE_SUM_TOLERANCE = 0.005
 
 
-class New(NamedTuple):
-    """A gold answer to set. An ``explanation`` of None stays what it is while the answer does."""
+class InvalidGoldAnswer(ValueError):
+    """The answer is not valid for the question; the message says why, in English."""
+
+
+class NewGoldAnswer(NamedTuple):
+    """A gold answer to set. An ``explanation`` of None keeps the current one while the answer is
+    the same.
+    """
 
     item_id: int
     answer: Answer
     explanation: str | None = None
 
 
-def set_gold(
+def set_gold_answer(
     *, item: Item, question: Question, answer: Answer, by: Any, explanation: str = ""
 ) -> GoldAnswer:
-    """Make this the item's gold answer to a question of its project; the one in force, which may
-    say the same already.
+    """Set the item's gold answer to a question of its project; return the one in force.
 
-    ``answer`` is a list of codes, or {code: share}. Raises InvalidGold for a code that is no active
-    category, and shares that do not add up to 1.
+    Nothing changes if the one in force is the same. ``answer`` is a list of codes, or {code:
+    share}. Raises InvalidGoldAnswer for a code that is no active category, and for shares that
+    do not add up to 1.
     """
-    set_many(question=question, answers=[New(item.pk, answer, explanation)], by=by)
-    return in_force(question, [item.pk]).get()
+    set_gold_answers(
+        question=question, answers=[NewGoldAnswer(item.pk, answer, explanation)], by=by
+    )
+    return get_gold_in_force(question, [item.pk]).get()
 
 
 @transaction.atomic
-def set_many(*, question: Question, answers: Iterable[New], by: Any) -> dict[int, str]:
-    """Set gold answers of items of the question's project, each item once: item -> "created",
-    "changed" (a new version), or "unchanged". All or nothing; raises InvalidGold."""
+def set_gold_answers(
+    *, question: Question, answers: Iterable[NewGoldAnswer], by: Any
+) -> dict[int, str]:
+    """Set gold answers of items of the question's project, each item once. All or nothing.
+
+    Returns {item id: "created", "changed" (a new version) or "unchanged"}. Raises
+    InvalidGoldAnswer.
+    """
     states: dict[int, str] = {}
-    moved: Moved = {}
-    codes = hold(question)
-    for part in _parts(answers):
-        stored = {new.item_id: _stored(new.answer, codes) for new in part}
-        _check_explanations(part)
-        _check_items(question, stored)
-        old = {gold.item_id: gold for gold in in_force(question, stored)}
+    changes: GoldChanges = {}
+    codes = lock_gold_answers(question)
+    for batch in _iter_batches(answers):
+        stored = {
+            new_answer.item_id: _normalize_answer(new_answer.answer, codes) for new_answer in batch
+        }
+        _validate_explanations(batch)
+        _validate_items(question, stored)
+        current = {gold.item_id: gold for gold in get_gold_in_force(question, stored)}
         different = []
-        for new in part:
-            state = _state(new, stored[new.item_id], old.get(new.item_id))
-            states[new.item_id] = state
+        for new_answer in batch:
+            state = _get_change(
+                new_answer, stored[new_answer.item_id], current.get(new_answer.item_id)
+            )
+            states[new_answer.item_id] = state
             if state != "unchanged":
-                different.append(new)
-                stood = old.get(new.item_id)
-                moved[new.item_id] = stood.answer if stood else None, stored[new.item_id]
-        _write(question, different, stored, by)
-    if moved:
-        _tell(question, moved, by)
+                different.append(new_answer)
+                previous = current.get(new_answer.item_id)
+                changes[new_answer.item_id] = (
+                    previous.answer if previous else None,
+                    stored[new_answer.item_id],
+                )
+        _write_answers(question, different, stored, by)
+    if changes:
+        _log_changes(question, changes, by)
     return states
 
 
-def retire_gold(*, item: Item, question: Question, by: Any) -> bool:
-    """The item has no gold answer to the question any more; whether it had one. History stays."""
-    return bool(retire_many(question=question, item_ids=[item.pk], by=by))
+def retire_gold_answer(*, item: Item, question: Question, by: Any) -> bool:
+    """Retire the item's gold answer to the question; return True if it had one. Versions stay."""
+    return bool(retire_gold_answers(question=question, item_ids=[item.pk], by=by))
 
 
 @transaction.atomic
-def retire_many(*, question: Question, item_ids: Iterable[int], by: Any) -> list[int]:
-    """The same for many items; those that had one."""
-    hold(question)
-    moved: Moved = {}
-    for part in _parts(item_ids):
-        found = in_force(question, part)
-        these = dict(found.values_list("item_id", "answer"))
+def retire_gold_answers(*, question: Question, item_ids: Iterable[int], by: Any) -> list[int]:
+    """Retire the gold answers of many items; return the ids of those that had one."""
+    lock_gold_answers(question)
+    changes: GoldChanges = {}
+    for batch in _iter_batches(item_ids):
+        current = get_gold_in_force(question, batch)
+        answers_by_item = dict(current.values_list("item_id", "answer"))
         now = timezone.now()
-        found.update(retired_at=now, retired_by=by)
-        Item.objects.filter(pk__in=list(these)).update(changed_at=now)
-        moved |= {item: (answer, None) for item, answer in these.items()}
-    if moved:
-        _tell(question, moved, by)
-    return list(moved)
+        current.update(retired_at=now, retired_by=by)
+        Item.objects.filter(pk__in=list(answers_by_item)).update(changed_at=now)
+        changes |= {item: (answer, None) for item, answer in answers_by_item.items()}
+    if changes:
+        _log_changes(question, changes, by)
+    return list(changes)
 
 
-def in_force(question: Question, item_ids: Iterable[int]) -> GoldQuerySet:
-    """The gold answers to a question that some thousand items have now."""
+def get_gold_in_force(question: Question, item_ids: Iterable[int]) -> GoldQuerySet:
+    """Return the gold answers in force of some thousand items to a question."""
     return GoldAnswer.objects.in_force().filter(question=question, item__in=list(item_ids))
 
 
-def hold(question: Question) -> set[int]:
-    """The codes of the active categories. Until the transaction ends nobody else sets gold answers
-    of the question, and its categories stay."""
-    bulk.several(locks.hold_categories(question.pk))
-    # Not against those who insert ratings: these only need the row to stay.
+def lock_gold_answers(question: Question) -> set[int]:
+    """Lock the question's gold answers and categories until the transaction ends.
+
+    Returns the codes of the active categories.
+    """
+    bulk.execute_statements(locks.build_shared_categories_lock(question.pk))
+    # This lock does not block those who insert ratings, which only need the row to exist.
     Question.objects.select_for_update(no_key=True).get(pk=question.pk)
     active = question.categories.filter(retired=False)
     return set(active.values_list("code", flat=True))
 
 
-def count_in_use(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """code -> gold answers in force that name it: a listener of projects.hooks."""
-    wanted = set(codes)
-    found: Counter[int] = Counter()
+def count_gold_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
+    """Return {code: number of gold answers in force with it}: a counter for projects.hooks."""
+    code_set = set(codes)
+    uses: Counter[int] = Counter()
     rows = GoldAnswer.objects.in_force().filter(question=question_id)
-    for answer in rows.values_list("answer", flat=True).iterator(chunk_size=AT_ONCE):
-        found.update(wanted.intersection(map(int, answer)))
-    return dict(found)
+    for answer in rows.values_list("answer", flat=True).iterator(chunk_size=BATCH_SIZE):
+        uses.update(code_set.intersection(map(int, answer)))
+    return dict(uses)
 
 
-# --- as people and other programs say it: by labels
+# --- answers by label, as in forms, files and the API
 
 
-def read_answer(said: Any, codes: Mapping[str, int]) -> Answer:
-    """The answer that a label, a list of labels, or an object of shares by label says. ``codes``
-    are of the active categories by their labels. Raises InvalidGold."""
-    labels = [said] if isinstance(said, str) else said
-    if not isinstance(labels, list | dict) or not all(isinstance(one, str) for one in labels):
-        raise InvalidGold('must be a label, a list of labels, or shares like {"minor": 0.7, ...}')
+def parse_answer(value: Any, codes: Mapping[str, int]) -> Answer:
+    """Return the answer for a label, a list of labels, or an object of shares by label.
+
+    ``codes`` maps the labels of active categories to their codes. Raises InvalidGoldAnswer.
+    """
+    labels = [value] if isinstance(value, str) else value
+    if not isinstance(labels, list | dict) or not all(
+        isinstance(label_value, str) for label_value in labels
+    ):
+        raise InvalidGoldAnswer(
+            'must be a label, a list of labels, or shares like {"minor": 0.7, ...}'
+        )
     for label in labels:
         if label not in codes:
-            raise InvalidGold(f"unknown label '{label[:60]}'; one of {', '.join(codes)}")
+            raise InvalidGoldAnswer(f"unknown label '{label[:60]}'; one of {', '.join(codes)}")
     if isinstance(labels, dict):
         answer: Answer = {codes[label]: share for label, share in labels.items()}
     else:
         answer = [codes[label] for label in labels]
-    _stored(answer, set(codes.values()))
+    _normalize_answer(answer, set(codes.values()))
     return answer
 
 
-def shown(stored: Any, labels: Mapping[int, str]) -> Any:
-    """A stored answer by labels: one, a list of several, or {label: share}. A code without a label
-    is shown as its number."""
+def format_answer(stored: Any, labels: Mapping[int, str]) -> Any:
+    """Return a stored answer by label: a label, a list of several, or {label: share}.
+
+    A code without a label is shown as its number.
+    """
     if isinstance(stored, dict):
         return {labels.get(int(code), code): share for code, share in stored.items()}
-    named = [labels.get(code, str(code)) for code in stored]
-    return named[0] if len(named) == 1 else named
+    label_list = [labels.get(code, str(code)) for code in stored]
+    return label_list[0] if len(label_list) == 1 else label_list
 
 
 # --- one answer
 
 
-def _stored(answer: Answer, codes: set[int]) -> Any:
-    """The answer as the database has it: the same whoever says the same."""
+def _normalize_answer(answer: Answer, codes: set[int]) -> Any:
+    """Return the answer in the form of the database, which is the same for equal answers."""
     if not answer:
-        raise InvalidGold("names no category")
+        raise InvalidGoldAnswer("names no category")
     unknown = sorted(set(answer) - codes)
     if unknown:
-        raise InvalidGold(f"the question has no category with the code {unknown[0]}")
+        raise InvalidGoldAnswer(f"the question has no category with the code {unknown[0]}")
     if not isinstance(answer, dict):
         if len(set(answer)) != len(answer):
-            raise InvalidGold("names a category twice")
+            raise InvalidGoldAnswer("names a category twice")
         return sorted(answer)
     for share in answer.values():
         if isinstance(share, bool) or not isinstance(share, int | float):
-            raise InvalidGold("each share must be a number")
+            raise InvalidGoldAnswer("each share must be a number")
         if not math.isfinite(share) or share < 0:
-            raise InvalidGold("a share cannot be negative or endless")
-    whole = math.fsum(answer.values())
-    if abs(whole - 1) > ROUNDING:
-        raise InvalidGold(f"the shares must add up to 1, not {whole:.6g}")
-    above = {code: answer[code] / whole for code in sorted(answer) if answer[code] > 0}
-    if len(above) == 1:
-        return list(above)
-    return {str(code): share for code, share in above.items()}
+            raise InvalidGoldAnswer("a share cannot be negative or endless")
+    total = math.fsum(answer.values())
+    if abs(total - 1) > SHARE_SUM_TOLERANCE:
+        raise InvalidGoldAnswer(f"the shares must add up to 1, not {total:.6g}")
+    positive = {code: answer[code] / total for code in sorted(answer) if answer[code] > 0}
+    if len(positive) == 1:
+        return list(positive)
+    return {str(code): share for code, share in positive.items()}
 
 
-def _state(new: New, stored: Any, old: GoldAnswer | None) -> str:
-    if old is None:
+def _get_change(new_answer: NewGoldAnswer, stored: Any, current: GoldAnswer | None) -> str:
+    if current is None:
         return "created"
-    same = old.answer == stored and new.explanation in (None, old.explanation)
-    return "unchanged" if same else "changed"
+    is_same = current.answer == stored and new_answer.explanation in (None, current.explanation)
+    return "unchanged" if is_same else "changed"
 
 
-def _check_explanations(part: Sequence[New]) -> None:
-    for new in part:
-        text = new.explanation or ""
-        if len(text) > LONGEST_EXPLANATION or has_nul(text):
-            raise InvalidGold(
-                f"an explanation has {LONGEST_EXPLANATION} characters at most, and no NUL"
+def _validate_explanations(batch: Sequence[NewGoldAnswer]) -> None:
+    for new_answer in batch:
+        text = new_answer.explanation or ""
+        if len(text) > MAX_EXPLANATION_LENGTH or has_nul(text):
+            raise InvalidGoldAnswer(
+                f"an explanation has {MAX_EXPLANATION_LENGTH} characters at most, and no NUL"
             )
 
 
 # --- rows
 
 
-def _check_items(question: Question, wanted: Mapping[int, Any]) -> None:
-    known = Item.objects.filter(project=question.project_id, pk__in=list(wanted)).count()
-    if known != len(wanted):
-        raise InvalidGold("an item is not of the question's project")
+def _validate_items(question: Question, answers_by_item: Mapping[int, Any]) -> None:
+    n_known = Item.objects.filter(project=question.project_id, pk__in=list(answers_by_item)).count()
+    if n_known != len(answers_by_item):
+        raise InvalidGoldAnswer("an item is not of the question's project")
 
 
-def _write(question: Question, new: Sequence[New], stored: Mapping[int, Any], by: Any) -> None:
-    ids = [one.item_id for one in new]
-    of_items = GoldAnswer.objects.filter(question=question, item__in=ids).order_by()
-    last = dict(of_items.values_list("item").annotate(Max("version")))
+def _write_answers(
+    question: Question, new_answers: Sequence[NewGoldAnswer], stored: Mapping[int, Any], by: Any
+) -> None:
+    ids = [new_answer.item_id for new_answer in new_answers]
+    versions = GoldAnswer.objects.filter(question=question, item__in=ids).order_by()
+    last_versions = dict(versions.values_list("item").annotate(Max("version")))
     now = timezone.now()
-    in_force(question, ids).update(retired_at=now, retired_by=by)
+    get_gold_in_force(question, ids).update(retired_at=now, retired_by=by)
     Item.objects.filter(pk__in=ids).update(changed_at=now)
     GoldAnswer.objects.bulk_create(
         [
             GoldAnswer(
-                item_id=one.item_id,
+                item_id=new_answer.item_id,
                 question=question,
-                version=last.get(one.item_id, 0) + 1,
-                answer=stored[one.item_id],
-                explanation=one.explanation or "",
+                version=last_versions.get(new_answer.item_id, 0) + 1,
+                answer=stored[new_answer.item_id],
+                explanation=new_answer.explanation or "",
                 by=by,
                 made_at=now,
             )
-            for one in new
+            for new_answer in new_answers
         ],
         batch_size=500,
     )
 
 
-def _parts(values: Iterable[One]) -> Iterator[list[One]]:
-    rest = iter(values)
-    while part := list(islice(rest, AT_ONCE)):
-        yield part
+def _iter_batches(values: Iterable[ElementT]) -> Iterator[list[ElementT]]:
+    iterator = iter(values)
+    while batch := list(islice(iterator, BATCH_SIZE)):
+        yield batch
 
 
-def _tell(question: Question, moved: Moved, by: Any) -> None:
-    """To the trail: the first items by their keys, answers by labels."""
-    first = list(moved)[:MOST_TOLD]
-    keys = dict(Item.objects.filter(pk__in=first).values_list("pk", "key"))
+def _log_changes(question: Question, changes: GoldChanges, by: Any) -> None:
+    """Record the changes in the audit log: the first items by key, answers by label."""
+    logged_items = list(changes)[:MAX_LOGGED_ITEMS]
+    keys = dict(Item.objects.filter(pk__in=logged_items).values_list("pk", "key"))
     labels = dict(question.categories.values_list("code", "label"))
     before, after = (
         {
-            keys[item]: shown(moved[item][at], labels)
-            for item in first
-            if moved[item][at] is not None
+            keys[item]: format_answer(changes[item][side], labels)
+            for item in logged_items
+            if changes[item][side] is not None
         }
-        for at in (0, 1)
+        for side in (0, 1)
     )
-    security_log.event(
+    security_log.log_event(
         "gold_changed",
         project_id=question.project_id,
         by=None if by is None else by.pk,
         question=question.key,
-        items=len(moved),
+        items=len(changes),
         before=before,
         after=after,
     )

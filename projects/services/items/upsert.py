@@ -1,4 +1,4 @@
-"""Items by their keys: many in one request, and the same request twice changes nothing."""
+"""Create and change items by key, many in one request; repeating a request changes nothing."""
 
 from __future__ import annotations
 
@@ -19,62 +19,62 @@ from projects import locks
 from projects.models import Item, ItemVersion, Project, has_content
 from projects.services.row_validation import (
     Counts,
-    Field,
-    Row,
-    checked,
-    key_problem,
-    kind_of,
-    standing,
+    FieldSpec,
+    RowData,
+    describe_json_type,
+    find_key_problem,
+    get_existing_rows,
+    validate_rows,
 )
 
 from . import gold_rows
 
-LONGEST_KEY = Item._meta.get_field("key").max_length or 0
-LARGEST_BODY = 1_000_000  # characters of JSON of one item's body or attributes
-DEEPEST = 50  # levels of objects and lists
+MAX_KEY_LENGTH = Item._meta.get_field("key").max_length or 0
+MAX_BODY_LENGTH = 1_000_000  # characters of JSON of one item's body or attributes
+MAX_DEPTH = 50  # nested objects and lists
 STATES = ("created", "changed", "unchanged")
 
 
-def put_items(*, project: Project, rows: Sequence[Any], by: Any = None) -> Counts:
-    """Create or change items by key; what is left out stays. All or nothing; 400 names each bad
-    row.
+def upsert_items(*, project: Project, rows: Sequence[Any], by: Any = None) -> Counts:
+    """Create or change items by key; fields that are left out stay. All or nothing.
 
-    New items are stored in the order of the rows: so lists show them, and the desk hands them out.
-    A body that shows something and becomes another one is kept as a version (_keep_versions).
+    Raises BadRequest with the errors of each row. New items are stored in the order of the rows,
+    which is the order of lists and of the queue. The previous body of a changed item is stored
+    as a version if it showed anything (store_versions).
     """
-    items = checked("item", rows, FIELDS)
+    items = validate_rows("item", rows, FIELDS)
     with transaction.atomic():
-        answers = gold_rows.read(project, items)
-        stored = _standing(project, items)
+        gold_answers = gold_rows.parse_gold_rows(project, items)
+        existing = _get_existing_items(project, items)
         now = timezone.now()
-        moment = connection.ops.adapt_datetimefield_value(now)
-        states, changed, created, renewed = {}, [], [], []
+        timestamp = connection.ops.adapt_datetimefield_value(now)
+        states, changed, created, ids_with_new_body = {}, [], [], []
         for row in items:
-            old = stored.get(row["key"])
-            new = _next(row, old, moment)
-            if old is not None and same(new, old):
+            old_state = existing.get(row["key"])
+            new_state = _build_new_state(row, old_state, timestamp)
+            if old_state is not None and is_same_json(new_state, old_state):
                 states[row["key"]] = "unchanged"
                 continue
-            states[row["key"]] = "created" if old is None else "changed"
-            written = (project.pk, row["key"], *new.written(), moment, moment)
-            if old is None:
-                created.append(written)
+            states[row["key"]] = "created" if old_state is None else "changed"
+            values = (project.pk, row["key"], *new_state.to_columns(), timestamp, timestamp)
+            if old_state is None:
+                created.append(values)
                 continue
-            changed.append((old.id, written))
-            if old.has_content and not same(old.body, new.body):
-                renewed.append(old.id)
-        keep_versions(renewed, now=now, by=by)
-        # Those that stand, by their ids: in that order who rates locks them.
+            changed.append((old_state.id, values))
+            if old_state.has_content and not is_same_json(old_state.body, new_state.body):
+                ids_with_new_body.append(old_state.id)
+        store_versions(ids_with_new_body, now=now, by=by)
+        # Existing items by id: writers of ratings lock them in the same order.
         changed.sort(key=itemgetter(0))
-        _write([*(written for _id, written in changed), *created])
-        gold_rows.write(project, answers, states, by=by)
+        _write_items([*(values for _id, values in changed), *created])
+        gold_rows.apply_gold_rows(project, gold_answers, states, by=by)
         if changed or created:
-            Project.objects.filter(pk=project.pk).catalogue_changed()
+            Project.objects.filter(pk=project.pk).increment_catalogue_version()
     return {state: list(states.values()).count(state) for state in STATES}
 
 
-class _Said(NamedTuple):
-    """What is kept of an item. ``withdrawn_at`` is the database's own value."""
+class _ItemState(NamedTuple):
+    """The stored columns of an item. ``withdrawn_at`` is the database's own value."""
 
     id: int
     body: Any
@@ -82,74 +82,77 @@ class _Said(NamedTuple):
     has_content: bool
     withdrawn_at: Any
 
-    def written(self) -> tuple[Any, ...]:
+    def to_columns(self) -> tuple[Any, ...]:
         texts = [json.dumps(part) if part else "{}" for part in (self.body, self.attributes)]
         return (*texts, self.has_content, self.withdrawn_at)
 
 
-def _standing(project: Project, items: Sequence[Row]) -> dict[str, _Said]:
-    """key -> the items that exist already; nobody makes others from here on."""
+def _get_existing_items(project: Project, items: Sequence[RowData]) -> dict[str, _ItemState]:
+    """Return {key: state} of the items that exist already; nobody else can create items from here
+    on.
+    """
     columns = "id, body, attributes, has_content, withdrawn_at"
-    found = {}
-    for key, (pk, body, attributes, *rest) in standing(
-        "projects_item", columns, project, items, after=locks.write_items(project.pk)
+    existing = {}
+    for key, (pk, body, attributes, *other_columns) in get_existing_rows(
+        "projects_item", columns, project, items, before=locks.build_items_lock(project.pk)
     ).items():
-        found[key] = _Said(pk, json.loads(body), json.loads(attributes), *rest)
-    return found
+        existing[key] = _ItemState(pk, json.loads(body), json.loads(attributes), *other_columns)
+    return existing
 
 
-def _next(row: Row, old: _Said | None, now: Any) -> _Said:
-    if old is None:
-        old = _Said(0, None, {}, False, None)
-    withdrawn_at = old.withdrawn_at
+def _build_new_state(row: RowData, old_state: _ItemState | None, now: Any) -> _ItemState:
+    if old_state is None:
+        old_state = _ItemState(0, None, {}, False, None)
+    withdrawn_at = old_state.withdrawn_at
     if "withdrawn" in row and row["withdrawn"] != (withdrawn_at is not None):
         withdrawn_at = now if row["withdrawn"] else None
     body = row["body"]
-    attributes = row.get("attributes", old.attributes)
-    return _Said(old.id, body, attributes, has_content(body), withdrawn_at)
+    attributes = row.get("attributes", old_state.attributes)
+    return _ItemState(old_state.id, body, attributes, has_content(body), withdrawn_at)
 
 
-def _write(writes: Sequence[tuple[Any, ...]]) -> None:
+def _write_items(rows: Sequence[tuple[Any, ...]]) -> None:
     columns = ("body", "attributes", "has_content", "withdrawn_at", "changed_at")
     bulk.upsert(
         "projects_item",
         ("project_id", "key", *columns, "created_at"),
-        writes,
+        rows,
         key=("project_id", "key"),
         update={column: f"excluded.{column}" for column in columns},
-        as_given=True,
+        keep_order=True,
     )
 
 
-def keep_versions(item_ids: Sequence[int], *, now: datetime.datetime, by: Any) -> None:
-    """What these items show becomes a version that was: they are about to show something else, in
-    this transaction."""
+def store_versions(item_ids: Sequence[int], *, now: datetime.datetime, by: Any) -> None:
+    """Store the current bodies of these items as earlier versions, in the transaction that changes
+    them.
+    """
     items = Item.objects.filter(pk__in=item_ids)
     if not item_ids:
         return
-    # What is read with the lock in hand: somebody else may have changed it meanwhile.
-    standing = items.select_for_update(no_key=True).order_by("pk")
+    # Read under the lock, because somebody else may have changed them meanwhile.
+    locked = items.select_for_update(no_key=True).order_by("pk")
     ItemVersion.objects.bulk_create(
         [
             ItemVersion(item_id=pk, number=number, body=body, until=now, by=by)
-            for pk, number, body in standing.values_list("pk", "version", "body")
+            for pk, number, body in locked.values_list("pk", "version", "body")
         ],
         batch_size=500,
     )
     items.update(version=F("version") + 1, version_since=now)
 
 
-def _body_problem(body: Any) -> str | None:
-    problem = _object_problem("body", body)
+def _find_body_problem(body: Any) -> str | None:
+    problem = _find_object_problem("body", body)
     if isinstance(body, dict) and not isinstance(body.get("text", ""), str):
-        said = f"'text' of 'body' must be a text, not {kind_of(body['text'])}"
-        return f"{problem}; {said}" if problem else said
+        text_problem = f"'text' of 'body' must be a text, not {describe_json_type(body['text'])}"
+        return f"{problem}; {text_problem}" if problem else text_problem
     return problem
 
 
-def _gold_problem(gold: Any) -> str | None:
+def _find_gold_problem(gold: Any) -> str | None:
     if isinstance(gold, dict) and all(
-        isinstance(said, str | list | dict | None) for said in gold.values()
+        isinstance(answer, str | list | dict | None) for answer in gold.values()
     ):
         return None
     return (
@@ -159,71 +162,73 @@ def _gold_problem(gold: Any) -> str | None:
     )
 
 
-def _withdrawn_problem(withdrawn: Any) -> str | None:
+def _find_withdrawn_problem(withdrawn: Any) -> str | None:
     if isinstance(withdrawn, bool):
         return None
-    return f"'withdrawn' must be true or false, not {kind_of(withdrawn)}"
+    return f"'withdrawn' must be true or false, not {describe_json_type(withdrawn)}"
 
 
-def _object_problem(name: str, value: Any) -> str | None:
+def _find_object_problem(name: str, value: Any) -> str | None:
     if not isinstance(value, dict):
-        return f"'{name}' must be an object, not {kind_of(value)}"
-    if any(isinstance(part, dict | list) for part in value.values()) and not _shallow(
-        value, DEEPEST
+        return f"'{name}' must be an object, not {describe_json_type(value)}"
+    if any(isinstance(part, dict | list) for part in value.values()) and not _is_within_depth(
+        value, MAX_DEPTH
     ):
-        return f"'{name}' is nested deeper than {DEEPEST} levels"
+        return f"'{name}' is nested deeper than {MAX_DEPTH} levels"
     size = sum(len(part) if isinstance(part, str) else 0 for part in value.values())
-    if size > LARGEST_BODY or (size > LARGEST_BODY // 10 and len(json.dumps(value)) > LARGEST_BODY):
-        return f"'{name}' is larger than {LARGEST_BODY} characters"
+    if size > MAX_BODY_LENGTH or (
+        size > MAX_BODY_LENGTH // 10 and len(json.dumps(value)) > MAX_BODY_LENGTH
+    ):
+        return f"'{name}' is larger than {MAX_BODY_LENGTH} characters"
     return None
 
 
-def _shallow(value: Any, levels: int) -> bool:
+def _is_within_depth(value: Any, levels: int) -> bool:
     if not isinstance(value, dict | list):
         return True
     parts = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(_shallow(part, levels - 1) for part in parts)
+    return levels > 0 and all(_is_within_depth(part, levels - 1) for part in parts)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same; Python takes true for 1, JSON does not."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(
-            same(value, other[name]) for name, value in one.items()
+def is_same_json(first: Any, second: Any) -> bool:
+    """Return True if two JSON values are equal; unlike in Python, true and 1 differ."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(
+            is_same_json(value, second[name]) for name, value in first.items()
         )
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(is_same_json, first, second))
+    return first == second and isinstance(first, bool) == isinstance(second, bool)
 
 
-# All that may be said of an item; the API and every import that brings items ask this list.
+# All fields of an item, for the API and for imports of items.
 FIELDS = {
-    "key": Field(
-        functools.partial(key_problem, longest=LONGEST_KEY),
+    "key": FieldSpec(
+        functools.partial(find_key_problem, max_length=MAX_KEY_LENGTH),
         serializers.CharField(
-            max_length=LONGEST_KEY, help_text="Your own name of the item; unique in the project"
+            max_length=MAX_KEY_LENGTH, help_text="Your own name of the item; unique in the project"
         ),
     ),
-    "body": Field(
-        _body_problem,
+    "body": FieldSpec(
+        _find_body_problem,
         serializers.DictField(help_text='What the rater judges, like {"text": "..."}'),
     ),
-    "attributes": Field(
-        functools.partial(_object_problem, "attributes"),
+    "attributes": FieldSpec(
+        functools.partial(_find_object_problem, "attributes"),
         serializers.DictField(
             required=False, help_text="Anything else; kept as it is when left out"
         ),
     ),
-    "gold": Field(
-        _gold_problem,
+    "gold": FieldSpec(
+        _find_gold_problem,
         serializers.DictField(
             required=False,
             help_text="The right answer by question: a label, a list of those that are right, or "
             "shares of labels that add up to 1; null takes it away. Kept as it is when left out",
         ),
     ),
-    "withdrawn": Field(
-        _withdrawn_problem,
+    "withdrawn": FieldSpec(
+        _find_withdrawn_problem,
         serializers.BooleanField(
             required=False,
             help_text="Not asked for any more; its ratings stay. Kept as it is when left out",

@@ -1,7 +1,7 @@
-"""What is done about many people at once, and how it is taken back.
+"""Actions on many people at once, and their undo.
 
-What takes an act back is told to whoever did it, signed: nothing is stored for it, and nobody else
-can use it or change it. It may be used for an hour.
+The data to undo an action is signed and sent to the user who did it: nothing is stored, and nobody
+else can use or change it. It is valid for an hour.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from projects.models import Member, Project, Rater
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters.updates import pause_raters
 
 from . import membership as members_of
-from .joining import join
+from .joining import join_project
 
-_SALT = "projects.services.members.undo"
-_SECONDS = 60 * 60
+_UNDO_SALT = "projects.services.members.undo"
+_UNDO_SECONDS = 60 * 60
 PAUSE, RESUME, ROLES, JOIN = "pause", "resume", "roles", "join"
 
 
@@ -30,74 +30,85 @@ PAUSE, RESUME, ROLES, JOIN = "pause", "resume", "roles", "join"
 def set_paused(
     *, project: Project, raters: Sequence[Rater], paused: bool, by: Any
 ) -> tuple[list[Rater], str]:
-    """Stop or resume handing out items to them; those who were otherwise before, and what takes it
-    back."""
+    """Pause or resume raters; return those that changed, and the token to undo it."""
     changed = pause_raters(raters=raters, paused=paused, by=by)
-    back = [rater.pk for rater in changed]
-    return changed, _signed(project, by, RESUME if paused else PAUSE, back)
+    undo_data = [rater.pk for rater in changed]
+    return changed, _sign_undo(project, by, RESUME if paused else PAUSE, undo_data)
 
 
 @transaction.atomic
 def set_role(*, project: Project, members: Sequence[Member], role: str, by: Any) -> str:
-    """Give them all this role, or none of them; what takes it back. Raises Refused."""
-    back = [[member.pk, member.role] for member in members if member.role != role]
+    """Give all members this role, or none of them; return the token to undo it.
+
+    Raises InvalidProjectChange.
+    """
+    undo_data = [[member.pk, member.role] for member in members if member.role != role]
     for member in members:
         if member.role != role:
             members_of.change_role(member=member, role=role, by=by)
-    return _signed(project, by, ROLES, back)
+    return _sign_undo(project, by, ROLES, undo_data)
 
 
 @transaction.atomic
-def remove(*, project: Project, members: Sequence[Member], by: Any) -> str:
-    """Take the roles of all of them away, or of none; what takes it back. Raises Refused."""
-    back = [[member.user_id, member.role, member.starred] for member in members]
+def remove_members(*, project: Project, members: Sequence[Member], by: Any) -> str:
+    """Remove all of the members, or none of them; return the token to undo it.
+
+    Raises InvalidProjectChange.
+    """
+    undo_data = [[member.user_id, member.role, member.starred] for member in members]
     for member in members:
         members_of.remove_member(member=member, by=by)
-    return _signed(project, by, JOIN, back)
+    return _sign_undo(project, by, JOIN, undo_data)
 
 
-def _signed(project: Project, by: Any, do: str, what: list[Any]) -> str:
-    return signing.dumps([project.pk, by.pk, do, what], salt=_SALT, compress=True)
+def _sign_undo(project: Project, by: Any, action: str, undo_data: list[Any]) -> str:
+    return signing.dumps([project.pk, by.pk, action, undo_data], salt=_UNDO_SALT, compress=True)
 
 
-def can_undo(*, project: Project, text: str, by: Any) -> bool:
-    """Whether it takes back something that this user did here lately."""
-    return _read(project, text, by) is not None
+def can_undo(*, project: Project, token: str, by: Any) -> bool:
+    """Return True if the token undoes a recent action of this user in this project."""
+    return _parse_undo(project, token, by) is not None
 
 
-def _read(project: Project, text: str, by: Any) -> tuple[str, list[Any]] | None:
+def _parse_undo(project: Project, token: str, by: Any) -> tuple[str, list[Any]] | None:
     try:
-        pk, user, do, what = signing.loads(text, salt=_SALT, max_age=_SECONDS)
+        project_id, user_id, action, undo_data = signing.loads(
+            token, salt=_UNDO_SALT, max_age=_UNDO_SECONDS
+        )
     except signing.BadSignature:
         return None
-    return (do, what) if (pk, user) == (project.pk, by.pk) and what else None
+    return (
+        (action, undo_data) if (project_id, user_id) == (project.pk, by.pk) and undo_data else None
+    )
 
 
 @transaction.atomic
-def undo(*, project: Project, text: str, by: Any) -> None:
-    """Take an act back, of those who are still there. Raises Refused where it cannot be."""
-    found = _read(project, text, by)
-    if found is None:
-        raise Refused({"undo": _("This cannot be taken back any more.")})
-    do, what = found
-    if do in (PAUSE, RESUME):
-        raters = list(project.raters.filter(pk__in=what))
-        pause_raters(raters=raters, paused=do == PAUSE, by=by)
-    elif do == ROLES:
-        those = project.members.select_related("user", "project")
-        known = those.in_bulk([pk for pk, _role in what])
-        for pk, role in what:
-            if pk in known:
-                members_of.change_role(member=known[pk], role=role, by=by)
+def undo(*, project: Project, token: str, by: Any) -> None:
+    """Undo an action for the people who are still there. Raises InvalidProjectChange if it cannot
+    be.
+    """
+    parsed = _parse_undo(project, token, by)
+    if parsed is None:
+        raise InvalidProjectChange({"undo": _("This cannot be taken back any more.")})
+    action, undo_data = parsed
+    if action in (PAUSE, RESUME):
+        raters = list(project.raters.filter(pk__in=undo_data))
+        pause_raters(raters=raters, paused=action == PAUSE, by=by)
+    elif action == ROLES:
+        members = project.members.select_related("user", "project")
+        members_by_id = members.in_bulk([pk for pk, _role in undo_data])
+        for pk, role in undo_data:
+            if pk in members_by_id:
+                members_of.change_role(member=members_by_id[pk], role=role, by=by)
     else:
-        _join_again(project, what, by)
+        _restore_members(project, undo_data, by)
 
 
-def _join_again(project: Project, what: list[Any], by: Any) -> None:
-    users = User.objects.filter(is_active=True).in_bulk([pk for pk, _role, _starred in what])
-    here = {*project.members.values_list("user_id", flat=True)}
-    for pk, role, starred in what:
-        if pk in users and pk not in here:
-            join(project, users[pk], role, by)
+def _restore_members(project: Project, undo_data: list[Any], by: Any) -> None:
+    users = User.objects.filter(is_active=True).in_bulk([pk for pk, _role, _starred in undo_data])
+    current_user_ids = {*project.members.values_list("user_id", flat=True)}
+    for pk, role, starred in undo_data:
+        if pk in users and pk not in current_user_ids:
+            join_project(project, users[pk], role, by)
             if starred:
-                members_of.star(project=project, user=users[pk], starred=True)
+                members_of.set_starred(project=project, user=users[pk], starred=True)

@@ -1,4 +1,4 @@
-"""How somebody becomes a member, whoever brought it about."""
+"""Make a user a member of a project."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from projects.models import Member, Project
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters.updates import tie_annotator
 
 
-def join(project: Project, user: User, role: str, by: Any) -> Member:
-    """Make the user a member, in the caller's transaction. Raises Refused for an unknown role and
-    for somebody who is one already."""
-    check_role(role)
+def join_project(project: Project, user: User, role: str, by: Any) -> Member:
+    """Make the user a member, in the caller's transaction.
+
+    Raises InvalidProjectChange for an unknown role, and for a user who is a member already.
+    """
+    validate_role(role)
     Project.objects.select_for_update().get(pk=project.pk)
     if Member.objects.filter(project=project, user=user).exists():
-        said = _("'%(name)s' is a member of this project already.")
-        raise Refused({"username": said % {"name": user.username}})
+        message = _("'%(name)s' is a member of this project already.")
+        raise InvalidProjectChange({"username": message % {"name": user.username}})
     member = Member.objects.create(project=project, user=user, role=role)
     if role == Member.Role.ANNOTATOR:
         tie_annotator(project=project, user=user)
-    security_log.event(
+    security_log.log_event(
         "member_added",
         project_id=project.pk,
         who=user.pk,
@@ -35,9 +37,9 @@ def join(project: Project, user: User, role: str, by: Any) -> Member:
     return member
 
 
-def check_role(role: str) -> None:
-    """Raises Refused for an unknown one."""
+def validate_role(role: str) -> None:
+    """Raise InvalidProjectChange for an unknown role."""
     if role not in Member.Role.values:
-        raise Refused(
+        raise InvalidProjectChange(
             {"role": _("A role is one of %(roles)s.") % {"roles": ", ".join(Member.Role.values)}}
         )

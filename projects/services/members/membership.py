@@ -1,4 +1,4 @@
-"""What changes the members of a project: they are added, invited, given a role, removed."""
+"""Add, invite and remove members of a project, and change their roles."""
 
 from __future__ import annotations
 
@@ -15,103 +15,117 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from projects.models import Member, Project
-from projects.permissions import known_to
-from projects.services.project_validation import Refused
+from projects.permissions import get_known_users
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters.updates import tie_annotator
 
 from . import offers
-from .joining import check_role, join
-from .usernames import refuse_misleading
+from .joining import join_project, validate_role
+from .usernames import reject_misleading_username
 
 
 @transaction.atomic
 def add_member(*, project: Project, username: str, role: str, by: Any) -> Member | None:
-    """Give an existing account a role, where ``by`` knows it (``access.known_to``); None where its
-    owner, if there is one, is asked instead. Raises Refused for somebody who has a role already,
-    and tells superusers of an account that is not there.
+    """Give an existing account a role if ``by`` knows it (``permissions.get_known_users``).
 
-    An account without a password is anybody's who gets a link to it (``who_may_get_link``): there
-    is no owner to be asked.
+    Otherwise offer the role to its owner, if there is one, and return None. Raises
+    InvalidProjectChange for a user who has a role already; superusers also learn that an account
+    does not exist.
+
+    An account without a password belongs to whoever has its invitation link
+    (``get_linkable_user_ids``), so there is no owner to ask.
     """
-    check_role(role)
-    users = get_user_model()
-    username = users.normalize_username(username)
-    known = known_to(by).filter(username=username).first()
-    if known is not None:
-        return join(project, known, role, by)
+    validate_role(role)
+    user_model = get_user_model()
+    username = user_model.normalize_username(username)
+    known_user = get_known_users(by).filter(username=username).first()
+    if known_user is not None:
+        return join_project(project, known_user, role, by)
     if by.is_superuser:
-        said = _("There is no account '%(name)s' on this site.")
-        raise Refused({"username": said % {"name": username}})
-    user = users.objects.filter(username=username, is_active=True).first()
-    owned = user if user is not None and _is_owned(user) else None
-    offers.offer(project=project, username=username, user=owned, role=role, by=by)
+        message = _("There is no account '%(name)s' on this site.")
+        raise InvalidProjectChange({"username": message % {"name": username}})
+    user = user_model.objects.filter(username=username, is_active=True).first()
+    owner = user if user is not None and _has_login(user) else None
+    offers.create_offer(project=project, username=username, user=owner, role=role, by=by)
     return None
 
 
 @transaction.atomic
 def invite_member(*, project: Project, username: str, role: str, by: Any) -> Member:
-    """Make an account without a password and give it a role; the invitation link lets its owner
-    choose one."""
-    users = get_user_model()
-    user = users(username=users.normalize_username(username))
+    """Create an account without a password and give it a role.
+
+    The invitation link lets its owner choose a password.
+    """
+    user_model = get_user_model()
+    user = user_model(username=user_model.normalize_username(username))
     try:
-        refuse_misleading(user.username)
+        reject_misleading_username(user.username)
         user.full_clean(exclude=["password"])
     except ValidationError as error:
-        raise Refused({"username": " ".join(error.messages)}) from None
+        raise InvalidProjectChange({"username": " ".join(error.messages)}) from None
     user.set_unusable_password()
     user.save()
-    return join(project, user, role, by)
+    return join_project(project, user, role, by)
 
 
 @transaction.atomic
 def invite_members(
     *, project: Project, usernames: Sequence[str], role: str, by: Any
 ) -> list[Member]:
-    """The same for several at once, and members at once those whom ``by`` knows: all or nobody.
-    Raises Refused naming each line that cannot be."""
-    made, troubles = [], []
-    known = {user.username: user for user in known_to(by).filter(username__in=usernames)}
+    """Invite several people; those whom ``by`` knows become members at once. All or nobody.
+
+    Raises InvalidProjectChange with the error of each line.
+    """
+    new_members, errors = [], []
+    known_users = {
+        user.username: user for user in get_known_users(by).filter(username__in=usernames)
+    }
     for number, username in enumerate(usernames, start=1):
         try:
-            if username in known:
-                made.append(join(project, known[username], role, by))
+            if username in known_users:
+                new_members.append(join_project(project, known_users[username], role, by))
             else:
-                made.append(invite_member(project=project, username=username, role=role, by=by))
-        except Refused as refused:
-            said = _("Line %(number)s, %(name)s: %(trouble)s")
-            trouble = {"number": number, "name": username, "trouble": refused}
-            troubles.append(said % trouble)
-    if troubles:
-        raise Refused({"names": " ".join(troubles)})
-    return made
+                new_members.append(
+                    invite_member(project=project, username=username, role=role, by=by)
+                )
+        except InvalidProjectChange as error:
+            message = _("Line %(number)s, %(name)s: %(trouble)s")
+            values = {"number": number, "name": username, "trouble": error}
+            errors.append(message % values)
+    if errors:
+        raise InvalidProjectChange({"names": " ".join(errors)})
+    return new_members
 
 
-def star(*, project: Project, user: Any, starred: bool) -> bool:
-    """Whether the member wants the project first in their own list; False for who is none."""
+def set_starred(*, project: Project, user: Any, starred: bool) -> bool:
+    """Set if the member wants the project first in their own list; return False for a stranger."""
     return bool(Member.objects.filter(project=project, user=user.pk).update(starred=starred))
 
 
-def _is_owned(user: User) -> bool:
-    """Whether somebody comes in by it: by a password, or by a provider."""
+def _has_login(user: User) -> bool:
+    """Return True if somebody can sign in to the account, by a password or a provider."""
     return user.has_usable_password() or SocialAccount.objects.filter(user=user.pk).exists()
 
 
 @transaction.atomic
 def change_role(*, member: Member, role: str, by: Any) -> Member:
-    """Raises Refused for an unknown role, and when the project would be left without a lead."""
-    check_role(role)
+    """Change a member's role.
+
+    Raises InvalidProjectChange for an unknown role, and if the project would be left without a
+    lead.
+    """
+    validate_role(role)
     if role != Member.Role.LEAD:
-        _refuse_last_lead(member)
+        _reject_last_lead(member)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
     if role == Member.Role.ANNOTATOR:
         tie_annotator(project=member.project, user=member.user)
-    project_id, who = member.project_id, member.user_id
-    security_log.event(
+    project_id, user_id = member.project_id, member.user_id
+    security_log.log_event(
         "role_changed",
         project_id=project_id,
-        who=who,
+        who=user_id,
         role=role,
         by=by.pk,
         before={"member": member.user.get_username(), "role": before},
@@ -122,10 +136,13 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
 
 @transaction.atomic
 def remove_member(*, member: Member, by: Any) -> None:
-    """Take the role away; the rater and what was rated stay. Raises Refused for the last lead."""
-    _refuse_last_lead(member)
+    """Remove the member's role; the rater and the ratings stay.
+
+    Raises InvalidProjectChange for the last lead.
+    """
+    _reject_last_lead(member)
     member.delete()
-    security_log.event(
+    security_log.log_event(
         "member_removed",
         project_id=member.project_id,
         who=member.user_id,
@@ -134,12 +151,12 @@ def remove_member(*, member: Member, by: Any) -> None:
     )
 
 
-def _refuse_last_lead(member: Member) -> None:
+def _reject_last_lead(member: Member) -> None:
     # The lock on the project keeps two leads from removing each other at the same time.
     Project.objects.select_for_update().get(pk=member.project_id)
     leads = Member.objects.filter(project=member.project_id, role=Member.Role.LEAD)
     if list(leads.values_list("pk", flat=True)[:2]) == [member.pk]:
-        raise Refused(
+        raise InvalidProjectChange(
             {
                 "role": _(
                     "A project needs a lead, and this is the only one. Make somebody else "
@@ -149,18 +166,21 @@ def _refuse_last_lead(member: Member) -> None:
         )
 
 
-def who_may_get_link(*, project: Project, by: Any) -> set[int]:
-    """Ids of the members for whom ``by`` may make an invitation link: it gives the account to
-    whoever holds the link.
+def get_linkable_user_ids(*, project: Project, by: Any) -> set[int]:
+    """Return the ids of the members for whom ``by`` may create an invitation link.
 
-    Only while its owner has not chosen a password yet, and only when ``by`` leads every project it
-    belongs to.
+    The link gives the account to whoever has it. So it is allowed only until the owner has chosen a
+    password, and only if ``by`` leads every project that the account belongs to.
     """
-    fresh = User.objects.filter(
+    users_without_login = User.objects.filter(
         memberships__project=project, is_active=True, is_staff=False, is_superuser=False
     )
-    fresh = fresh.filter(password__startswith=UNUSABLE_PASSWORD_PREFIX, socialaccount__isnull=True)
+    users_without_login = users_without_login.filter(
+        password__startswith=UNUSABLE_PASSWORD_PREFIX, socialaccount__isnull=True
+    )
     if not by.is_superuser:
-        led = Member.objects.filter(user=by, role=Member.Role.LEAD).values("project")
-        fresh = fresh.exclude(pk__in=Member.objects.exclude(project__in=led).values("user"))
-    return set(fresh.values_list("pk", flat=True))
+        led_projects = Member.objects.filter(user=by, role=Member.Role.LEAD).values("project")
+        users_without_login = users_without_login.exclude(
+            pk__in=Member.objects.exclude(project__in=led_projects).values("user")
+        )
+    return set(users_without_login.values_list("pk", flat=True))

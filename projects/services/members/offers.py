@@ -1,7 +1,7 @@
-"""Roles that are offered: whoever has an account is asked before they are a member.
+"""Offers of roles: the owner of an account is asked before becoming a member.
 
-Whether a name is anybody's is not told to who offers: not by the answer, nor by the list, nor by
-how long a line stays there. Only its owner tells, by accepting.
+Leads do not learn from the response, the list or the lifetime of an offer if there is such an
+account. Only its owner discloses this, by accepting.
 """
 
 from __future__ import annotations
@@ -17,23 +17,29 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from projects.models import Member, MemberOffer, Project
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 
-from .joining import join
+from .joining import join_project
 
-DAYS = 30
-MOST_SHOWN = 20  # to the one who is asked
-MOST_OPEN = 200  # of a project
+OFFER_DAYS = 30
+MAX_SHOWN = 20  # to the user
+MAX_OPEN_OFFERS = 200  # per project
 
 
 @transaction.atomic
-def offer(*, project: Project, username: str, user: User | None, role: str, by: Any) -> None:
-    """Ask the owner of an account, if there is one. Asked again, they find the role asked last;
-    who declined is not asked again as long as the line stands. Raises Refused for too many."""
-    remove_old()
-    if MemberOffer.objects.filter(project=project).exclude(username=username).count() >= MOST_OPEN:
-        said = _("%(most)s are asked already, which is as many as may be. Withdraw some first.")
-        raise Refused({"username": said % {"most": MOST_OPEN}})
+def create_offer(*, project: Project, username: str, user: User | None, role: str, by: Any) -> None:
+    """Offer a role to the owner of an account, if there is one.
+
+    A repeated offer replaces the role; a declined one stays declined until it expires. Raises
+    InvalidProjectChange for too many offers.
+    """
+    delete_expired_offers()
+    if (
+        MemberOffer.objects.filter(project=project).exclude(username=username).count()
+        >= MAX_OPEN_OFFERS
+    ):
+        message = _("%(most)s are asked already, which is as many as may be. Withdraw some first.")
+        raise InvalidProjectChange({"username": message % {"most": MAX_OPEN_OFFERS}})
     role_and_by = {"role": role, "by": by}
     MemberOffer.objects.update_or_create(
         project=project,
@@ -41,7 +47,7 @@ def offer(*, project: Project, username: str, user: User | None, role: str, by: 
         defaults=role_and_by,
         create_defaults={**role_and_by, "user": user, "made_at": timezone.now()},
     )
-    security_log.event(
+    security_log.log_event(
         "role_offered",
         project_id=project.pk,
         by=by.pk,
@@ -49,82 +55,90 @@ def offer(*, project: Project, username: str, user: User | None, role: str, by: 
     )
 
 
-def of_project(project: Project) -> QuerySet[MemberOffer]:
-    """For its leads: what was offered and is open, or declined."""
-    return _standing().filter(project=project).order_by("username")
+def list_project_offers(project: Project) -> QuerySet[MemberOffer]:
+    """Return the open and declined offers of a project, for its leads."""
+    return _get_current_offers().filter(project=project).order_by("username")
 
 
-def open_to(user: Any) -> QuerySet[MemberOffer]:
-    """What somebody may accept or decline."""
-    asked = _standing().filter(user=user.pk, declined_at=None)
-    return asked.select_related("project", "by", "user")
+def list_open_offers(user: Any) -> QuerySet[MemberOffer]:
+    """Return the offers that a user may accept or decline."""
+    offers = _get_current_offers().filter(user=user.pk, declined_at=None)
+    return offers.select_related("project", "by", "user")
 
 
-def shown_to(user: Any) -> list[MemberOffer]:
-    """Of these the newest."""
-    return list(open_to(user).order_by("-made_at", "-pk")[:MOST_SHOWN])
+def list_recent_offers(user: Any) -> list[MemberOffer]:
+    """Return the newest of the user's open offers."""
+    return list(list_open_offers(user).order_by("-made_at", "-pk")[:MAX_SHOWN])
 
 
-def _standing() -> QuerySet[MemberOffer]:
-    """Without those of accounts that became members in another way."""
+def _get_current_offers() -> QuerySet[MemberOffer]:
+    """Return the offers that have not expired, without those of users who are members by now."""
     joined = Member.objects.filter(project=OuterRef("project"), user=OuterRef("user"))
-    return MemberOffer.objects.filter(~Exists(joined), made_at__gt=_oldest())
+    return MemberOffer.objects.filter(~Exists(joined), made_at__gt=_get_expiry_cutoff())
 
 
 @transaction.atomic
-def withdraw(*, offered: MemberOffer, by: Any) -> None:
-    offered.delete()
-    security_log.event(
+def withdraw_offer(*, offer: MemberOffer, by: Any) -> None:
+    offer.delete()
+    security_log.log_event(
         "offer_withdrawn",
-        project_id=offered.project_id,
+        project_id=offer.project_id,
         by=by.pk,
-        before={"member": offered.username, "role": offered.role},
+        before={"member": offer.username, "role": offer.role},
     )
 
 
 @transaction.atomic
-def decline(*, offered: MemberOffer) -> None:
-    """The line of the trail is no line of the project's: its leads see an open offer."""
-    user = _owner_of(offered)
-    MemberOffer.objects.filter(pk=offered.pk).update(declined_at=timezone.now())
-    security_log.event(
+def decline_offer(*, offer: MemberOffer) -> None:
+    """Decline an offer.
+
+    The audit log entry is not one of the project's, whose leads see the offer as open.
+    """
+    user = _get_owner(offer)
+    MemberOffer.objects.filter(pk=offer.pk).update(declined_at=timezone.now())
+    security_log.log_event(
         "offer_declined",
         by=user.pk,
-        project=offered.project_id,
-        before={"member": user.get_username(), "role": offered.role},
+        project=offer.project_id,
+        before={"member": user.get_username(), "role": offer.role},
     )
 
 
 @transaction.atomic
-def accept(*, offered: MemberOffer, role: str) -> Member:
-    """Make its owner a member. Raises Refused when it is not there any more, when the role is not
-    the one that they saw, or when they are a member already."""
-    user = _owner_of(offered)
-    # Whoever withdraws or changes it meanwhile comes before or after.
-    standing = MemberOffer.objects.select_for_update().filter(pk=offered.pk, role=role)
-    found = standing.select_related(None).first()
-    if found is None:
-        raise Refused({"role": _("This was withdrawn or changed meanwhile. Look at it again.")})
-    member = join(found.project, user, found.role, user)
-    found.delete()
-    security_log.event(
+def accept_offer(*, offer: MemberOffer, role: str) -> Member:
+    """Make the owner of the account a member.
+
+    Raises InvalidProjectChange if the offer does not exist any more, if its role is not the one
+    that the user saw, or if the user is a member already.
+    """
+    user = _get_owner(offer)
+    # The lock orders this before or after a withdrawal or change by somebody else.
+    locked = MemberOffer.objects.select_for_update().filter(pk=offer.pk, role=role)
+    current = locked.select_related(None).first()
+    if current is None:
+        raise InvalidProjectChange(
+            {"role": _("This was withdrawn or changed meanwhile. Look at it again.")}
+        )
+    member = join_project(current.project, user, current.role, user)
+    current.delete()
+    security_log.log_event(
         "offer_accepted",
-        project_id=found.project_id,
+        project_id=current.project_id,
         by=user.pk,
-        after={"member": user.get_username(), "role": found.role},
+        after={"member": user.get_username(), "role": current.role},
     )
     return member
 
 
-def _owner_of(offered: MemberOffer) -> User:
-    assert offered.user is not None
-    return offered.user
+def _get_owner(offer: MemberOffer) -> User:
+    assert offer.user is not None
+    return offer.user
 
 
-def remove_old() -> int:
-    """Remove what nobody accepted in time; how many."""
-    return MemberOffer.objects.filter(made_at__lte=_oldest()).delete()[0]
+def delete_expired_offers() -> int:
+    """Delete expired offers, and return their number."""
+    return MemberOffer.objects.filter(made_at__lte=_get_expiry_cutoff()).delete()[0]
 
 
-def _oldest() -> datetime.datetime:
-    return timezone.now() - datetime.timedelta(days=DAYS)
+def _get_expiry_cutoff() -> datetime.datetime:
+    return timezone.now() - datetime.timedelta(days=OFFER_DAYS)

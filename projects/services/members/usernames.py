@@ -1,5 +1,7 @@
-"""Names of accounts that could be taken for another one's: every door that makes an account asks,
-but the commands of whoever runs the site. And the letters that stand for a name."""
+"""Reject usernames that could be mistaken for another one, and build initials for avatars.
+
+All entry points that create accounts check names, except for the administrator's commands.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +9,27 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from core.text import has_unseen, likeness, mixes_alphabets
+from core.text import fold_lookalikes, has_invisible, has_mixed_scripts
 
 
-def refuse_misleading(username: str, *, of: User | None = None) -> None:
-    """Raises ValidationError for the name of an account that another one has in other capitals, or
-    that looks like another one's. ``of``: whose it is to be."""
-    others = User.objects.all() if of is None else User.objects.exclude(pk=of.pk)
-    if others.filter(username__iexact=username).exists():
+def reject_misleading_username(username: str, *, user: User | None = None) -> None:
+    """Raise ValidationError for a username that differs from another one only in case or looks like
+    it.
+
+    ``user`` is the account that the name is for, if it exists already.
+    """
+    other_users = User.objects.all() if user is None else User.objects.exclude(pk=user.pk)
+    if other_users.filter(username__iexact=username).exists():
         raise ValidationError(_("A user with that username already exists."))
-    alike = likeness(username)
-    is_like = alike != username and others.filter(username__iexact=alike).exists()
-    if is_like or mixes_alphabets(username) or has_unseen(username):
-        said = _("This name looks like another one: letters of one alphabet tell them apart.")
-        raise ValidationError(said)
+    folded = fold_lookalikes(username)
+    is_lookalike = folded != username and other_users.filter(username__iexact=folded).exists()
+    if is_lookalike or has_mixed_scripts(username) or has_invisible(username):
+        message = _("This name looks like another one: letters of one alphabet tell them apart.")
+        raise ValidationError(message)
 
 
-def initials(name: object) -> str:
-    """Up to two letters or digits for a person: AL of Ada Lovelace, 39 of w0039, W2 of w2."""
+def get_initials(name: object) -> str:
+    """Return up to two letters or digits for a person: AL of Ada Lovelace, 39 of w0039, W2 of w2."""
     words = [word for word in str(name).replace("_", " ").replace("-", " ").split() if word]
     last = words[-1] if words else "?"
     if last[-2:].isdecimal():

@@ -1,4 +1,4 @@
-"""What raters' kinds were: written down by whoever changes them."""
+"""History of raters' kinds, recorded by the code that changes them."""
 
 from __future__ import annotations
 
@@ -11,31 +11,38 @@ from django.utils import timezone
 from projects.models import KindVersion, Rater
 
 
-def keep(kinds: Mapping[int, str]) -> None:
-    """Write down the kinds (rater id -> kind) that raters have had until now, in the transaction
-    that changes them.
+def record_previous_kinds(kinds: Mapping[int, str]) -> None:
+    """Store the kinds (rater id -> kind) that end now, in the transaction that changes them.
 
-    The time is set with the raters' rows in hand: who reads what stood at a moment (`at`) waits for
-    them, and so never misses a change that has an earlier time and is still on its way.
+    The time is set while the raters' rows are locked: readers of the kinds at a moment
+    (``get_kinds_at``) wait for the lock, and so never miss a change with an earlier time that is
+    not committed yet.
     """
     if not kinds:
         return
-    _hold(kinds)
+    _lock_raters(kinds)
     now = timezone.now()
     KindVersion.objects.bulk_create(
-        KindVersion(rater_id=rater, kind=kind, until=now) for rater, kind in kinds.items()
+        KindVersion(rater_id=rater_id, kind=kind, until=now) for rater_id, kind in kinds.items()
     )
 
 
-def at(raters: Collection[int], moment: datetime.datetime) -> tuple[dict[int, Rater], set[int]]:
-    """The raters by id, and the ids of those that were models at a moment, which must not lie
-    ahead."""
+def get_kinds_at(
+    raters: Collection[int], moment: datetime.datetime
+) -> tuple[dict[int, Rater], set[int]]:
+    """Return the raters by id, and the ids of those that were models at a moment.
+
+    The moment must not be in the future.
+    """
     with transaction.atomic():
-        found = _hold(raters)
-        return found, KindVersion.models_at(found.values(), moment)
+        raters_by_id = _lock_raters(raters)
+        return raters_by_id, KindVersion.get_model_ids_at(raters_by_id.values(), moment)
 
 
-def _hold(raters: Collection[int]) -> dict[int, Rater]:
-    """The raters, whom nobody changes until the transaction ends; who rates is not kept waiting."""
+def _lock_raters(raters: Collection[int]) -> dict[int, Rater]:
+    """Return the raters by id, locked against changes until the transaction ends.
+
+    The lock does not block those who rate.
+    """
     rows = Rater.objects.select_for_update(no_key=True, of=("self",)).filter(pk__in=list(raters))
     return {row.pk: row for row in rows.order_by("pk")}

@@ -1,8 +1,8 @@
-"""Raters whose names are hidden: who leads the project sees a pseudonym as the key, and no name.
+"""Pseudonyms of raters, for projects that hide raters' names from their leads.
 
-The pseudonym *is* the rater's key as long as it is hidden, so that pages, addresses, API and files
-show it by themselves. The true key and name stand in RaterIdentity; who writes may name a rater by
-either key. Whoever makes raters, or changes them, calls ``settle`` in the same transaction.
+A pseudonym *is* the rater's key while it is hidden, so that pages, addresses, API and files show it
+without further code. The true key and name are in RaterIdentity; writers may name a rater by either
+key. Code that creates or changes raters must call ``assign_pseudonyms`` in the same transaction.
 """
 
 from __future__ import annotations
@@ -20,125 +20,147 @@ from projects import locks
 from projects.models import Project, Rater, RaterIdentity
 
 _NUMBERED = re.compile(r"rater-0*(\d+)")
-ROWS = 500  # of one statement
+BATCH_SIZE = 500
 
 
-def settle(project_id: int) -> dict[str, str]:
-    """Put the people among the raters of a project that hides them under pseudonyms, those who are
-    not yet; true key -> pseudonym of these. Nothing where the project hides nobody."""
-    # Who switches it takes the project's row, and waits for this (ratings.items.rater_pseudonyms).
-    locks.hold_project(project_id)
+def assign_pseudonyms(project_id: int) -> dict[str, str]:
+    """Give pseudonyms to the people among the project's raters that have none yet.
+
+    Returns {true key: pseudonym} of these, empty where the project does not hide its raters.
+    """
+    # Hiding and showing raters locks the project's row, and waits for this transaction.
+    locks.lock_project_row(project_id)
     if not Project.objects.filter(pk=project_id, raters_hidden=True).exists():
         return {}
-    return _hide(project_id)
+    return _hide_raters(project_id)
 
 
 @transaction.atomic
-def _hide(project_id: int) -> dict[str, str]:
+def _hide_raters(project_id: int) -> dict[str, str]:
     Project.objects.select_for_update(no_key=True).get(pk=project_id)
-    people = Rater.objects.filter(project=project_id)
-    told = list(people.exclude(name="").filter(identity__isnull=False).select_related("identity"))
-    for rater in told:  # a name that was given meanwhile
+    raters = Rater.objects.filter(project=project_id)
+    renamed_meanwhile = list(
+        raters.exclude(name="").filter(identity__isnull=False).select_related("identity")
+    )
+    for rater in renamed_meanwhile:  # raters that were given a name meanwhile
         rater.identity.name, rater.name = rater.name, ""
-    RaterIdentity.objects.bulk_update([one.identity for one in told], ["name"], batch_size=ROWS)
-    new = list(people.filter(kind=Rater.Kind.HUMAN, identity__isnull=True).order_by("pk"))
-    # in no order that tells who is who
-    secrets.SystemRandom().shuffle(new)
+    RaterIdentity.objects.bulk_update(
+        [hidden_rater.identity for hidden_rater in renamed_meanwhile],
+        ["name"],
+        batch_size=BATCH_SIZE,
+    )
+    new_raters = list(raters.filter(kind=Rater.Kind.HUMAN, identity__isnull=True).order_by("pk"))
+    # A random order, which does not disclose identities.
+    secrets.SystemRandom().shuffle(new_raters)
     RaterIdentity.objects.bulk_create(
         [
-            RaterIdentity(project_id=project_id, rater=one, key=one.key, name=one.name)
-            for one in new
+            RaterIdentity(
+                project_id=project_id,
+                rater=hidden_rater,
+                key=hidden_rater.key,
+                name=hidden_rater.name,
+            )
+            for hidden_rater in new_raters
         ],
-        batch_size=ROWS,
+        batch_size=BATCH_SIZE,
     )
     renamed = {}
-    for rater, pseudonym in zip(new, _free(project_id, len(new)), strict=False):
+    for rater, pseudonym in zip(
+        new_raters, _iter_free_pseudonyms(project_id, len(new_raters)), strict=False
+    ):
         renamed[rater.key] = pseudonym
         rater.key, rater.name = pseudonym, ""
-    Rater.objects.bulk_update([*told, *new], ["key", "name"], batch_size=ROWS)
+    Rater.objects.bulk_update(
+        [*renamed_meanwhile, *new_raters], ["key", "name"], batch_size=BATCH_SIZE
+    )
     return renamed
 
 
-def _free(project_id: int, wanted: int) -> Iterator[str]:
-    """So many pseudonyms that are nobody's key, neither the true one nor another pseudonym."""
+def _iter_free_pseudonyms(project_id: int, count: int) -> Iterator[str]:
+    """Yield ``count`` pseudonyms that are neither a true key nor another pseudonym."""
     keys = [
         *Rater.objects.filter(project=project_id).values_list("key", flat=True),
         *RaterIdentity.objects.filter(project=project_id).values_list("key", flat=True),
     ]
-    taken = {int(found[1]) for key in keys if (found := _NUMBERED.fullmatch(key))}
-    width = max(2, len(str(wanted)))
+    used_numbers = {int(match[1]) for key in keys if (match := _NUMBERED.fullmatch(key))}
+    width = max(2, len(str(count)))
     number = 0
-    while wanted:
+    while count:
         number += 1
-        if number not in taken:
+        if number not in used_numbers:
             yield f"rater-{number:0{width}}"
-            wanted -= 1
+            count -= 1
 
 
 @transaction.atomic
-def restore(project_id: int) -> dict[str, str]:
-    """Give all raters of the project their keys and names again; pseudonym -> true key."""
-    kept = list(RaterIdentity.objects.filter(project=project_id).select_related("rater"))
+def restore_identities(project_id: int) -> dict[str, str]:
+    """Restore the keys and names of all raters of the project; return {pseudonym: true key}."""
+    identities = list(RaterIdentity.objects.filter(project=project_id).select_related("rater"))
     renamed, raters = {}, []
-    for one in kept:
-        renamed[one.rater.key] = one.key
-        one.rater.key, one.rater.name = one.key, one.name or one.rater.name
-        raters.append(one.rater)
-    Rater.objects.bulk_update(raters, ["key", "name"], batch_size=ROWS)
+    for identity in identities:
+        renamed[identity.rater.key] = identity.key
+        identity.rater.key, identity.rater.name = identity.key, identity.name or identity.rater.name
+        raters.append(identity.rater)
+    Rater.objects.bulk_update(raters, ["key", "name"], batch_size=BATCH_SIZE)
     RaterIdentity.objects.filter(project=project_id).delete()
     return renamed
 
 
-def pseudonyms(project: Project, keys: Collection[str] | None = None) -> dict[str, str]:
-    """True key -> pseudonym of the raters that are hidden; of these keys, or of all."""
+def get_pseudonyms(project: Project, keys: Collection[str] | None = None) -> dict[str, str]:
+    """Return {true key: pseudonym} of the hidden raters; of these keys, or of all."""
     if not project.raters_hidden or (keys is not None and not keys):
         return {}
-    found = RaterIdentity.objects.filter(project=project)
+    identities = RaterIdentity.objects.filter(project=project)
     if keys is not None:
-        found = found.filter(key__in=list(keys))
-    return dict(found.values_list("key", "rater__key"))
+        identities = identities.filter(key__in=list(keys))
+    return dict(identities.values_list("key", "rater__key"))
 
 
-def names(project: Project) -> dict[str, str]:
-    """Pseudonym -> true name of the raters that are hidden."""
+def get_true_names(project: Project) -> dict[str, str]:
+    """Return {pseudonym: true name} of the hidden raters."""
     if not project.raters_hidden:
         return {}
-    found = RaterIdentity.objects.filter(project=project)
-    return dict(found.values_list("rater__key", "name"))
+    identities = RaterIdentity.objects.filter(project=project)
+    return dict(identities.values_list("rater__key", "name"))
 
 
-def asked(project: Project, keys: Collection[str]) -> list[bulk.Statement]:
-    """What finds (true key, pseudonym, id) of the hidden raters among these keys, to be sent with
-    other questions."""
+def build_pseudonym_lookup(project: Project, keys: Collection[str]) -> list[bulk.Statement]:
+    """Build the query for (true key, pseudonym, id) of the hidden raters with these true keys.
+
+    It is to be sent together with other queries.
+    """
     if not project.raters_hidden or not keys:
         return []
-    among, values = bulk.among("d.key", sorted(keys))
+    condition, values = bulk.build_in_condition("d.key", sorted(keys))
     sql = (
         "SELECT d.key, r.key, r.id FROM projects_rateridentity d"  # noqa: S608  # fixed names
-        f" JOIN projects_rater r ON r.id = d.rater_id WHERE d.project_id = %s AND {among}"
+        f" JOIN projects_rater r ON r.id = d.rater_id WHERE d.project_id = %s AND {condition}"
     )
     return [(sql, [project.pk, *values])]
 
 
-def ids(project: Project, keys: Collection[str]) -> dict[str, int]:
-    """Key as it was asked for -> id, of the raters whose key or true key it is."""
-    found = dict(Rater.objects.filter(project=project, key__in=keys).values_list("key", "id"))
+def get_rater_ids(project: Project, keys: Collection[str]) -> dict[str, int]:
+    """Return {requested key: id} of the raters that have it as key or as true key."""
+    ids_by_key = dict(Rater.objects.filter(project=project, key__in=keys).values_list("key", "id"))
     if RaterIdentity.objects.filter(project=project).exists():
         hidden = RaterIdentity.objects.filter(project=project, key__in=keys)
-        found |= dict(hidden.values_list("key", "rater_id"))
-    return found
+        ids_by_key |= dict(hidden.values_list("key", "rater_id"))
+    return ids_by_key
 
 
-def by_key(project: Project, key: str, **what: Any) -> Rater | None:
-    """The rater of this key, be it the one that is shown or the true one."""
-    known = Rater.objects.filter(Q(key=key) | Q(identity__key=key), project=project, **what)
-    return known.first()
+def get_rater_by_key(project: Project, key: str, **filters: Any) -> Rater | None:
+    """Return the rater with this key, either the shown or the true one, or None.
+
+    ``filters`` are further conditions.
+    """
+    matches = Rater.objects.filter(Q(key=key) | Q(identity__key=key), project=project, **filters)
+    return matches.first()
 
 
-def table(project: Project) -> list[dict[str, Any]]:
-    """Who is who, in the order of the pseudonyms."""
-    found = RaterIdentity.objects.filter(project=project).order_by("rater__key")
-    said = found.values(
+def list_identities(project: Project) -> list[dict[str, Any]]:
+    """List key, name, pseudonym and account of the hidden raters, sorted by pseudonym."""
+    identities = RaterIdentity.objects.filter(project=project).order_by("rater__key")
+    rows = identities.values(
         "key", "name", pseudonym=F("rater__key"), account=F("rater__user__username")
     )
-    return [dict(row) for row in said]
+    return [dict(row) for row in rows]

@@ -1,4 +1,4 @@
-"""What changes a rater by hand: its user, its name and group, whether it gets items."""
+"""Change single raters: the user, name and group, and pausing."""
 
 from __future__ import annotations
 
@@ -12,44 +12,57 @@ from django.utils.translation import gettext as _
 from core import security_log
 from core.text import has_control
 from projects.models import Member, Project, Rater, RaterIdentity
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters import kind_history, pseudonyms
-from projects.services.raters.fields import LONGEST_MODEL, LONGEST_NAME, LONGEST_VERSION, is_group
+from projects.services.raters.fields import (
+    MAX_MODEL_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_VERSION_LENGTH,
+    is_valid_group,
+)
 
 
 @transaction.atomic
 def tie_annotator(*, project: Project, user: User) -> Rater:
-    """The rater as whom ``user`` rates: the tied one, else an untied human one of the same key,
-    else a new one."""
+    """Return the rater as whom ``user`` rates.
+
+    This is the rater tied to the user, else an untied human rater with the username as key, else
+    a new one.
+    """
     rater = Rater.objects.filter(project=project, user=user).first()
     if rater is not None:
         return rater
-    free = pseudonyms.by_key(project, user.username, user=None, kind=Rater.Kind.HUMAN)
-    if free is not None:
-        free.user = user
-        free.save(update_fields=["user"])
-        return free
-    alike = Rater.objects.filter(project=project, key__startswith=user.username)
-    hidden = RaterIdentity.objects.filter(project=project, key__startswith=user.username)
-    taken = {*alike.values_list("key", flat=True), *hidden.values_list("key", flat=True)}
+    untied = pseudonyms.get_rater_by_key(project, user.username, user=None, kind=Rater.Kind.HUMAN)
+    if untied is not None:
+        untied.user = user
+        untied.save(update_fields=["user"])
+        return untied
+    similar = Rater.objects.filter(project=project, key__startswith=user.username)
+    hidden_similar = RaterIdentity.objects.filter(project=project, key__startswith=user.username)
+    used_keys = {
+        *similar.values_list("key", flat=True),
+        *hidden_similar.values_list("key", flat=True),
+    }
     key, number = user.username, 1
-    while key in taken:
+    while key in used_keys:
         number += 1
         key = f"{user.username[:140]}-{number}"
-    made = Rater.objects.create(project=project, key=key, name=user.get_full_name(), user=user)
-    if pseudonyms.settle(project.pk):
-        made.refresh_from_db()
-    return made
+    created = Rater.objects.create(project=project, key=key, name=user.get_full_name(), user=user)
+    if pseudonyms.assign_pseudonyms(project.pk):
+        created.refresh_from_db()
+    return created
 
 
 @transaction.atomic
-def pause_rater(*, rater: Rater, paused: bool, by: Any, told: str = "") -> Rater:
-    """Stop or resume handing out items to a rater; what they rated counts on. ``told``: why, where
-    it is not the lead's own word. ``by``: nobody, where a rule of the project does it."""
+def pause_rater(*, rater: Rater, paused: bool, by: Any, reason: str = "") -> Rater:
+    """Stop or resume giving items to a rater; existing ratings still count.
+
+    ``reason`` is set if a rule of the project caused it; then ``by`` is None.
+    """
     before, rater.paused = rater.paused, paused
-    rater.told = told
+    rater.told = reason
     rater.save(update_fields=["paused", "told"])
-    security_log.event(
+    security_log.log_event(
         "rater_paused" if paused else "rater_resumed",
         project_id=rater.project_id,
         rater=rater.pk,
@@ -62,7 +75,7 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any, told: str = "") -> Rater
 
 @transaction.atomic
 def pause_raters(*, raters: Iterable[Rater], paused: bool, by: Any) -> list[Rater]:
-    """Stop or resume several at once, a line of the trail each; those who were otherwise before."""
+    """Stop or resume several raters, with an audit log entry each; return those that changed."""
     return [
         pause_rater(rater=rater, paused=paused, by=by) for rater in raters if rater.paused != paused
     ]
@@ -80,28 +93,30 @@ def change_rater(
     model: str = "",
     prompt_version: str = "",
 ) -> Rater:
-    """Set a rater's name, kind, group and tied user (a member of the project); of a model its name
-    and the version of its prompt."""
+    """Set a rater's name, kind, group and tied user (a member of the project).
+
+    For models, also the model's name and the version of its prompt.
+    """
     if kind not in Rater.Kind.values:
-        raise Refused({"kind": _("A rater is human or model.")})
-    if len(name) > LONGEST_NAME or not name.isprintable():
-        raise Refused(
+        raise InvalidProjectChange({"kind": _("A rater is human or model.")})
+    if len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise InvalidProjectChange(
             {"name": _("A name of 200 characters at most is needed, without control characters.")}
         )
-    _refuse_model(kind, "model", model, longest=LONGEST_MODEL)
-    _refuse_model(kind, "prompt_version", prompt_version, longest=LONGEST_VERSION)
-    if not is_group(group):
-        raise Refused(
+    _validate_model_field(kind, "model", model, max_length=MAX_MODEL_LENGTH)
+    _validate_model_field(kind, "prompt_version", prompt_version, max_length=MAX_VERSION_LENGTH)
+    if not is_valid_group(group):
+        raise InvalidProjectChange(
             {"group": _("A group of 64 characters at most is needed, without control characters.")}
         )
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
-            raise Refused({"user": _("A rater is tied to a member of this project.")})
-        _refuse_tied(rater, user_id)
+            raise InvalidProjectChange({"user": _("A rater is tied to a member of this project.")})
+        _reject_tied_user(rater, user_id)
     if rater.kind != kind:
-        kind_history.keep({rater.pk: rater.kind})
+        kind_history.record_previous_kinds({rater.pk: rater.kind})
     if (rater.kind, rater.group) != (kind, group):
-        Project.objects.filter(pk=rater.project_id).catalogue_changed()
+        Project.objects.filter(pk=rater.project_id).increment_catalogue_version()
     after = {
         "name": name,
         "kind": kind,
@@ -114,9 +129,9 @@ def change_rater(
     for field, value in after.items():
         setattr(rater, field, value)
     rater.save(update_fields=list(after))
-    if pseudonyms.settle(rater.project_id):
+    if pseudonyms.assign_pseudonyms(rater.project_id):
         rater.refresh_from_db()
-    security_log.event(
+    security_log.log_event(
         "rater_changed",
         project_id=rater.project_id,
         by=by.pk,
@@ -127,20 +142,22 @@ def change_rater(
     return rater
 
 
-def _refuse_tied(rater: Rater, user_id: int) -> None:
-    """Raises Refused for a user who is another rater of the project."""
+def _reject_tied_user(rater: Rater, user_id: int) -> None:
+    """Raise InvalidProjectChange for a user who is tied to another rater of the project."""
     tied = Rater.objects.filter(project=rater.project_id, user=user_id)
-    other = tied.exclude(pk=rater.pk).first()
-    if other is not None:
-        said = _("This user is tied to rater '%(key)s' already.") % {"key": other.key}
-        if hasattr(other, "identity"):  # who that is, is hidden
-            said = _("This user is tied to another rater already.")
-        raise Refused({"user": said})
+    other_rater = tied.exclude(pk=rater.pk).first()
+    if other_rater is not None:
+        message = _("This user is tied to rater '%(key)s' already.") % {"key": other_rater.key}
+        if hasattr(other_rater, "identity"):  # do not disclose a hidden identity
+            message = _("This user is tied to another rater already.")
+        raise InvalidProjectChange({"user": message})
 
 
-def _refuse_model(kind: str, field: str, text: str, *, longest: int) -> None:
-    """Raises Refused for what cannot be said of a model, or is said of a person."""
+def _validate_model_field(kind: str, field: str, text: str, *, max_length: int) -> None:
+    """Raise InvalidProjectChange for an invalid model field, or one of a person."""
     if text and kind != Rater.Kind.MODEL:
-        raise Refused({field: _("Only of raters who are models.")})
-    if len(text) > longest or has_control(text):
-        raise Refused({field: _("A line of %(most)s characters at most.") % {"most": longest}})
+        raise InvalidProjectChange({field: _("Only of raters who are models.")})
+    if len(text) > max_length or has_control(text):
+        raise InvalidProjectChange(
+            {field: _("A line of %(most)s characters at most.") % {"most": max_length}}
+        )

@@ -1,4 +1,4 @@
-"""Raters by their keys: many in one request, and the same request twice changes nothing."""
+"""Create and change raters by key, many in one request; repeating a request changes nothing."""
 
 from __future__ import annotations
 
@@ -10,213 +10,249 @@ from django.db import transaction
 from django.db.models import Q
 
 from core import security_log
-from core.api.parameters import rows_error
+from core.api.parameters import build_rows_error
 from core.db import bulk
 from projects.models import Member, Project, Rater, RaterIdentity
-from projects.permissions import known_to
-from projects.services.row_validation import Counts, Row, checked, standing
+from projects.permissions import get_known_users
+from projects.services.row_validation import Counts, RowData, get_existing_rows, validate_rows
 
 from . import kind_history, pseudonyms
 from .fields import FIELDS
 
-# The same of an account that is not there and of one that is none of the caller's business.
-NOT_NEAR = (
+# The same message whether the account does not exist or is unknown to the caller.
+UNKNOWN_ACCOUNT_MESSAGE = (
     "there is no account '{}' in this project or in another one that you lead: add it under People,"
     " and its owner is asked"
 )
-MOST_TOLD = 100  # raters of one request that a line of the trail names
-# What is said of a rater beside the key and the account, and of one of whom nothing was said.
-SAID = {"name": "", "kind": Rater.Kind.HUMAN.value, "model": "", "prompt_version": "", "group": ""}
-COLUMNS = ", ".join(f'"{name}"' for name in (*SAID, "user_id"))
+MAX_LOGGED_RATERS = 100  # raters listed in one entry of the audit log
+# Fields of a rater other than the key and the account, with their defaults.
+FIELD_DEFAULTS = {
+    "name": "",
+    "kind": Rater.Kind.HUMAN.value,
+    "model": "",
+    "prompt_version": "",
+    "group": "",
+}
+COLUMNS_SQL = ", ".join(f'"{name}"' for name in (*FIELD_DEFAULTS, "user_id"))
 
 
-def put_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
-    """Create or change raters by key; what is left out stays. All or nothing; 400 names each bad
-    row.
+def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
+    """Create or change raters by key; fields that are left out stay. All or nothing.
 
-    ``username`` ties the rater to an account that is in the project or known to ``by``
-    (``access.known_to``), which becomes an annotator of the project when it has no role in it; null
-    unties it. ``by`` None: whoever runs the site.
+    Raises BadRequest with the errors of each row. ``username`` ties the rater to an account that
+    is in the project or known to ``by`` (``permissions.get_known_users``); the account becomes
+    an annotator of the project if it has no role in it; null unties it. ``by`` is None for the
+    site's administrator.
     """
-    raters = checked("rater", rows, FIELDS)
+    raters = validate_rows("rater", rows, FIELDS)
     with transaction.atomic():
-        # one account is tied to one rater, whoever asks
+        # This lock prevents that one account is tied to two raters.
         project = Project.objects.select_for_update().get(pk=project.pk)
-        raters = _as_shown(project, raters)
-        hidden = pseudonyms.names(project)
-        users = _users(project, raters, by)
-        stored = standing("projects_rater", COLUMNS, project, raters)
-        _refuse_models(raters, stored)
+        raters = _use_pseudonyms(project, raters)
+        true_names = pseudonyms.get_true_names(project)
+        users = _get_users(project, raters, by)
+        existing = get_existing_rows("projects_rater", COLUMNS_SQL, project, raters)
+        _reject_models_of_people(raters, existing)
         counts = {"created": 0, "changed": 0, "unchanged": 0}
         writes = []
         for row in raters:
-            old = stored.get(row["key"])
-            if old is not None and row["key"] in hidden:
-                old = (hidden[row["key"]], *old[1:])
-            *said, user_id = old or (*SAID.values(), None)
+            old_values = existing.get(row["key"])
+            if old_values is not None and row["key"] in true_names:
+                old_values = (true_names[row["key"]], *old_values[1:])
+            *current_values, user_id = old_values or (*FIELD_DEFAULTS.values(), None)
             if "username" in row:
                 user_id = users.get(row["username"])
-            new = (*(row.get(name, at) for name, at in zip(SAID, said, strict=True)), user_id)
-            if new == old:
+            new_values = (
+                *(
+                    row.get(name, current)
+                    for name, current in zip(FIELD_DEFAULTS, current_values, strict=True)
+                ),
+                user_id,
+            )
+            if new_values == old_values:
                 counts["unchanged"] += 1
                 continue
-            counts["created" if old is None else "changed"] += 1
-            writes.append((project.pk, row["key"], *new))
-        _refuse_tied(project, raters, users, {row[1]: row[-1] for row in writes})
-        _keep_kinds(project, writes, stored)
+            counts["created" if old_values is None else "changed"] += 1
+            writes.append((project.pk, row["key"], *new_values))
+        _reject_tied_accounts(project, raters, users, {row[1]: row[-1] for row in writes})
+        _record_kinds(project, writes, existing)
         joined = _write_raters(project, writes)
-        _tell(project, writes, stored=stored, joined=joined, by=by)
+        _log_changes(project, writes, existing=existing, joined_ids=joined, by=by)
         if project.raters_hidden:
-            _hide(project, writes, hidden)
+            _hide_names(project, writes, true_names)
     return counts
 
 
-def _as_shown(project: Project, raters: Sequence[Row]) -> list[Row]:
-    """The rows with the pseudonyms of those that are hidden; 400 where two rows mean the same."""
-    shown = pseudonyms.pseudonyms(project, [row["key"] for row in raters])
-    if not shown:
+def _use_pseudonyms(project: Project, raters: Sequence[RowData]) -> list[RowData]:
+    """Return the rows with the pseudonyms of hidden raters.
+
+    Raises BadRequest where two rows are of the same rater.
+    """
+    pseudonym_by_key = pseudonyms.get_pseudonyms(project, [row["key"] for row in raters])
+    if not pseudonym_by_key:
         return list(raters)
-    renamed = [row | {"key": shown.get(row["key"], row["key"])} for row in raters]
-    return checked("rater", renamed, FIELDS)
+    renamed = [row | {"key": pseudonym_by_key.get(row["key"], row["key"])} for row in raters]
+    return validate_rows("rater", renamed, FIELDS)
 
 
-def _hide(project: Project, writes: list[tuple[Any, ...]], hidden: dict[str, str]) -> None:
-    """What was said of hidden raters goes where they are kept, and new ones are hidden."""
-    for _project, key, name, *_rest in writes:
-        if hidden.get(key, name) != name:
-            RaterIdentity.objects.filter(project=project, rater__key=key).update(name=name)
-    pseudonyms.settle(project.pk)
-
-
-def _keep_kinds(
-    project: Project, writes: list[tuple[Any, ...]], stored: dict[str, tuple[Any, ...]]
+def _hide_names(
+    project: Project, writes: list[tuple[Any, ...]], true_names: dict[str, str]
 ) -> None:
-    at = list(SAID).index("kind")
-    was = {
-        key: stored[key][at]
-        for _project, key, *new in writes
-        if key in stored and stored[key][at] != new[at]
+    """Store new names of hidden raters with their identities, and hide new raters."""
+    for _project, key, name, *_rest in writes:
+        if true_names.get(key, name) != name:
+            RaterIdentity.objects.filter(project=project, rater__key=key).update(name=name)
+    pseudonyms.assign_pseudonyms(project.pk)
+
+
+def _record_kinds(
+    project: Project, writes: list[tuple[Any, ...]], existing: dict[str, tuple[Any, ...]]
+) -> None:
+    kind_position = list(FIELD_DEFAULTS).index("kind")
+    old_kinds = {
+        key: existing[key][kind_position]
+        for _project, key, *new_values in writes
+        if key in existing and existing[key][kind_position] != new_values[kind_position]
     }
-    known = Rater.objects.filter(project=project, key__in=list(was)).values_list("key", "pk")
-    kind_history.keep({pk: was[key] for key, pk in known})
+    rater_ids = Rater.objects.filter(project=project, key__in=list(old_kinds)).values_list(
+        "key", "pk"
+    )
+    kind_history.record_previous_kinds({pk: old_kinds[key] for key, pk in rater_ids})
 
 
-def _refuse_models(raters: Sequence[Row], stored: dict[str, tuple[Any, ...]]) -> None:
-    """400 when a person would have a model or a version of a prompt."""
-    wrong = {}
-    for place, row in enumerate(raters):
-        said = dict(zip(SAID, stored.get(row["key"], SAID.values()), strict=False)) | row
-        named = said["model"] or said["prompt_version"]
-        if named and said["kind"] != Rater.Kind.MODEL:
-            wrong[place] = ["'model' and 'prompt_version' are of raters whose 'kind' is model"]
-    if wrong:
-        raise rows_error("rater", wrong)
+def _reject_models_of_people(
+    raters: Sequence[RowData], existing: dict[str, tuple[Any, ...]]
+) -> None:
+    """Raise BadRequest if a person would have a model or a version of a prompt."""
+    errors = {}
+    for index, row in enumerate(raters):
+        values = (
+            dict(
+                zip(FIELD_DEFAULTS, existing.get(row["key"], FIELD_DEFAULTS.values()), strict=False)
+            )
+            | row
+        )
+        model_or_version = values["model"] or values["prompt_version"]
+        if model_or_version and values["kind"] != Rater.Kind.MODEL:
+            errors[index] = ["'model' and 'prompt_version' are of raters whose 'kind' is model"]
+    if errors:
+        raise build_rows_error("rater", errors)
 
 
-def _users(project: Project, raters: Sequence[Row], by: Any) -> dict[str, int]:
-    """username -> id of the accounts that the rows name; 400 for one that is named twice, and for
-    one that is neither in the project nor known to ``by``, whether or not there is one."""
+def _get_users(project: Project, raters: Sequence[RowData], by: Any) -> dict[str, int]:
+    """Return {username: id} of the accounts in the rows.
+
+    Raises BadRequest for an account in two rows, and for one that is neither in the project nor
+    known to ``by``, whether or not it exists.
+    """
     names = [row["username"] for row in raters if row.get("username") is not None]
     if not names:
         return {}
     users = get_user_model().objects.filter(username__in=names, is_active=True)
     if by is not None:
         members = Member.objects.filter(project=project).values("user")
-        users = users.filter(Q(pk__in=members) | Q(pk__in=known_to(by).values("pk")))
-    known = dict(users.values_list("username", "pk"))
-    wrong: dict[int, list[str]] = {}
-    first: dict[str, int] = {}
-    for place, row in enumerate(raters):
+        users = users.filter(Q(pk__in=members) | Q(pk__in=get_known_users(by).values("pk")))
+    ids_by_username = dict(users.values_list("username", "pk"))
+    errors: dict[int, list[str]] = {}
+    first_indexes: dict[str, int] = {}
+    for index, row in enumerate(raters):
         name = row.get("username")
-        if name is not None and name not in known:
-            wrong[place] = [NOT_NEAR.format(name)]
-        elif name is not None and first.setdefault(name, place) != place:
-            wrong[place] = [
-                f"the account '{name}' is tied to the rater of row {first[name]} already"
+        if name is not None and name not in ids_by_username:
+            errors[index] = [UNKNOWN_ACCOUNT_MESSAGE.format(name)]
+        elif name is not None and first_indexes.setdefault(name, index) != index:
+            errors[index] = [
+                f"the account '{name}' is tied to the rater of row {first_indexes[name]} already"
             ]
-    if wrong:
-        raise rows_error("rater", wrong)
-    return known
+    if errors:
+        raise build_rows_error("rater", errors)
+    return ids_by_username
 
 
-def _refuse_tied(
-    project: Project, raters: Sequence[Row], users: dict[str, int], new: dict[str, int | None]
+def _reject_tied_accounts(
+    project: Project,
+    raters: Sequence[RowData],
+    users: dict[str, int],
+    new_user_ids: dict[str, int | None],
 ) -> None:
-    """400 when an account would be tied to two raters of the project."""
+    """Raise BadRequest if an account would be tied to two raters of the project."""
     tied = Rater.objects.filter(project=project, user__in=users.values())
     holders = {}
     for user_id, key in tied.values_list("user_id", "key"):
-        if new.get(key, user_id) == user_id:
+        if new_user_ids.get(key, user_id) == user_id:
             holders[user_id] = key
-    to_whom = "another rater" if project.raters_hidden else "rater '{}'"
-    wrong = {}
-    for place, row in enumerate(raters):
+    other_rater_format = "another rater" if project.raters_hidden else "rater '{}'"
+    errors = {}
+    for index, row in enumerate(raters):
         holder = holders.get(users.get(row.get("username") or "", 0))
         if holder is not None and holder != row["key"]:
-            said = to_whom.format(holder)
-            wrong[place] = [f"the account '{row['username']}' is tied to {said} already"]
-    if wrong:
-        raise rows_error("rater", wrong)
+            other_rater = other_rater_format.format(holder)
+            errors[index] = [f"the account '{row['username']}' is tied to {other_rater} already"]
+    if errors:
+        raise build_rows_error("rater", errors)
 
 
 def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> list[int]:
-    """The ids of the users who become members by it."""
-    # Ties that are given up first: two raters may swap their accounts.
+    """Write the rows, and return the ids of the users who become members."""
+    # Untie all of them first, because two raters may swap their accounts.
     Rater.objects.filter(project=project, key__in=[row[1] for row in writes]).update(user=None)
     rows = [(*row, False) for row in sorted(writes, key=lambda row: row[1])]
     bulk.upsert(
         "projects_rater",
-        ("project_id", "key", *SAID, "user_id", "paused"),
+        ("project_id", "key", *FIELD_DEFAULTS, "user_id", "paused"),
         rows,
         key=("project_id", "key"),
-        update={name: f'excluded."{name}"' for name in (*SAID, "user_id")},
+        update={name: f'excluded."{name}"' for name in (*FIELD_DEFAULTS, "user_id")},
     )
     if writes:
-        Project.objects.filter(pk=project.pk).catalogue_changed()
-    tied = {row[-1] for row in writes if row[-1] is not None}
-    members = Member.objects.filter(project=project, user__in=tied)
-    strangers = tied - set(members.values_list("user_id", flat=True))
-    joining = [
+        Project.objects.filter(pk=project.pk).increment_catalogue_version()
+    tied_ids = {row[-1] for row in writes if row[-1] is not None}
+    members = Member.objects.filter(project=project, user__in=tied_ids)
+    new_member_ids = tied_ids - set(members.values_list("user_id", flat=True))
+    new_members = [
         Member(project=project, user_id=user_id, role=Member.Role.ANNOTATOR)
-        for user_id in sorted(strangers)
+        for user_id in sorted(new_member_ids)
     ]
-    Member.objects.bulk_create(joining, ignore_conflicts=True)
-    return [member.user_id for member in joining]
+    Member.objects.bulk_create(new_members, ignore_conflicts=True)
+    return [member.user_id for member in new_members]
 
 
-def _tell(
+def _log_changes(
     project: Project,
     writes: list[tuple[Any, ...]],
     *,
-    stored: dict[str, tuple[Any, ...]],
-    joined: Sequence[int],
+    existing: dict[str, tuple[Any, ...]],
+    joined_ids: Sequence[int],
     by: Any,
 ) -> None:
-    """A line for the raters that changed, the first of them with what they were, and one for each
-    account that got a role."""
+    """Record the changed raters in the audit log (the first of them with values), and each new
+    member.
+    """
     user_id = None if by is None else by.pk
     if writes:
-        names = (*SAID, "user_id")
-        told = writes[:MOST_TOLD]
-        security_log.event(
+        names = (*FIELD_DEFAULTS, "user_id")
+        logged = writes[:MAX_LOGGED_RATERS]
+        security_log.log_event(
             "raters_put",
             project_id=project.pk,
             by=user_id,
             raters=len(writes),
             before={
-                row[1]: dict(zip(names, stored[row[1]], strict=True))
-                for row in told
-                if row[1] in stored
+                row[1]: dict(zip(names, existing[row[1]], strict=True))
+                for row in logged
+                if row[1] in existing
             },
-            after={row[1]: dict(zip(names, row[2:], strict=True)) for row in told},
+            after={row[1]: dict(zip(names, row[2:], strict=True)) for row in logged},
         )
-    accounts = get_user_model().objects.in_bulk(joined)
-    for who in joined:
-        security_log.event(
+    accounts = get_user_model().objects.in_bulk(joined_ids)
+    for user_id_joined in joined_ids:
+        security_log.log_event(
             "member_added",
             project_id=project.pk,
             by=user_id,
-            who=who,
+            who=user_id_joined,
             role=Member.Role.ANNOTATOR.value,
-            after={"member": accounts[who].get_username(), "role": Member.Role.ANNOTATOR.value},
+            after={
+                "member": accounts[user_id_joined].get_username(),
+                "role": Member.Role.ANNOTATOR.value,
+            },
         )

@@ -1,4 +1,4 @@
-"""A finding of any kind, in the words of its row."""
+"""Alert candidates: findings of any kind with the fields of their future row."""
 
 from __future__ import annotations
 
@@ -11,110 +11,119 @@ import numpy.typing as npt
 from metrics.agreement import drift, outliers
 from metrics.scale import QuestionScale
 from quality.models import Kind, Measure
-from ratings.services.days import date_of
+from ratings.services.days import date_from_day
 
-from .matching import Stretch, pair_of
+from .matching import AlertPeriod, get_pair_id
 
-DIGITS = 4  # of a chart's figures
+CHART_DIGITS = 4  # decimals of the values of a chart
 
 
 @dataclass(frozen=True)
-class Raisable:
-    """kind; stretch: what it is about, and when; fields: of its row."""
+class AlertCandidate:
+    """A finding that may become an alert: its kind, its period and the fields of its row."""
 
     kind: str
-    stretch: Stretch
+    period: AlertPeriod
     fields: dict[str, Any]
 
 
-def drifted(found: drift.Alarm, level: float) -> Raisable:
-    """An alarm of drift that rang at this level of evidence."""
-    measure = drift.SCORE[found.channel]
-    others = [rater for rater in found.raters if rater != found.rater]
-    return Raisable(
+def build_drift_candidate(drift_alarm: drift.DriftAlert, level: float) -> AlertCandidate:
+    """Return the candidate for a drift that reached the evidence threshold ``level``."""
+    measure = drift.SCORE_OF_CHANNEL[drift_alarm.channel]
+    others = [rater for rater in drift_alarm.raters if rater != drift_alarm.rater]
+    return AlertCandidate(
         kind=Kind.RATER_DRIFT,
-        stretch=Stretch(found.raters, found.onset, found.day),
+        period=AlertPeriod(drift_alarm.raters, drift_alarm.onset, drift_alarm.day),
         fields={
-            "rater_id": found.rater,
+            "rater_id": drift_alarm.rater,
             "other_id": others[0] if others else None,
             "measure": Measure(measure),
-            **_when_and_how_much(found),
-            "n": found.n_since,
-            "reason": found.reason or "",
+            **_build_common_fields(drift_alarm),
+            "n": drift_alarm.n_since,
+            "reason": drift_alarm.reason or "",
             "facts": {"level": level},
-            "chart": chart_of(
-                found.chart.day, found.chart.n, found.chart.means(measure), found.chart.evidence
+            "chart": build_chart(
+                drift_alarm.chart.day,
+                drift_alarm.chart.n,
+                drift_alarm.chart.compute_means(measure),
+                drift_alarm.chart.evidence,
             ),
         },
     )
 
 
-def _when_and_how_much(found: drift.Alarm | outliers.Found) -> dict[str, Any]:
+def _build_common_fields(finding: drift.DriftAlert | outliers.OutlierFinding) -> dict[str, Any]:
+    """Return dates, size, interval and evidence of a finding as fields of an alert."""
     return {
-        "since": date_of(found.onset),
-        "since_earliest": date_of(found.earliest),
-        "since_latest": date_of(found.latest),
-        "noticed": date_of(found.day),
-        "size": found.size,
-        "low": found.low,
-        "high": found.high,
-        "n_before": found.n_before,
-        "evidence": found.evidence,
+        "since": date_from_day(finding.onset),
+        "since_earliest": date_from_day(finding.earliest),
+        "since_latest": date_from_day(finding.latest),
+        "noticed": date_from_day(finding.day),
+        "size": finding.size,
+        "low": finding.low,
+        "high": finding.high,
+        "n_before": finding.n_before,
+        "evidence": finding.evidence,
     }
 
 
-def raisable(found: outliers.Found, scale: QuestionScale, level: float) -> Raisable:
-    """A finding of metrics.agreement.outliers."""
-    about, code = found.raters or (0,), None
-    facts: dict[str, Any] = {**found.facts, "level": level}
-    if len(found.raters) == 2:
-        about = pair_of(found.raters)
-    if found.code is not None:
-        code = int(scale.codes[found.code])
-        facts["category"] = scale.labels[found.code]
-        about = about if found.raters else (code,)
-    series = found.series
-    return Raisable(
-        kind=found.kind,
-        stretch=Stretch(about, found.onset, found.day),
+def build_outlier_candidate(
+    finding: outliers.OutlierFinding, scale: QuestionScale, level: float
+) -> AlertCandidate:
+    """Return the candidate for a finding of metrics.agreement.outliers."""
+    about, code = finding.raters or (0,), None
+    facts: dict[str, Any] = {**finding.facts, "level": level}
+    if len(finding.raters) == 2:
+        about = get_pair_id(finding.raters)
+    if finding.code is not None:
+        code = int(scale.codes[finding.code])
+        facts["category"] = scale.labels[finding.code]
+        about = about if finding.raters else (code,)
+    series = finding.series
+    return AlertCandidate(
+        kind=finding.kind,
+        period=AlertPeriod(about, finding.onset, finding.day),
         fields={
-            "rater_id": found.raters[0] if found.raters else None,
-            "other_id": found.raters[1] if len(found.raters) == 2 else None,
+            "rater_id": finding.raters[0] if finding.raters else None,
+            "other_id": finding.raters[1] if len(finding.raters) == 2 else None,
             "code": code,
-            "measure": found.measure,
-            **_when_and_how_much(found),
-            "n": found.n,
+            "measure": finding.measure,
+            **_build_common_fields(finding),
+            "n": finding.n,
             "facts": facts,
-            "chart": chart_of(series.day, series.n, series.mean, series.evidence),
+            "chart": build_chart(series.day, series.n, series.mean, series.evidence),
         },
     )
 
 
-def chart_of(
+def build_chart(
     day: npt.NDArray[np.int64],
     n: npt.NDArray[np.int64],
     means: npt.NDArray[np.float64],
     evidence: npt.NDArray[np.float64],
 ) -> dict[str, list[Any]]:
+    """Return the stored form of a chart: lists of days, counts, means and evidence."""
     return {
         "days": day.tolist(),
         "n": n.tolist(),
-        "means": np.round(means, DIGITS).tolist(),
+        "means": np.round(means, CHART_DIGITS).tolist(),
         "evidence": [float(f"{value:.6g}") for value in evidence.tolist()],
     }
 
 
-def counted(kind: Kind, n: int, *, since: int, now: int, facts: dict[str, Any]) -> Raisable:
-    """A finding that is a number of items, on the day ``now``."""
-    return Raisable(
+def build_count_candidate(
+    kind: Kind, n: int, *, since: int, now: int, facts: dict[str, Any]
+) -> AlertCandidate:
+    """Return the candidate for a number of items ``n``, noticed on the day ``now``."""
+    return AlertCandidate(
         kind=kind,
-        stretch=Stretch((0,), now, now),
+        period=AlertPeriod((0,), now, now),
         fields={
             "measure": Measure.ITEMS,
-            "since": date_of(since),
-            "since_earliest": date_of(since),
-            "since_latest": date_of(since),
-            "noticed": date_of(now),
+            "since": date_from_day(since),
+            "since_earliest": date_from_day(since),
+            "since_latest": date_from_day(since),
+            "noticed": date_from_day(now),
             "size": n,
             "low": n,
             "high": n,

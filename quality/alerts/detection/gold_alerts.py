@@ -1,4 +1,4 @@
-"""Gold answers in doubt, as cases: found by quality.gold, told of here."""
+"""Alerts for suspected gold answers, which quality.gold detects."""
 
 from __future__ import annotations
 
@@ -10,37 +10,47 @@ from projects.models import Question
 from quality.models import Alarm, GoldItem, Kind, State
 
 from . import scan, storage
-from .candidates import counted
+from .candidates import build_count_candidate
 
 
-def doubted() -> int:
-    """A case for each question with gold answers in doubt that no case tells of; how many were
-    raised."""
+def update_gold_alerts() -> int:
+    """Create an alert for each question with suspected gold answers that no alert covers.
+
+    Returns how many alerts were created. Alerts whose question has no suspected gold any more
+    are marked as no longer supported.
+    """
     rows = GoldItem.objects.filter(suspected=True).order_by().values_list("question")
-    counts = {
-        question: (n, people) for question, n, people in rows.annotate(Count("pk"), Sum("people"))
+    counts_by_question = {
+        question_pk: (n_gold, people)
+        for question_pk, n_gold, people in rows.annotate(Count("pk"), Sum("people"))
     }
-    told: dict[int, list[Alarm]] = {}
-    for case in Alarm.objects.filter(kind=Kind.GOLD_SUSPECTED, stands=True).defer("chart"):
-        told.setdefault(case.question_id, []).append(case)
-    raised = 0
-    for question_id in sorted({*counts, *told}):
-        known, count = told.get(question_id, []), counts.get(question_id)
+    alerts_by_question: dict[int, list[Alarm]] = {}
+    for alert in Alarm.objects.filter(kind=Kind.GOLD_SUSPECTED, stands=True).defer("chart"):
+        alerts_by_question.setdefault(alert.question_id, []).append(alert)
+    n_created = 0
+    for question_id in sorted({*counts_by_question, *alerts_by_question}):
+        alerts, count = alerts_by_question.get(question_id, []), counts_by_question.get(question_id)
         if count is not None and any(
-            case.state != State.RESOLVED or case.n >= count[0] for case in known
+            alert.state != State.RESOLVED or alert.n >= count[0] for alert in alerts
         ):
             continue
-        raised += _doubted(question_id, count)
-    return raised
+        n_created += _update_question(question_id, count)
+    return n_created
 
 
 @transaction.atomic
-def _doubted(question_id: int, count: tuple[int, int] | None) -> int:
+def _update_question(question_id: int, count: tuple[int, int] | None) -> int:
+    """Update the gold alerts of one question under its lock; return how many were created.
+
+    ``count``: (suspected gold answers, people who rated them), or None without any.
+    """
     question = Question.objects.select_for_update(of=("self",)).get(pk=question_id)
-    today = scan.number(timezone.now().date())
-    found = []
+    today = scan.to_day_number(timezone.now().date())
+    candidates = []
     if count is not None:
         n, people = count
         facts = {"people": people}
-        found.append(counted(Kind.GOLD_SUSPECTED, n, since=today, now=today, facts=facts))
-    return len(storage.cases(question, found, [Kind.GOLD_SUSPECTED]))
+        candidates.append(
+            build_count_candidate(Kind.GOLD_SUSPECTED, n, since=today, now=today, facts=facts)
+        )
+    return len(storage.create_alerts(question, candidates, [Kind.GOLD_SUSPECTED]))

@@ -1,5 +1,4 @@
-"""Whether a question was looked through for drift as it stands now: what that rests on, in a few
-numbers."""
+"""Input version of a question's scan: the few values from which changes are detected."""
 
 from __future__ import annotations
 
@@ -10,28 +9,34 @@ from quality.models import Alarm, Answer, DriftRun, Kind
 from ratings.models import ImportRun
 
 
-def stamps(only: int | None = None) -> recompute.Stamps:
-    """question id -> what its alarms should rest on, of all questions that were ever counted, or of
-    one. Other guidelines begin a new segment, an excused alarm gives ratings back, and the
-    sensitivity says what rings."""
-    excused: dict[int, list[int]] = defaultdict(list)
-    answered = Alarm.objects.filter(answer=Answer.NOT_HIS_FAULT, **recompute.of(only))
-    answered = answered.filter(kind=Kind.RATER_DRIFT)
-    for question_id, alarm_id in answered.order_by("pk").values_list("question_id", "pk"):
-        excused[question_id].append(alarm_id)
-    found = recompute.counted(
+def get_input_versions(only: int | None = None) -> recompute.InputVersions:
+    """Return {question id: input version of its alerts}, of all counted questions or of one.
+
+    New guidelines begin a new segment, an excused drift readmits ratings as peers, and the
+    sensitivity sets the threshold.
+    """
+    excused_alerts: dict[int, list[int]] = defaultdict(list)
+    alerts = Alarm.objects.filter(
+        answer=Answer.NOT_HIS_FAULT, **recompute.build_question_filter(only)
+    )
+    alerts = alerts.filter(kind=Kind.RATER_DRIFT)
+    for question_id, alert_id in alerts.order_by("pk").values_list("question_id", "pk"):
+        excused_alerts[question_id].append(alert_id)
+    versions = recompute.get_count_versions(
         only, guidelines="project__guidelines_version", rules="project__alarm_rules__sensitivity"
     )
-    for question_id, stamp in found.items():
-        stamp["excused"] = excused[question_id]
-    return found
+    for question_id, version in versions.items():
+        version["excused"] = excused_alerts[question_id]
+    return versions
 
 
-def waiting() -> list[int]:
-    """Ids of the questions that changed since they were looked through, the longest untouched
-    first. One that an import writes into waits until all of it is there: half of a history may say
-    what the whole does not."""
-    writing = ImportRun.objects.filter(state=ImportRun.State.WRITING)
-    importing = set(writing.values_list("question_id", flat=True))
-    behind = recompute.behind(DriftRun, stamps())
-    return [question_id for question_id in behind if question_id not in importing]
+def list_outdated_questions() -> list[int]:
+    """Return ids of the questions that changed since their last scan, oldest result first.
+
+    A question that an import writes into is left out until the import is complete: half of a
+    history may suggest what the whole does not.
+    """
+    running_imports = ImportRun.objects.filter(state=ImportRun.State.WRITING)
+    importing_ids = set(running_imports.values_list("question_id", flat=True))
+    outdated_ids = recompute.list_outdated(DriftRun, get_input_versions())
+    return [question_id for question_id in outdated_ids if question_id not in importing_ids]

@@ -1,8 +1,8 @@
-"""Which alarm of today is which case: nothing rings twice for one cause.
+"""Match the alert candidates of a scan with stored alerts, so that one cause alerts once.
 
-Every look begins from nothing and finds the alarms of the whole history. More ratings may move a
-day or an onset a little, so an alarm is the case of the same kind and rater (or pair, or category)
-whose days, from the onset to when it was noticed, it shares, or that lies next to it.
+Every scan starts from nothing and finds the candidates of the whole history. Further ratings may
+shift a day or an onset a little. A candidate therefore matches the stored alert of the same kind
+and rater (or pair, or category) whose period, from onset to detection, overlaps or is close.
 """
 
 from __future__ import annotations
@@ -11,53 +11,58 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-NEAR = 14  # days between two alarms of one rater that may still be one cause
-FOREVER = 2**31  # a day that never comes
+MAX_GAP_DAYS = 14  # days between two periods that may still have one cause
+OPEN_END = 2**31  # day number after every real day
 
 
-def pair_of(raters: Sequence[int]) -> tuple[int, ...]:
-    """One number for two raters, so that a pair is only itself."""
+def get_pair_id(raters: Sequence[int]) -> tuple[int, ...]:
+    """Return one number for two raters in a tuple, so that a pair matches only itself."""
     low, high = sorted(raters)
     return (low * 2**40 + high,)
 
 
-class Stretch(NamedTuple):
-    """The days, since 1970-01-01, from an onset to when it was noticed, and what it is about:
-    raters, a pair, a category, or the question (0)."""
+class AlertPeriod(NamedTuple):
+    """Days, since 1970-01-01, from onset to detection, and the subjects of an alert.
+
+    ``about``: raters, a pair, a category, or the question (0).
+    """
 
     about: tuple[int, ...]
     onset: int
     day: int
 
-    def apart(self, other: Stretch) -> int:
-        """Days between two stretches; 0 where they overlap."""
+    def count_days_to(self, other: AlertPeriod) -> int:
+        """Return the number of days between two periods; 0 where they overlap."""
         return max(0, other.onset - self.day, self.onset - other.day)
 
 
 @dataclass(frozen=True)
-class Match:
-    """Place of an alarm of today -> place of its case; the others are new."""
+class PeriodMatches:
+    """Mapping from the index of a candidate to the index of its stored alert."""
 
-    case_of: dict[int, int]
+    alert_index_of: dict[int, int]
 
-    def is_new(self, place: int) -> bool:
-        return place not in self.case_of
+    def is_new(self, index: int) -> bool:
+        """Return whether the candidate matches no stored alert."""
+        return index not in self.alert_index_of
 
 
-def match(found: Sequence[Stretch], cases: Sequence[Stretch]) -> Match:
-    """Pair the alarms of today with the cases, the nearest first, each with one at most."""
-    near = []
-    for place, alarm in enumerate(found):
-        for number, case in enumerate(cases):
-            if not set(alarm.about) & set(case.about):
+def match_periods(
+    candidates: Sequence[AlertPeriod], alerts: Sequence[AlertPeriod]
+) -> PeriodMatches:
+    """Match candidates with stored alerts one to one, closest pairs first."""
+    close_pairs = []
+    for index, candidate in enumerate(candidates):
+        for alert_index, alert in enumerate(alerts):
+            if not set(candidate.about) & set(alert.about):
                 continue
-            days = alarm.apart(case)
-            if days <= NEAR:
-                near.append((days, abs(alarm.day - case.day), place, number))
-    case_of: dict[int, int] = {}
-    taken: set[int] = set()
-    for _days, _noticed, place, number in sorted(near):
-        if place not in case_of and number not in taken:
-            case_of[place] = number
-            taken.add(number)
-    return Match(case_of)
+            gap = candidate.count_days_to(alert)
+            if gap <= MAX_GAP_DAYS:
+                close_pairs.append((gap, abs(candidate.day - alert.day), index, alert_index))
+    alert_index_of: dict[int, int] = {}
+    matched_alerts: set[int] = set()
+    for _gap, _noticed, index, alert_index in sorted(close_pairs):
+        if index not in alert_index_of and alert_index not in matched_alerts:
+            alert_index_of[index] = alert_index
+            matched_alerts.add(alert_index)
+    return PeriodMatches(alert_index_of)

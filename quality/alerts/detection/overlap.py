@@ -1,4 +1,4 @@
-"""Items that are not rated as often as they should be: a count, no test."""
+"""Detect items that still lack the ratings which the project requires (a count, not a test)."""
 
 from __future__ import annotations
 
@@ -7,39 +7,50 @@ import datetime
 import numpy as np
 
 from projects.models import Item, Question
-from projects.models.item import ASKED
+from projects.models.item import AVAILABLE
 from quality.models import Kind
 from ratings.services.days import EPOCH
 
-from .candidates import Raisable, counted
+from .candidates import AlertCandidate, build_count_candidate
 
-BEGUN_AGO = 14  # days since its first rating after which an item should have all of them
-LOOKED_BACK = 60  # days in which it was begun
-LEAST_ITEMS = 20
-LEAST_SHARE = 0.1
+GRACE_DAYS = 14  # days after its first rating within which an item should get all of them
+WINDOW_DAYS = 60  # only items whose first rating is newer are counted
+MIN_ITEMS = 20
+MIN_SHARE = 0.1
 
 
-def behind(question: Question, said: np.ndarray, today: datetime.date) -> list[Raisable]:
-    """Items of the queue that were begun two weeks ago or more, and lately, and have fewer ratings
-    than the project wants: 20 or more, and a tenth of those that were begun then.
+def find_missing_ratings(
+    question: Question, ratings: np.ndarray, today: datetime.date
+) -> list[AlertCandidate]:
+    """Return a candidate where many items of the queue lack ratings, else an empty list.
 
-    ``said``: all standing ratings of people (looking.SAID).
+    Counts items whose first rating is between GRACE_DAYS and WINDOW_DAYS old and that have
+    fewer ratings than the project's overlap: at least MIN_ITEMS, and a tenth of all items begun
+    in these days. ``ratings``: all current ratings of people, an array of scan.RATING_DTYPE.
     """
     now = (today - EPOCH).days
-    item, place = np.unique(said["item"], return_inverse=True)
-    first = np.full(item.size, np.iinfo(np.int64).max)
-    np.minimum.at(first, place, said["day"])
-    lately = (first <= now - BEGUN_AGO) & (first > now - LOOKED_BACK)
-    wanted = question.project.overlap
-    few = lately & (np.bincount(place, minlength=item.size) < wanted)
-    if few.sum() < LEAST_ITEMS:
+    item_ids, item_index = np.unique(ratings["item"], return_inverse=True)
+    first_day = np.full(item_ids.size, np.iinfo(np.int64).max)
+    np.minimum.at(first_day, item_index, ratings["day"])
+    begun_in_window = (first_day <= now - GRACE_DAYS) & (first_day > now - WINDOW_DAYS)
+    overlap_target = question.project.overlap
+    incomplete = begun_in_window & (
+        np.bincount(item_index, minlength=item_ids.size) < overlap_target
+    )
+    if incomplete.sum() < MIN_ITEMS:
         return []
-    asked = Item.objects.filter(ASKED, project=question.project_id, places_taken__lt=wanted)
-    open_items = set(asked.filter(places_taken__gt=0).values_list("pk", flat=True))
-    late = few & np.isin(item, np.fromiter(open_items, np.int64, len(open_items)))
-    n, begun = int(late.sum()), int(lately.sum())
-    if n < LEAST_ITEMS or n < LEAST_SHARE * begun:
+    queued_items = Item.objects.filter(
+        AVAILABLE, project=question.project_id, places_taken__lt=overlap_target
+    )
+    open_item_ids = set(queued_items.filter(places_taken__gt=0).values_list("pk", flat=True))
+    overdue = incomplete & np.isin(
+        item_ids, np.fromiter(open_item_ids, np.int64, len(open_item_ids))
+    )
+    n_overdue, n_begun = int(overdue.sum()), int(begun_in_window.sum())
+    if n_overdue < MIN_ITEMS or n_overdue < MIN_SHARE * n_begun:
         return []
-    since = int(first[late].min())
-    facts = {"wanted": wanted, "share": n / begun}
-    return [counted(Kind.OVERLAP_BEHIND, n, since=since, now=now, facts=facts)]
+    since = int(first_day[overdue].min())
+    facts = {"wanted": overlap_target, "share": n_overdue / n_begun}
+    return [
+        build_count_candidate(Kind.OVERLAP_BEHIND, n_overdue, since=since, now=now, facts=facts)
+    ]

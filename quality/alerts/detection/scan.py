@@ -1,4 +1,4 @@
-"""What a question's ratings say now: who drifted, and what else somebody should look at."""
+"""Scan a question's ratings for drift, outliers and missing ratings."""
 
 from __future__ import annotations
 
@@ -10,105 +10,133 @@ import numpy as np
 from django.db.models.functions import Coalesce
 
 from metrics.agreement import drift, outliers
-from metrics.results.headline.random_sample import for_doubt
+from metrics.results.headline.random_sample import targeted_mask
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Question, Rater
 from quality.alerts import sensitivity
 from quality.models import Alarm, Answer, Kind
 from ratings.models import Rating
-from ratings.services.days import EPOCH, day_of
+from ratings.services.days import EPOCH, day_number
 
 from . import overlap
-from .candidates import Raisable, drifted, raisable
+from .candidates import AlertCandidate, build_drift_candidate, build_outlier_candidate
 
-ROWS_AT_ONCE = 20_000
-# Ordered pairs of ratings of one item, all items together: some 100 bytes each while it is
-# computed.
-MOST_COMPARISONS = 5_000_000
-TOO_MANY = "too_many_comparisons"
-SINGLE = "single_category"
+CHUNK_SIZE = 20_000
+# Ordered pairs of ratings of the same item, over all items; the computation needs some 100 bytes
+# for each.
+MAX_RATING_PAIRS = 5_000_000
+TOO_MANY_COMPARISONS = "too_many_comparisons"
+SINGLE_CATEGORY = "single_category"
 
-UNTIMED = -1.0
-SAID = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8"), ("seconds", "f8")])
+MISSING_SECONDS = -1.0
+RATING_DTYPE = np.dtype(
+    [("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8"), ("seconds", "f8")]
+)
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What was found at ``level`` of evidence; ``drift`` None where nothing could be looked for,
-    and ``reason`` why. ``volume``: what an expectation of alarms rests on."""
+class ScanResult:
+    """Result of a scan at the evidence threshold ``level``.
 
-    drift: drift.Drift | None
+    ``drift`` is None where the question could not be scanned; ``reason`` then says why.
+    ``volume`` feeds the expected number of alerts (sensitivity.py).
+    """
+
+    drift: drift.DriftResult | None
     reason: str
     n_ratings: int
-    level: float = sensitivity.USUAL
-    ringing: list[Raisable] = field(default_factory=list)
+    level: float = sensitivity.DEFAULT_LEVEL
+    candidates: list[AlertCandidate] = field(default_factory=list)
     volume: dict[str, float] = field(default_factory=dict)
 
 
-def look(question: Question, *, today: datetime.date) -> Looked:
-    """From the standing ratings of people, each on the day on which its rater gave it, at the
-    sensitivity that the project chose. What raters were asked because others had left it in doubt
-    is left out: they agree less on it, whoever they are (metrics.results.headline.random_sample)."""
-    scale = QuestionScale.of(question)
-    said = _said(question, scale)
+def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
+    """Scan the current ratings of people for alerts; ``today`` dates missing ratings.
+
+    Each rating counts for the day on which its rater gave it; the threshold is the project's
+    sensitivity. Ratings that were requested because earlier ones disagreed are left out:
+    agreement on such items is lower for everybody (metrics.results.headline.random_sample).
+    """
+    scale = QuestionScale.for_question(question)
+    ratings = _read_ratings(question, scale)
     reason = ""
     if scale.k < 2:
-        reason = SINGLE
-    elif _comparisons(said["item"]) > MOST_COMPARISONS:
-        reason = TOO_MANY
+        reason = SINGLE_CATEGORY
+    elif _count_pairs(ratings["item"]) > MAX_RATING_PAIRS:
+        reason = TOO_MANY_COMPARISONS
     if reason:
-        return Looked(None, reason, said.size)
-    level, known = sensitivity.level_of(question.project_id), known_of(question)
-    settings = drift.Settings(alarm=level, watch=min(level, drift.Settings().watch))
-    columns = said["item"], said["rater"], said["code"], said["day"]
-    found = drift.alarms(*columns, scale.k, scale.type.ordered, known=known, settings=settings)
-    seconds = said["seconds"] if (said["seconds"] > UNTIMED).any() else None
-    watched = outliers.watch(found, scale.k, begins=known.begins, seconds=seconds)
-    ringing = [alarm for place, alarm in enumerate(found.alarms) if place not in watched.explained]
-    return Looked(
-        found,
+        return ScanResult(None, reason, ratings.size)
+    level, known_changes = (
+        sensitivity.get_evidence_level(question.project_id),
+        get_known_changes(question),
+    )
+    settings = drift.DriftSettings(
+        alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
+    )
+    columns = ratings["item"], ratings["rater"], ratings["code"], ratings["day"]
+    drift_result = drift.detect_drift(
+        *columns, scale.k, scale.type.ordered, context=known_changes, settings=settings
+    )
+    seconds = ratings["seconds"] if (ratings["seconds"] > MISSING_SECONDS).any() else None
+    outlier_result = outliers.detect_outliers(
+        drift_result, scale.k, segment_starts=known_changes.segment_starts, seconds=seconds
+    )
+    drift_alarms = [
+        alarm
+        for index, alarm in enumerate(drift_result.alerts)
+        if index not in outlier_result.explained
+    ]
+    return ScanResult(
+        drift_result,
         "",
-        said.size,
+        ratings.size,
         level,
-        [drifted(alarm, level) for alarm in ringing]
-        + [raisable(one, scale, level) for one in watched.found]
-        + overlap.behind(question, said, today),
-        sensitivity.volume(found),
+        [build_drift_candidate(alarm, level) for alarm in drift_alarms]
+        + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
+        + overlap.find_missing_ratings(question, ratings, today),
+        sensitivity.compute_volume(drift_result),
     )
 
 
-def known_of(question: Question) -> drift.Known:
-    """The days on which the guidelines changed, and the alarms that were nobody's fault."""
+def get_known_changes(question: Question) -> drift.DriftContext:
+    """Return the days on which the guidelines changed, and the drifts that leads excused."""
     zone = ZoneInfo(question.project.time_zone)
-    later = GuidelineVersion.objects.filter(project_id=question.project_id, number__gt=1)
-    begins = [day_of(moment, zone) for moment in later.values_list("made_at", flat=True)]
+    versions = GuidelineVersion.objects.filter(project_id=question.project_id, number__gt=1)
+    segment_starts = [
+        day_number(created_at, zone) for created_at in versions.values_list("made_at", flat=True)
+    ]
     excused = []
-    answered = Alarm.objects.filter(question=question, answer=Answer.NOT_HIS_FAULT)
-    answered = answered.filter(kind=Kind.RATER_DRIFT)
-    for alarm in answered.order_by("pk"):
-        if alarm.rater_id is not None:
-            since, noticed = number(alarm.since), number(alarm.noticed)
-            excused.append(drift.Excused(alarm.rater_id, since, noticed))
-    return drift.Known(begins, excused)
+    excused_alerts = Alarm.objects.filter(question=question, answer=Answer.NOT_HIS_FAULT)
+    excused_alerts = excused_alerts.filter(kind=Kind.RATER_DRIFT)
+    for alert in excused_alerts.order_by("pk"):
+        if alert.rater_id is not None:
+            since, noticed = to_day_number(alert.since), to_day_number(alert.noticed)
+            excused.append(drift.ExcusedAlert(alert.rater_id, since, noticed))
+    return drift.DriftContext(segment_starts, excused)
 
 
-def number(date: datetime.date) -> int:
-    """A date as days since 1970-01-01."""
+def to_day_number(date: datetime.date) -> int:
+    """Return a date as days since 1970-01-01."""
     return (date - EPOCH).days
 
 
-def _said(question: Question, scale: QuestionScale) -> np.ndarray:
-    """Array of SAID, its codes as places of the declared categories; retired ones are left out."""
-    standing = Rating.objects.standing().filter(question=question, rater__kind=Rater.Kind.HUMAN)
-    seconds = Coalesce("seconds", UNTIMED)
-    columns = standing.order_by().values_list("item_id", "rater_id", "code", "day", seconds)
-    said = np.fromiter(columns.iterator(chunk_size=ROWS_AT_ONCE), dtype=SAID)
-    said["code"] = scale.places(said["code"])
-    said = said[said["code"] >= 0]
-    return said[~for_doubt(question.project_id, said)]
+def _read_ratings(question: Question, scale: QuestionScale) -> np.ndarray:
+    """Return people's current ratings as an array of RATING_DTYPE, codes as category indexes.
+
+    Ratings of retired categories are left out.
+    """
+    current_ratings = Rating.objects.current().filter(
+        question=question, rater__kind=Rater.Kind.HUMAN
+    )
+    seconds = Coalesce("seconds", MISSING_SECONDS)
+    rows = current_ratings.order_by().values_list("item_id", "rater_id", "code", "day", seconds)
+    ratings = np.fromiter(rows.iterator(chunk_size=CHUNK_SIZE), dtype=RATING_DTYPE)
+    ratings["code"] = scale.code_indices(ratings["code"])
+    ratings = ratings[ratings["code"] >= 0]
+    return ratings[~targeted_mask(question.project_id, ratings)]
 
 
-def _comparisons(item: np.ndarray) -> int:
-    """Ordered pairs of ratings of the same item."""
-    _items, count = np.unique(item, return_counts=True)
-    return int((count * (count - 1)).sum())
+def _count_pairs(item_ids: np.ndarray) -> int:
+    """Return the number of ordered pairs of ratings of the same item."""
+    _item_ids, counts = np.unique(item_ids, return_counts=True)
+    return int((counts * (counts - 1)).sum())

@@ -1,4 +1,4 @@
-"""What a look at a question found, into its rows: new cases, and where each rater stands."""
+"""Store the result of a scan: new alerts and each rater's drift state."""
 
 from __future__ import annotations
 
@@ -8,164 +8,182 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from core.jobs.lease import Lost, held
-from events.services import record
+from core.jobs.lease import LeaseLost, get_leased_rows
+from events.services import record_event
 from metrics.agreement import drift
 from projects.models import Question
-from quality.alerts.kinds import A_RATER, KINDS, THE_QUESTION
+from quality.alerts.kinds import ABOUT_QUESTION, ABOUT_RATER, KINDS
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, Measure, State
-from ratings.services.days import date_of
+from ratings.services.days import date_from_day
 
-from .candidates import Raisable
-from .matching import FOREVER, Stretch, match, pair_of
-from .scan import Looked, number
+from .candidates import AlertCandidate
+from .matching import OPEN_END, AlertPeriod, get_pair_id, match_periods
+from .scan import ScanResult, to_day_number
 
-AT_ONCE = 1_000
+BATCH_SIZE = 1_000
 
 
 @transaction.atomic
-def store(run: DriftRun, question: Question, looked: Looked) -> list[Alarm]:
-    """Raise what is new, and put down where the raters stand; the new alarms. Lost, having written
-    nothing, when the run is in other hands."""
-    if held(run).select_for_update().first() is None:
-        raise Lost
-    if looked.drift is None:
+def store_scan(run: DriftRun, question: Question, result: ScanResult) -> list[Alarm]:
+    """Create new alerts, replace the raters' drift states, and return the new alerts.
+
+    Locks the run's row. Raises Lost, having written nothing, when another worker holds the run.
+    """
+    if get_leased_rows(run).select_for_update().first() is None:
+        raise LeaseLost
+    if result.drift is None:
         DriftStanding.objects.filter(question=question).delete()
         return []
-    raised = cases(question, looked.ringing, LOOKED_FOR)
-    _standings(question, looked.drift)
-    return raised
+    new_alerts = create_alerts(question, result.candidates, SCANNED_KINDS)
+    _replace_drift_states(question, result.drift)
+    return new_alerts
 
 
-LOOKED_FOR = frozenset(Kind.values) - {Kind.GOLD_SUSPECTED}  # in a look at a question
+SCANNED_KINDS = frozenset(Kind.values) - {Kind.GOLD_SUSPECTED}  # kinds that a scan detects
 
 
-def cases(question: Question, found: Sequence[Raisable], kinds: Collection[str]) -> list[Alarm]:
-    """A case for each finding that has none, of these kinds; the others are told whether they
-    stand. In the caller's transaction, under the question's lock."""
-    stored = list(Alarm.objects.filter(question=question).order_by("pk").defer("chart"))
-    raised = []
+def create_alerts(
+    question: Question, candidates: Sequence[AlertCandidate], kinds: Collection[str]
+) -> list[Alarm]:
+    """Create an alert for each new candidate of these kinds and return the new alerts.
+
+    Updates ``stands`` of the stored alerts: True where a candidate still matches. Runs in the
+    caller's transaction, under the question's lock.
+    """
+    stored_alerts = list(Alarm.objects.filter(question=question).order_by("pk").defer("chart"))
+    new_alerts = []
     for kind in Kind.values:
         if kind not in kinds:
             continue
-        of_kind = [case for case in stored if case.kind == kind]
-        today = [one for one in found if one.kind == kind]
-        matched = match([one.stretch for one in today], [_stretch(case) for case in of_kind])
-        standing = set(matched.case_of.values())
-        for place, case in enumerate(of_kind):
-            if case.stands != (place in standing):
-                case.stands = place in standing
-                case.save(update_fields=["stands"])
-        for place, one in enumerate(today):
-            if matched.is_new(place) and not _explained(one, stored):
-                case = _raise(question, one)
-                stored.append(case)
-                raised.append(case)
-    return raised
+        alerts_of_kind = [alert for alert in stored_alerts if alert.kind == kind]
+        candidates_of_kind = [candidate for candidate in candidates if candidate.kind == kind]
+        periods = match_periods(
+            [candidate.period for candidate in candidates_of_kind],
+            [_build_period(alert) for alert in alerts_of_kind],
+        )
+        matched_indexes = set(periods.alert_index_of.values())
+        for index, alert in enumerate(alerts_of_kind):
+            if alert.stands != (index in matched_indexes):
+                alert.stands = index in matched_indexes
+                alert.save(update_fields=["stands"])
+        for index, candidate in enumerate(candidates_of_kind):
+            if periods.is_new(index) and not _is_explained(candidate, stored_alerts):
+                alert = _create_alert(question, candidate)
+                stored_alerts.append(alert)
+                new_alerts.append(alert)
+    return new_alerts
 
 
-def _explained(one: Raisable, stored: Sequence[Alarm]) -> bool:
-    """Whether a case of another kind, that is not resolved, has the same cause: any of the same
-    rater; of no rater alone, one whose days it shares."""
-    mine, about = one.stretch, KINDS[one.kind].about
-    for case in stored:
-        if case.kind == one.kind or case.state == State.RESOLVED or not case.stands:
+def _is_explained(candidate: AlertCandidate, stored_alerts: Sequence[Alarm]) -> bool:
+    """Return whether an unresolved alert of another kind has the same cause.
+
+    That is any alert of the same rater; for alerts about a question, one whose days overlap.
+    """
+    period, about = candidate.period, KINDS[candidate.kind].about
+    for alert in stored_alerts:
+        if alert.kind == candidate.kind or alert.state == State.RESOLVED or not alert.stands:
             continue
-        if about != KINDS[case.kind].about:
+        if about != KINDS[alert.kind].about:
             continue
-        if about == A_RATER and set(mine.about) & set(_about(case)):
+        if about == ABOUT_RATER and set(period.about) & set(_get_subjects(alert)):
             return True
-        if about == THE_QUESTION and not mine.apart(_stretch(case)):
+        if about == ABOUT_QUESTION and not period.count_days_to(_build_period(alert)):
             return True
     return False
 
 
-def _about(case: Alarm) -> tuple[int, ...]:
-    """Of whom, or of what: what two findings of a kind share that may be one."""
-    if case.kind == Kind.CATEGORY_COLLAPSED:
-        return (case.code or 0,)
-    raters = [rater for rater in (case.rater_id, case.other_id) if rater is not None]
-    return pair_of(raters) if case.kind == Kind.PAIR_DIVERGED else tuple(raters) or (0,)
+def _get_subjects(alert: Alarm) -> tuple[int, ...]:
+    """Return the raters, the pair or the category that an alert is about; (0,) for the question."""
+    if alert.kind == Kind.CATEGORY_COLLAPSED:
+        return (alert.code or 0,)
+    raters = [rater for rater in (alert.rater_id, alert.other_id) if rater is not None]
+    return get_pair_id(raters) if alert.kind == Kind.PAIR_DIVERGED else tuple(raters) or (0,)
 
 
-def _stretch(case: Alarm) -> Stretch:
-    if not KINDS[case.kind].about and case.state != State.RESOLVED:  # it goes on until then
-        return Stretch(_about(case), number(case.since), FOREVER)
-    if case.kind == Kind.GOLD_SUSPECTED:  # more of them are another case
-        return Stretch((), number(case.since), number(case.noticed))
-    return Stretch(_about(case), number(case.since), number(case.noticed))
-
-
-def _raise(question: Question, one: Raisable) -> Alarm:
-    case = Alarm.objects.create(
-        question=question, kind=one.kind, raised_at=timezone.now(), **one.fields
+def _build_period(alert: Alarm) -> AlertPeriod:
+    """Return the period of a stored alert, for matching it with candidates."""
+    if (
+        not KINDS[alert.kind].about and alert.state != State.RESOLVED
+    ):  # it lasts until it is resolved
+        return AlertPeriod(_get_subjects(alert), to_day_number(alert.since), OPEN_END)
+    if alert.kind == Kind.GOLD_SUSPECTED:  # further suspected gold is a new alert
+        return AlertPeriod((), to_day_number(alert.since), to_day_number(alert.noticed))
+    return AlertPeriod(
+        _get_subjects(alert), to_day_number(alert.since), to_day_number(alert.noticed)
     )
-    AlarmStep.objects.create(alarm=case, at=case.raised_at, state=State.OPEN)
-    tell(case, "alarm_raised")
-    return case
 
 
-def tell(case: Alarm, kind: str, *, by: Any = None, **data: Any) -> None:
-    """Record an event of a case, in the caller's transaction."""
-    record(
-        project_id=case.question.project_id,
+def _create_alert(question: Question, candidate: AlertCandidate) -> Alarm:
+    """Create an alert with its first step and its event."""
+    alert = Alarm.objects.create(
+        question=question, kind=candidate.kind, raised_at=timezone.now(), **candidate.fields
+    )
+    AlarmStep.objects.create(alarm=alert, at=alert.raised_at, state=State.OPEN)
+    record_alert_event(alert, "alarm_raised")
+    return alert
+
+
+def record_alert_event(alert: Alarm, kind: str, *, by: Any = None, **data: Any) -> None:
+    """Record an event of an alert in the caller's transaction."""
+    record_event(
+        project_id=alert.question.project_id,
         kind=kind,
-        subject=f"alarm/{case.pk}",
+        subject=f"alarm/{alert.pk}",
         data={
-            "alarm": case.pk,
-            "kind": case.kind,
-            "question": case.question.key,
-            "rater": case.rater.key if case.rater else None,
-            "other_rater": case.other.key if case.other else None,
-            "measure": case.measure,
-            "since": case.since.isoformat(),
-            "size": case.size,
-            "n": case.n,
+            "alarm": alert.pk,
+            "kind": alert.kind,
+            "question": alert.question.key,
+            "rater": alert.rater.key if alert.rater else None,
+            "other_rater": alert.other.key if alert.other else None,
+            "measure": alert.measure,
+            "since": alert.since.isoformat(),
+            "size": alert.size,
+            "n": alert.n,
             **data,
         },
         by=by,
     )
 
 
-# --- where everybody stands
+# --- drift states of raters
 
 
-def _standings(question: Question, found: drift.Drift) -> None:
-    """All anew: they are few beside the ratings that they are made of."""
-    rows = standings(question, found)
+def _replace_drift_states(question: Question, drift_result: drift.DriftResult) -> None:
+    """Replace all drift states of the question; they are few compared with its ratings."""
+    rows = build_drift_states(question, drift_result)
     DriftStanding.objects.filter(question=question).delete()
-    DriftStanding.objects.bulk_create(rows, batch_size=AT_ONCE)
+    DriftStanding.objects.bulk_create(rows, batch_size=BATCH_SIZE)
 
 
-def standings(question: Question, found: drift.Drift) -> list[DriftStanding]:
-    """A row of each rater."""
-    charts = {chart.rater: chart for chart in found.charts}
+def build_drift_states(question: Question, drift_result: drift.DriftResult) -> list[DriftStanding]:
+    """Return an unsaved row for each rater of the drift result."""
+    charts = {chart.rater: chart for chart in drift_result.charts}
     rows = []
-    for place, standing in enumerate(found.raters):
+    for index, state in enumerate(drift_result.raters):
         row = DriftStanding(
             question=question,
-            rater_id=standing.rater,
-            evidence=standing.evidence,
-            greatest=standing.greatest,
-            watched=standing.watched,
-            n=standing.n,
-            reason=standing.reason or "",
+            rater_id=state.rater,
+            evidence=state.evidence,
+            greatest=state.max_evidence,
+            watched=state.watched,
+            n=state.n,
+            reason=state.reason or "",
         )
-        if place in charts and not standing.reason:
-            _add_size(row, charts[place])
+        if index in charts and not state.reason:
+            _set_drift_size(row, charts[index])
         rows.append(row)
     return rows
 
 
-def _add_size(row: DriftStanding, chart: drift.Chart) -> None:
-    """What the evidence of the newest day is most for."""
-    t = chart.day.size - 1
-    channel = chart.leading(t)
+def _set_drift_size(row: DriftStanding, chart: drift.ControlChart) -> None:
+    """Set measure, onset and size from the channel with the most evidence on the newest day."""
+    day_index = chart.day.size - 1
+    channel = chart.find_leading_channel(day_index)
     evidence = chart.channels[channel]
-    onset = int(evidence.onset[t])
+    onset = int(evidence.onset[day_index])
     if onset < 0:
         return
-    extent = chart.extent(channel, t)
-    row.measure = Measure(drift.SCORE[channel])
-    row.since = date_of(int(chart.day[onset]))
-    row.size, row.low, row.high = float(evidence.step[t]), extent.low, extent.high
+    extent = chart.estimate_shift(channel, day_index)
+    row.measure = Measure(drift.SCORE_OF_CHANNEL[channel])
+    row.since = date_from_day(int(chart.day[onset]))
+    row.size, row.low, row.high = float(evidence.step[day_index]), extent.low, extent.high

@@ -1,4 +1,4 @@
-"""What the sentences of several kinds have in common."""
+"""Parameters and sentences that the texts of several kinds of alerts share."""
 
 from __future__ import annotations
 
@@ -9,67 +9,78 @@ from zoneinfo import ZoneInfo
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from metrics.views.common.number_formats import figure, percent, signed, whole
+from metrics.views.common.number_formats import (
+    format_count,
+    format_number,
+    format_percent,
+    format_signed,
+)
 from projects.models import GuidelineVersion
 from quality.models import Alarm
-from ratings.services.days import date_of, day_of
+from ratings.services.days import date_from_day, day_number
 
-USUAL_LEVEL = 5_000
+DEFAULT_LEVEL = 5_000
 
 
-def day(date: datetime.date) -> str:
+def format_day(date: datetime.date) -> str:
     return date_format(date, "DATE_FORMAT")
 
 
-def told(alarm: Alarm) -> dict[str, Any]:
-    """The names and figures that sentences use."""
-    facts = alarm.facts
-    found = {
-        "rater": str(alarm.rater),
-        "other": str(alarm.other),
-        "since": day(alarm.since),
-        "noticed": day(alarm.noticed),
-        "earliest": day(alarm.since_earliest),
-        "latest": day(alarm.since_latest),
-        "size": figure(abs(alarm.size)),
-        "low": signed(alarm.low),
-        "high": signed(alarm.high),
-        "n": whole(alarm.n),
-        "before": whole(alarm.n_before),
+def build_text_params(alert: Alarm) -> dict[str, Any]:
+    """Return the names and formatted numbers that the sentences of an alert use."""
+    facts = alert.facts
+    params = {
+        "rater": str(alert.rater),
+        "other": str(alert.other),
+        "since": format_day(alert.since),
+        "noticed": format_day(alert.noticed),
+        "earliest": format_day(alert.since_earliest),
+        "latest": format_day(alert.since_latest),
+        "size": format_number(abs(alert.size)),
+        "low": format_signed(alert.low),
+        "high": format_signed(alert.high),
+        "n": format_count(alert.n),
+        "before": format_count(alert.n_before),
         "category": facts.get("category", ""),
-        "level": whole(round(level(alarm))),
+        "level": format_count(round(get_evidence_level(alert))),
     }
     shares = {
-        name: percent(facts[name]) for name in ("share", "others", "was", "is") if name in facts
+        name: format_percent(facts[name])
+        for name in ("share", "others", "was", "is")
+        if name in facts
     }
-    return found | shares
+    return params | shares
 
 
-def level(alarm: Alarm) -> float:
-    """The evidence at which it rang."""
-    found: float = alarm.facts.get("level", USUAL_LEVEL)
-    return found
+def get_evidence_level(alert: Alarm) -> float:
+    """Return the evidence threshold at which the alert was raised."""
+    level: float = alert.facts.get("level", DEFAULT_LEVEL)
+    return level
 
 
-def when(alarm: Alarm) -> list[str]:
-    said = [
+def list_timing_sentences(alert: Alarm) -> list[str]:
+    """Return sentences on the interval of the change and on when it began."""
+    sentences = [
         _(
             "On average until then, the change lies between %(low)s and %(high)s (95 %%). If it"
             " still grows, it has become larger."
         )
     ]
-    if alarm.since_earliest != alarm.since_latest:
-        said.append(_("It began between %(earliest)s and %(latest)s (95 %%)."))
-    return [one % told(alarm) for one in said]
+    if alert.since_earliest != alert.since_latest:
+        sentences.append(_("It began between %(earliest)s and %(latest)s (95 %%)."))
+    return [sentence % build_text_params(alert) for sentence in sentences]
 
 
-def guidelines(alarm: Alarm) -> list[str]:
-    project = alarm.question.project
+def list_guideline_changes(alert: Alarm) -> list[str]:
+    """Return a sentence for each change of the guidelines between onset and detection, or that
+    there was none.
+    """
+    project = alert.question.project
     zone = ZoneInfo(project.time_zone)
-    said = []
+    sentences = []
     for version in GuidelineVersion.objects.filter(project=project, number__gt=1):
-        changed = date_of(day_of(version.made_at, zone))
-        if alarm.since_earliest <= changed <= alarm.noticed:
-            changes = {"number": version.number, "day": day(changed)}
-            said.append(_("The guidelines became version %(number)s on %(day)s.") % changes)
-    return said or [_("The guidelines did not change in these days.")]
+        changed_on = date_from_day(day_number(version.made_at, zone))
+        if alert.since_earliest <= changed_on <= alert.noticed:
+            params = {"number": version.number, "day": format_day(changed_on)}
+            sentences.append(_("The guidelines became version %(number)s on %(day)s.") % params)
+    return sentences or [_("The guidelines did not change in these days.")]

@@ -1,4 +1,4 @@
-"""What is said of a rater who drifts."""
+"""Texts of alerts for a rater who drifts."""
 
 from __future__ import annotations
 
@@ -6,77 +6,81 @@ from django.utils.translation import gettext as _
 
 from quality.models import Alarm, Measure
 
-from .common import guidelines, told, when
+from .common import build_text_params, list_guideline_changes, list_timing_sentences
 
 
-def sentence(alarm: Alarm) -> str:
-    if alarm.other_id is not None:
-        said = _(
+def build_sentence(alert: Alarm) -> str:
+    if alert.other_id is not None:
+        text = _(
             "%(rater)s and %(other)s moved apart, by about %(size)s on average since %(since)s."
             " Nothing tells which of the two moved."
         )
-    elif alarm.measure == Measure.AGREEMENT:
-        said = _(
+    elif alert.measure == Measure.AGREEMENT:
+        text = _(
             "%(rater)s agrees less with everybody than before: by about %(size)s in kappa on"
             " average since %(since)s."
         )
-    elif alarm.size < 0:
-        said = _(
+    elif alert.size < 0:
+        text = _(
             "%(rater)s rates lower than before: by about %(size)s categories on average since"
             " %(since)s."
         )
     else:
-        said = _(
+        text = _(
             "%(rater)s rates higher than before: by about %(size)s categories on average since"
             " %(since)s."
         )
-    return said % told(alarm)
+    return text % build_text_params(alert)
 
 
-def brief(alarm: Alarm, rater: int) -> str:
-    """The same at the name of ``rater``, in a table."""
-    if alarm.other_id is not None:
-        other = alarm.other if alarm.rater_id == rater else alarm.rater
-        said = _("apart from %(name)s by about %(size)s since %(since)s")
-        return said % {**told(alarm), "name": other}
-    if alarm.measure == Measure.AGREEMENT:
-        said = _("agrees less than before, by about %(size)s, since %(since)s")
-    elif alarm.size < 0:
-        said = _("rates lower than before, by about %(size)s, since %(since)s")
+def build_brief_text(alert: Alarm, rater: int) -> str:
+    """Return the short text for a table row of ``rater`` (an id)."""
+    if alert.other_id is not None:
+        other = alert.other if alert.rater_id == rater else alert.rater
+        text = _("apart from %(name)s by about %(size)s since %(since)s")
+        return text % {**build_text_params(alert), "name": other}
+    if alert.measure == Measure.AGREEMENT:
+        text = _("agrees less than before, by about %(size)s, since %(since)s")
+    elif alert.size < 0:
+        text = _("rates lower than before, by about %(size)s, since %(since)s")
     else:
-        said = _("rates higher than before, by about %(size)s, since %(since)s")
-    return said % told(alarm)
+        text = _("rates higher than before, by about %(size)s, since %(since)s")
+    return text % build_text_params(alert)
 
 
-def basis(alarm: Alarm) -> list[str]:
-    said = _(
+def list_basis(alert: Alarm) -> list[str]:
+    text = _(
         "It rests on %(n)s items of this rater that others rated too, up to %(noticed)s, and on"
         " %(before)s before."
     )
-    return [said % told(alarm), *when(alarm), _others(alarm)]
+    return [
+        text % build_text_params(alert),
+        *list_timing_sentences(alert),
+        _describe_other_drifts(alert),
+    ]
 
 
-def _others(alarm: Alarm) -> str:
-    """Whether somebody else moved in the same days."""
-    also = Alarm.objects.filter(
-        question=alarm.question_id,
-        kind=alarm.kind,
-        since__lte=alarm.noticed,
-        noticed__gte=alarm.since,
+def _describe_other_drifts(alert: Alarm) -> str:
+    """Return a sentence that says whether other raters drifted in the same days."""
+    overlapping = Alarm.objects.filter(
+        question=alert.question_id,
+        kind=alert.kind,
+        since__lte=alert.noticed,
+        noticed__gte=alert.since,
     )
     names = [
-        str(one.rater)
-        for one in also.exclude(pk=alarm.pk).select_related("rater").defer("chart")
-        if one.rater_id != alarm.rater_id
+        str(other.rater)
+        for other in overlapping.exclude(pk=alert.pk).select_related("rater").defer("chart")
+        if other.rater_id != alert.rater_id
     ]
     if not names:
         return _("Nobody else moved in these days.")
     return _("Others moved in these days too: %(names)s.") % {"names": ", ".join(sorted(names))}
 
 
-def explanations(alarm: Alarm) -> list[str]:
+def list_explanations(alert: Alarm) -> list[str]:
     return [
-        *guidelines(alarm),
+        *list_guideline_changes(alert),
         _("Other kinds of items than before: look at those below."),
         _("One category that is used otherwise: see the shares."),
         _("Peers who came, went or differ are no explanation: their own levels are taken out."),

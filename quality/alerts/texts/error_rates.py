@@ -1,55 +1,62 @@
-"""How often an alarm is wrong, as it promises."""
+"""Error rates of the kinds of alerts, in sentences."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from metrics.views.common.number_formats import whole
+from metrics.views.common.number_formats import format_count
 from quality.models import Alarm
 
-from .common import level, told
+from .common import build_text_params, get_evidence_level
 
-DAYS_OF_A_YEAR = 250
+WORKING_DAYS_PER_YEAR = 250
 
 
-def of_days(alarm: Alarm) -> str:
-    """Of an alarm whose evidence counts days: so many to a false one at least."""
-    return _in_years(
-        alarm,
-        one=_("A false alarm of this kind comes at most once in a year of one rater’s work."),
-        many=_(
+def describe_rater_error_rate(alert: Alarm) -> str:
+    """Return the rate of false alerts per year of one rater's work."""
+    return _format_years(
+        alert,
+        once_a_year=_(
+            "A false alarm of this kind comes at most once in a year of one rater’s work."
+        ),
+        once_in_years=_(
             "A false alarm of this kind comes at most once in %(years)s years of one rater’s work."
         ),
     )
 
 
-def ever(alarm: Alarm) -> str:
-    said = _(
+def describe_lifetime_error_rate(alert: Alarm) -> str:
+    """Return the share of unaffected raters for whom such an alert is ever raised."""
+    text = _(
         "Of raters who are not like that, at most one in %(level)s is ever named, however often one"
         " looks."
     )
-    return said % told(alarm)
+    return text % build_text_params(alert)
 
 
-def of_question(alarm: Alarm) -> str:
-    return _in_years(
-        alarm,
-        one=_("A false alarm of this kind comes at most once in a year of one question."),
-        many=_("A false alarm of this kind comes at most once in %(years)s years of one question."),
+def describe_question_error_rate(alert: Alarm) -> str:
+    """Return the rate of false alerts per year of one question."""
+    return _format_years(
+        alert,
+        once_a_year=_("A false alarm of this kind comes at most once in a year of one question."),
+        once_in_years=_(
+            "A false alarm of this kind comes at most once in %(years)s years of one question."
+        ),
     )
 
 
-def _in_years(alarm: Alarm, *, one: str, many: str) -> str:
-    years = level(alarm) / DAYS_OF_A_YEAR
-    return one if years < 1.5 else many % {"years": whole(round(years))}
+def _format_years(alert: Alarm, *, once_a_year: str, once_in_years: str) -> str:
+    """Return one of two texts for the years between two false alerts."""
+    years = get_evidence_level(alert) / WORKING_DAYS_PER_YEAR
+    return once_a_year if years < 1.5 else once_in_years % {"years": format_count(round(years))}
 
 
-def of_gold(alarm: Alarm) -> str:
+def describe_gold_error_rate(alert: Alarm) -> str:
     return _(
         "Each of them is wrong with a probability of one half or more, by what raters say who are"
         " right on other gold. Three raters at least answered it."
     )
 
 
-def counted(alarm: Alarm) -> str:
+def describe_count(alert: Alarm) -> str:
     return _("This is a count: chance has no part in it.")

@@ -1,4 +1,4 @@
-"""What is said of a question, a pair or a category that moved."""
+"""Texts of alerts for a question, a pair or a category whose level changed."""
 
 from __future__ import annotations
 
@@ -6,54 +6,54 @@ from django.utils.translation import gettext as _
 
 from quality.models import Alarm, Measure
 
-from .common import guidelines, told, when
+from .common import build_text_params, list_guideline_changes, list_timing_sentences
 
 
-def question(alarm: Alarm) -> str:
-    said = _(
+def build_question_sentence(alert: Alarm) -> str:
+    text = _(
         "All agree less with each other than before on this question: by about %(size)s in kappa"
         " since %(since)s."
     )
-    return said % told(alarm)
+    return text % build_text_params(alert)
 
 
-def pair(alarm: Alarm) -> str:
-    said = _(
+def build_pair_sentence(alert: Alarm) -> str:
+    text = _(
         "%(rater)s and %(other)s agree less with each other than before: by about %(size)s in kappa"
         " since %(since)s. With the others neither of them moved."
     )
-    return said % told(alarm)
+    return text % build_text_params(alert)
 
 
-def pair_brief(alarm: Alarm, rater: int) -> str:
-    other = alarm.other if alarm.rater_id == rater else alarm.rater
-    said = _("agrees less with %(name)s than before, by about %(size)s, since %(since)s")
-    return said % {**told(alarm), "name": other}
+def build_pair_brief_text(alert: Alarm, rater: int) -> str:
+    other = alert.other if alert.rater_id == rater else alert.rater
+    text = _("agrees less with %(name)s than before, by about %(size)s, since %(since)s")
+    return text % {**build_text_params(alert), "name": other}
 
 
-def category(alarm: Alarm) -> str:
-    if alarm.measure == Measure.USE:
-        said = _(
+def build_category_sentence(alert: Alarm) -> str:
+    if alert.measure == Measure.USE:
+        text = _(
             "“%(category)s” is hardly used any more: %(is)s of the answers since %(since)s, before"
             " %(was)s."
         )
     else:
-        said = _(
+        text = _(
             "“%(category)s” does not hold any more: where one rater says it, others say it in"
             " %(is)s of cases since %(since)s, before in %(was)s."
         )
-    return said % told(alarm)
+    return text % build_text_params(alert)
 
 
-def basis(alarm: Alarm) -> list[str]:
-    said = _("It rests on %(n)s items or comparisons, up to %(noticed)s, and on %(before)s before.")
-    left_out = _("What raters with an alarm of drift said since it began is left out.")
-    return [said % told(alarm), *when(alarm), left_out]
+def list_basis(alert: Alarm) -> list[str]:
+    text = _("It rests on %(n)s items or comparisons, up to %(noticed)s, and on %(before)s before.")
+    exclusion = _("What raters with an alarm of drift said since it began is left out.")
+    return [text % build_text_params(alert), *list_timing_sentences(alert), exclusion]
 
 
-def explanations(alarm: Alarm) -> list[str]:
+def list_explanations(alert: Alarm) -> list[str]:
     return [
-        *guidelines(alarm),
+        *list_guideline_changes(alert),
         _("Other kinds of items than before: look at those that are new."),
         _("One rater who drifts is no explanation: that would be an alarm of its own."),
     ]

@@ -1,43 +1,43 @@
-"""What is said of a rater who answers without looking, or is apart from the others."""
+"""Texts of alerts for raters with one repeated answer, too little time, or low agreement."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from metrics.views.common.number_formats import figure, percent, whole
+from metrics.views.common.number_formats import format_count, format_number, format_percent
 from quality.models import Alarm
 
-from .common import told
+from .common import build_text_params
 
 
-def same(alarm: Alarm) -> str:
-    said = _(
+def build_same_answer_sentence(alert: Alarm) -> str:
+    text = _(
         "%(rater)s answers “%(category)s” nearly always: of %(n)s items of which most others say"
         " something else, all but %(left)s."
     )
-    left = round(alarm.size * alarm.n)
-    if left == 0:
-        said = _(
+    n_exceptions = round(alert.size * alert.n)
+    if n_exceptions == 0:
+        text = _(
             "%(rater)s answers “%(category)s” nearly always: even on all %(n)s items of which most"
             " others say something else."
         )
-    return said % {**told(alarm), "left": whole(left)}
+    return text % {**build_text_params(alert), "left": format_count(n_exceptions)}
 
 
-def same_brief(alarm: Alarm, _rater: int) -> str:
-    return _("answers “%(category)s” nearly always") % told(alarm)
+def build_same_answer_brief_text(alert: Alarm, _rater: int) -> str:
+    return _("answers “%(category)s” nearly always") % build_text_params(alert)
 
 
-def same_basis(alarm: Alarm) -> list[str]:
-    said = [
+def list_same_answer_basis(alert: Alarm) -> list[str]:
+    texts = [
         _("“%(category)s” is %(share)s of all answers of this rater that can be compared."),
         _("On such items the others say something else in %(others)s of cases."),
         _("It rings for less than a quarter of that. At first it was enough on %(noticed)s."),
     ]
-    return [one % told(alarm) for one in said]
+    return [text % build_text_params(alert) for text in texts]
 
 
-def same_explanations(alarm: Alarm) -> list[str]:
+def list_same_answer_explanations(alert: Alarm) -> list[str]:
     return [
         _("A guideline that was understood otherwise: ask before you judge."),
         _("A form or a program that fills in the first answer."),
@@ -45,39 +45,40 @@ def same_explanations(alarm: Alarm) -> list[str]:
     ]
 
 
-def fast(alarm: Alarm) -> str:
-    said = _(
+def build_fast_sentence(alert: Alarm) -> str:
+    text = _(
         "%(rater)s is far faster than the others on the same items: %(seconds)s seconds where they"
         " take %(usual)s."
     )
-    return said % {**told(alarm), **_paces(alarm)}
+    return text % {**build_text_params(alert), **_build_pace_params(alert)}
 
 
-def fast_brief(alarm: Alarm, _rater: int) -> str:
-    said = _("takes %(seconds)s seconds where others take %(usual)s")
-    return said % _paces(alarm)
+def build_fast_brief_text(alert: Alarm, _rater: int) -> str:
+    text = _("takes %(seconds)s seconds where others take %(usual)s")
+    return text % _build_pace_params(alert)
 
 
-def _paces(alarm: Alarm) -> dict[str, str]:
-    facts = alarm.facts
+def _build_pace_params(alert: Alarm) -> dict[str, str]:
+    """Return the formatted seconds per item and their comparison with other raters."""
+    facts = alert.facts
     return {
-        "seconds": figure(facts.get("seconds"), 1),
-        "usual": figure(facts.get("usual"), 1),
-        "times": figure(facts.get("times"), 1),
-        "slow": percent(alarm.size),
+        "seconds": format_number(facts.get("seconds"), 1),
+        "usual": format_number(facts.get("usual"), 1),
+        "times": format_number(facts.get("times"), 1),
+        "slow": format_percent(alert.size),
     }
 
 
-def fast_basis(alarm: Alarm) -> list[str]:
-    said = [
+def list_fast_basis(alert: Alarm) -> list[str]:
+    texts = [
         _("It rests on %(n)s items with times of this rater and of others, up to %(noticed)s."),
         _("Only %(slow)s of them took more than 1/%(times)s of the time that others took."),
         _("It rings when far less than half of them did."),
     ]
-    return [one % {**told(alarm), **_paces(alarm)} for one in said]
+    return [text % {**build_text_params(alert), **_build_pace_params(alert)} for text in texts]
 
 
-def fast_explanations(alarm: Alarm) -> list[str]:
+def list_fast_explanations(alert: Alarm) -> list[str]:
     return [
         _("Somebody who knows these items well: look whether the answers agree with the others’."),
         _("Times that another program measures in its own way."),
@@ -85,19 +86,19 @@ def fast_explanations(alarm: Alarm) -> list[str]:
     ]
 
 
-def apart(alarm: Alarm) -> str:
-    said = _("%(rater)s agrees far less with everybody than the others do, from the start.")
-    return said % told(alarm)
+def build_outlier_sentence(alert: Alarm) -> str:
+    text = _("%(rater)s agrees far less with everybody than the others do, from the start.")
+    return text % build_text_params(alert)
 
 
-def apart_brief(_alarm: Alarm, _rater: int) -> str:
+def build_outlier_brief_text(_alert: Alarm, _rater: int) -> str:
     return _("agrees far less than the others do, from the start")
 
 
-def apart_basis(alarm: Alarm) -> list[str]:
-    said = [
+def list_outlier_basis(alert: Alarm) -> list[str]:
+    texts = [
         _("It rests on %(n)s items of this rater that others rated too, up to %(noticed)s."),
-        # Without the others' own levels it is no coefficient any more, and has no lower bound.
+        # With the others' levels removed it is no longer a coefficient and has no lower bound.
         _(
             "The mean agreement score, with the others’ own levels taken out, is %(at)s, that of"
             " the middle rater %(middle)s: 1 is full agreement, 0 is chance, and it can lie below"
@@ -106,16 +107,16 @@ def apart_basis(alarm: Alarm) -> list[str]:
         _("The score lies between %(low)s and %(high)s, with 95 %% probability."),
         _("Raters as different as these reach down to %(bound)s; nobody above that is named."),
     ]
-    numbers = {
-        **told(alarm),
-        "at": figure(alarm.size),
-        "middle": figure(alarm.facts.get("middle")),
-        "bound": figure(alarm.facts.get("bound")),
+    params = {
+        **build_text_params(alert),
+        "at": format_number(alert.size),
+        "middle": format_number(alert.facts.get("middle")),
+        "bound": format_number(alert.facts.get("bound")),
     }
-    return [one % numbers for one in said]
+    return [text % params for text in texts]
 
 
-def apart_explanations(alarm: Alarm) -> list[str]:
+def list_outlier_explanations(alert: Alarm) -> list[str]:
     return [
         _("A guideline that was understood otherwise: ask before you judge."),
         _("Harder items than those of others: look at those below."),

@@ -1,4 +1,4 @@
-"""``manage.py labels``: the final labels of a project, to the standard output."""
+"""Command ``manage.py labels``: print the final labels of a project."""
 
 from __future__ import annotations
 
@@ -15,37 +15,35 @@ from ratings.files.parquet_file import has_parquet
 
 
 class Command(BaseCommand):
-    help = "Print the final label of each item: its decision, gold answer, or what ratings come to."
+    help = "Print the final label of each item: its decision, gold answer, or consensus."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", type=int, help="id of the project")
-        parser.add_argument("--question", help="key; may be left out where there is only one")
-        parser.add_argument("--format", choices=[*files.KINDS, "card"], default="csv")
-        parser.add_argument(
-            "--at-least", type=float, help="only labels at least so sure, from 0 to 1"
-        )
+        parser.add_argument("--question", help="key; optional with a single question")
+        parser.add_argument("--format", choices=[*files.FORMATS, "card"], default="csv")
+        parser.add_argument("--at-least", type=float, help="minimum confidence, from 0 to 1")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        question = _question(options["project"], options["question"])
+        question = _get_question(options["project"], options["question"])
         at_least = options["at_least"]
         if at_least is not None and not 0 <= at_least <= 1:
-            raise CommandError("--at-least must lie between 0 and 1.")
-        kind = options["format"]
-        if kind == "parquet" and not has_parquet():
+            raise CommandError("--at-least must be between 0 and 1.")
+        file_format = options["format"]
+        if file_format == "parquet" and not has_parquet():
             raise CommandError("Parquet needs pyarrow: pip install -r requirements-extra.txt")
-        recompute.renew(question.pk, at_once=True)
-        if kind == "card":
-            self.stdout.write(data_card.text(question))
+        recompute.recompute_question(question.pk, at_once=True)
+        if file_format == "card":
+            self.stdout.write(data_card.build_data_card(question))
             return
         consensus = Consensus.objects.filter(question=question).first()
-        words = selectors.Words.of(question, consensus)
-        labels = selectors.chosen(question, at_least=at_least)
-        for piece in files.KINDS[kind].make(labels, words):
-            sys.stdout.buffer.write(piece)
+        label_names = selectors.LabelNames.for_question(question, consensus)
+        labels = selectors.get_labels(question, at_least=at_least)
+        for chunk in files.FORMATS[file_format].stream(labels, label_names):
+            sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
 
 
-def _question(project_id: int, key: str | None) -> Question:
+def _get_question(project_id: int, key: str | None) -> Question:
     project = Project.objects.filter(pk=project_id).first()
     if project is None:
         raise CommandError(f"There is no project {project_id}.")

@@ -1,4 +1,4 @@
-"""``manage.py plan``: how many items a study takes, or how many more a project needs."""
+"""Command ``manage.py plan``: items that a study takes, or that a project still needs."""
 
 from __future__ import annotations
 
@@ -14,57 +14,59 @@ from quality.planning import sample_size as planning_sample_size
 
 class Command(BaseCommand):
     help = (
-        "Say how many more items a question needs until its kappa is known to a half-width"
+        "Print how many more items a question needs until its kappa is known to a half-width"
         " (plan PROJECT), or how many a study of two raters takes (--kappa .6 --prevalence .3)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", type=int, nargs="?", help="id of a project with ratings")
-        parser.add_argument("--question", help="key; all questions when left out")
+        parser.add_argument("--question", help="key; default: all questions")
         parser.add_argument(
-            "--half-width", type=float, default=0.05, help="wanted: kappa to +-this"
+            "--half-width", type=float, default=0.05, help="half-width of kappa's interval"
         )
-        parser.add_argument("--kappa", type=float, help="expected, before a study")
+        parser.add_argument("--kappa", type=float, help="expected kappa, before a study")
         parser.add_argument(
             "--prevalence",
-            help="share of one of two categories, or of all, as 0.5,0.3,0.2",
+            help="share of one of two categories, or shares of all, as in 0.5,0.3,0.2",
         )
-        parser.add_argument("--cost", type=float, help="of one rating")
+        parser.add_argument("--cost", type=float, help="cost of one rating")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            found = _project(options) if options["project"] else _study(options)
+            rows = _plan_project(options) if options["project"] else _plan_study(options)
         except ValueError as error:
             raise CommandError(str(error)) from None
         if options["json"]:
-            self.stdout.write(json.dumps(found))
+            self.stdout.write(json.dumps(rows))
             return
-        for row in found:
+        for row in rows:
             self.stdout.write(", ".join(f"{name} {value}" for name, value in row.items()))
 
 
-def _project(options: dict[str, Any]) -> list[dict[str, Any]]:
+def _plan_project(options: dict[str, Any]) -> list[dict[str, Any]]:
     questions = Question.objects.filter(project=options["project"])
     if options["question"]:
         questions = questions.filter(key=options["question"])
     if not questions:
         raise CommandError("There is no such question: check the project's id and --question.")
-    found = []
+    rows = []
     for question in questions.prefetch_related("categories"):
-        outlook = planning_sample_size.outlook(question, [options["half_width"]])
-        (width,) = outlook.widths
-        row = {"question": question.key, "coefficient": outlook.name}
-        found.append(row | {"items": width.items, "more": width.more})
-    return found
+        plan = planning_sample_size.plan_sample_size(question, [options["half_width"]])
+        (width,) = plan.widths
+        row = {"question": question.key, "coefficient": plan.name}
+        rows.append(row | {"items": width.items, "more": width.more})
+    return rows
 
 
-def _study(options: dict[str, Any]) -> list[dict[str, Any]]:
+def _plan_study(options: dict[str, Any]) -> list[dict[str, Any]]:
     if options["kappa"] is None or options["prevalence"] is None:
         raise CommandError("Give the id of a project, or --kappa and --prevalence of a study.")
     shares = [float(part) for part in options["prevalence"].split(",")]
     prevalence = shares[0] if len(shares) == 1 else shares
-    items = sample_size.items_needed_before(options["kappa"], prevalence, options["half_width"])
+    items = sample_size.compute_items_needed_before(
+        options["kappa"], prevalence, options["half_width"]
+    )
     row: dict[str, Any] = {"items": items, "ratings": 2 * items}
     if options["cost"] is not None:
         row["cost"] = 2 * items * options["cost"]

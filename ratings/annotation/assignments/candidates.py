@@ -1,12 +1,13 @@
-"""Where the queue looks for an item, and by which statement.
+"""Statements that find candidate items for the queue.
 
-To find an item without counting: ``Item.places_taken`` is indexed, and an item is open on one of
-``overlap`` levels (0 taken, 1 taken, ...). What is withdrawn or shows nothing is not in the index.
-Each level is entered behind the item that the rater was
-given last, so what they have rated already lies behind, not in the way.
+Items are found without counting: ``Item.places_taken`` is indexed, and an open item is on one of
+``overlap`` levels (0 slots taken, 1 slot taken, ...). Withdrawn items and items without content are
+not in the index. Each level is searched from the item that the rater was assigned last, so that
+items they have rated lie before it and cost nothing.
 
-In a planned order the first items by ``Item.turn`` are looked at before that. They are few
-(``ratings.annotation.assignments.planned_order``), so that those which a rater has rated already cannot be far in the way.
+In a planned order the first items by ``Item.turn`` are tried before that. They are few
+(``ratings.annotation.assignments.planned_order``), so that only few of them can already be rated by
+the rater.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from typing import Any
 from core.db import bulk
 from projects.models import QueueOrder, Rater
 
-RANDOM_STARTS = 6  # places that are tried before the whole project is searched
-RANDOM_SPAN = 1_000  # ids that are looked at from each of them
-UNPLANNED = 10  # of so many items in a planned order one is drawn at random
-LEVELS = 100  # are entered one by one, and all above as one: SQLite joins 500 SELECTs at most
-BEHIND_ALL_IDS = 2**63 - 1
+RANDOM_STARTS = 6  # random positions that are tried before the whole project is searched
+RANDOM_SPAN = 1_000  # ids searched from each of them
+RANDOM_EVERY = 10  # in a planned order, one of this many items is selected at random
+MAX_LEVELS = 100  # searched one by one, all above as one: SQLite joins 500 SELECTs at most
+MAX_ID = 2**63 - 1
 
-# Also the condition of the index (projects.models.ASKED): the two must be one.
-ASKED = "has_content AND withdrawn_at IS NULL"
+# Also the condition of the index (in projects.models.item): keep both identical.
+ACTIVE_ITEM_SQL = "has_content AND withdrawn_at IS NULL"
 
-# Names for the values, which every level needs: the statement has as many parameters whatever the
-# overlap.
-_FIND = """
+# The parameters are named in a CTE, because every level needs them: so their number does not depend
+# on the overlap.
+_SEARCH_SQL = """
     WITH asked AS (
             SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower,
                 CAST(%s AS bigint) AS upper, CAST(%s AS bigint) AS rater
@@ -43,9 +44,9 @@ _FIND = """
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
     """
-# The lowest turn first. It takes the same values, two of them for nothing. "+ 0": by turns, not by
-# the index of places.
-_FIND_PLANNED = """
+# The lowest turn first. Takes the same parameters, two of them unused. "+ 0" makes it use the order
+# of turns, not the index of slots.
+_SEARCH_PLANNED_SQL = """
     WITH asked AS (
             SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower,
                 CAST(%s AS bigint) AS upper, CAST(%s AS bigint) AS rater
@@ -63,24 +64,24 @@ _FIND_PLANNED = """
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
     """
-_BOUNDS = """
+_BOUNDS_SQL = """
     WITH asked AS (SELECT CAST(%s AS bigint) AS project)
     SELECT min(id), max(id) FROM ({ends}) AS ends
     """
-_ON_LEVEL = """
+_LEVEL_SQL = """
     SELECT id FROM (
         SELECT id FROM projects_item
         WHERE project_id = (SELECT project FROM asked) AND places_taken {level} AND {asked} {rest}
     ) AS level
     """
-_BEHIND = """
+_IN_RANGE_SQL = """
     AND id > (SELECT lower FROM asked) AND id <= (SELECT upper FROM asked) {new}
     ORDER BY id LIMIT {size}
     """
-# What the rater was asked or ever said anything about is left out: a few rows of each item, found
-# by the item. "+ 0" and OFFSET keep PostgreSQL from reading all that the rater ever did instead,
-# which it may take for little.
-_NEW = """
+# Leaves out items that the rater was assigned or ever rated: a few rows of each item, found by the
+# item. "+ 0" and OFFSET keep PostgreSQL from reading all rows of the rater instead, whose number it
+# may underestimate.
+_NEW_TO_RATER_SQL = """
     AND NOT EXISTS (
         SELECT 1 FROM ratings_rating AS said
         WHERE said.item_id = projects_item.id AND said.rater_id + 0 = (SELECT rater FROM asked)
@@ -96,78 +97,92 @@ _NEW = """
 
 
 @functools.cache
-def finding(overlap: int, size: int, lock: str) -> str:
-    """The statement that finds (id of the last candidate, id of the first that ``lock`` got). Its
-    parameters: project, lower and upper end of the ids, rater."""
-    levels = " UNION ALL ".join(_on_levels(overlap, _BEHIND.format(new=_NEW, size=size)))
-    return _FIND.format(levels=levels, size=size, overlap=overlap, lock=lock, asked=ASKED)
+def get_search_sql(overlap: int, size: int, lock: str) -> str:
+    """Return the SQL that finds (id of the last candidate, id of the first that ``lock`` locked).
+
+    Its parameters: project, lower and upper end of the ids, rater.
+    """
+    levels = " UNION ALL ".join(
+        _build_level_queries(overlap, _IN_RANGE_SQL.format(new=_NEW_TO_RATER_SQL, size=size))
+    )
+    return _SEARCH_SQL.format(
+        levels=levels, size=size, overlap=overlap, lock=lock, asked=ACTIVE_ITEM_SQL
+    )
 
 
 @functools.cache
-def finding_planned(overlap: int, size: int, lock: str) -> str:
-    """The same among the planned items, whatever their ids."""
-    return _FIND_PLANNED.format(size=size, overlap=overlap, lock=lock, asked=ASKED, new=_NEW)
+def get_planned_search_sql(overlap: int, size: int, lock: str) -> str:
+    """Return the SQL that finds the same among the planned items, with any id."""
+    return _SEARCH_PLANNED_SQL.format(
+        size=size, overlap=overlap, lock=lock, asked=ACTIVE_ITEM_SQL, new=_NEW_TO_RATER_SQL
+    )
 
 
-def by_plan(rater: Rater, handed_out: int) -> bool:
-    """Whether the rater's next item is a planned one. One of ten is drawn at random all the same,
-    so that not all ratings are of items that were chosen for what others said of them."""
+def should_use_plan(rater: Rater, handed_out: int) -> bool:
+    """Return True if the rater's next item should be a planned one.
+
+    One in RANDOM_EVERY is selected at random anyway, so that not all ratings are of items that were
+    selected because of other raters' answers.
+    """
     if not QueueOrder(rater.project.queue_order).planned:
         return False
-    return _drawn(rater, handed_out, RANDOM_STARTS) * UNPLANNED >= 2**64
+    return _draw_number(rater, handed_out, RANDOM_STARTS) * RANDOM_EVERY >= 2**64
 
 
-def _on_levels(overlap: int, rest: str) -> list[str]:
-    """One index probe a level."""
-    levels = [f"= {level}" for level in range(min(overlap, LEVELS))]
-    if overlap > LEVELS:
-        levels.append(f"BETWEEN {LEVELS} AND {overlap - 1}")
-    return [_ON_LEVEL.format(level=level, rest=rest, asked=ASKED) for level in levels]
+def _build_level_queries(overlap: int, condition: str) -> list[str]:
+    """Return one query per level, each a single index lookup."""
+    levels = [f"= {level}" for level in range(min(overlap, MAX_LEVELS))]
+    if overlap > MAX_LEVELS:
+        levels.append(f"BETWEEN {MAX_LEVELS} AND {overlap - 1}")
+    return [
+        _LEVEL_SQL.format(level=level, rest=condition, asked=ACTIVE_ITEM_SQL) for level in levels
+    ]
 
 
-def ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """A little behind each start, then all behind the last one, then all before it."""
+def build_ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return ranges of ids: a span after each start, all after the last one, all before it."""
     return [
         *((start, start + RANDOM_SPAN) for start in starts[:-1]),
-        (starts[-1], BEHIND_ALL_IDS),
+        (starts[-1], MAX_ID),
         (0, starts[-1]),
     ]
 
 
-def ask_bounds(rater: Rater) -> list[bulk.Statement]:
-    """For the ids of the first and the last open item, where the random order needs them."""
+def build_bounds_query(rater: Rater) -> list[bulk.Statement]:
+    """Return the query for the first and last open item's id, if the random order needs them."""
     project = rater.project
     if project.queue_order == QueueOrder.FIXED:
         return []
-    return [(_bounds(project.overlap), [project.pk])]
+    return [(_get_bounds_sql(project.overlap), [project.pk])]
 
 
 @functools.cache
-def _bounds(overlap: int) -> str:
-    ends: list[str] = []
+def _get_bounds_sql(overlap: int) -> str:
+    queries: list[str] = []
     for order in ("ASC", "DESC"):
-        ends += _on_levels(overlap, f"ORDER BY id {order} LIMIT 1")
-    return _BOUNDS.format(ends=" UNION ALL ".join(ends))
+        queries += _build_level_queries(overlap, f"ORDER BY id {order} LIMIT 1")
+    return _BOUNDS_SQL.format(ends=" UNION ALL ".join(queries))
 
 
-def random_ranges(
+def draw_random_ranges(
     rater: Rater, handed_out: int, bounds: Sequence[tuple[Any, ...]]
 ) -> list[tuple[int, int]]:
-    """Starts between the first and the last open item, random to the eye and the same whenever they
-    are asked again: nothing but the rater and their own number of items goes into them. Several,
-    since the rater may have been there.
+    """Return ranges with pseudo-random starts between the first and the last open item.
+
+    The starts depend only on the rater and their number of assigned items, so they are the same
+    each time. There are several, because the rater may already have rated the items after one.
     """
     [(lowest, highest)] = bounds
     if lowest is None:
-        return ranges([0])
+        return build_ranges([0])
     starts = []
     for number in range(RANDOM_STARTS):
-        drawn = _drawn(rater, handed_out, number)
-        starts.append(lowest - 1 + drawn * (highest - lowest + 1) // 2**64)
-    return ranges(starts)
+        random_number = _draw_number(rater, handed_out, number)
+        starts.append(lowest - 1 + random_number * (highest - lowest + 1) // 2**64)
+    return build_ranges(starts)
 
 
-def _drawn(rater: Rater, handed_out: int, number: int) -> int:
-    """0 to 2**64 - 1."""
+def _draw_number(rater: Rater, handed_out: int, number: int) -> int:
+    """Return a pseudo-random number from 0 to 2**64 - 1."""
     seed = f"{rater.pk}:{handed_out}:{number}".encode()
     return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")

@@ -1,18 +1,17 @@
-"""Exams at the desk, openly: items with a gold answer, in an order that is drawn when the exam
-begins, until the answers tell enough.
+"""Exams: gold items in random order, known to the rater, until the answers are conclusive.
 
-What is answered stands apart, as hidden gold does, and stays: it is not corrected, and nothing is
-skipped. Each gold item comes once a rater at most, in an exam or hidden. A gold answer that is
-retired while the exam lasts counts for nothing.
+The answers are check answers, as for hidden gold, and final: they are not corrected, and no item is
+skipped. A rater gets each gold item at most once, in an exam or hidden. A gold answer that is
+retired during the exam is not scored.
 
-When there is enough to tell, whoever registered here says (``HOLDER``; quality.exams): this room
-knows no statistics.
+The decision is made by the policy that is registered in ``EXAM_POLICY`` (quality.exams), because
+this package knows no statistics.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,10 +20,9 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from core.db import bulk
-from events.services import record
+from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
-from ratings.annotation import rater_work
-from ratings.models import Assignment, Exam, ExamRules
+from ratings.models import Apart, Assignment, Exam, ExamRules, Rating
 from ratings.services import exam_gate
 
 from . import hidden_checks
@@ -34,29 +32,35 @@ Why = Assignment.Why
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """``outcome``: passed or failed. ``chance``: that somebody who is only right p_fail of the time
-    passes so, or that somebody who is right p_pass of it fails so."""
+class ExamVerdict:
+    """Outcome of an exam.
+
+    ``outcome``: passed or failed. ``error_probability``: the probability that a rater who is right
+    with probability p_fail passes like this, or that one who is right with p_pass fails like this.
+    """
 
     outcome: str
-    chance: float
+    error_probability: float
 
 
 @dataclass(frozen=True)
-class Holder:
-    """``judge``: right and wrong answers, and the test's numbers -> a verdict, None while they tell
-    too little. ``doubted``: a question -> items whose gold answer is suspected, which are in no
-    exam."""
+class ExamPolicy:
+    """Statistical decisions about exams.
 
-    judge: Callable[[Sequence[bool], Mapping[str, Any]], Verdict | None]
-    doubted: Callable[[int], set[int]]
+    ``judge`` maps the correctness of the answers and the test parameters to a verdict, None while
+    they are inconclusive. ``get_doubted_items`` maps a question id to items whose gold answer is
+    suspected, which are not used in exams.
+    """
+
+    judge: Callable[[Sequence[bool], Mapping[str, Any]], ExamVerdict | None]
+    get_doubted_items: Callable[[int], set[int]]
 
 
-HOLDER: list[Holder] = []
+EXAM_POLICY: list[ExamPolicy] = []
 
 
-class NoExam(Exception):
-    """No exam can begin, and why: ``reason`` is too_few or no_try_left."""
+class ExamNotAvailable(Exception):
+    """No exam can start: ``reason`` is too_few or no_try_left."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -64,78 +68,88 @@ class NoExam(Exception):
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a rater stands with the exam that is due: ``exam`` is the latest try, None before the
-    first; ``tries_left`` may be begun, ``sure`` of them however many items each takes; the next one
-    asks ``most`` items at most, 0 where there are too few; ``least`` right answers from its start
-    pass."""
+class ExamStatus:
+    """A rater's status in the exam that is due.
+
+    ``exam`` is the latest attempt, None before the first. ``tries_left`` more may be started, of
+    which ``guaranteed_tries`` are certain to have enough items. The next attempt has at most
+    ``max_items`` items, 0 where there are too few; ``min_correct`` correct answers from its start
+    pass.
+    """
 
     question: Question
     rules: ExamRules
     exam: Exam | None
     tries_left: int
-    most: int = 0
-    least: int = 0
-    sure: int = 0
+    max_items: int = 0
+    min_correct: int = 0
+    guaranteed_tries: int = 0
 
     @property
-    def right_enough(self) -> float:
-        """Who is right so many times in 10 is to pass."""
+    def pass_rate_per_ten(self) -> float:
+        """Correct answers in 10 of a rater who is meant to pass."""
         return 10 * self.rules.p_pass
 
     @property
-    def too_low(self) -> float:
-        """Who is right so many times in 10 is not."""
+    def fail_rate_per_ten(self) -> float:
+        """Correct answers in 10 of a rater who is not meant to pass."""
         return 10 * self.rules.p_fail
 
     @property
     def state(self) -> str:
-        """open, to_begin, too_few (gold items), or over (no try left: the lead knows)."""
+        """State: open, to_begin, too_few (gold items), or over (no attempt left; leads know)."""
         if self.exam is not None and self.exam.state == State.OPEN:
             return "open"
         if not self.tries_left:
             return "over"
-        return "to_begin" if self.most else "too_few"
+        return "to_begin" if self.max_items else "too_few"
 
 
-# --- what is due
+# --- the exam that is due
 
 
-def standing(rater: Rater) -> Standing | None:
-    """None where the rater has no exam to pass."""
-    question_id = exam_gate.due(rater.pk)
+def get_exam_status(rater: Rater) -> ExamStatus | None:
+    """Return the rater's exam status, or None if no exam is due."""
+    question_id = exam_gate.get_due_question_id(rater.pk)
     if question_id is None:
         return None
     question = Question.objects.select_related("exam_rules").get(pk=question_id)
     tries = list(Exam.objects.filter(question=question, rater=rater))
     latest = tries[-1] if tries else None
-    left = max(question.exam_rules.tries - len(tries), 0)
-    going = latest is not None and latest.state == State.OPEN
-    found = Standing(question, question.exam_rules, latest, left)
-    if going or not left:
-        return found
-    enough, number = least(question), len(drawable_by_rater(question, [rater])[rater.pk])
-    if number < enough:
-        return replace(found, least=enough)
-    # Each try has other items, and takes no more than it must.
-    sure = min(left, 1 + (number - enough) // question.exam_rules.most)
-    most = min(question.exam_rules.most, number)
-    return replace(found, most=most, least=enough, sure=sure)
+    tries_left = max(question.exam_rules.tries - len(tries), 0)
+    is_open = latest is not None and latest.state == State.OPEN
+    status = ExamStatus(question, question.exam_rules, latest, tries_left)
+    if is_open or not tries_left:
+        return status
+    min_correct, n_available = (
+        get_min_correct(question),
+        len(get_new_items_by_rater(question, [rater])[rater.pk]),
+    )
+    if n_available < min_correct:
+        return replace(status, min_correct=min_correct)
+    # Each attempt has other items and uses at most ``rules.most`` of them.
+    guaranteed_tries = min(tries_left, 1 + (n_available - min_correct) // question.exam_rules.most)
+    max_items = min(question.exam_rules.most, n_available)
+    return replace(
+        status, max_items=max_items, min_correct=min_correct, guaranteed_tries=guaranteed_tries
+    )
 
 
-def least(question: Question) -> int:
-    """The smallest number of items by which anybody can pass: with fewer there is no exam."""
-    rules = question.exam_rules.test()
+def get_min_correct(question: Question) -> int:
+    """Return the smallest number of items that suffices to pass: with fewer there is no exam."""
+    rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["most"]):
-        verdict = HOLDER[0].judge([True] * number, rules)
+        verdict = EXAM_POLICY[0].judge([True] * number, rules)
         if verdict is not None and verdict.outcome == State.PASSED:
             return number
     return int(rules["most"])
 
 
-def fit(question: Question) -> set[int]:
-    """The items that an exam of the question may ask: with a gold answer of categories in use that
-    nobody doubts."""
+def get_eligible_items(question: Question) -> set[int]:
+    """Return the items an exam of the question may use.
+
+    They have a gold answer of active categories that is not suspected to be wrong.
+    """
     codes = set(question.categories.filter(retired=False).values_list("code", flat=True))
     rows = GoldAnswer.objects.in_force().filter(
         question=question, item__has_content=True, item__withdrawn_at=None
@@ -145,35 +159,50 @@ def fit(question: Question) -> set[int]:
         for item, answer in rows.values_list("item_id", "answer")
         if isinstance(answer, list) and codes.issuperset(answer)
     }
-    return items - HOLDER[0].doubted(question.pk)
+    return items - EXAM_POLICY[0].get_doubted_items(question.pk)
 
 
-def drawable_by_rater(question: Question, raters: Sequence[Rater]) -> dict[int, set[int]]:
-    """Rater -> those of them that are new to them."""
-    fitting = fit(question)
+def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> dict[int, set[int]]:
+    """Return rater id -> those of the items that the rater was assigned, rated or checked on."""
+    item_ids_by_rater: dict[int, set[int]] = {rater.pk: set() for rater in raters}
+    assignments = Assignment.objects.exclude(state=Assignment.State.EXPIRED)
+    for rows in (assignments, Rating.objects.all(), Apart.objects.all()):
+        own_rows = rows.filter(rater__in=raters, item__in=items)
+        for rater_id, item_id in own_rows.values_list("rater_id", "item_id"):
+            item_ids_by_rater[rater_id].add(item_id)
+    return item_ids_by_rater
+
+
+def get_new_items_by_rater(question: Question, raters: Sequence[Rater]) -> dict[int, set[int]]:
+    """Return rater id -> eligible items that are new to the rater."""
+    eligible = get_eligible_items(question)
     return {
-        rater_id: fitting - items for rater_id, items in rater_work.met(raters, fitting).items()
+        rater_id: eligible - items
+        for rater_id, items in get_encountered_items(raters, eligible).items()
     }
 
 
-# --- the course of an exam
+# --- running an exam
 
 
 @transaction.atomic
-def begin(*, question: Question, rater: Rater, by: Any = None, reason: str = "") -> Exam:
-    """Draw the rater's next exam; the one under way, where there is any. ``by``: the lead who
-    grants a try beyond those of the rules, with a reason. Raises NoExam."""
-    _lock(rater)
+def begin_exam(*, question: Question, rater: Rater, by: Any = None, reason: str = "") -> Exam:
+    """Start the rater's next exam, or return the open one.
+
+    ``by`` is the lead who grants an attempt beyond the rules, with a reason. Raises
+    ExamNotAvailable.
+    """
+    _lock_queue(rater)
     tries = list(Exam.objects.filter(question=question, rater=rater))
     if tries and tries[-1].state == State.OPEN:
         return tries[-1]
     if by is None and len(tries) >= question.exam_rules.tries:
-        raise NoExam("no_try_left")
-    items = sorted(drawable_by_rater(question, [rater])[rater.pk])
-    if len(items) < least(question):
-        raise NoExam("too_few")
+        raise ExamNotAvailable("no_try_left")
+    items = sorted(get_new_items_by_rater(question, [rater])[rater.pk])
+    if len(items) < get_min_correct(question):
+        raise ExamNotAvailable("too_few")
     secrets.SystemRandom().shuffle(items)
-    rules = question.exam_rules.test()
+    rules = question.exam_rules.get_test_parameters()
     exam = Exam.objects.create(
         question=question,
         rater=rater,
@@ -184,49 +213,56 @@ def begin(*, question: Question, rater: Rater, by: Any = None, reason: str = "")
         by=by,
         reason=reason,
     )
-    _tell(exam, "exam_granted" if by else "exam_began", by=by)
+    _record_event(exam, "exam_granted" if by else "exam_began", by=by)
     return exam
 
 
 @transaction.atomic
-def next_item(rater: Rater, question_id: int, *, besides: int | None = None) -> Item | None:
-    """The item of the exam under way, put before the rater; None where none is under way, and
-    ``besides`` another one: whether there is a next one hangs on the answer."""
-    if besides is not None:
+def get_next_exam_item(
+    rater: Rater, question_id: int, *, exclude_item_id: int | None = None
+) -> Item | None:
+    """Assign the next item of the open exam; None without an open exam.
+
+    None as well where the rater already sees an item (``exclude_item_id``): whether another one
+    follows depends on the answer.
+    """
+    if exclude_item_id is not None:
         return None
-    _lock(rater)
+    _lock_queue(rater)
     exam = Exam.objects.filter(question=question_id, rater=rater, state=State.OPEN).first()
     while exam is not None:
-        done = {item for item, *_rest in exam.course}
+        answered_ids = {item for item, *_rest in exam.course}
         in_force = GoldAnswer.objects.in_force().filter(question=question_id, item=OuterRef("pk"))
-        left = [pk for pk in exam.items if pk not in done]
-        asked = Item.objects.filter(pk__in=left, has_content=True, withdrawn_at=None)
-        found = {item.pk: item for item in asked.filter(Exists(in_force))}
-        item = next((found[pk] for pk in left if pk in found), None)
+        remaining_ids = [pk for pk in exam.items if pk not in answered_ids]
+        items = Item.objects.filter(pk__in=remaining_ids, has_content=True, withdrawn_at=None)
+        items_by_id = {item.pk: item for item in items.filter(Exists(in_force))}
+        item = next((items_by_id[pk] for pk in remaining_ids if pk in items_by_id), None)
         if item is not None:
-            hidden_checks.put_before(rater, item.pk, Why.EXAM)
+            hidden_checks.open_check(rater, item.pk, Why.EXAM)
             return item
-        exam = _exhausted(exam)
+        exam = _end_exhausted_exam(exam)
     return None
 
 
-def answered(rater: Rater, item: Item, codes: Mapping[Question, int]) -> Exam | None:
-    """Take an answer into account that was just recorded; the exam, where it ended by that. Inside
-    the transaction that holds the rater's desk."""
-    exam = under_way(rater, item)
+def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) -> Exam | None:
+    """Add an answer that was just recorded to the exam; return the exam if it ended.
+
+    Must run in the transaction that holds the rater's queue row.
+    """
+    exam = get_open_exam(rater, item)
     if exam is None:
         return None
     code = next(code for question, code in codes.items() if question.pk == exam.question_id)
-    key = GoldAnswer.objects.in_force().filter(question=exam.question_id, item=item).first()
-    right = None if key is None else code in key.answer
-    exam.course = [*exam.course, [item.pk, code, right, key and key.pk]]
+    gold = GoldAnswer.objects.in_force().filter(question=exam.question_id, item=item).first()
+    right = None if gold is None else code in gold.answer
+    exam.course = [*exam.course, [item.pk, code, right, gold and gold.pk]]
     exam.save(update_fields=["course"])
-    verdict = HOLDER[0].judge(exam.answered, {**exam.rules, "most": exam.most})
-    return None if verdict is None else _end(exam, verdict.outcome, verdict.chance)
+    verdict = EXAM_POLICY[0].judge(exam.scored_answers, {**exam.rules, "most": exam.max_answers})
+    return None if verdict is None else _end_exam(exam, verdict.outcome, verdict.error_probability)
 
 
-def under_way(rater: Rater, item: Item) -> Exam | None:
-    """The exam under way that asks the item and has no answer to it yet."""
+def get_open_exam(rater: Rater, item: Item) -> Exam | None:
+    """Return the rater's open exam that contains the item and has no answer to it, or None."""
     for exam in Exam.objects.filter(rater=rater, state=State.OPEN):
         answered_items = {item_id for item_id, *_rest in exam.course}
         if item.pk in exam.items and item.pk not in answered_items:
@@ -235,15 +271,15 @@ def under_way(rater: Rater, item: Item) -> Exam | None:
 
 
 @transaction.atomic
-def waive(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """The rater need not pass; a try under way ends by it."""
-    _lock(rater)
+def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
+    """Waive the exam for the rater; an open attempt ends."""
+    _lock_queue(rater)
     number = Exam.objects.filter(question=question, rater=rater).count() + 1
     now = timezone.now()
-    running = Exam.objects.filter(question=question, rater=rater, state=State.OPEN).first()
-    if running is not None:
-        running.by, running.reason = by, reason
-        return _end(running, State.WAIVED)
+    open_exam = Exam.objects.filter(question=question, rater=rater, state=State.OPEN).first()
+    if open_exam is not None:
+        open_exam.by, open_exam.reason = by, reason
+        return _end_exam(open_exam, State.WAIVED)
     exam = Exam.objects.create(
         question=question,
         rater=rater,
@@ -254,48 +290,52 @@ def waive(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
         by=by,
         reason=reason,
     )
-    _tell(exam, "exam_waived", by=by)
+    _record_event(exam, "exam_waived", by=by)
     return exam
 
 
-def _exhausted(exam: Exam) -> Exam | None:
-    """No item is left, for gold was retired meanwhile: what was answered decides. Where that is
-    nothing, there was no exam."""
-    if not exam.answered:
+def _end_exhausted_exam(exam: Exam) -> Exam | None:
+    """End an exam without items left, because gold was retired meanwhile: the answers decide.
+
+    An exam without any answer is deleted.
+    """
+    if not exam.scored_answers:
         exam.delete()
         return None
-    verdict = HOLDER[0].judge(exam.answered, {**exam.rules, "most": len(exam.answered)})
+    verdict = EXAM_POLICY[0].judge(
+        exam.scored_answers, {**exam.rules, "most": len(exam.scored_answers)}
+    )
     if verdict is not None:
-        _end(exam, verdict.outcome, verdict.chance)
+        _end_exam(exam, verdict.outcome, verdict.error_probability)
     return None
 
 
-def _end(exam: Exam, state: str, chance: float | None = None) -> Exam:
+def _end_exam(exam: Exam, state: str, chance: float | None = None) -> Exam:
     exam.state, exam.chance, exam.ended_at = state, chance, timezone.now()
     exam.save(update_fields=["state", "chance", "ended_at", "by", "reason"])
-    # What lies open of it was not looked at, as far as anybody knows.
-    mine = Assignment.objects.filter(rater=exam.rater_id, why=Why.EXAM)
-    mine.filter(state=Assignment.State.OPEN).exclude(
+    # Open assignments of the exam count as not seen.
+    assignments = Assignment.objects.filter(rater=exam.rater_id, why=Why.EXAM)
+    assignments.filter(state=Assignment.State.OPEN).exclude(
         item__in=[item for item, *_rest in exam.course]
     ).update(state=Assignment.State.EXPIRED, closed_at=exam.ended_at)
-    _tell(exam, f"exam_{state}", by=exam.by if state == State.WAIVED else None)
+    _record_event(exam, f"exam_{state}", by=exam.by if state == State.WAIVED else None)
     return exam
 
 
-def _lock(rater: Rater) -> None:
-    """The desk of the rater, so that their windows and the lead take turns."""
-    bulk.several(hidden_checks.locking_desk(rater))
+def _lock_queue(rater: Rater) -> None:
+    """Lock the rater's queue row, which serializes the rater's windows and the lead."""
+    bulk.execute_statements(hidden_checks.build_queue_lock(rater))
 
 
-def _tell(exam: Exam, kind: str, *, by: Any) -> None:
-    record(
+def _record_event(exam: Exam, kind: str, *, by: Any) -> None:
+    record_event(
         project_id=exam.question.project_id,
         kind=kind,
         subject=f"rater/{exam.rater_id}",
         data={
             "question": exam.question.key,
             "try": exam.number,
-            "answers": len(exam.answered),
+            "answers": len(exam.scored_answers),
             "right": exam.right,
         },
         by=by,

@@ -1,12 +1,11 @@
-"""Tests that the rater does not see: items with a gold answer, and items that they rated before,
-among those that the desk asks.
+"""Hidden checks: gold items and blind repeats among the items that a rater is assigned.
 
-They look like all others: the same addresses, pages, states and figures. What is said of them
-stands apart (ratings.services.check_answers), and they take no place of their item. Which of a rater's
-items are tests is drawn by a key that only this site knows; it is the same whenever it is asked
-again. A gold item comes once a rater at most, those shown least often first. An item is asked again
-once a rater at most, so many of their own items and days later as the project says, never two in a
-row, and none that they flagged or commented, or that says something else now.
+They look like all other items: same addresses, pages, states and figures. Their answers are check
+answers (ratings.services.check_answers), and they take no slot of their item. Which of a rater's
+items are checks is pseudo-random with a key that only this site knows, and the same each time it is
+computed. A rater gets a gold item at most once, those shown least often first. A rater gets a
+repeat of an item at most once, after as many of their own items and days as the project says, never
+two in a row, and no item that they flagged or commented, or whose rating has changed since.
 """
 
 from __future__ import annotations
@@ -22,54 +21,54 @@ from django.utils.crypto import salted_hmac
 from core.db import bulk
 from projects.models import Item, Rater
 from ratings.models import Assignment
-from ratings.services.days import aware
+from ratings.services.days import ensure_aware
 
-from .candidates import ASKED
+from .candidates import ACTIVE_ITEM_SQL
 
 Why = Assignment.Why
 
-LOOKED_AT = 64  # gold answers, or ratings of old, behind a start that is drawn
-CHOSEN_FROM = 16  # gold items: the one that was shown least often
+ROWS_PER_SIDE = 64  # gold answers, or earlier assignments, read on each side of a random start
+GOLD_CANDIDATES = 16  # gold items, of which the one shown least often is selected
 
-_LOCK_DESK = "SELECT last_closed_at FROM ratings_desk WHERE rater_id = %s"
-_NEW_DESK = """
+_LOCK_QUEUE_SQL = "SELECT last_closed_at FROM ratings_desk WHERE rater_id = %s"
+_CREATE_QUEUE_SQL = """
     INSERT INTO ratings_desk (rater_id, position, handed_out) VALUES (%s, 0, 0)
     ON CONFLICT DO NOTHING
     """
-_LOCK = " FOR NO KEY UPDATE"
-_HANDED_OUT = "SELECT handed_out FROM ratings_desk WHERE rater_id = %s"
-_COUNT = "UPDATE ratings_desk SET handed_out = handed_out + 1 WHERE rater_id = %s"
+_LOCK_CLAUSE = " FOR NO KEY UPDATE"
+_HANDED_OUT_SQL = "SELECT handed_out FROM ratings_desk WHERE rater_id = %s"
+_COUNT_ASSIGNED_SQL = "UPDATE ratings_desk SET handed_out = handed_out + 1 WHERE rater_id = %s"
 
-_GOLD_END = """
+_GOLD_BOUND_SQL = """
     (SELECT {end}(item_id) FROM projects_goldanswer WHERE question_id = q.id AND retired_at IS NULL)
     """
-_GOLD_OF = f"""
+_GOLD_BOUNDS_SQL = f"""
     SELECT id, lowest, highest FROM (
         SELECT q.id,
-            {_GOLD_END.format(end="min")} AS lowest,
-            {_GOLD_END.format(end="max")} AS highest
+            {_GOLD_BOUND_SQL.format(end="min")} AS lowest,
+            {_GOLD_BOUND_SQL.format(end="max")} AS highest
         FROM projects_question q WHERE q.project_id = %s
     ) AS ends WHERE lowest IS NOT NULL ORDER BY id
     """
-_GOLD_SIDE = """
+_GOLD_SIDE_SQL = """
     SELECT item_id FROM (
         SELECT item_id FROM projects_goldanswer
         WHERE question_id = %s AND retired_at IS NULL AND item_id {side} %s
         ORDER BY item_id LIMIT {looked_at}
     ) AS side
     """
-_GOLD_SIDES = " UNION ALL ".join(
-    _GOLD_SIDE.format(side=side, looked_at=LOOKED_AT) for side in (">=", "<")
+_GOLD_SIDES_SQL = " UNION ALL ".join(
+    _GOLD_SIDE_SQL.format(side=side, looked_at=ROWS_PER_SIDE) for side in (">=", "<")
 )
-# Those that the rater was never asked and never rated, with how often each was shown to others.
-_GOLD = f"""
+# Gold items that are new to the rater, with the number of times each was shown.
+_GOLD_CANDIDATES_SQL = f"""
     SELECT new.id, (
         SELECT count(*) FROM ratings_assignment shown
         WHERE shown.item_id = new.id AND shown.why = 'gold'
     )
     FROM (
-        SELECT i.id FROM ({_GOLD_SIDES}) AS gold
-        JOIN projects_item i ON i.id = gold.item_id AND {ASKED}
+        SELECT i.id FROM ({_GOLD_SIDES_SQL}) AS gold
+        JOIN projects_item i ON i.id = gold.item_id AND {ACTIVE_ITEM_SQL}
         WHERE NOT EXISTS (
             SELECT 1 FROM ratings_rating said
             WHERE said.item_id = i.id AND said.rater_id + 0 = %s
@@ -77,16 +76,16 @@ _GOLD = f"""
             SELECT 1 FROM ratings_assignment mine
             WHERE mine.item_id = i.id AND mine.rater_id = %s AND mine.state <> 'expired'
         )
-        LIMIT {CHOSEN_FROM}
+        LIMIT {GOLD_CANDIDATES}
     ) AS new
     """
-# What the rater has done, by the time; the index of ratings.models.assignment serves it.
-_DONE = """
+# The rater's submitted items by time; served by the index in ratings.models.assignment.
+_DONE_SQL = """
     SELECT closed_at FROM ratings_assignment WHERE rater_id = %s AND state = 'done'
     ORDER BY closed_at {order} LIMIT 1 OFFSET %s
     """
-_EARLIEST, _SO_MANY_AGO = _DONE.format(order="ASC"), _DONE.format(order="DESC")
-_DONE_SIDE = """
+_EARLIEST_DONE_SQL, _CUTOFF_DONE_SQL = _DONE_SQL.format(order="ASC"), _DONE_SQL.format(order="DESC")
+_DONE_SIDE_SQL = """
     SELECT id, item_id FROM (
         SELECT id, item_id FROM ratings_assignment
         WHERE rater_id = %s AND state = 'done' AND why = '' AND NOT flagged
@@ -94,20 +93,20 @@ _DONE_SIDE = """
         ORDER BY closed_at LIMIT {looked_at}
     ) AS side
     """
-_DONE_SIDES = " UNION ALL ".join([_DONE_SIDE.format(looked_at=LOOKED_AT)] * 2)
-_OWN = "r.item_id = done.item_id AND r.rater_id + 0 = %s"
-_REPEATABLE = f"""
-    SELECT done.id, done.item_id FROM ({_DONE_SIDES}) AS done
-    JOIN projects_item i ON i.id = done.item_id AND {ASKED}
-    WHERE EXISTS (SELECT 1 FROM ratings_rating r WHERE {_OWN})
+_DONE_SIDES_SQL = " UNION ALL ".join([_DONE_SIDE_SQL.format(looked_at=ROWS_PER_SIDE)] * 2)
+_OWN_RATING_CONDITION = "r.item_id = done.item_id AND r.rater_id + 0 = %s"
+_REPEATABLE_SQL = f"""
+    SELECT done.id, done.item_id FROM ({_DONE_SIDES_SQL}) AS done
+    JOIN projects_item i ON i.id = done.item_id AND {ACTIVE_ITEM_SQL}
+    WHERE EXISTS (SELECT 1 FROM ratings_rating r WHERE {_OWN_RATING_CONDITION})
         AND NOT EXISTS (
-            SELECT 1 FROM ratings_rating r WHERE {_OWN} AND (
+            SELECT 1 FROM ratings_rating r WHERE {_OWN_RATING_CONDITION} AND (
                 r.code < 0 OR r.comment <> '' OR r.changed_at >= %s
                 OR coalesce(r.item_version, 1) <> i.version
             )
         )
     """
-_GIVE_REPEAT = """
+_OPEN_REPEAT_SQL = """
     UPDATE ratings_assignment SET
         state = 'open',
         why = 'repeat',
@@ -116,7 +115,7 @@ _GIVE_REPEAT = """
         closed_at = NULL
     WHERE id = %s
     """
-_GIVE = """
+_OPEN_CHECK_SQL = """
     INSERT INTO ratings_assignment
         (item_id, rater_id, state, why, created_at, leased_until, skip_reason, flagged)
     VALUES (%s, %s, 'open', %s, %s, %s, '', false)
@@ -130,140 +129,151 @@ _GIVE = """
     """
 
 
-def lease_time() -> datetime.timedelta:
-    """So long an item is a rater's who was given it, a test or not."""
+def get_lease_time() -> datetime.timedelta:
+    """Return the time that an assigned item is reserved for the rater, check or not."""
     return datetime.timedelta(seconds=settings.LEASE_SECONDS)
 
 
-def locking_desk(rater: Rater) -> list[bulk.Statement]:
-    """Made first where there is none, so that nothing that follows is locked before it."""
-    return [(_NEW_DESK, [rater.pk]), (_LOCK_DESK + locking(), [rater.pk])]
+def build_queue_lock(rater: Rater) -> list[bulk.Statement]:
+    """Return statements that lock the rater's queue row.
+
+    They create it first if it is missing, so that nothing is locked before it.
+    """
+    return [(_CREATE_QUEUE_SQL, [rater.pk]), (_LOCK_QUEUE_SQL + get_lock_clause(), [rater.pk])]
 
 
-def locking() -> str:
-    """What a SELECT says at its end to lock its rows."""
-    return _LOCK if connection.features.has_select_for_update else ""
+def get_lock_clause() -> str:
+    """Return the clause that makes a SELECT lock its rows, empty where it is not supported."""
+    return _LOCK_CLAUSE if connection.features.has_select_for_update else ""
 
 
-class Due(NamedTuple):
-    """What the rater's next item is to be, and how many they were given before it."""
+class DueCheck(NamedTuple):
+    """Kind of the check that is due, and the number of items assigned to the rater before it."""
 
     why: str
     handed_out: int
 
 
-def due(rater: Rater) -> Due | None:
-    """Whether the rater's next item is to be a test. Inside the transaction that holds the rater's
-    desk."""
+def get_due_check(rater: Rater) -> DueCheck | None:
+    """Return the check that the rater's next item should be, or None.
+
+    Must run in the transaction that holds the rater's queue row.
+    """
     if not rater.project.gold_percent and not rater.project.repeat_percent:
         return None
-    [[(handed_out,)]] = bulk.several([(_HANDED_OUT, [rater.pk])])
-    why = drawn(rater, handed_out)
-    return Due(why, handed_out) if why else None
+    [[(handed_out,)]] = bulk.execute_statements([(_HANDED_OUT_SQL, [rater.pk])])
+    why = get_check_kind(rater, handed_out)
+    return DueCheck(why, handed_out) if why else None
 
 
-def drawn(rater: Rater, handed_out: int) -> str:
-    """What the rater's item behind so many is to be, where there is any such test."""
-    why = _wanted(rater, handed_out)
-    if why == Why.REPEAT and _wanted(rater, handed_out - 1) == Why.REPEAT:
+def get_check_kind(rater: Rater, handed_out: int) -> str:
+    """Return the kind of the rater's item after ``handed_out`` others, if such a check exists."""
+    why = _draw_kind(rater, handed_out)
+    if why == Why.REPEAT and _draw_kind(rater, handed_out - 1) == Why.REPEAT:
         return Why.ORDINARY
     return why
 
 
-def give(rater: Rater, test: Due) -> int | None:
-    """Put a test before the rater, where there is any: the id of its item. In the same
-    transaction."""
-    give_one = _give_gold if test.why == Why.GOLD else _give_repeat
-    given = give_one(rater, test.handed_out)
-    if given is not None:
-        bulk.several([(_COUNT, [rater.pk])])
-    return given
+def assign_check(rater: Rater, due_check: DueCheck) -> int | None:
+    """Assign a check to the rater if there is one, and return its item's id.
+
+    Must run in the same transaction as ``get_due_check``.
+    """
+    assign = _assign_gold if due_check.why == Why.GOLD else _assign_repeat
+    item_id = assign(rater, due_check.handed_out)
+    if item_id is not None:
+        bulk.execute_statements([(_COUNT_ASSIGNED_SQL, [rater.pk])])
+    return item_id
 
 
-def put_before(rater: Rater, item_id: int, why: str) -> None:
-    """Open an item for the rater that takes no place. In the same transaction."""
-    bulk.several([(_GIVE, [item_id, rater.pk, str(why), *_times()])])
+def open_check(rater: Rater, item_id: int, why: str) -> None:
+    """Open an assignment that takes no slot, in the same transaction."""
+    bulk.execute_statements([(_OPEN_CHECK_SQL, [item_id, rater.pk, str(why), *_get_lease_times()])])
 
 
-def _wanted(rater: Rater, handed_out: int) -> str:
-    """What this item of the rater is to be."""
-    drawn = _drawn(rater, handed_out, "test") * 100
-    if drawn < rater.project.gold_percent:
+def _draw_kind(rater: Rater, handed_out: int) -> str:
+    """Return the pseudo-random kind of this item of the rater."""
+    percentile = _draw_fraction(rater, handed_out, "test") * 100
+    if percentile < rater.project.gold_percent:
         return Why.GOLD
-    if drawn < rater.project.gold_percent + rater.project.repeat_percent:
+    if percentile < rater.project.gold_percent + rater.project.repeat_percent:
         return Why.REPEAT
     return Why.ORDINARY
 
 
-def reopen(rater: Rater, item: Item) -> bool:
-    """Put a test before the rater again who skipped it or let its time pass; False where it is
-    none. It needs no place."""
+def reopen_check(rater: Rater, item: Item) -> bool:
+    """Reopen a check that the rater skipped or let expire; it needs no slot.
+
+    Returns False if the item is no check.
+    """
     now = timezone.now()
-    mine = Assignment.objects.apart().filter(rater=rater, item=item)
+    assignments = Assignment.objects.checks().filter(rater=rater, item=item)
     return bool(
-        mine.update(
+        assignments.update(
             state=Assignment.State.OPEN,
             created_at=now,
-            leased_until=now + lease_time(),
+            leased_until=now + get_lease_time(),
             closed_at=None,
             skip_reason="",
         )
     )
 
 
-def _drawn(rater: Rater, handed_out: int, what: str) -> float:
-    """In [0, 1), for this item of the rater."""
-    seed = f"{rater.pk}:{handed_out}:{what}"
+def _draw_fraction(rater: Rater, handed_out: int, purpose: str) -> float:
+    """Return a pseudo-random number in [0, 1) for this item of the rater."""
+    seed = f"{rater.pk}:{handed_out}:{purpose}"
     digest = salted_hmac(
         "ratings.annotation.assignments.hidden_checks", seed, algorithm="sha256"
     ).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
-def _times() -> list[Any]:
-    """When it is given, and until when it is theirs."""
-    moment = connection.ops.adapt_datetimefield_value
+def _get_lease_times() -> list[Any]:
+    """Return the start and the end of a new lease, adapted for the database."""
+    adapt_time = connection.ops.adapt_datetimefield_value
     now = timezone.now()
-    return [moment(now), moment(now + lease_time())]
+    return [adapt_time(now), adapt_time(now + get_lease_time())]
 
 
-def _give_gold(rater: Rater, handed_out: int) -> int | None:
-    [questions] = bulk.several([(_GOLD_OF, [rater.project_id])])
+def _assign_gold(rater: Rater, handed_out: int) -> int | None:
+    [questions] = bulk.execute_statements([(_GOLD_BOUNDS_SQL, [rater.project_id])])
     if not questions:
         return None
-    place = _drawn(rater, handed_out, "question") * len(questions)
-    question_id, lowest, highest = questions[int(place)]
-    start = lowest + int(_drawn(rater, handed_out, "start") * (highest - lowest + 1))
-    asking = [question_id, start, question_id, start, rater.pk, rater.pk]
-    [found] = bulk.several([(_GOLD, asking)])
-    if not found:
+    question_index = _draw_fraction(rater, handed_out, "question") * len(questions)
+    question_id, lowest, highest = questions[int(question_index)]
+    start = lowest + int(_draw_fraction(rater, handed_out, "start") * (highest - lowest + 1))
+    parameters = [question_id, start, question_id, start, rater.pk, rater.pk]
+    [rows] = bulk.execute_statements([(_GOLD_CANDIDATES_SQL, parameters)])
+    if not rows:
         return None
-    item_id = min(found, key=lambda row: row[1])[0]
-    put_before(rater, item_id, Why.GOLD)
+    item_id = min(rows, key=lambda row: row[1])[0]
+    open_check(rater, item_id, Why.GOLD)
     return item_id
 
 
-def _give_repeat(rater: Rater, handed_out: int) -> int | None:
+def _assign_repeat(rater: Rater, handed_out: int) -> int | None:
     project = rater.project
-    asking = [
-        (_EARLIEST, [rater.pk, 0]),
-        (_SO_MANY_AGO, [rater.pk, project.repeat_after_items - 1]),
+    queries = [
+        (_EARLIEST_DONE_SQL, [rater.pk, 0]),
+        (_CUTOFF_DONE_SQL, [rater.pk, project.repeat_after_items - 1]),
     ]
-    earliest, so_many_ago = bulk.several(asking)
-    if not so_many_ago:
+    earliest_rows, cutoff_rows = bulk.execute_statements(queries)
+    if not cutoff_rows:
         return None
-    first = aware(earliest[0][0])
+    earliest_time = ensure_aware(earliest_rows[0][0])
     days_ago = timezone.now() - datetime.timedelta(days=project.repeat_after_days)
-    before = min(aware(so_many_ago[0][0]), days_ago)
-    if first >= before:
+    cutoff = min(ensure_aware(cutoff_rows[0][0]), days_ago)
+    if earliest_time >= cutoff:
         return None
-    moment = connection.ops.adapt_datetimefield_value
-    start = first + (before - first) * _drawn(rater, handed_out, "start")
-    ends = [moment(one) for one in (first, start, before)]
-    sides = [rater.pk, ends[1], ends[2], rater.pk, ends[0], ends[1]]
-    [found] = bulk.several([(_REPEATABLE, [*sides, rater.pk, rater.pk, ends[2]])])
-    if not found:
+    adapt_time = connection.ops.adapt_datetimefield_value
+    start = earliest_time + (cutoff - earliest_time) * _draw_fraction(rater, handed_out, "start")
+    bounds = [adapt_time(time) for time in (earliest_time, start, cutoff)]
+    side_values = [rater.pk, bounds[1], bounds[2], rater.pk, bounds[0], bounds[1]]
+    [rows] = bulk.execute_statements(
+        [(_REPEATABLE_SQL, [*side_values, rater.pk, rater.pk, bounds[2]])]
+    )
+    if not rows:
         return None
-    pk, item_id = found[int(_drawn(rater, handed_out, "repeat") * len(found))]
-    bulk.several([(_GIVE_REPEAT, [*_times(), pk])])
+    assignment_id, item_id = rows[int(_draw_fraction(rater, handed_out, "repeat") * len(rows))]
+    bulk.execute_statements([(_OPEN_REPEAT_SQL, [*_get_lease_times(), assignment_id])])
     return item_id

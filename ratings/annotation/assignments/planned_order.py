@@ -1,5 +1,4 @@
-"""The planned order of a project's queue: which items come first. Who plans it stands above
-(quality.planning)."""
+"""Planned order of a queue: items that are assigned first (set by quality.planning)."""
 
 from __future__ import annotations
 
@@ -9,23 +8,29 @@ from django.db import transaction
 
 from projects.models import Item
 
-MOST = 500  # items planned at a time; more would be in the way of who has rated them already
+MAX_PLANNED_ITEMS = (
+    500  # items planned at a time; more would slow down raters who have already rated them
+)
 
 
 @transaction.atomic
-def arrange(project_id: int, item_ids: Sequence[int]) -> int:
-    """These items come first, in this order, and no others; how many rows that changed. ValueError
-    for more than MOST."""
-    if len(item_ids) > MOST:
-        raise ValueError(f"{MOST} items can be planned at a time, not {len(item_ids)}")
+def set_planned_order(project_id: int, item_ids: Sequence[int]) -> int:
+    """Plan exactly these items, in this order; return the number of changed rows.
+
+    Raises ValueError for more than MAX_PLANNED_ITEMS.
+    """
+    if len(item_ids) > MAX_PLANNED_ITEMS:
+        raise ValueError(f"{MAX_PLANNED_ITEMS} items can be planned at a time, not {len(item_ids)}")
     turns = {item_id: turn for turn, item_id in enumerate(item_ids)}
     planned = Item.objects.filter(project=project_id, turn__isnull=False)
-    stood = dict(planned.values_list("pk", "turn"))
-    moved = [pk for pk in stood.keys() | turns.keys() if stood.get(pk) != turns.get(pk)]
-    # Locked in one order, as whoever rates does. Who rates holds one of them at a time.
-    rows = Item.objects.filter(project=project_id, pk__in=moved).order_by("pk")
-    found = list(rows.select_for_update(no_key=True).only("pk"))
-    for item in found:
+    current_turns = dict(planned.values_list("pk", "turn"))
+    changed_ids = [
+        pk for pk in current_turns.keys() | turns.keys() if current_turns.get(pk) != turns.get(pk)
+    ]
+    # Locked in ascending order, like all writers of ratings, which hold one item at a time.
+    rows = Item.objects.filter(project=project_id, pk__in=changed_ids).order_by("pk")
+    items = list(rows.select_for_update(no_key=True).only("pk"))
+    for item in items:
         item.turn = turns.get(item.pk)
-    Item.objects.bulk_update(found, ["turn"], batch_size=100)
-    return len(found)
+    Item.objects.bulk_update(items, ["turn"], batch_size=100)
+    return len(items)

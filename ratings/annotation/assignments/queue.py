@@ -1,13 +1,15 @@
-"""Who is asked next: every item gets as many raters as its project's ``overlap`` and its own
-``extra_places`` say, never one more through here.
+"""Assignment of items to raters.
 
-A place of an item is taken by an open assignment and stays taken by the rating that follows
-(ratings.services.slots). It is handed out under the item's lock, after counting the rows that
-take places, so no two raters get the last one. Locks are taken in one order everywhere: the rater's
-desk, assignments, ratings, items.
+Every item gets as many raters as its project's ``overlap`` and its own ``extra_places`` say, never
+one more through this module.
 
-Plain SQL, several statements a journey: an annotator waits for this between two items, and the ORM
-takes longer to build its queries than the database to answer them.
+An open assignment takes a slot of the item, and the rating that follows keeps it
+(ratings.services.slots). A slot is assigned under the item's lock, after counting the rows that
+take slots, so no two raters get the last one. Locks are always taken in this order: the rater's
+queue row, assignments, ratings, items.
+
+Plain SQL, several statements per round trip: an annotator waits for this between two items, and the
+ORM takes longer to build its queries than the database to answer them.
 """
 
 from __future__ import annotations
@@ -20,27 +22,27 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from core.db import bulk
-from core.db.row_mapper import Row
+from core.db.row_mapper import RowMapper
 from projects.models import Item, QueueOrder, Rater
 from ratings.models import Assignment
 from ratings.services import exam_gate, slots
-from ratings.services.days import aware
+from ratings.services.days import ensure_aware
 
 from . import candidates, exams, hidden_checks
-from .hidden_checks import lease_time, locking, locking_desk
+from .hidden_checks import build_queue_lock, get_lease_time, get_lock_clause
 
 State = Assignment.State
 
-CANDIDATES = 16  # items of a search: when others hold the first, there is a second
-EXPIRED_FREED_AT_ONCE = 20  # assignments
+CANDIDATES = 16  # items of a search, so that there is another one when the first is locked
+EXPIRED_PER_RUN = 20  # assignments
 
-# What a desk shows of an item.
-ITEM = Row(Item, "id", "project_id", "key", "body", "version")
+# Columns of an item that the annotation page shows.
+ITEM_ROW = RowMapper(Item, "id", "project_id", "key", "body", "version")
 
-# What the rater has open, with the item and how many of the project's questions they have answered
-# about it. What was withdrawn, or shows nothing any more, is not put before them again.
-_OPEN = f"""
-    SELECT a.id, a.leased_until, a.created_at, {ITEM.columns("i")},
+# The rater's open assignments, with the item and the number of the project's questions that are
+# already answered for it. Withdrawn items and items without content are left out.
+_OPEN_ASSIGNMENTS_SQL = f"""
+    SELECT a.id, a.leased_until, a.created_at, {ITEM_ROW.build_select_list("i")},
         (
             SELECT count(*) FROM ratings_rating said
             WHERE said.item_id = a.item_id AND said.rater_id + 0 = a.rater_id AND said.code >= 0
@@ -51,18 +53,20 @@ _OPEN = f"""
     WHERE a.rater_id = %s AND a.state = 'open' AND a.why <> 'exam'
         AND i.has_content AND i.withdrawn_at IS NULL
     """
-_OVER = "SELECT 1 FROM ratings_assignment WHERE state = 'open' AND leased_until <= %s LIMIT 1"
-_DESK = "SELECT position, handed_out FROM ratings_desk WHERE rater_id = %s"
-_LOCK_ITEM = "SELECT 1 FROM projects_item WHERE id = %s"
-_LOCK = " FOR NO KEY UPDATE"
+_EXPIRED_EXISTS_SQL = (
+    "SELECT 1 FROM ratings_assignment WHERE state = 'open' AND leased_until <= %s LIMIT 1"
+)
+_POSITION_SQL = "SELECT position, handed_out FROM ratings_desk WHERE rater_id = %s"
+_LOCK_ITEM_SQL = "SELECT 1 FROM projects_item WHERE id = %s"
+_LOCK_CLAUSE = " FOR NO KEY UPDATE"
 
-# To be sent with the item's lock in hand: then it sees all who take a place.
-_TAKE = f"""
+# Must be sent while the item's lock is held, so that it sees all raters who take a slot.
+_CLAIM_SLOT_SQL = f"""
     INSERT INTO ratings_assignment
         (item_id, rater_id, state, why, planned, created_at, leased_until, skip_reason, flagged)
     SELECT %s, %s, 'open', '', %s OR others.number >= %s, %s, %s, '', false
     FROM (
-        SELECT count(*) AS number FROM ({slots.TAKERS_OF_ONE}) AS taker WHERE rater_id <> %s
+        SELECT count(*) AS number FROM ({slots.SLOT_TAKERS_SQL}) AS taker WHERE rater_id <> %s
     ) AS others
     WHERE others.number < %s + (SELECT extra_places FROM projects_item WHERE id = %s)
     ON CONFLICT (item_id, rater_id) DO UPDATE SET
@@ -74,81 +78,94 @@ _TAKE = f"""
         closed_at = NULL,
         skip_reason = ''
     """
-_TAKEN = "SELECT 1 FROM ratings_assignment WHERE item_id = %s AND rater_id = %s AND state = 'open'"
-_MOVE_DESK = (
-    "UPDATE ratings_desk SET position = %s, handed_out = handed_out + 1"
-    f" WHERE rater_id = %s AND EXISTS ({_TAKEN})"
+_IS_OPEN_SQL = (
+    "SELECT 1 FROM ratings_assignment WHERE item_id = %s AND rater_id = %s AND state = 'open'"
 )
-_USE_TURN = f"UPDATE projects_item SET turn = NULL WHERE id = %s AND EXISTS ({_TAKEN})"
-_ITEM = f"SELECT {ITEM.columns('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_TAKEN})"
+_MOVE_POSITION_SQL = (
+    "UPDATE ratings_desk SET position = %s, handed_out = handed_out + 1"
+    f" WHERE rater_id = %s AND EXISTS ({_IS_OPEN_SQL})"
+)
+_USE_PLANNED_SQL = f"UPDATE projects_item SET turn = NULL WHERE id = %s AND EXISTS ({_IS_OPEN_SQL})"
+_ASSIGNED_ITEM_SQL = f"SELECT {ITEM_ROW.build_select_list('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_IS_OPEN_SQL})"
 
 
-def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
-    """The item to put before the rater: the one they have open, else a new one. None when nothing
-    is left for them.
+def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item | None:
+    """Return the rater's open item, else a newly assigned one; None when nothing is left.
 
-    ``besides`` is the id of an item that they have before them already: then the answer is the one
-    after it. Who has an exam to pass is asked its items alone, one by one.
+    ``exclude_item_id`` is an item that the rater already sees: then the item after it is returned.
+    A rater with an exam to pass gets only its items, one by one.
     """
     if rater.paused or rater.project.archived_at is not None:
         return None
-    has_open = (_OPEN, [rater.pk])
+    open_query = (_OPEN_ASSIGNMENTS_SQL, [rater.pk])
     now = connection.ops.adapt_datetimefield_value(timezone.now())
-    asking_exam = exam_gate.asking(rater.pk)
-    mine, [(exam_of,)], over, desk, *bounds = bulk.several(
-        [has_open, asking_exam, (_OVER, [now]), (_DESK, [rater.pk]), *candidates.ask_bounds(rater)]
+    exam_query = exam_gate.build_due_exam_query(rater.pk)
+    open_rows, [(exam_question_id,)], expired_rows, position_rows, *bounds = (
+        bulk.execute_statements(
+            [
+                open_query,
+                exam_query,
+                (_EXPIRED_EXISTS_SQL, [now]),
+                (_POSITION_SQL, [rater.pk]),
+                *candidates.build_bounds_query(rater),
+            ]
+        )
     )
-    if exam_of is not None:
-        found = exams.next_item(rater, exam_of, besides=besides)
+    if exam_question_id is not None:
+        item = exams.get_next_exam_item(rater, exam_question_id, exclude_item_id=exclude_item_id)
     else:
-        found = _open_on_desk(mine, besides)
-    if found is not None or exam_of is not None:
-        return found
-    if over:  # whoever looks for an item frees what others left lying
+        item = _get_open_item(open_rows, exclude_item_id)
+    if item is not None or exam_question_id is not None:
+        return item
+    if expired_rows:  # each request for an item frees the slots of expired assignments
         release_expired()
-    # Read without a lock: only where the search begins hangs on it.
-    position, handed_out = desk[0] if desk else (0, 0)
+    # Read without a lock: it only determines where the search starts.
+    position, handed_out = position_rows[0] if position_rows else (0, 0)
     ranges = (
-        candidates.random_ranges(rater, handed_out, bounds[0])
+        candidates.draw_random_ranges(rater, handed_out, bounds[0])
         if bounds
-        else candidates.ranges([position])
+        else candidates.build_ranges([position])
     )
-    by_plan = candidates.by_plan(rater, handed_out)
-    for waiting in _ways_to_take():
+    use_plan = candidates.should_use_plan(rater, handed_out)
+    for wait_for_locks in _get_lock_strategies():
         with transaction.atomic():
-            *_, mine = bulk.several([*locking_desk(rater), has_open])
-            # A second window may have been served while this one waited.
-            if (found := _open_on_desk(mine, besides)) is not None:
-                return found
-            # What somebody holds for a moment is passed by: what is planned is not waited for.
-            planned = by_plan and not waiting
-            if (found := _hand_out_chosen(rater, ranges, planned=planned)) is not None:
-                return found
-            found, some = _hand_out(rater, ranges, waiting=waiting)
-        if found is not None or not some:
-            return found
+            *_, open_rows = bulk.execute_statements([*build_queue_lock(rater), open_query])
+            # Another window of the rater may have got an item while this request waited.
+            if (item := _get_open_item(open_rows, exclude_item_id)) is not None:
+                return item
+            # Planned items are only tried without waiting: locked ones are skipped.
+            planned = use_plan and not wait_for_locks
+            if (item := _assign_check_or_planned(rater, ranges, planned=planned)) is not None:
+                return item
+            item, has_candidates = _assign_candidate(rater, ranges, wait_for_locks=wait_for_locks)
+        if item is not None or not has_candidates:
+            return item
     return None
 
 
-def take_place(rater: Rater, item: Item) -> bool:
-    """A place for a rater who comes back to an item whose place they gave up or lost. False when
-    none is left."""
+def claim_slot(rater: Rater, item: Item) -> bool:
+    """Claim a slot for a rater who returns to an item they skipped or let expire.
+
+    Returns False when no slot is left.
+    """
     with transaction.atomic():
-        if hidden_checks.reopen(rater, item):
+        if hidden_checks.reopen_check(rater, item):
             return True
-        bulk.several([*locking_desk(rater), (_LOCK_ITEM + locking(), [item.pk])])
-        mine = Assignment.objects.filter(rater=rater, item=item, planned=True)
-        return _open(rater, item.pk, planned=mine.exists()) is not None
+        bulk.execute_statements(
+            [*build_queue_lock(rater), (_LOCK_ITEM_SQL + get_lock_clause(), [item.pk])]
+        )
+        planned_assignments = Assignment.objects.filter(rater=rater, item=item, planned=True)
+        return _open_assignment(rater, item.pk, planned=planned_assignments.exists()) is not None
 
 
 def release_expired() -> None:
-    """Free the places of assignments whose time is over, a few at a time."""
+    """Expire assignments whose lease is over and free their slots, a few at a time."""
     now = timezone.now()
-    over = Assignment.objects.filter(state=State.OPEN, leased_until__lte=now).order_by(
+    expired = Assignment.objects.filter(state=State.OPEN, leased_until__lte=now).order_by(
         "leased_until"
     )
     with transaction.atomic():
-        rows = list(over.select_for_update(skip_locked=_can_skip_locked())[:EXPIRED_FREED_AT_ONCE])
+        rows = list(expired.select_for_update(skip_locked=_can_skip_locked())[:EXPIRED_PER_RUN])
         Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(
             state=State.EXPIRED, closed_at=now
         )
@@ -159,136 +176,161 @@ def _can_skip_locked() -> bool:
     return connection.features.has_select_for_update_skip_locked
 
 
-# --- what is open already
+# --- open assignments
 
 
-def _open_on_desk(rows: Sequence[tuple[Any, ...]], besides: int | None) -> Item | None:
-    """The item that the rater has had open longest; its time starts anew when half of it has
-    gone."""
-    for pk, leased_until, created_at, *item, answered, questions in sorted(rows):
-        assignment = Assignment.objects.filter(pk=pk, state=State.OPEN)
-        if item[0] == besides:
+def _get_open_item(rows: Sequence[tuple[Any, ...]], exclude_item_id: int | None) -> Item | None:
+    """Return the item that was open longest; extend its lease when half of it is over."""
+    for assignment_id, leased_until, created_at, *item_values, n_answered, n_questions in sorted(
+        rows
+    ):
+        assignment = Assignment.objects.filter(pk=assignment_id, state=State.OPEN)
+        if item_values[0] == exclude_item_id:
             continue
-        if answered and answered >= questions:  # meanwhile, by the API or a file
-            # Then it tests nobody any more: what stands is a rating.
+        if n_answered and n_answered >= n_questions:  # meanwhile, by the API or a file
+            # The item is no check any more: the answer is a rating.
             assignment.update(state=State.DONE, why="", closed_at=timezone.now())
             continue
-        _renew(assignment, aware(leased_until), aware(created_at))
-        return ITEM.made(item)
+        _extend_lease(assignment, ensure_aware(leased_until), ensure_aware(created_at))
+        return ITEM_ROW.build(item_values)
     return None
 
 
-def _renew(assignment: Any, leased_until: datetime.datetime, created_at: datetime.datetime) -> None:
+def _extend_lease(
+    assignment: Any, leased_until: datetime.datetime, created_at: datetime.datetime
+) -> None:
     now = timezone.now()
-    if leased_until - now > lease_time() / 2:
+    if leased_until - now > get_lease_time() / 2:
         return
     if leased_until < now:
-        created_at = now  # they come back after a break: it is given to them anew
-    assignment.update(leased_until=now + lease_time(), created_at=created_at)
+        created_at = now  # the rater returns after a break: it counts as assigned now
+    assignment.update(leased_until=now + get_lease_time(), created_at=created_at)
 
 
-# --- a new one
+# --- new assignments
 
 
-def _ways_to_take() -> tuple[bool, ...]:
-    """Items that somebody else holds locked for a moment are passed by; only when there is no
-    other, they are waited for, by a transaction that holds no item: else two who wait may wait for
-    each other."""
+def _get_lock_strategies() -> tuple[bool, ...]:
+    """Return whether to wait for locks, per attempt: first without waiting, then with it.
+
+    Items that another transaction has locked are skipped; only if there is no other item they are
+    waited for, by a transaction that holds no item, because two waiting ones could deadlock.
+    """
     return (False, True) if _can_skip_locked() else (False,)
 
 
-def _hand_out_chosen(
+def _assign_check_or_planned(
     rater: Rater, ranges: Sequence[tuple[int, int]], *, planned: bool
 ) -> Item | None:
-    """A test, or an item that is planned, where it is the turn of either. Who is done is asked no
-    test: alone it would stand out."""
-    due = hidden_checks.due(rater)
-    if due is not None and _any_left(rater, ranges):
-        test = hidden_checks.give(rater, due)
-        if test is not None:
-            [[row]] = bulk.several([(_ITEM, [test, test, rater.pk])])
-            return ITEM.made(row)
-    return _hand_out_planned(rater) if planned else None
+    """Assign a check or a planned item, if one of them is due.
+
+    A rater without any item left gets no check, because a check alone would be recognizable.
+    """
+    due_check = hidden_checks.get_due_check(rater)
+    if due_check is not None and _has_candidates(rater, ranges):
+        check_item_id = hidden_checks.assign_check(rater, due_check)
+        if check_item_id is not None:
+            [[row]] = bulk.execute_statements(
+                [(_ASSIGNED_ITEM_SQL, [check_item_id, check_item_id, rater.pk])]
+            )
+            return ITEM_ROW.build(row)
+    return _assign_planned(rater) if planned else None
 
 
-def _any_left(rater: Rater, ranges: Sequence[tuple[int, int]]) -> bool:
-    finding = candidates.finding(rater.project.overlap, 1, "")
-    return any(_pick(rater, finding, *ends)[0] is not None for ends in ranges)
+def _has_candidates(rater: Rater, ranges: Sequence[tuple[int, int]]) -> bool:
+    sql = candidates.get_search_sql(rater.project.overlap, 1, "")
+    return any(_find_candidate(rater, sql, *bounds)[0] is not None for bounds in ranges)
 
 
-def _hand_out_planned(rater: Rater) -> Item | None:
-    """The first of the planned items with a free place that is new to the rater and that nobody
-    else holds locked."""
-    finding = candidates.finding_planned(rater.project.overlap, CANDIDATES, _skipping_locked())
-    _last, picked = _pick(rater, finding, 0, 0)
-    if picked is None:
+def _assign_planned(rater: Rater) -> Item | None:
+    """Assign the first planned item with a free slot that is new to the rater and not locked."""
+    sql = candidates.get_planned_search_sql(
+        rater.project.overlap, CANDIDATES, _get_skip_locked_clause()
+    )
+    _last, item_id = _find_candidate(rater, sql, 0, 0)
+    if item_id is None:
         return None
-    # Once a plan: what this rater says may make another rating needless.
-    used = (_USE_TURN, [picked, picked, rater.pk])
-    for_doubt = rater.project.queue_order == QueueOrder.LABELS
-    return _open(rater, picked, planned=for_doubt, then=[_moving_desk(rater, picked), used])
+    # Each planned item is used once per plan: this answer may make another rating unnecessary.
+    use_planned = (_USE_PLANNED_SQL, [item_id, item_id, rater.pk])
+    is_planned = rater.project.queue_order == QueueOrder.LABELS
+    return _open_assignment(
+        rater,
+        item_id,
+        planned=is_planned,
+        follow_up=[_build_position_update(rater, item_id), use_planned],
+    )
 
 
-def _hand_out(
-    rater: Rater, ranges: Sequence[tuple[int, int]], *, waiting: bool
+def _assign_candidate(
+    rater: Rater, ranges: Sequence[tuple[int, int]], *, wait_for_locks: bool
 ) -> tuple[Item | None, bool]:
-    """The first item with a free place that is new to the rater, looked for in each range (lower,
-    upper] of ids, and whether there were any that seemed so."""
-    some = False
-    size, lock = (1, _LOCK) if waiting else (CANDIDATES, _skipping_locked())
-    finding = candidates.finding(rater.project.overlap, size, lock)
+    """Assign the first item with a free slot that is new to the rater, from ranges (lower, upper].
+
+    Returns the item, and whether there were any candidates.
+    """
+    has_candidates = False
+    size, lock = (1, _LOCK_CLAUSE) if wait_for_locks else (CANDIDATES, _get_skip_locked_clause())
+    sql = candidates.get_search_sql(rater.project.overlap, size, lock)
     for lower, upper in ranges:
-        last: int | None = lower
-        while last is not None:
-            with transaction.atomic(savepoint=waiting):
-                last, picked = _pick(rater, finding, last, upper)
-                some = some or last is not None
-                if picked is not None:
-                    item = _open(rater, picked, then=[_moving_desk(rater, picked)])
+        last_id: int | None = lower
+        while last_id is not None:
+            with transaction.atomic(savepoint=wait_for_locks):
+                last_id, item_id = _find_candidate(rater, sql, last_id, upper)
+                has_candidates = has_candidates or last_id is not None
+                if item_id is not None:
+                    item = _open_assignment(
+                        rater, item_id, follow_up=[_build_position_update(rater, item_id)]
+                    )
                     if item is not None:
-                        return item, some
-                    # More raters than its row said (it is kept exact below the overlap only, and
-                    # that was raised).
-                    last = picked
-                if waiting:
-                    # the item's lock is given back before the next one is waited for
+                        return item, has_candidates
+                    # The item has more raters than its row said (the number is exact below the
+                    # overlap only, and the overlap was raised).
+                    last_id = item_id
+                if wait_for_locks:
+                    # release the item's lock before waiting for the next one
                     transaction.set_rollback(True)
-    return None, some
+    return None, has_candidates
 
 
-def _open(
-    rater: Rater, item_id: int, *, planned: bool = False, then: Sequence[bulk.Statement] = ()
+def _open_assignment(
+    rater: Rater, item_id: int, *, planned: bool = False, follow_up: Sequence[bulk.Statement] = ()
 ) -> Item | None:
-    """Take a place of the item, whose lock is held; None when others have them all. Its row is
-    right afterwards. A place beyond the overlap is there for what others had said (escalation, a
-    lead who asks for more): it counts as planned."""
-    moment = connection.ops.adapt_datetimefield_value
+    """Claim a slot of the item, whose lock is held; return None when others have them all.
+
+    The item's row is up to date afterwards. A slot beyond the overlap exists because of other
+    raters' answers (escalation, or a lead who requests more ratings): it counts as planned.
+    """
+    adapt_time = connection.ops.adapt_datetimefield_value
     now = timezone.now()
-    times = [moment(now), moment(now + lease_time())]
-    others = [item_id, item_id, rater.pk]
+    times = [adapt_time(now), adapt_time(now + get_lease_time())]
+    other_raters = [item_id, item_id, rater.pk]
     overlap = rater.project.overlap
-    taking = [item_id, rater.pk, planned, overlap, *times, *others, overlap, item_id]
+    claim_values = [item_id, rater.pk, planned, overlap, *times, *other_raters, overlap, item_id]
     statements = [
-        (_TAKE, taking),
-        slots.recounting_locked(item_id),
-        *then,
-        (_ITEM, [item_id, item_id, rater.pk]),
+        (_CLAIM_SLOT_SQL, claim_values),
+        slots.build_locked_recount_statement(item_id),
+        *follow_up,
+        (_ASSIGNED_ITEM_SQL, [item_id, item_id, rater.pk]),
     ]
-    taken = bulk.several(statements)[-1]
-    return ITEM.made(taken[0]) if taken else None
+    item_rows = bulk.execute_statements(statements)[-1]
+    return ITEM_ROW.build(item_rows[0]) if item_rows else None
 
 
-def _pick(rater: Rater, finding: str, lower: int, upper: int) -> tuple[int | None, int | None]:
-    """Of the open items in (lower, upper] that are new to the rater, the first few: the last one's
-    id, and the first one's that the statement got locked, if any."""
-    [[found]] = bulk.several([(finding, [rater.project_id, lower, upper, rater.pk])])
-    return found
+def _find_candidate(
+    rater: Rater, sql: str, lower: int, upper: int
+) -> tuple[int | None, int | None]:
+    """Search the open items in (lower, upper] that are new to the rater.
+
+    Returns the id of the last candidate, and of the first one that was locked, if any.
+    """
+    [[candidate]] = bulk.execute_statements([(sql, [rater.project_id, lower, upper, rater.pk])])
+    return candidate
 
 
-def _skipping_locked() -> str:
-    return f"{_LOCK} SKIP LOCKED" if _can_skip_locked() else ""
+def _get_skip_locked_clause() -> str:
+    return f"{_LOCK_CLAUSE} SKIP LOCKED" if _can_skip_locked() else ""
 
 
-def _moving_desk(rater: Rater, item_id: int) -> bulk.Statement:
-    """The search goes on behind the item, where the rater has it now."""
-    return _MOVE_DESK, [item_id, rater.pk, item_id, rater.pk]
+def _build_position_update(rater: Rater, item_id: int) -> bulk.Statement:
+    """Return the statement that moves the queue position to the item, if the rater has it open."""
+    return _MOVE_POSITION_SQL, [item_id, rater.pk, item_id, rater.pk]

@@ -1,4 +1,4 @@
-"""Where a rater who is done in one project goes on."""
+"""Next project of a rater who has no items left in the current one."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from projects.models import Member, Project, Rater
 
 from . import remaining
 
-MOST_LOOKED_AT = 20  # projects; the latest first
+MAX_PROJECTS_CHECKED = 20  # projects, the newest first
 
 
-def next_project(user: Any, *, besides: int) -> Project | None:
-    """Another project of which the user is an annotator and where items are left for them."""
+def get_next_project(user: Any, *, exclude_project_id: int) -> Project | None:
+    """Return another project in which the user is an annotator and has items left, or None."""
     member = Member.objects.filter(user=user, role=Member.Role.ANNOTATOR)
     projects = (
         Project.objects.filter(pk__in=member.values("project"), archived_at=None)
-        .exclude(pk=besides)
-        .order_by("-pk")[:MOST_LOOKED_AT]
+        .exclude(pk=exclude_project_id)
+        .order_by("-pk")[:MAX_PROJECTS_CHECKED]
     )
     raters = Rater.objects.filter(user=user, paused=False, project__in=list(projects))
-    mine = list(raters.select_related("project").order_by("-project"))
-    number = remaining.of_raters(mine)
-    return next((rater.project for rater in mine if number[rater.pk]), None)
+    own_raters = list(raters.select_related("project").order_by("-project"))
+    remaining_by_rater = remaining.get_remaining_by_rater(own_raters)
+    return next((rater.project for rater in own_raters if remaining_by_rater[rater.pk]), None)

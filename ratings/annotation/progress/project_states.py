@@ -1,4 +1,4 @@
-"""What waits for an annotator in each of their projects, in a fixed number of queries for all."""
+"""State of each of an annotator's projects, in a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ from . import remaining
 
 
 @dataclass(frozen=True, slots=True)
-class OwnProject:
-    """``state``: new (not begun), archived, paused, exam (to begin, or between tries), in_exam,
-    exam_over (no try is left), ready, taken (others hold or have all the rest), or done (by the
-    rater's own doing). ``left``: up to so many items, where it is ready."""
+class RaterProject:
+    """A project from the view of one of its raters.
+
+    ``state``: new (not started), archived, paused, exam (to start, or between attempts), in_exam,
+    exam_over (no attempt left), ready, taken (other raters hold or have all remaining items), or
+    done (the rater has handled every item). ``remaining``: maximum number of items, where it is
+    ready.
+    """
 
     project: Project
     state: str
-    left: int = 0
+    remaining: int = 0
 
 
-def of(user: Any, projects: Sequence[Project]) -> dict[int, OwnProject]:
-    """Project -> what waits for the user there."""
+def get_rater_projects(user: Any, projects: Sequence[Project]) -> dict[int, RaterProject]:
+    """Return project id -> the project's state for the user."""
     if not projects:
         return {}
     raters = {
@@ -37,22 +41,37 @@ def of(user: Any, projects: Sequence[Project]) -> dict[int, OwnProject]:
     for project in projects:
         if project.pk in raters:
             raters[project.pk].project = project
-    found = {
-        project.pk: OwnProject(project, state)
+    rater_projects = {
+        project.pk: RaterProject(project, state)
         for project in projects
-        if (state := _at_rest(project, raters.get(project.pk)))
+        if (state := _get_inactive_state(project, raters.get(project.pk)))
     }
-    found |= _examined([rater for pk, rater in raters.items() if pk not in found])
-    ready = [rater for pk, rater in raters.items() if pk not in found]
-    number = remaining.of_raters(ready)
-    done = remaining.done_by(user, [rater.project for rater in ready]) if ready else set()
+    rater_projects |= _get_exam_states(
+        [rater for project_id, rater in raters.items() if project_id not in rater_projects]
+    )
+    ready = [rater for project_id, rater in raters.items() if project_id not in rater_projects]
+    remaining_by_rater = remaining.get_remaining_by_rater(ready)
+    finished_ids = (
+        remaining.get_finished_project_ids(user, [rater.project for rater in ready])
+        if ready
+        else set()
+    )
     for rater in ready:
-        state = "ready" if number[rater.pk] else "done" if rater.project_id in done else "taken"
-        found[rater.project_id] = OwnProject(rater.project, state, number[rater.pk])
-    return found
+        state = (
+            "ready"
+            if remaining_by_rater[rater.pk]
+            else "done"
+            if rater.project_id in finished_ids
+            else "taken"
+        )
+        rater_projects[rater.project_id] = RaterProject(
+            rater.project, state, remaining_by_rater[rater.pk]
+        )
+    return rater_projects
 
 
-def _at_rest(project: Project, rater: Rater | None) -> str:
+def _get_inactive_state(project: Project, rater: Rater | None) -> str:
+    """Return archived, new or paused; empty if the rater can work."""
     if project.archived_at is not None:
         return "archived"
     if rater is None:
@@ -60,28 +79,34 @@ def _at_rest(project: Project, rater: Rater | None) -> str:
     return "paused" if rater.paused else ""
 
 
-def _examined(raters: Sequence[Rater]) -> dict[int, OwnProject]:
-    """Those with an exam to pass first."""
+def _get_exam_states(raters: Sequence[Rater]) -> dict[int, RaterProject]:
+    """Return project id -> state of the projects in which the rater has an exam to pass first."""
     if not raters:
         return {}
-    [rows] = bulk.several([exam_gate.asking_of_each([rater.pk for rater in raters])])
-    due = {rater_id: question_id for rater_id, question_id in rows if question_id is not None}
-    if not due:
+    [rows] = bulk.execute_statements(
+        [exam_gate.build_due_exams_query([rater.pk for rater in raters])]
+    )
+    due_question_ids = {
+        rater_id: question_id for rater_id, question_id in rows if question_id is not None
+    }
+    if not due_question_ids:
         return {}
-    tries = dict(ExamRules.objects.filter(pk__in=due.values()).values_list("pk", "tries"))
-    exams = Exam.objects.filter(rater__in=due, question__in=due.values())
-    had: Counter[int] = Counter()
-    going = set()
+    tries = dict(
+        ExamRules.objects.filter(pk__in=due_question_ids.values()).values_list("pk", "tries")
+    )
+    exams = Exam.objects.filter(rater__in=due_question_ids, question__in=due_question_ids.values())
+    n_tries: Counter[int] = Counter()
+    in_exam_ids = set()
     for rater_id, question_id, state in exams.values_list("rater", "question", "state"):
-        if due[rater_id] == question_id:
-            had[rater_id] += 1
+        if due_question_ids[rater_id] == question_id:
+            n_tries[rater_id] += 1
             if state == Exam.State.OPEN:
-                going.add(rater_id)
-    found = {}
+                in_exam_ids.add(rater_id)
+    rater_projects = {}
     for rater in raters:
-        if rater.pk not in due:
+        if rater.pk not in due_question_ids:
             continue
-        over = had[rater.pk] >= tries[due[rater.pk]]
-        state = "in_exam" if rater.pk in going else "exam_over" if over else "exam"
-        found[rater.project_id] = OwnProject(rater.project, state)
-    return found
+        has_no_try_left = n_tries[rater.pk] >= tries[due_question_ids[rater.pk]]
+        state = "in_exam" if rater.pk in in_exam_ids else "exam_over" if has_no_try_left else "exam"
+        rater_projects[rater.project_id] = RaterProject(rater.project, state)
+    return rater_projects

@@ -1,5 +1,8 @@
-"""How far an annotator has come. Their own figures alone, but for how much is left: of that others
-take their share (ratings.annotation.progress.remaining)."""
+"""Progress of an annotator.
+
+Only the rater's own figures, except for the number of remaining items, of which other raters take
+their share (ratings.annotation.progress.remaining).
+"""
 
 from __future__ import annotations
 
@@ -16,23 +19,25 @@ from django.utils import timezone
 
 from core.db import bulk
 from projects.models import Rater
-from projects.selectors.item_counts import sizes
+from projects.selectors.item_counts import get_item_counts
 from ratings.models import Apart, Assignment, Rating
 
 from . import remaining
 
-REMEMBERED_SECONDS = 600
-SHORT_KEY = 6  # characters
-RECENT = 5  # items on the strip of the last answers
-HOURS_FROM = 100  # minutes
-PACE_FROM = 5  # items
-RATINGS_LOOKED_AT = 60  # for the strip and the pace; an item has one for each question
+CACHE_SECONDS = 600
+SHORT_KEY_LENGTH = 6  # characters
+N_RECENT_ITEMS = 5  # items in the strip of the latest answers
+MIN_MINUTES_FOR_HOURS = 100  # minutes from which the remaining time is shown in hours
+MIN_ITEMS_FOR_PACE = 5  # items needed for the pace
+N_LATEST_RATINGS = 60  # for the strip and the pace; an item has one for each question
 
 
 @dataclass(frozen=True, slots=True)
-class Recent:
-    """An item that the rater rated lately: ``codes`` by the question's id, ``seconds`` at its
-    form (None: not known)."""
+class RecentItem:
+    """An item that the rater rated recently.
+
+    ``codes`` by question id; ``seconds`` spent on its form (None: unknown).
+    """
 
     item_id: int
     key: str
@@ -41,51 +46,62 @@ class Recent:
 
     @property
     def short_key(self) -> str:
-        """Its end, by which keys differ more often than by their beginning."""
-        return self.key if len(self.key) <= SHORT_KEY else f"…{self.key[1 - SHORT_KEY :]}"
+        """The end of the key, which differs between items more often than the beginning."""
+        return (
+            self.key
+            if len(self.key) <= SHORT_KEY_LENGTH
+            else f"…{self.key[1 - SHORT_KEY_LENGTH :]}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """``left``: up to so many items are still given to them. ``items``: that the project asks for.
-    ``recent``: the items rated last, the latest first. ``pace``: how many seconds an item took of
-    late (the median), None where that rests on fewer than PACE_FROM items."""
+class RaterProgress:
+    """Figures of a rater's progress, in items.
+
+    ``remaining``: maximum number of items that the rater can still get. ``items``: active items of
+    the project. ``recent``: the items rated last, the latest first. ``pace``: median seconds per
+    item of the latest items, None with fewer than MIN_ITEMS_FOR_PACE items.
+    """
 
     today: int
     rated: int
     skipped: int
     items: int
-    left: int
-    recent: Sequence[Recent] = ()
+    remaining: int
+    recent: Sequence[RecentItem] = ()
     pace: float | None = None
 
     @property
-    def dealt_with(self) -> int:
-        """Items that were put before the rater and are off the desk."""
+    def handled(self) -> int:
+        """Number of items that the rater has rated or skipped."""
         return self.rated + self.skipped
 
     @property
-    def whole(self) -> int:
-        return self.dealt_with + self.left
+    def total(self) -> int:
+        """Number of handled and remaining items."""
+        return self.handled + self.remaining
 
     @property
     def minutes_left(self) -> int | None:
-        """At most so many, at the rater's own pace."""
-        if self.pace is None or not self.left:
+        """Upper bound of the minutes for the remaining items at the rater's pace, or None."""
+        if self.pace is None or not self.remaining:
             return None
-        return max(round(self.left * self.pace / 60), 1)
+        return max(round(self.remaining * self.pace / 60), 1)
 
     @property
     def hours_left(self) -> int | None:
-        """The same in whole hours, where minutes would say too much."""
+        """The same in whole hours, where minutes would be too precise; or None."""
         minutes = self.minutes_left
-        return round(minutes / 60) if minutes is not None and minutes >= HOURS_FROM else None
+        return (
+            round(minutes / 60)
+            if minutes is not None and minutes >= MIN_MINUTES_FOR_HOURS
+            else None
+        )
 
 
-# rated_at lies at or before changed_at, by which the rater's ratings are indexed.
-# What tests them unseen counts as all else does; an item that was asked again counts twice. What an
-# exam asked is no rating and counts for nothing.
-_RATED_SINCE = """
+# rated_at is never after changed_at, by which the rater's ratings are indexed. Hidden checks count
+# like ratings, so a repeated item counts twice. Exam answers do not count.
+_RATED_SINCE_SQL = """
     SELECT (
         SELECT count(DISTINCT item_id) FROM ratings_rating
         WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0
@@ -95,7 +111,7 @@ _RATED_SINCE = """
             AND why <> 'exam'
     )
     """
-_LATEST = """
+_LATEST_SQL = """
     SELECT * FROM (
         SELECT r.item_id, i.key, r.seconds, r.question_id, r.code, r.changed_at, r.id,
             {apart} AS apart
@@ -103,68 +119,82 @@ _LATEST = """
         WHERE r.rater_id = %s AND r.code >= 0 {rest} ORDER BY r.changed_at DESC, r.id DESC LIMIT %s
     ) AS said
     """
-_RATINGS = _LATEST.format(table="ratings_rating", rest="", apart=0)
-_APART = _LATEST.format(table="ratings_apart", rest="AND r.stands AND r.why <> 'exam'", apart=1)
-_RECENT = f"{_RATINGS} UNION ALL {_APART} ORDER BY 6 DESC, 7 DESC LIMIT %s"
-_SKIPPED = "SELECT count(*) FROM ratings_assignment WHERE rater_id = %s AND state = 'skipped'"
+_LATEST_RATINGS_SQL = _LATEST_SQL.format(table="ratings_rating", rest="", apart=0)
+_LATEST_CHECKS_SQL = _LATEST_SQL.format(
+    table="ratings_apart", rest="AND r.stands AND r.why <> 'exam'", apart=1
+)
+_RECENT_SQL = (
+    f"{_LATEST_RATINGS_SQL} UNION ALL {_LATEST_CHECKS_SQL} ORDER BY 6 DESC, 7 DESC LIMIT %s"
+)
+_SKIPPED_SQL = "SELECT count(*) FROM ratings_assignment WHERE rater_id = %s AND state = 'skipped'"
 
 
-def of_rater(rater: Rater) -> Progress:
-    """Items that the rater has rated today (in the project's time zone) and in all, skipped, and
-    has left at most."""
+def compute_progress(rater: Rater) -> RaterProgress:
+    """Return the rater's numbers of items: rated today and in all, skipped, and remaining.
+
+    Today is the day in the project's time zone.
+    """
     zone = ZoneInfo(rater.project.time_zone)
     midnight = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    known, until = _known(rater)
-    moments = [connection.ops.adapt_datetimefield_value(moment) for moment in (midnight, until)]
-    counting = [(_RATED_SINCE, [rater.pk, moment, moment] * 2) for moment in moments]
-    latest = (_RECENT, [*[rater.pk, RATINGS_LOOKED_AT] * 2, RATINGS_LOOKED_AT])
-    [[today]], [[since]], [[skipped]], rows, [[_pk, *held]] = bulk.several(
-        [*counting, (_SKIPPED, [rater.pk]), latest, remaining.asking_held([rater])]
+    cached_count, counted_until = _get_cached_count(rater)
+    times = [connection.ops.adapt_datetimefield_value(time) for time in (midnight, counted_until)]
+    count_queries = [(_RATED_SINCE_SQL, [rater.pk, time, time] * 2) for time in times]
+    latest_query = (_RECENT_SQL, [*[rater.pk, N_LATEST_RATINGS] * 2, N_LATEST_RATINGS])
+    [[today]], [[n_since]], [[skipped]], rows, [[_pk, *counts]] = bulk.execute_statements(
+        [
+            *count_queries,
+            (_SKIPPED_SQL, [rater.pk]),
+            latest_query,
+            remaining.build_counts_query([rater]),
+        ]
     )
-    recent = _items_of(rows)
-    return Progress(
+    recent_items = _group_by_item(rows)
+    return RaterProgress(
         today=today,
-        rated=known + since,
+        rated=cached_count + n_since,
         skipped=skipped,
-        items=sizes(rater.project).asked,
-        left=remaining.of_rater(rater, remaining.Held(*held)),
-        recent=recent[:RECENT],
-        pace=_pace(recent),
+        items=get_item_counts(rater.project).available,
+        remaining=remaining.get_remaining(rater, remaining.RaterCounts(*counts)),
+        recent=recent_items[:N_RECENT_ITEMS],
+        pace=_compute_pace(recent_items),
     )
 
 
-def _items_of(rows: Sequence[tuple[Any, ...]]) -> list[Recent]:
-    """The ratings item by item, in the order in which an item comes first."""
-    found: dict[tuple[int, int], Recent] = {}
-    for item_id, key, seconds, question_id, code, _changed_at, _id, apart in rows:
-        item = found.setdefault((item_id, apart), Recent(item_id, key, seconds))
+def _group_by_item(rows: Sequence[tuple[Any, ...]]) -> list[RecentItem]:
+    """Group the answers by item, in the order in which an item occurs first."""
+    items: dict[tuple[int, int], RecentItem] = {}
+    for item_id, key, seconds, question_id, code, _changed_at, _id, is_check in rows:
+        item = items.setdefault((item_id, is_check), RecentItem(item_id, key, seconds))
         item.codes[question_id] = code
-    return list(found.values())
+    return list(items.values())
 
 
-def _pace(recent: Sequence[Recent]) -> float | None:
+def _compute_pace(recent: Sequence[RecentItem]) -> float | None:
     seconds = [item.seconds for item in recent if item.seconds is not None]
-    return statistics.median(seconds) if len(seconds) >= PACE_FROM else None
+    return statistics.median(seconds) if len(seconds) >= MIN_ITEMS_FOR_PACE else None
 
 
-def forget(rater: Rater) -> None:
-    """Something of what is remembered was taken back."""
-    cache.delete(_key(rater))
+def clear_cached(rater: Rater) -> None:
+    """Discard the rater's cached count, after answers were withdrawn."""
+    cache.delete(_build_cache_key(rater))
 
 
-def _key(rater: Rater) -> str:
+def _build_cache_key(rater: Rater) -> str:
     return f"rated-by-{rater.pk}"
 
 
-def _known(rater: Rater) -> tuple[int, datetime.datetime]:
-    """What was rated up to some minutes ago is remembered, what came since is counted: a rater of
-    years waits no longer than a new one."""
-    known = cache.get(_key(rater))
-    if known is None:
-        until = timezone.now()
-        apart = Apart.objects.filter(rater=rater).exclude(why=Assignment.Why.EXAM)
-        said = (Rating.objects.filter(rater=rater), apart)
-        items = (rows.standing().values("item").distinct().count() for rows in said)
-        known = (sum(items), until)
-        cache.set(_key(rater), known, REMEMBERED_SECONDS)
-    return known
+def _get_cached_count(rater: Rater) -> tuple[int, datetime.datetime]:
+    """Return the number of items rated up to a recent time, and that time.
+
+    Older ratings are cached and later ones counted, so that a rater of many years waits no longer
+    than a new one.
+    """
+    cached = cache.get(_build_cache_key(rater))
+    if cached is None:
+        counted_until = timezone.now()
+        check_answers = Apart.objects.filter(rater=rater).exclude(why=Assignment.Why.EXAM)
+        querysets = (Rating.objects.filter(rater=rater), check_answers)
+        counts = (rows.current().values("item").distinct().count() for rows in querysets)
+        cached = (sum(counts), counted_until)
+        cache.set(_build_cache_key(rater), cached, CACHE_SECONDS)
+    return cached

@@ -1,9 +1,9 @@
-"""How many items a rater may still be given, as things stand: by the very conditions of the queue,
-so that "up to so many" is true. It moves when others take the last place of an item, and with
-nothing that they say of it.
+"""Upper bound of the number of items a rater can still get, by the conditions of the queue.
 
-Between two answers it falls by one, whether the item was a test or not: where tests are mixed in,
-what was counted is kept for a while, for a test that is drawn from the new items would take two.
+It changes when other raters take the last slot of an item, but not with their answers.
+
+Between two answers it falls by one, whether the item was a check or not: in projects with checks
+the number is cached for a while, because a check that uses a new item would reduce it by two.
 """
 
 from __future__ import annotations
@@ -15,48 +15,49 @@ from django.core.cache import cache
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from core.db import bulk
-from projects.models import ASKED, Item, Project, Rater
+from projects.models import AVAILABLE, Item, Project, Rater
 from ratings.annotation.assignments import hidden_checks
 from ratings.models import Assignment, Rating
 
 State = Assignment.State
 
-KEPT_SECONDS = 120  # where tests are mixed in
-DRAWN_ONE_BY_ONE = 500  # new items between which the tests are counted as they will be drawn
+CACHE_SECONDS = 120  # in projects with checks
+MAX_SIMULATED_ITEMS = 500  # up to this many new items, the checks between them are simulated
 
-_ASKED = "i.has_content AND i.withdrawn_at IS NULL"  # as ratings.annotation.assignments.candidates has it
-# What the queue never gives again.
-_MINE = """
+# As in ratings.annotation.assignments.candidates.
+_ACTIVE_ITEM_SQL = "i.has_content AND i.withdrawn_at IS NULL"
+# Items that the queue never assigns to the rater again.
+_OWN_ITEMS_SQL = """
     SELECT item_id FROM ratings_rating WHERE rater_id = r.id
     UNION SELECT item_id FROM ratings_assignment WHERE rater_id = r.id AND state <> 'expired'
     """
-# Items with a free place less those of them that are the rater's own: the former are counted in the
-# queue's index, and the latter are few at first. What is gold and has no place left is given as a
-# test alone.
-_COUNT = f"""
+# Items with a free slot, minus those that the rater already had: the former are counted in the
+# queue's index, and the latter are few at first. Gold items without a free slot can only be
+# assigned as checks.
+_COUNT_SQL = f"""
     SELECT r.id,
         (
             SELECT count(*) FROM projects_item i
-            WHERE i.project_id = r.project_id AND i.places_taken < p.overlap AND {_ASKED}
+            WHERE i.project_id = r.project_id AND i.places_taken < p.overlap AND {_ACTIVE_ITEM_SQL}
         ) - (
-            SELECT count(*) FROM ({_MINE}) AS mine JOIN projects_item i ON i.id = mine.item_id
-            WHERE i.project_id = r.project_id AND i.places_taken < p.overlap AND {_ASKED}
+            SELECT count(*) FROM ({_OWN_ITEMS_SQL}) AS mine JOIN projects_item i ON i.id = mine.item_id
+            WHERE i.project_id = r.project_id AND i.places_taken < p.overlap AND {_ACTIVE_ITEM_SQL}
         ),
         CASE WHEN p.gold_percent = 0 THEN 0 ELSE (
             SELECT count(DISTINCT g.item_id) FROM projects_question q
             JOIN projects_goldanswer g ON g.question_id = q.id AND g.retired_at IS NULL
             JOIN projects_item i ON i.id = g.item_id
-            WHERE q.project_id = r.project_id AND i.places_taken >= p.overlap AND {_ASKED}
-                AND i.id NOT IN ({_MINE})
+            WHERE q.project_id = r.project_id AND i.places_taken >= p.overlap AND {_ACTIVE_ITEM_SQL}
+                AND i.id NOT IN ({_OWN_ITEMS_SQL})
         ) END
     FROM projects_rater r JOIN projects_project p ON p.id = r.project_id
     WHERE r.id IN ({{raters}})
     """  # fixed names
-_HELD = f"""
+_HELD_SQL = f"""
     SELECT r.id,
         (
             SELECT count(*) FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
-            WHERE a.rater_id = r.id AND a.state = 'open' AND a.why <> 'exam' AND {_ASKED}
+            WHERE a.rater_id = r.id AND a.state = 'open' AND a.why <> 'exam' AND {_ACTIVE_ITEM_SQL}
         ),
         (SELECT count(*) FROM ratings_assignment WHERE rater_id = r.id AND state = 'done'),
         coalesce((SELECT handed_out FROM ratings_desk WHERE rater_id = r.id), 0)
@@ -64,125 +65,134 @@ _HELD = f"""
     """  # fixed names
 
 
-class Held(NamedTuple):
-    """Items that lie before the rater, that they are done with, and that they were given."""
+class RaterCounts(NamedTuple):
+    """Numbers of a rater's items: open, submitted, and assigned so far."""
 
-    held: int = 0
+    open: int = 0
     done: int = 0
     handed_out: int = 0
 
 
-def asking_held(raters: Sequence[Rater]) -> bulk.Statement:
-    """The statement that finds (rater, *Held)."""
-    return _of(_HELD, raters)
+def build_counts_query(raters: Sequence[Rater]) -> bulk.Statement:
+    """Return the query of rows of (rater id, *RaterCounts)."""
+    return _build_rater_query(_HELD_SQL, raters)
 
 
-def of_rater(rater: Rater, held: Held) -> int:
-    """Up to so many items are still theirs to do."""
-    return of_raters([rater], {rater.pk: held})[rater.pk]
+def get_remaining(rater: Rater, counts: RaterCounts) -> int:
+    """Return the maximum number of items the rater can still get."""
+    return get_remaining_by_rater([rater], {rater.pk: counts})[rater.pk]
 
 
-def found_none(rater: Rater) -> None:
-    """The queue found nothing for the rater: what was counted a while ago holds no more."""
-    cache.delete(_key(rater))
+def clear_cached(rater: Rater) -> None:
+    """Discard the rater's cached number, after the queue found no item."""
+    cache.delete(_build_cache_key(rater))
 
 
-def of_raters(raters: Sequence[Rater], held: dict[int, Held] | None = None) -> dict[int, int]:
-    """Rater -> up to so many; two statements for all of them. Each has its project."""
-    if held is None:
-        [rows] = bulk.several([asking_held(raters)]) if raters else [[]]
-        held = {pk: Held(*numbers) for pk, *numbers in rows}
-    found, unknown = {}, []
+def get_remaining_by_rater(
+    raters: Sequence[Rater], counts_by_rater: dict[int, RaterCounts] | None = None
+) -> dict[int, int]:
+    """Return rater id -> maximum number of items; at most two queries for all raters.
+
+    Each rater needs its ``project``.
+    """
+    if counts_by_rater is None:
+        [rows] = bulk.execute_statements([build_counts_query(raters)]) if raters else [[]]
+        counts_by_rater = {rater_id: RaterCounts(*numbers) for rater_id, *numbers in rows}
+    remaining, uncached = {}, []
     for rater in raters:
-        future = None if rater.project.archived_at is None else 0
-        if future is None and _is_tested(rater.project):
-            future = _kept(rater, held[rater.pk])
-        if future is None:
-            unknown.append(rater)
+        n_future = None if rater.project.archived_at is None else 0
+        if n_future is None and _has_checks(rater.project):
+            n_future = _get_cached(rater, counts_by_rater[rater.pk])
+        if n_future is None:
+            uncached.append(rater)
         else:
-            found[rater.pk] = held[rater.pk].held + future
-    rows = bulk.several([_of(_COUNT, unknown)])[0] if unknown else []
-    counted = {pk: (new, gold) for pk, new, gold in rows}
-    for rater in unknown:
-        mine = held[rater.pk]
-        future = _to_come(rater, *counted[rater.pk], mine)
-        if _is_tested(rater.project):
-            cache.set(_key(rater), (future, mine.handed_out), KEPT_SECONDS)
-        found[rater.pk] = mine.held + future
-    return found
+            remaining[rater.pk] = counts_by_rater[rater.pk].open + n_future
+    rows = (
+        bulk.execute_statements([_build_rater_query(_COUNT_SQL, uncached)])[0] if uncached else []
+    )
+    new_and_gold = {rater_id: (new, gold) for rater_id, new, gold in rows}
+    for rater in uncached:
+        counts = counts_by_rater[rater.pk]
+        n_future = _compute_future_items(rater, *new_and_gold[rater.pk], counts)
+        if _has_checks(rater.project):
+            cache.set(_build_cache_key(rater), (n_future, counts.handed_out), CACHE_SECONDS)
+        remaining[rater.pk] = counts.open + n_future
+    return remaining
 
 
-def _of(sql: str, raters: Sequence[Rater]) -> bulk.Statement:
+def _build_rater_query(sql: str, raters: Sequence[Rater]) -> bulk.Statement:
     return sql.format(raters=", ".join(["%s"] * len(raters))), [rater.pk for rater in raters]
 
 
-def _is_tested(project: Project) -> bool:
+def _has_checks(project: Project) -> bool:
     return bool(project.gold_percent or project.repeat_percent)
 
 
-def _kept(rater: Rater, held: Held) -> int | None:
-    """What was counted a while ago, less what was given since; None where that is nothing, or
-    nothing any more."""
-    future, handed_out = cache.get(_key(rater), (0, 0))
-    rest = future - (held.handed_out - handed_out)
-    return rest if 0 < rest <= future else None
+def _get_cached(rater: Rater, counts: RaterCounts) -> int | None:
+    """Return the cached number minus the items assigned since; None without a usable value."""
+    n_future, handed_out = cache.get(_build_cache_key(rater), (0, 0))
+    n_left = n_future - (counts.handed_out - handed_out)
+    return n_left if 0 < n_left <= n_future else None
 
 
-def _key(rater: Rater) -> str:
-    """Of what a lead can change about it, too."""
+def _build_cache_key(rater: Rater) -> str:
+    """Return the cache key, which includes the settings that a lead can change."""
     project = rater.project
     shares = f"{project.gold_percent}-{project.repeat_percent}-{project.repeat_after_items}"
     return f"left-of-{rater.pk}-{project.overlap}-{shares}-{project.catalogue_version}"
 
 
-def _to_come(rater: Rater, new: int, gold: int, held: Held) -> int:
-    """The new items, and the tests that at most come between them, which nobody is asked after the
-    last one."""
-    if not _is_tested(rater.project):
-        return new
-    if new > DRAWN_ONE_BY_ONE:
-        share = rater.project.gold_percent + rater.project.repeat_percent
-        return new + new * share // (100 - share)
-    place = held.handed_out
-    while new > 0:
-        answered = held.done + held.held + place - held.handed_out
-        why = hidden_checks.drawn(rater, place)
-        if why == Assignment.Why.GOLD and gold:
-            gold -= 1
-        elif why != Assignment.Why.REPEAT or answered < rater.project.repeat_after_items:
-            new -= 1
-        place += 1
-    return place - held.handed_out
+def _compute_future_items(rater: Rater, n_new: int, n_gold: int, counts: RaterCounts) -> int:
+    """Return the number of new items plus the checks that can come between them.
+
+    No check comes after the last new item.
+    """
+    if not _has_checks(rater.project):
+        return n_new
+    if n_new > MAX_SIMULATED_ITEMS:
+        check_percent = rater.project.gold_percent + rater.project.repeat_percent
+        return n_new + n_new * check_percent // (100 - check_percent)
+    n_assigned = counts.handed_out
+    while n_new > 0:
+        n_answered = counts.done + counts.open + n_assigned - counts.handed_out
+        kind = hidden_checks.get_check_kind(rater, n_assigned)
+        if kind == Assignment.Why.GOLD and n_gold:
+            n_gold -= 1
+        elif kind != Assignment.Why.REPEAT or n_answered < rater.project.repeat_after_items:
+            n_new -= 1
+        n_assigned += 1
+    return n_assigned - counts.handed_out
 
 
-# --- by the rater's own doing alone
+# --- items the rater has not handled, regardless of other raters
 
 
-def has_left(rater: Rater) -> bool:
-    """Whether the project asks for an item that the rater neither rated nor skipped."""
-    return _with_something_left(Rater.objects.filter(pk=rater.pk)).exists()
+def has_items_left(rater: Rater) -> bool:
+    """Return True if the project has an active item that the rater neither rated nor skipped."""
+    return _filter_with_items_left(Rater.objects.filter(pk=rater.pk)).exists()
 
 
-def done_by(user: Any, projects: Iterable[Project]) -> set[int]:
-    """Of these projects, those in which the user rates and has rated or skipped every item; one
-    query."""
-    mine = Rater.objects.filter(user=user, project__in=list(projects))
-    left = _with_something_left(mine).values("pk")
-    asked = Item.objects.filter(ASKED, project=OuterRef("project"))
-    done = mine.exclude(pk__in=left).filter(Exists(asked))
-    return set(done.values_list("project_id", flat=True))
+def get_finished_project_ids(user: Any, projects: Iterable[Project]) -> set[int]:
+    """Return those of the projects in which the user has rated or skipped every item; one query."""
+    raters = Rater.objects.filter(user=user, project__in=list(projects))
+    unfinished = _filter_with_items_left(raters).values("pk")
+    active_items = Item.objects.filter(AVAILABLE, project=OuterRef("project"))
+    finished = raters.exclude(pk__in=unfinished).filter(Exists(active_items))
+    return set(finished.values_list("project_id", flat=True))
 
 
-def _with_something_left(raters: QuerySet[Rater]) -> QuerySet[Rater]:
-    mine = Assignment.objects.filter(rater=OuterRef(OuterRef("pk")), item=OuterRef("pk"))
-    said = Rating.objects.filter(rater=OuterRef(OuterRef("pk")), item=OuterRef("pk"))
-    asked = Item.objects.filter(ASKED, project=OuterRef("project"))
-    new = asked.exclude(Exists(mine.exclude(state=State.EXPIRED))).exclude(Exists(said))
-    held = Assignment.objects.filter(rater=OuterRef("pk"), state=State.OPEN)
-    held = held.exclude(why=Assignment.Why.EXAM).filter(
-        item__in=Item.objects.filter(ASKED).values("pk")
+def _filter_with_items_left(raters: QuerySet[Rater]) -> QuerySet[Rater]:
+    assignments = Assignment.objects.filter(rater=OuterRef(OuterRef("pk")), item=OuterRef("pk"))
+    ratings = Rating.objects.filter(rater=OuterRef(OuterRef("pk")), item=OuterRef("pk"))
+    active_items = Item.objects.filter(AVAILABLE, project=OuterRef("project"))
+    new_items = active_items.exclude(Exists(assignments.exclude(state=State.EXPIRED))).exclude(
+        Exists(ratings)
     )
-    # Behind the item they were given last something is found at once, where there is anything.
-    ahead = new.filter(pk__gt=OuterRef("position"))
+    open_assignments = Assignment.objects.filter(rater=OuterRef("pk"), state=State.OPEN)
+    open_assignments = open_assignments.exclude(why=Assignment.Why.EXAM).filter(
+        item__in=Item.objects.filter(AVAILABLE).values("pk")
+    )
+    # A new item after the one that was assigned last is found at once, if there is one.
+    new_ahead = new_items.filter(pk__gt=OuterRef("position"))
     raters = raters.annotate(position=F("desk__position"))
-    return raters.filter(Exists(held) | Exists(ahead) | Exists(new))
+    return raters.filter(Exists(open_assignments) | Exists(new_ahead) | Exists(new_items))

@@ -1,4 +1,4 @@
-"""The encodings that a text file may have, and what its first bytes say of it."""
+"""Encodings that a text file may have, and their detection from its first bytes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import codecs
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from ratings.imports.problems import Unreadable
+from ratings.imports.problems import UnreadableFileError
 
-# Name in Python -> name for people. UTF-8 is tried with and without a byte-order mark.
+# Python name -> display name. UTF-8 is accepted with and without a byte-order mark.
 ENCODINGS = {
     "utf-8-sig": "UTF-8",
     "windows-1252": "Windows-1252",
@@ -40,28 +40,32 @@ REGIONS: dict[str, str | Promise] = {
 }
 
 
-# Only to show what is in a file that is not UTF-8: the lead must choose before anything is read in
-# earnest.
+# Only to preview a file that is not UTF-8: the lead must select its encoding before the check.
 PROVISIONAL_ENCODING = "windows-1252"
 
 
-def encoding_choices() -> list[tuple[str, str]]:
-    """(name in Python, words for people) of each encoding."""
+def get_encoding_choices() -> list[tuple[str, str]]:
+    """Return (Python name, display name) of each encoding."""
     choices = []
     for key, name in ENCODINGS.items():
-        words = f"{name} ({REGIONS[key]})" if key in REGIONS else name
-        choices.append((key, words))
+        label = f"{name} ({REGIONS[key]})" if key in REGIONS else name
+        choices.append((key, label))
     return choices
 
 
-def wrong_byte(error: UnicodeDecodeError, encoding: str, *, line: int) -> Unreadable:
+def build_encoding_error(
+    error: UnicodeDecodeError, encoding: str, *, line: int
+) -> UnreadableFileError:
+    """Return the error for a byte that does not belong to a text in this encoding."""
     byte = f"0x{error.object[error.start]:02X}"
-    return Unreadable("bytes", line=line, byte=byte, encoding=ENCODINGS[encoding])
+    return UnreadableFileError("bytes", line=line, byte=byte, encoding=ENCODINGS[encoding])
 
 
-def marked_encoding(head: bytes) -> str | None:
-    """The encoding that the file's first bytes give away: by a byte-order mark, or by UTF-16's
-    zeros; else None."""
+def detect_encoding(head: bytes) -> str | None:
+    """Return the encoding that the first bytes reveal, or None.
+
+    It is revealed by a byte-order mark or by the zero bytes of UTF-16.
+    """
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

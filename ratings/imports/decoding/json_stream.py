@@ -1,8 +1,8 @@
-"""The records of a JSON file, streamed: a list of objects, an object a line, or one object after
-another. Memory stays flat whatever the file holds, and each record knows its line.
+"""Records of a JSON file, streamed: a list of objects, JSON Lines, or concatenated objects.
 
-The standard library's decoder reads one value at a time from a growing text: it is the one that
-the rest of the site reads JSON with, and names what is wrong in the same way.
+Memory stays flat whatever the size of the file, and each record has its line. The decoder of the
+standard library reads one value at a time from a growing text. The rest of the site uses the same
+decoder, so that error messages are the same.
 """
 
 from __future__ import annotations
@@ -14,175 +14,193 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ratings.imports.problems import Unreadable, shown
+from ratings.imports.problems import UnreadableFileError, truncate_text
 
-from .text_chunks import TextChunks, line_ends
+from .text_chunks import TextChunks, count_line_ends
 
-MAX_RECORD = 4 << 20  # characters
-DEEPEST = 100  # levels that a record may have; the decoder itself ends at some thousand
-# Escapes that may stand for what is no text: NUL, and a half of a character.
-_ODD = re.compile(r"\\u(0000|[dD][89a-fA-F])")
-# An odd number of backslashes before it: a real escape, not a backslash followed by letters.
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-BLANKS = re.compile("[ \t\r\n\ufeff]*")
+MAX_RECORD_LENGTH = 4 << 20  # characters
+MAX_DEPTH = 100  # nesting levels named in the message; the decoder's own limit is some thousand
+# Escapes that may produce invalid text: NUL and lone surrogates.
+_SUSPICIOUS_ESCAPES = re.compile(r"\\u(0000|[dD][89a-fA-F])")
+# An odd number of backslashes: a real escape, not an escaped backslash followed by letters.
+_NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+WHITESPACE = re.compile("[ \t\r\n\ufeff]*")
 
 
 class JsonStream:
-    """Iterates over (line, record) of a file. ``bytes_read`` tells how far it has come. Raises
-    Unreadable."""
+    """Iterates over (line, record) of a file.
+
+    ``bytes_read`` is the progress. Raises UnreadableFileError.
+    """
 
     def __init__(self, path: Path, *, encoding: str) -> None:
         self.chunks = TextChunks(path, encoding=encoding)
         self.decoder = json.JSONDecoder(
-            object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite
+            object_pairs_hook=_build_object,
+            parse_constant=_reject_constant,
+            parse_float=_parse_finite_float,
         )
         self.text = ""
-        self.place = 0
-        self.line = 1  # of the character at ``place``
+        self.position = 0
+        self.line = 1  # line of the character at ``position``
 
     @property
     def bytes_read(self) -> int:
         return self.chunks.bytes_read
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        self.more = iter(self.chunks)
-        first = self._next_sign()
-        if first == "[":
-            yield from self._list()
+        self.remaining_chunks = iter(self.chunks)
+        char = self._next_char()
+        if char == "[":
+            yield from self._iter_list()
             return
-        while first:
-            yield self._record()
-            first = self._next_sign()
+        while char:
+            yield self._read_record()
+            char = self._next_char()
 
-    def _list(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        self._pass(1)
-        sign = self._next_sign()
-        while sign != "]":
-            yield self._record()
-            sign = self._next_sign()
-            if sign == ",":
-                self._pass(1)
-                sign = self._next_sign()
-                if sign == "]":
-                    raise self._wrong("a comma stands before the end of the list")
-            elif sign != "]":
-                raise self._wrong("a comma is missing between two records")
-        self._pass(1)
-        if self._next_sign():
-            raise self._wrong("there is something behind the end of the list")
+    def _iter_list(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the records of a list."""
+        self._advance(1)
+        char = self._next_char()
+        while char != "]":
+            yield self._read_record()
+            char = self._next_char()
+            if char == ",":
+                self._advance(1)
+                char = self._next_char()
+                if char == "]":
+                    raise self._build_syntax_error("a comma stands before the end of the list")
+            elif char != "]":
+                raise self._build_syntax_error("a comma is missing between two records")
+        self._advance(1)
+        if self._next_char():
+            raise self._build_syntax_error("there is something behind the end of the list")
 
-    def _record(self) -> tuple[int, dict[str, Any]]:
-        """The object that begins at ``place``."""
-        if (sign := self.text[self.place]) != "{":
-            found = self.text[self.place : self.place + 40].split("\n")[0]
-            raise Unreadable("json_object", line=self.line, found=shown(found or sign))
+    def _read_record(self) -> tuple[int, dict[str, Any]]:
+        """Return (line, record) for the object that begins at ``position``."""
+        if (char := self.text[self.position]) != "{":
+            excerpt = self.text[self.position : self.position + 40].split("\n")[0]
+            raise UnreadableFileError(
+                "json_object", line=self.line, found=truncate_text(excerpt or char)
+            )
         while True:
-            start, ahead = self.place, len(self.text) - self.place
+            start, n_buffered = self.position, len(self.text) - self.position
             try:
-                value, end = self.decoder.raw_decode(self.text, self.place)
+                value, end = self.decoder.raw_decode(self.text, self.position)
             except RecursionError:
-                raise Unreadable("json_deep", line=self.line, limit=DEEPEST) from None
+                raise UnreadableFileError("json_deep", line=self.line, limit=MAX_DEPTH) from None
             except json.JSONDecodeError as error:
-                if ahead > MAX_RECORD:
-                    raise self._too_long(error, start) from None
-                # What is cut off looks wrong: with more of it, it may be right. Twice as much each
-                # time, so that a long record is not read over and over again.
-                if not self._read(ahead):
-                    raise self._named(error, start) from None
+                if n_buffered > MAX_RECORD_LENGTH:
+                    raise self._build_length_error(error, start) from None
+                # A record that is cut off at the end of the buffer looks invalid. Double the
+                # buffer each time, so that a long record is parsed only a few times.
+                if not self._read_more(n_buffered):
+                    raise self._build_error(error, start) from None
             except ValueError as error:
-                raise Unreadable("json", line=self.line, why=shown(str(error))) from None
+                raise UnreadableFileError(
+                    "json", line=self.line, why=truncate_text(str(error))
+                ) from None
             else:
-                return self._taken(value, end)
+                return self._finish_record(value, end)
 
-    def _taken(self, value: dict[str, Any], end: int) -> tuple[int, dict[str, Any]]:
-        """The record that goes on to ``end``, which is passed."""
+    def _finish_record(self, value: dict[str, Any], end: int) -> tuple[int, dict[str, Any]]:
+        """Validate the record that ends at ``end``, move behind it, and return (line, record)."""
         line = self.line
-        if end - self.place > MAX_RECORD:
-            raise Unreadable("json_long", line=line, limit=MAX_RECORD)
-        if _ODD.search(self.text, self.place, end):
-            _refuse_odd(value, line)
-        self._pass(end - self.place)
+        if end - self.position > MAX_RECORD_LENGTH:
+            raise UnreadableFileError("json_long", line=line, limit=MAX_RECORD_LENGTH)
+        if _SUSPICIOUS_ESCAPES.search(self.text, self.position, end):
+            _reject_invalid_text(value, line)
+        self._advance(end - self.position)
         return line, value
 
-    def _next_sign(self) -> str:
-        """The next character that is no blank; empty at the end of the file. ``place`` is there
-        then."""
+    def _next_char(self) -> str:
+        """Move to the next character that is not whitespace and return it.
+
+        Returns an empty text at the end of the file.
+        """
         while True:
-            blank = BLANKS.match(self.text, self.place)
-            assert blank is not None  # no blank at all is one, too
-            self._pass(blank.end() - self.place)
-            if self.place < len(self.text):
-                return self.text[self.place]
-            if not self._read(1):
+            whitespace = WHITESPACE.match(self.text, self.position)
+            assert whitespace is not None  # the pattern matches the empty text, too
+            self._advance(whitespace.end() - self.position)
+            if self.position < len(self.text):
+                return self.text[self.position]
+            if not self._read_more(1):
                 return ""
 
-    def _pass(self, count: int) -> None:
+    def _advance(self, count: int) -> None:
         if count:
-            self.line += line_ends(self.text[self.place : self.place + count])
-        self.place += count
+            self.line += count_line_ends(self.text[self.position : self.position + count])
+        self.position += count
 
-    def _read(self, wanted: int) -> bool:
-        """Read so many characters more; False at the end of the file."""
-        parts = [self.text[self.place :]]
-        got = 0
-        for text in self.more:
+    def _read_more(self, count: int) -> bool:
+        """Read at least ``count`` more characters; return False at the end of the file."""
+        parts = [self.text[self.position :]]
+        n_read = 0
+        for text in self.remaining_chunks:
             parts.append(text)
-            got += len(text)
-            if got >= wanted:
+            n_read += len(text)
+            if n_read >= count:
                 break
         self.text = "".join(parts)
-        self.place = 0
-        return got > 0
+        self.position = 0
+        return n_read > 0
 
-    def _named(self, error: json.JSONDecodeError, start: int) -> Unreadable:
-        """The error in the record that began at ``start`` of the error's own text."""
-        line = self.line + line_ends(error.doc[start : error.pos])
-        at_end = not error.doc[error.pos :].strip()
-        if at_end or error.msg.startswith("Unterminated string"):
-            return Unreadable("json_cut", line=line)
-        return Unreadable("json", line=line, why=error.msg)
+    def _build_error(self, error: json.JSONDecodeError, start: int) -> UnreadableFileError:
+        """Return the error of the record that began at ``start`` of the decoder's text."""
+        line = self.line + count_line_ends(error.doc[start : error.pos])
+        is_at_end = not error.doc[error.pos :].strip()
+        if is_at_end or error.msg.startswith("Unterminated string"):
+            return UnreadableFileError("json_cut", line=line)
+        return UnreadableFileError("json", line=line, why=error.msg)
 
-    def _too_long(self, error: json.JSONDecodeError, start: int) -> Unreadable:
-        """A record that is not over where it has to be; an error near its beginning is one."""
-        cut = error.msg.startswith("Unterminated string")
-        if error.pos - start < MAX_RECORD // 2 and not cut:
-            return self._named(error, start)
-        return Unreadable("json_long", line=self.line, limit=MAX_RECORD)
+    def _build_length_error(self, error: json.JSONDecodeError, start: int) -> UnreadableFileError:
+        """Return the error of a record that exceeds the limit.
 
-    def _wrong(self, why: str) -> Unreadable:
-        if not self.text[self.place :]:
-            return Unreadable("json_cut", line=self.line)
-        return Unreadable("json", line=self.line, why=why)
+        A syntax error near the beginning of the record is reported as such.
+        """
+        is_unterminated = error.msg.startswith("Unterminated string")
+        if error.pos - start < MAX_RECORD_LENGTH // 2 and not is_unterminated:
+            return self._build_error(error, start)
+        return UnreadableFileError("json_long", line=self.line, limit=MAX_RECORD_LENGTH)
+
+    def _build_syntax_error(self, message: str) -> UnreadableFileError:
+        if not self.text[self.position :]:
+            return UnreadableFileError("json_cut", line=self.line)
+        return UnreadableFileError("json", line=self.line, why=message)
 
 
-def _refuse_odd(value: Any, line: int) -> None:
-    """No database takes a NUL, and half of a character is no text."""
+def _reject_invalid_text(value: Any, line: int) -> None:
+    """Raise UnreadableFileError for NUL characters and lone surrogates.
+
+    No database stores a NUL, and a surrogate is half of a character.
+    """
     text = json.dumps(value, ensure_ascii=False)
-    if _NUL.search(text):
-        raise Unreadable("nul_text", line=line)
+    if _NUL_ESCAPE.search(text):
+        raise UnreadableFileError("nul_text", line=line)
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        around = text[max(0, error.start - 20) : error.start]
-        raise Unreadable("surrogate", line=line, value=around) from None
+        excerpt = text[max(0, error.start - 20) : error.start]
+        raise UnreadableFileError("surrogate", line=line, value=excerpt) from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        seen = set()
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs as a dictionary; raise ValueError if a name occurs twice."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        seen_names = set()
         for name, _value in pairs:
-            if name in seen:
-                raise ValueError(f"the field '{shown(name)}' stands twice in one object")
-            seen.add(name)
-    return found
+            if name in seen_names:
+                raise ValueError(f"the field '{truncate_text(name)}' stands twice in one object")
+            seen_names.add(name)
+    return fields
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def _finite(text: str) -> float:
+def _parse_finite_float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text[:40]} is too large a number")

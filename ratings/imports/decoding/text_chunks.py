@@ -1,4 +1,4 @@
-"""The text of a stored file, in pieces: what is no text in its encoding is named by its line."""
+"""The text of a stored file in chunks; bytes that are not text are reported with their line."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from ratings.imports.problems import Unreadable
+from ratings.imports.problems import UnreadableFileError
 
-from .encodings import wrong_byte
+from .encodings import build_encoding_error
 
-CHUNK = 1 << 16  # bytes read at a time
+CHUNK_BYTES = 1 << 16  # bytes read at a time
 
 
 class TextChunks:
-    """Iterates over pieces of the text; line ends are not split over two. ``bytes_read`` tells how
-    far it has come. Raises Unreadable."""
+    """Iterates over chunks of the text without splitting line ends.
+
+    ``bytes_read`` is the progress. Raises UnreadableFileError.
+    """
 
     def __init__(self, path: Path, *, encoding: str) -> None:
         self.path = path
@@ -27,30 +29,32 @@ class TextChunks:
         decoder = io.IncrementalNewlineDecoder(
             codecs.getincrementaldecoder(self.encoding)("strict"), translate=False
         )
-        line = 1  # the one that the next character belongs to
+        line = 1  # line of the next character
         try:
             file = self.path.open("rb")
         except FileNotFoundError:
-            raise Unreadable("lost") from None
+            raise UnreadableFileError("lost") from None
         with file:
             chunk = b"-"
             while chunk:
-                chunk = file.read(CHUNK)
+                chunk = file.read(CHUNK_BYTES)
                 self.bytes_read += len(chunk)
                 try:
                     text = decoder.decode(chunk, final=not chunk)
                 except UnicodeDecodeError as error:
                     before = error.object[: error.start].decode(self.encoding, "replace")
-                    at = line + line_ends(before)
-                    raise wrong_byte(error, self.encoding, line=at) from None
+                    error_line = line + count_line_ends(before)
+                    raise build_encoding_error(error, self.encoding, line=error_line) from None
                 if "\0" in text:
-                    raise Unreadable("nul", line=line + line_ends(text[: text.index("\0")]))
-                line += line_ends(text)
+                    raise UnreadableFileError(
+                        "nul", line=line + count_line_ends(text[: text.index("\0")])
+                    )
+                line += count_line_ends(text)
                 yield text
 
 
-def line_ends(text: str) -> int:
-    """How many lines end in the text: by \\n, \\r\\n, or \\r alone."""
+def count_line_ends(text: str) -> int:
+    """Return the number of line ends in the text: \\n, \\r\\n, or \\r alone."""
     if "\r" not in text:
         return text.count("\n")
     return text.count("\n") + text.count("\r") - text.count("\r\n")

@@ -1,5 +1,7 @@
-"""What the columns of a table are called, and what they probably mean. The lead has the last
-word."""
+"""Roles of the columns of a table, and guesses which column has which role.
+
+The lead confirms or changes the guesses.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from projects.services import question_validation
-from ratings.imports.problems import Unreadable, shown
+from ratings.imports.problems import UnreadableFileError, truncate_text
 
-FEW_ROWS = 10  # fewer are a poor sample
-SHORT_LABEL = 20  # characters that a label may have in a poor sample
+MIN_RELIABLE_ROWS = 10  # fewer rows are a poor sample
+MAX_SHORT_LABEL = 20  # characters that a label may have in a poor sample
 
-# Parts of an item's body that have a meaning at the desk, one column each.
-CONTENT = ("text", "html", "image", "audio", "video")
-MEDIA = ("image", "audio", "video")
-# What one column can be.
+# Parts of an item's body that the annotation page renders specially, one column each.
+CONTENT_ROLES = ("text", "html", "image", "audio", "video")
+MEDIA_ROLES = ("image", "audio", "video")
+# Roles that one column can have.
 ROLES = (
     "item",
-    *CONTENT,
+    *CONTENT_ROLES,
     "gold",
     "rater",
     "label",
@@ -33,9 +35,9 @@ ROLES = (
     "model",
     "prompt_version",
 )
-OF_MODEL = ("model", "prompt_version")  # of a rater who is a model
-# Role -> the names that a column of it may have, the surest first.
-NAMES = {
+MODEL_ROLES = ("model", "prompt_version")  # roles that describe a rater who is a model
+# Role -> column names that suggest it, the most reliable first.
+NAMES_BY_ROLE = {
     "item": (
         "item item_id itemid id key task task_id document document_id doc doc_id text_id unit "
         "unit_id example example_id segment segment_id subject subject_id image object record "
@@ -69,190 +71,227 @@ NAMES = {
     "audio": "audio audio_url sound sound_url recording",
     "video": "video video_url film film_url",
 }
-# Names of columns that are shown to raters under these names.
-PARTS = (
+# Column names that suggest content, shown to raters under the column's name.
+CONTENT_PART_NAMES = (
     "source target translation reference hypothesis premise instruction question prompt context "
     "title response response1 response2 response_1 response_2 response_a response_b answer_a "
     "answer_b completion output summary"
 )
-MEDIA_FILE = re.compile(
+MEDIA_FILE_PATTERN = re.compile(
     r"(https?://|/)?[^\s]*\.(png|jpe?g|gif|webp|avif|mp3|ogg|wav|flac|m4a|mp4|webm)(\?[^\s]*)?",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True)
-class Look:
-    """The start of a file: its delimiter (empty where it has none), the names of its columns, and
-    its first rows as (line, cells)."""
+class TableHead:
+    """The start of a table.
+
+    ``delimiter`` is empty if it has none; ``sample_rows`` are the first rows as (line, cells).
+    """
 
     delimiter: str
     names: list[str]
-    sample: list[tuple[int, Sequence[Any]]]
+    sample_rows: list[tuple[int, Sequence[Any]]]
 
 
 @dataclass
-class Guess:
+class ColumnGuess:
+    """Guessed layout and column roles of a table; the fields are those of `ImportMapping`."""
+
     layout: str = "long"
-    columns: dict[str, int] = field(default_factory=dict)  # role -> index
-    # in the wide layout, columns that are no raters
+    columns: dict[str, int] = field(default_factory=dict)  # role -> column index
+    # Columns of the wide layout that are not raters.
     leave_out: list[int] = field(default_factory=list)
     parts: list[int] = field(default_factory=list)
     attributes: list[int] = field(default_factory=list)
 
 
-def checked_names(cells: Sequence[str], line: int) -> list[str]:
-    """The names of the columns, each given and given once; Unreadable otherwise."""
+def validate_column_names(cells: Sequence[str], line: int) -> list[str]:
+    """Return the stripped column names; raise UnreadableFileError if one is empty or used twice."""
     names = [cell.strip() for cell in cells]
-    seen: dict[str, int] = {}
-    for place, name in enumerate(names, 1):
+    positions: dict[str, int] = {}
+    for position, name in enumerate(names, 1):
         if not name:
-            raise Unreadable("name_empty", line=line, place=place)
-        first = seen.setdefault(name, place)
-        if first != place:
-            raise Unreadable("name_doubled", line=line, name=shown(name), first=first, second=place)
+            raise UnreadableFileError("name_empty", line=line, place=position)
+        first_position = positions.setdefault(name, position)
+        if first_position != position:
+            raise UnreadableFileError(
+                "name_doubled",
+                line=line,
+                name=truncate_text(name),
+                first=first_position,
+                second=position,
+            )
     return names
 
 
-def guess_columns(look: Look, *, labels: Iterable[str] = ()) -> Guess:
-    """Long where columns named like rater or label stand; else wide where the other columns share
-    a few values; else items alone, where there is content.
+def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess:
+    """Guess the layout and the roles of the columns.
 
-    ``labels`` are those that the project's questions know already.
+    The layout is long if a column is named like a rater or a label; else wide if the other columns
+    share a few values; else items alone, if there is content. ``labels`` are those of the project's
+    existing questions.
     """
     columns: dict[str, int] = {}
-    for role, words in NAMES.items():
-        place = _named(look, role, words.split(), taken=columns.values())
-        if place is not None:
-            columns[role] = place
+    for role, candidates in NAMES_BY_ROLE.items():
+        index = _find_named_column(head, role, candidates.split(), used_columns=columns.values())
+        if index is not None:
+            columns[role] = index
     if not {"rater", "model", "prompt_version"} <= columns.keys():
-        # alone, `model` mostly names who wrote what is judged
-        columns = {role: place for role, place in columns.items() if role not in OF_MODEL}
-    parts = _parts(look, columns)
-    described = bool(parts) or any(role in columns for role in CONTENT)
-    rest = [
-        place
-        for place in range(len(look.names))
-        if place not in columns.values() and place not in parts
+        # Without the other two, `model` is mostly the author of the text that is rated.
+        columns = {role: index for role, index in columns.items() if role not in MODEL_ROLES}
+    parts = _find_content_parts(head, columns)
+    has_content = bool(parts) or any(role in columns for role in CONTENT_ROLES)
+    remaining = [
+        index
+        for index in range(len(head.names))
+        if index not in columns.values() and index not in parts
     ]
     if "rater" in columns or "label" in columns:
-        attributes = _told_alike(look, columns, rest) if described else []
-        return Guess("long", columns, parts=parts, attributes=attributes)
-    # No rating of a wide file has these.
+        attributes = _find_attribute_columns(head, columns, remaining) if has_content else []
+        return ColumnGuess("long", columns, parts=parts, attributes=attributes)
+    # Ratings of a wide file have none of these.
     for role in ("rated_at", "comment", "question", "seconds", "guidelines"):
-        if (place := columns.pop(role, None)) is not None:
-            rest = sorted([*rest, place])
-    if not described:
-        return _wide(look, columns, set(labels))
-    known = {"item": columns.get("item", -1)}
-    raters, others = _raters_among(look, known["item"], set(labels), among=rest, sure=True)
-    if len(raters) >= 2:
-        return Guess("wide", columns, parts=parts, attributes=others)
-    return Guess("items", columns, parts=parts, attributes=rest)
+        if (index := columns.pop(role, None)) is not None:
+            remaining = sorted([*remaining, index])
+    if not has_content:
+        return _guess_without_content(head, columns, set(labels))
+    item_columns = {"item": columns.get("item", -1)}
+    rater_columns, other_columns = _split_rater_columns(
+        head, item_columns["item"], set(labels), candidates=remaining, sure=True
+    )
+    if len(rater_columns) >= 2:
+        return ColumnGuess("wide", columns, parts=parts, attributes=other_columns)
+    return ColumnGuess("items", columns, parts=parts, attributes=remaining)
 
 
-def _wide(look: Look, columns: dict[str, int], labels: set[str]) -> Guess:
-    """A table without anything to show."""
-    item = columns.get("item", 0)
-    everywhere = range(len(look.names))
-    raters, others = _raters_among(look, item, labels, among=everywhere, sure=False)
+def _guess_without_content(
+    head: TableHead, columns: dict[str, int], labels: set[str]
+) -> ColumnGuess:
+    """Return the guess for a table without content: wide, or else long."""
+    item_index = columns.get("item", 0)
+    all_indexes = range(len(head.names))
+    rater_columns, other_columns = _split_rater_columns(
+        head, item_index, labels, candidates=all_indexes, sure=False
+    )
     gold = {"gold": columns["gold"]} if "gold" in columns else {}
-    if len(raters) >= 2 and ("item" in columns or len(look.names) > 3):
-        return Guess("wide", {"item": item}, others)
-    return Guess("long", {**columns, **gold})
+    if len(rater_columns) >= 2 and ("item" in columns or len(head.names) > 3):
+        return ColumnGuess("wide", {"item": item_index}, other_columns)
+    return ColumnGuess("long", {**columns, **gold})
 
 
-def _named(look: Look, role: str, words: Sequence[str], *, taken: Collection[int]) -> int | None:
-    """The first free column that has the first of these names which any has."""
-    for word in words:
-        for place, name in enumerate(look.names):
-            if place not in taken and _plain(name) == word and _may_be(look, role, place):
-                return place
+def _find_named_column(
+    head: TableHead, role: str, candidates: Sequence[str], *, used_columns: Collection[int]
+) -> int | None:
+    """Return the first free column with the most reliable candidate name, or None."""
+    for candidate in candidates:
+        for index, name in enumerate(head.names):
+            if (
+                index not in used_columns
+                and _normalize_name(name) == candidate
+                and _can_have_role(head, role, index)
+            ):
+                return index
     return None
 
 
-def _may_be(look: Look, role: str, place: int) -> bool:
-    """Whether the cells of a column do not speak against its name."""
-    texts = _texts(look, place)
+def _can_have_role(head: TableHead, role: str, index: int) -> bool:
+    """Return whether the cells of a column are compatible with a role."""
+    texts = _list_column_texts(head, index)
     if role == "question":
-        return all(question_validation.KEY.fullmatch(text) for text in texts)
+        return all(question_validation.KEY_PATTERN.fullmatch(text) for text in texts)
     if role == "guidelines":
         return all(text.isdigit() for text in texts)
-    if role in MEDIA:
-        return bool(texts) and all(MEDIA_FILE.fullmatch(text) for text in texts)
-    if role == "item" and _plain(look.names[place]) in MEDIA:
-        return not _may_be(look, "image", place)
+    if role in MEDIA_ROLES:
+        return bool(texts) and all(MEDIA_FILE_PATTERN.fullmatch(text) for text in texts)
+    if role == "item" and _normalize_name(head.names[index]) in MEDIA_ROLES:
+        return not _can_have_role(head, "image", index)
     return True
 
 
-def _parts(look: Look, columns: dict[str, int]) -> list[int]:
-    """Further columns that are shown to raters: by their names, or for their length where nothing
-    has such a name."""
-    free = [place for place in range(len(look.names)) if place not in columns.values()]
-    named = [place for place in free if _plain(look.names[place]) in PARTS.split()]
-    if named or any(role in columns for role in CONTENT):
-        return named
-    long = []
-    for place in free:
-        texts = _texts(look, place)
-        if texts and sum(map(len, texts)) > 2 * SHORT_LABEL * len(texts):
-            long.append(place)
-    return long
+def _find_content_parts(head: TableHead, columns: dict[str, int]) -> list[int]:
+    """Return further columns of content: by name, or by length of text if none has such a name."""
+    free_columns = [index for index in range(len(head.names)) if index not in columns.values()]
+    named_columns = [
+        index
+        for index in free_columns
+        if _normalize_name(head.names[index]) in CONTENT_PART_NAMES.split()
+    ]
+    if named_columns or any(role in columns for role in CONTENT_ROLES):
+        return named_columns
+    long_columns = []
+    for index in free_columns:
+        texts = _list_column_texts(head, index)
+        if texts and sum(map(len, texts)) > 2 * MAX_SHORT_LABEL * len(texts):
+            long_columns.append(index)
+    return long_columns
 
 
-def _told_alike(look: Look, columns: dict[str, int], rest: Sequence[int]) -> list[int]:
-    """Columns that say the same wherever an item stands: something about it, not about a rating."""
-    item = columns.get("item")
-    if item is None:
-        return list(rest)
-    alike = []
-    for place in rest:
-        told: dict[str, str] = {}
-        texts = [(_text(cells, item), _text(cells, place)) for _line, cells in look.sample]
-        if all(told.setdefault(key, text) == text for key, text in texts):
-            alike.append(place)
-    return alike
+def _find_attribute_columns(
+    head: TableHead, columns: dict[str, int], candidates: Sequence[int]
+) -> list[int]:
+    """Return the columns with one value for each item: attributes of the item, not of a rating."""
+    item_index = columns.get("item")
+    if item_index is None:
+        return list(candidates)
+    attribute_columns = []
+    for index in candidates:
+        value_by_item: dict[str, str] = {}
+        texts = [
+            (_get_cell_text(cells, item_index), _get_cell_text(cells, index))
+            for _line, cells in head.sample_rows
+        ]
+        if all(value_by_item.setdefault(key, text) == text for key, text in texts):
+            attribute_columns.append(index)
+    return attribute_columns
 
 
-def _raters_among(
-    look: Look, item: int, labels: set[str], *, among: Iterable[int], sure: bool
+def _split_rater_columns(
+    head: TableHead, item_index: int, labels: set[str], *, candidates: Iterable[int], sure: bool
 ) -> tuple[list[int], list[int]]:
-    """Columns whose cells mostly say what other columns say, too (raters of one scale), and those
-    that are not.
+    """Return (rater columns, other columns).
 
-    An empty cell speaks for a rater. A short sample says little: then every short text may be a
-    label, unless one has to be ``sure``.
+    The cells of a rater column mostly have values that occur in other columns, too, because raters
+    share one scale. An empty cell counts in favour of a rater. In a short sample every short text
+    may be a label, unless the guess has to be ``sure``.
     """
-    places = [place for place in among if place != item]
-    texts = {place: _texts(look, place) for place in places}
-    n_columns: Counter[str] = Counter()  # text -> in how many columns it stands
-    for found in texts.values():
-        n_columns.update(set(found))
-    short = len(look.sample) < FEW_ROWS and not sure
+    indexes = [index for index in candidates if index != item_index]
+    texts = {index: _list_column_texts(head, index) for index in indexes}
+    column_counts: Counter[str] = Counter()  # text -> number of columns that contain it
+    for column_texts in texts.values():
+        column_counts.update(set(column_texts))
+    is_short_sample = len(head.sample_rows) < MIN_RELIABLE_ROWS and not sure
 
-    def may_be_a_label(text: str) -> bool:
-        return text in labels or n_columns[text] > 1 or (short and len(text) <= SHORT_LABEL)
+    def is_likely_label(text: str) -> bool:
+        return (
+            text in labels
+            or column_counts[text] > 1
+            or (is_short_sample and len(text) <= MAX_SHORT_LABEL)
+        )
 
-    raters: list[int] = []
-    others: list[int] = []
-    for place, found in texts.items():
-        known = sum(map(may_be_a_label, found))
-        is_rater = 2 * known >= len(found) and bool(found or not sure)
-        (raters if is_rater else others).append(place)
-    return raters, others
+    rater_columns: list[int] = []
+    other_columns: list[int] = []
+    for index, column_texts in texts.items():
+        n_likely_labels = sum(map(is_likely_label, column_texts))
+        is_rater = 2 * n_likely_labels >= len(column_texts) and bool(column_texts or not sure)
+        (rater_columns if is_rater else other_columns).append(index)
+    return rater_columns, other_columns
 
 
-def _texts(look: Look, place: int) -> list[str]:
-    """What stands in the filled cells of a column of the sample."""
-    cells = [_text(cells, place) for _line, cells in look.sample]
+def _list_column_texts(head: TableHead, index: int) -> list[str]:
+    """Return the non-empty cells of a column of the sample, as stripped texts."""
+    cells = [_get_cell_text(cells, index) for _line, cells in head.sample_rows]
     return [cell for cell in cells if cell]
 
 
-def _text(cells: Sequence[Any], place: int) -> str:
-    if place >= len(cells) or cells[place] is None:
+def _get_cell_text(cells: Sequence[Any], index: int) -> str:
+    """Return a cell as stripped text, empty if the row has no such cell."""
+    if index >= len(cells) or cells[index] is None:
         return ""
-    return str(cells[place]).strip()
+    return str(cells[index]).strip()
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
+    """Return a column name in lower case with underscores between its words."""
     return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")

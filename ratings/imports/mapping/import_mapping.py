@@ -1,4 +1,4 @@
-"""What the lead decided about a file: stored with its run as JSON."""
+"""The lead's decisions about a file, stored with its import run as JSON."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy
 
 from ratings.models import ImportRun
 
-# What becomes of an item that a rater rated more than once.
-STANDS = {
+# Policy for an item that a rater rated more than once: which row becomes the current rating.
+DUPLICATE_POLICIES = {
     "last": gettext_lazy("the last row of the file stands"),
     "first": gettext_lazy("the first row of the file stands"),
     "repeat": gettext_lazy(
@@ -18,27 +18,28 @@ STANDS = {
         " themselves"
     ),
 }
-# The same where the project has ratings already.
-AGAIN = (
+# An additional policy, offered when the project already has ratings of the same items and raters.
+KEEP_EXISTING_POLICY = (
     "again",
     gettext_lazy("what the project has stands, and what the file says again is kept as a repeat"),
 )
 
 
 @dataclass
-class Mapping:
-    """What a file is, what its columns mean, and where its rows belong.
+class ImportMapping:
+    """The format of a file, the meaning of its columns, and the questions its rows belong to.
 
-    ``source`` is a name of SOURCES. The others speak of tables unless they say else: ``columns``
-    maps a role (columns.ROLES) to the index of its column; ``parts`` are columns of content that
-    are shown under their names, ``attributes`` columns that are kept and never shown. ``layout``:
-    "long" (a row a rating; with ``one_rater`` all are this one's), "wide" (a row an item; every
-    column without another meaning, except ``leave_out``, is a rater), or "items" (no ratings).
+    ``source`` is a name of SOURCES. The other fields apply to tables unless stated otherwise.
+    ``columns`` maps a role (columns.ROLES) to the index of its column. ``parts`` are columns of
+    content that raters see under the column's name; ``attributes`` are columns that are stored and
+    never shown to raters. ``layout`` is "long" (one row a rating; all by ``one_rater`` if it is
+    set), "wide" (one row an item; every column without another meaning, except ``leave_out``, is a
+    rater) or "items" (no ratings).
 
-    Where rows belong: with ``every_question``, to the questions that the file names, which are made
-    where the project does not have them; else all to one: ``question_id``, or a new one.
-    ``questions`` are other keys for questions of the file, ``members`` the accounts that raters of
-    the file are (see `matching`).
+    Questions: with ``every_question``, rows belong to the questions named in the file, which are
+    created where the project does not have them. Otherwise all rows belong to one question, the
+    existing ``question_id`` or a new one. ``questions`` maps question keys of the file to other
+    keys, ``members`` maps rater keys of the file to user ids (see `matching`).
     """
 
     source: str = "csv"
@@ -53,19 +54,21 @@ class Mapping:
     question_text: str = ""
     project_name: str = ""
     time_zone: str = "UTC"  # of a new project
-    stands: str = "last"  # of STANDS
+    stands: str = "last"  # a key of DUPLICATE_POLICIES
     parts: list[int] = field(default_factory=list)
     attributes: list[int] = field(default_factory=list)
-    # the rater of a file that names none; also for tools' files
+    # The rater of a file that names none; applies to exports of tools, too.
     one_rater: str = ""
     every_question: bool = False
     questions: dict[str, str] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: ImportRun) -> Mapping:
-        known = {one.name for one in fields(cls)}
-        return cls(**{name: value for name, value in run.mapping.items() if name in known})
+    def from_run(cls, run: ImportRun) -> ImportMapping:
+        """Return the mapping stored with a run, without unknown fields."""
+        field_names = {dataclass_field.name for dataclass_field in fields(cls)}
+        return cls(**{name: value for name, value in run.mapping.items() if name in field_names})
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
+        """Return the mapping as it is stored in `ImportRun.mapping`."""
         return asdict(self)

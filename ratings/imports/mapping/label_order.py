@@ -1,12 +1,15 @@
-"""In which order the labels of a file probably stand. The lead has the last word."""
+"""Guesses in which order the labels of a file stand on their scale.
+
+The lead confirms or changes the guess.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
-# Ladders of words, from lowest to highest; "|" parts them where a word has a blank.
-ORDERS = (
+# Known scales, from lowest to highest, separated by "|" where a label contains a space.
+KNOWN_SCALES = (
     "none trivial minor moderate major severe critical blocker",
     "none mild moderate severe",
     "none neutral low medium high",
@@ -29,8 +32,8 @@ ORDERS = (
 )
 
 
-def number(label: str) -> float | None:
-    """The label as a finite number, or None."""
+def parse_number(label: str) -> float | None:
+    """Return the label as a finite number, or None."""
     try:
         value = float(label)
     except ValueError:
@@ -39,20 +42,25 @@ def number(label: str) -> float | None:
 
 
 def guess_order(labels: Iterable[str]) -> tuple[list[str], str]:
-    """(labels in their probable order, "ordinal" or "nominal"): numbers by value, known words by
-    their ladder, the rest by alphabet. Two categories have no order to speak of."""
-    found = sorted(labels)
-    numbers = {label: number(label) for label in found}
-    if found and all(value is not None for value in numbers.values()):
-        ordered = sorted(found, key=lambda label: (numbers[label], label))
-        return ordered, "ordinal" if len(found) > 2 else "nominal"
-    for words in ORDERS:
-        ladder = words.split("|") if "|" in words else words.split()
+    """Return (labels in their probable order, "ordinal" or "nominal").
+
+    Numbers are ordered by value, labels of a known scale by that scale, all others alphabetically.
+    One or two categories are nominal, because they have no meaningful order.
+    """
+    unordered = sorted(labels)
+    numbers = {label: parse_number(label) for label in unordered}
+    if unordered and all(value is not None for value in numbers.values()):
+        ordered = sorted(unordered, key=lambda label: (numbers[label], label))
+        return ordered, "ordinal" if len(unordered) > 2 else "nominal"
+    for scale in KNOWN_SCALES:
+        scale_labels = scale.split("|") if "|" in scale else scale.split()
         ranks = {
-            label: ladder.index(label.strip().casefold())
-            for label in found
-            if label.strip().casefold() in ladder
+            label: scale_labels.index(label.strip().casefold())
+            for label in unordered
+            if label.strip().casefold() in scale_labels
         }
-        if len(ranks) == len(found) >= 2 and len(set(ranks.values())) == len(found):
-            return sorted(found, key=ranks.__getitem__), "ordinal" if len(found) > 2 else "nominal"
-    return sorted(found, key=lambda label: (label.casefold(), label)), "nominal"
+        if len(ranks) == len(unordered) >= 2 and len(set(ranks.values())) == len(unordered):
+            return sorted(unordered, key=ranks.__getitem__), "ordinal" if len(
+                unordered
+            ) > 2 else "nominal"
+    return sorted(unordered, key=lambda label: (label.casefold(), label)), "nominal"

@@ -1,8 +1,7 @@
-"""Whose ratings a file holds, and which questions they answer: the file's own keys of raters and
-questions beside those of the project.
+"""Match the rater and question keys of a file with those of the project.
 
-A rater of the file may be a member of the project. What they said there is then said by the rater
-that they are here; a member who is no rater yet becomes one under the file's key.
+A rater of the file may be a member of the project. Their ratings then belong to the rater that this
+member is in the project; a member who is not a rater yet becomes one under the file's key.
 """
 
 from __future__ import annotations
@@ -17,95 +16,115 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from projects.models import Project, Rater
-from projects.services.raters.upsert import put_raters
+from projects.services.raters.upsert import upsert_raters
 from ratings.models import ImportRun
 
 from . import import_mapping
 
-LOOKED_AT = 10_000  # raters of a file
-LISTED = 100  # raters of a file that are offered to be matched
-REMEMBERED = 50  # earlier imports whose matches are taken over
+MAX_CHECKED_RATERS = 10_000  # raters of a file that are compared with the members
+MAX_LISTED_RATERS = 100  # raters of a file that are offered for matching
+MAX_EARLIER_RUNS = 50  # earlier imports whose matches are reused
 
 
 @dataclass(frozen=True)
-class Matched:
-    """``raters``: key in the file -> key in the project. ``ties``: key in the project -> account
-    that this rater is to be tied to."""
+class RaterMatches:
+    """Raters of a file that are members of the project.
+
+    ``raters``: key in the file -> key in the project. ``ties``: key in the project -> id of the
+    user account to link this rater to.
+    """
 
     raters: dict[str, str] = field(default_factory=dict)
-    ties: dict[str, int] = field(default_factory=dict)
+    user_links: dict[str, int] = field(default_factory=dict)
 
 
-def members(project: Project | None, by: Any) -> QuerySet[User]:
-    """Whom a rater of the file may be: the members; of a new project its lead alone."""
+def get_matchable_users(project: Project | None, by: Any) -> QuerySet[User]:
+    """Return the users that a rater of the file may be: members, or the lead of a new project."""
     if project is None:
         return User.objects.filter(pk=by.pk) if by else User.objects.none()
     return User.objects.filter(memberships__project=project, is_active=True).order_by("username")
 
 
-def matched(project: Project | None, wanted: Mapping[str, int], *, by: Any) -> Matched:
-    """What the matches (key in the file -> account) come to now; accounts that are no members (any
-    more) are left out."""
-    known = set(members(project, by).filter(pk__in=wanted.values()).values_list("pk", flat=True))
-    own: dict[int | None, str] = {}
-    if project is not None:
-        rows = Rater.objects.filter(project=project, user__in=known)
-        own = dict(rows.values_list("user_id", "key"))
-    raters: dict[str, str] = {}
-    ties: dict[str, int] = {}
-    for key, user in wanted.items():
-        if user not in known:
-            continue
-        if user not in own:
-            own[user] = key
-            ties[key] = user
-        raters[key] = own[user]
-    return Matched(raters, ties)
+def resolve_matches(
+    project: Project | None, matches: Mapping[str, int], *, by: Any
+) -> RaterMatches:
+    """Return the current result of the matches (key in the file -> user id).
 
-
-def tie(project: Project, wanted: Mapping[str, int], *, by: Any) -> None:
-    """Make the raters of members who are none yet. Raises BadRequest where a rater of the file's
-    key is somebody else's."""
-    ties = matched(project, wanted, by=by).ties
-    names = dict(
-        get_user_model().objects.filter(pk__in=ties.values()).values_list("pk", "username")
+    Accounts that are no longer members are ignored.
+    """
+    member_ids = set(
+        get_matchable_users(project, by)
+        .filter(pk__in=matches.values())
+        .values_list("pk", flat=True)
     )
-    rows = [{"key": key, "username": names[user]} for key, user in ties.items()]
-    if rows:
-        put_raters(project=project, rows=rows, by=by)
-
-
-def suggested(
-    project: Project | None, found: Iterable[tuple[str, str]], *, by: Any
-) -> dict[str, int]:
-    """key -> account of the raters (key, name) that one member's e-mail, user name or full name
-    names. A name that two members have names nobody."""
-    named: dict[str, set[int]] = defaultdict(set)
-    for user in members(project, by):
-        for word in (user.email, user.username, user.get_full_name()):
-            if word:
-                named[word.casefold()].add(user.pk)
-    taken = set()
+    key_by_user: dict[int | None, str] = {}
     if project is not None:
-        tied = Rater.objects.filter(project=project, user__isnull=False)
-        taken = set(tied.values_list("key", flat=True))
+        rows = Rater.objects.filter(project=project, user__in=member_ids)
+        key_by_user = dict(rows.values_list("user_id", "key"))
+    raters: dict[str, str] = {}
+    user_links: dict[str, int] = {}
+    for key, user_id in matches.items():
+        if user_id not in member_ids:
+            continue
+        if user_id not in key_by_user:
+            key_by_user[user_id] = key
+            user_links[key] = user_id
+        raters[key] = key_by_user[user_id]
+    return RaterMatches(raters, user_links)
+
+
+def link_raters(project: Project, matches: Mapping[str, int], *, by: Any) -> None:
+    """Create the raters of members who are not raters yet.
+
+    Raises BadRequest if the rater with the file's key belongs to another user.
+    """
+    user_links = resolve_matches(project, matches, by=by).user_links
+    usernames = dict(
+        get_user_model().objects.filter(pk__in=user_links.values()).values_list("pk", "username")
+    )
+    rows = [{"key": key, "username": usernames[user]} for key, user in user_links.items()]
+    if rows:
+        upsert_raters(project=project, rows=rows, by=by)
+
+
+def suggest_matches(
+    project: Project | None, raters: Iterable[tuple[str, str]], *, by: Any
+) -> dict[str, int]:
+    """Return suggested matches (rater key -> user id) for raters given as (key, name).
+
+    A rater matches the one member whose e-mail address, user name or full name equals the key or
+    the name. A name shared by two members matches nobody.
+    """
+    users_by_name: dict[str, set[int]] = defaultdict(set)
+    for user in get_matchable_users(project, by):
+        for text in (user.email, user.username, user.get_full_name()):
+            if text:
+                users_by_name[text.casefold()].add(user.pk)
+    linked_keys = set()
+    if project is not None:
+        linked_raters = Rater.objects.filter(project=project, user__isnull=False)
+        linked_keys = set(linked_raters.values_list("key", flat=True))
     suggestions = {}
-    for key, name in found:
-        for word in (key, name):
-            users = named.get(word.strip().casefold(), set())
-            if key not in taken and len(users) == 1:
-                suggestions[key] = next(iter(users))
+    for key, name in raters:
+        for text in (key, name):
+            user_ids = users_by_name.get(text.strip().casefold(), set())
+            if key not in linked_keys and len(user_ids) == 1:
+                suggestions[key] = next(iter(user_ids))
                 break
     return suggestions
 
 
-def remember(chosen: import_mapping.Mapping, project: Project | None) -> None:
-    """Take over what was matched in earlier imports of the project, so that the same file changes
-    nothing."""
+def reuse_earlier_matches(mapping: import_mapping.ImportMapping, project: Project | None) -> None:
+    """Add the matches of earlier imports of the project to the mapping.
+
+    Importing the same file again then changes nothing.
+    """
     if project is None:
         return
-    done = project.imports.filter(state=ImportRun.State.DONE).order_by("-id")
-    for earlier in reversed(done.values_list("mapping", flat=True)[:REMEMBERED]):
-        chosen.members |= earlier.get("members", {})
-        if earlier.get("source") == chosen.source:
-            chosen.questions |= earlier.get("questions", {})
+    finished_runs = project.imports.filter(state=ImportRun.State.DONE).order_by("-id")
+    for earlier_mapping in reversed(
+        finished_runs.values_list("mapping", flat=True)[:MAX_EARLIER_RUNS]
+    ):
+        mapping.members |= earlier_mapping.get("members", {})
+        if earlier_mapping.get("source") == mapping.source:
+            mapping.questions |= earlier_mapping.get("questions", {})

@@ -1,65 +1,74 @@
-"""The kinds of files that can be imported: SOURCES, a reader for each.
+"""SOURCES: the file formats that can be imported, with a reader each.
 
-A new tool is one module here and its line in SOURCES. A reader knows its tool and yields the
-neutral records of `ratings.imports.records`. All that comes after reading is the same for every
-source: the judge says what is wrong (judging.py), what is right is staged (staging.py), and written
-(writing.py).
+To add a tool, add one module here and its line in SOURCES. A reader knows its tool and yields the
+neutral records of `ratings.imports.records`. All that follows is the same for every source:
+validation, staging, writing.
 """
 
 from __future__ import annotations
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.problems import Unreadable
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.problems import UnreadableFileError
 
-from .protocols import Reader, Source
-from .tables.csv import Csv
-from .tables.json_records import JsonRecords
-from .tables.parquet import Parquet
-from .tables.xlsx import Xlsx
-from .tools.argilla import Argilla
-from .tools.concord import Concord
-from .tools.cvat import Cvat
-from .tools.doccano import Doccano
-from .tools.inception import Inception
-from .tools.label_studio import LabelStudio
-from .tools.llm_judge import Judge
-from .tools.potato import Potato
-from .tools.prodigy import Prodigy
-from .tools.zooniverse import Zooniverse
+from .protocols import FileReader, FileSource
+from .tables.csv import CsvSource
+from .tables.json_records import JsonSource
+from .tables.parquet import ParquetSource
+from .tables.xlsx import XlsxSource
+from .tools.argilla import ArgillaSource
+from .tools.concord import ConcordSource
+from .tools.cvat import CvatSource
+from .tools.doccano import DoccanoSource
+from .tools.inception import InceptionSource
+from .tools.label_studio import LabelStudioSource
+from .tools.llm_judge import LlmJudgeSource
+from .tools.potato import PotatoSource
+from .tools.prodigy import ProdigySource
+from .tools.zooniverse import ZooniverseSource
 
-__all__ = ["SOURCES", "TABLES", "Reader", "Source", "endings", "source_of"]
+__all__ = [
+    "SOURCES",
+    "TABLE_SOURCES",
+    "FileReader",
+    "FileSource",
+    "detect_source",
+    "list_extensions",
+]
 
-# In the order in which a file is offered to them: tools first, each by fields that it alone has,
-# then the tables, which take everything.
-SOURCES: dict[str, Source] = {
-    "concord": Concord(),
-    "label_studio": LabelStudio(),
-    "prodigy": Prodigy(),
-    "argilla": Argilla(),
-    "potato": Potato(),
-    "zooniverse": Zooniverse(),
-    "inception": Inception(),
-    "cvat": Cvat(),
-    "judge": Judge(),
-    "doccano": Doccano(),
-    "xlsx": Xlsx(),
-    "parquet": Parquet(),
-    "json": JsonRecords(),
-    "csv": Csv(),
+# In the order in which they are tried on a file: tools first, each recognised by fields that only it
+# has, then tables, which accept everything.
+SOURCES: dict[str, FileSource] = {
+    "concord": ConcordSource(),
+    "label_studio": LabelStudioSource(),
+    "prodigy": ProdigySource(),
+    "argilla": ArgillaSource(),
+    "potato": PotatoSource(),
+    "zooniverse": ZooniverseSource(),
+    "inception": InceptionSource(),
+    "cvat": CvatSource(),
+    "judge": LlmJudgeSource(),
+    "doccano": DoccanoSource(),
+    "xlsx": XlsxSource(),
+    "parquet": ParquetSource(),
+    "json": JsonSource(),
+    "csv": CsvSource(),
 }
-# Those that are no tool's: what any program writes.
-TABLES = ("xlsx", "parquet", "json", "csv")
+# Generic tables, which do not come from a specific tool.
+TABLE_SOURCES = ("xlsx", "parquet", "json", "csv")
 
 
-def source_of(sample: Sample) -> str:
-    """The name of the source for a file that begins like this. Raises Unreadable."""
+def detect_source(sample: FileSample) -> str:
+    """Return the name of the source for a file that begins like this.
+
+    Raises UnreadableFileError.
+    """
     for name, source in SOURCES.items():
-        if source.recognises(sample):
+        if source.can_read(sample):
             return name
-    raise Unreadable({"zip": "zip", "xml": "html"}.get(sample.kind, "binary"))
+    raise UnreadableFileError({"zip": "zip", "xml": "html"}.get(sample.kind, "binary"))
 
 
-def endings() -> list[str]:
-    """Those of the names of all files that can be imported."""
-    found = {ending: None for source in SOURCES.values() for ending in source.endings}
-    return [*found, ".zip", ".gz"]
+def list_extensions() -> list[str]:
+    """Return the extensions of all files that can be imported."""
+    extensions = {extension: None for source in SOURCES.values() for extension in source.extensions}
+    return [*extensions, ".zip", ".gz"]

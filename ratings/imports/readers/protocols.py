@@ -1,4 +1,4 @@
-"""What a source is: a kind of files, and a reader of them."""
+"""Protocols of a source (a file format) and its reader."""
 
 from __future__ import annotations
 
@@ -8,61 +8,73 @@ from typing import Protocol
 
 from django.utils.functional import Promise
 
-from ratings.imports.decoding.sample import Sample
+from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping import import_mapping
-from ratings.imports.mapping.columns import Guess, Look
-from ratings.imports.records import Record, Wrong
+from ratings.imports.mapping.columns import ColumnGuess, TableHead
+from ratings.imports.records import ReaderProblem, Record
 
 
-class Reader(Protocol):
-    """One file being read, from its beginning to its end."""
+class FileReader(Protocol):
+    """Reads one file from beginning to end."""
 
     @property
     def columns(self) -> Mapping[str, str]:
-        """Role -> what the file calls it, for problems; filled at the latest when the first record
-        comes."""
+        """Role -> name in the file, for problem messages.
+
+        It is complete when the first record is yielded.
+        """
 
     @property
     def bytes_read(self) -> int:
-        """How far it has come; the progress that the lead sees."""
+        """Number of bytes read so far, shown as progress."""
 
-    def records(self) -> Iterator[Record]:
-        """Everything that the file says. What is wrong is a record, too, also where the file cannot
-        be read further: this raises nothing."""
+    def iter_records(self) -> Iterator[Record]:
+        """Yield everything in the file.
 
-    def trouble(self, labels: Iterable[str], *, usable: bool) -> Wrong | None:
-        """What can be said only after the last line. ``labels`` are those that were found;
-        ``usable``: whether there was anything."""
+        It raises nothing: problems are yielded as records, also when the file cannot be read
+        further.
+        """
+
+    def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
+        """Return a problem that is known only after the last line, or None.
+
+        ``labels`` are the labels found; ``is_usable``: whether the file has anything to import.
+        """
 
 
-class Source(Protocol):
-    """A kind of files. ``path`` is a stored file, unpacked and within IMPORT_MAX_BYTES."""
+class FileSource(Protocol):
+    """A file format. ``path`` is a stored file, unpacked and within IMPORT_MAX_BYTES."""
 
     @property
     def name(self) -> str | Promise:
-        """For the lead."""
+        """Display name."""
 
     @property
-    def endings(self) -> tuple[str, ...]:
-        """Of its files' names, like ".csv"."""
+    def extensions(self) -> tuple[str, ...]:
+        """Extensions of its files, like ".csv"."""
 
     @property
-    def encodings(self) -> bool:
-        """Whether the lead may choose how bytes become text."""
+    def has_encoding(self) -> bool:
+        """True if the lead can select the encoding."""
 
     @property
-    def delimiters(self) -> bool:
-        """Whether the lead may choose what parts the columns."""
+    def has_delimiter(self) -> bool:
+        """True if the lead can select the delimiter of the columns."""
 
-    def recognises(self, sample: Sample) -> bool:
-        """Whether a file that begins like this is of this kind."""
+    def can_read(self, sample: FileSample) -> bool:
+        """Return whether a file that begins like this has this format."""
 
-    def look(self, path: Path, chosen: import_mapping.Mapping) -> Look | None:
-        """The names of the columns and the first rows, for the lead; None where there are no
-        columns to choose. Raises Unreadable."""
+    def read_head(self, path: Path, mapping: import_mapping.ImportMapping) -> TableHead | None:
+        """Return the column names and the first rows, or None if there are no columns to map.
 
-    def guess(self, look: Look, *, labels: set[str]) -> Guess:
-        """What the columns probably mean. ``labels`` are those that the project knows."""
+        Raises UnreadableFileError.
+        """
 
-    def reader(self, path: Path, chosen: import_mapping.Mapping) -> Reader:
-        """Reads the file as the lead has decided."""
+    def guess_columns(self, head: TableHead, *, labels: set[str]) -> ColumnGuess:
+        """Return the guessed roles of the columns.
+
+        ``labels`` are those of the project's questions.
+        """
+
+    def open_reader(self, path: Path, mapping: import_mapping.ImportMapping) -> FileReader:
+        """Return a reader of the file, configured by the lead's decisions."""

@@ -1,9 +1,10 @@
-"""A scratch file between the check and the writing: what the file says, by number, in an order
-that suits the writing.
+"""The staging database: a scratch SQLite file with the validated records of one import.
 
-It keeps memory flat whatever the size, puts everything that a file says about one item and rater
-side by side wherever it stood, and lets the writing go on at any row. It is made anew by every
-check and removed after the import; losing it costs a check, never a rating. `staged` reads it.
+Validation fills it and writing reads it (`queries`). Keys are replaced by ids, and rows have the
+order in which they are written. It keeps memory flat whatever the size of the file, puts all rows
+of one item and rater side by side wherever they stood, and allows writing to resume at any row.
+Every validation creates it anew, and it is deleted after the import. Losing it costs a validation,
+never a rating.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-REMEMBERED = 100_000  # keys kept in memory; beyond, the scratch file is asked
-TICK = 500_000  # steps of SQLite's machine between two signs of life: some milliseconds
+MAX_CACHED_KEYS = 100_000  # keys kept in memory; further ones are looked up in the scratch file
+INSTRUCTIONS_BETWEEN_HEARTBEATS = (
+    500_000  # instructions of SQLite's virtual machine, which take some milliseconds
+)
 
-Beat = Callable[[], None]  # tells that the worker lives; raises when the work is no longer its own
+# Reports that the worker is alive; raises when the worker has lost its lease.
+Heartbeat = Callable[[], None]
 
-_TABLES = """
+_CREATE_TABLES_SQL = """
 PRAGMA journal_mode=OFF;
 PRAGMA synchronous=OFF;
 PRAGMA cache_size=-8000;
@@ -42,9 +46,9 @@ CREATE TABLE skip (
     id INTEGER PRIMARY KEY, item INTEGER, rater INTEGER, line INTEGER, rated_at INTEGER, reason TEXT
 );
 """
-# An item that the file describes differently in two places is a problem; the first one is kept
-# here so that it can be shown.
-_ORDERED = """
+# An item with two different contents in the file is a problem; the first content is kept for the
+# preview.
+_ORDER_ROWS_SQL = """
 CREATE TABLE said (
     id INTEGER PRIMARY KEY,
     question INTEGER, item INTEGER, rater INTEGER, line INTEGER, label INTEGER,
@@ -72,18 +76,18 @@ INSERT INTO content (item, line, body, attributes, body_digest)
     ) WHERE place = 1 ORDER BY item;
 CREATE INDEX content_by_digest ON content (body_digest) WHERE body IS NOT NULL;
 """
-_STORE = {
+_INSERT_KEY_SQL = {
     "item": "INSERT INTO item (id, key, line) VALUES (?, ?, ?)",
     "rater": "INSERT INTO rater (id, key, line) VALUES (?, ?, ?)",
 }
-_STORED = {
+_SELECT_KEY_SQL = {
     "item": "SELECT id FROM item WHERE key = ?",
     "rater": "SELECT id FROM rater WHERE key = ?",
 }
 
 
-class Row(NamedTuple):
-    """A judgement as numbers; ``rated_at`` in microseconds since 1970."""
+class EncodedRating(NamedTuple):
+    """A rating with staged ids; ``rated_at`` in microseconds since 1970."""
 
     question: int
     item: int
@@ -96,8 +100,8 @@ class Row(NamedTuple):
     guidelines: int | None
 
 
-class Content(NamedTuple):
-    """What the file says of an item, as JSON texts; None where it says nothing."""
+class EncodedContent(NamedTuple):
+    """Content and attributes of an item as JSON texts; None where the file has none."""
 
     item: int
     line: int
@@ -107,118 +111,126 @@ class Content(NamedTuple):
     body_digest: bytes | None
 
 
-class Keys:
-    """Numbers for the keys of one table, in the order of their first lines."""
+class StagedKeys:
+    """Assigns ids to the keys of one table, in the order of their first lines."""
 
     def __init__(self, db: sqlite3.Connection, table: str) -> None:
         self.db = db
         self.table = table
         self.count = 0
-        self.known: dict[str, int] = {}
-        self.new: list[tuple[int, str, int]] = []
-        self.forgot = False
+        self.cached_ids: dict[str, int] = {}
+        self.unsaved: list[tuple[int, str, int]] = []
+        self.was_cache_cleared = False
 
-    def number(self, key: str, line: int) -> int:
-        found = self.known.get(key)
-        if found is None:
-            found = self._stored(key) if self.forgot else None
-            if found is None:
+    def get_or_create_id(self, key: str, line: int) -> int:
+        """Return the id of a key, a new one on its first appearance."""
+        key_id = self.cached_ids.get(key)
+        if key_id is None:
+            key_id = self._load_id(key) if self.was_cache_cleared else None
+            if key_id is None:
                 self.count += 1
-                found = self.count
-                self.new.append((found, key, line))
-            self.known[key] = found
-        return found
+                key_id = self.count
+                self.unsaved.append((key_id, key, line))
+            self.cached_ids[key] = key_id
+        return key_id
 
-    def _stored(self, key: str) -> int | None:
-        row = self.db.execute(_STORED[self.table], (key,)).fetchone()
+    def _load_id(self, key: str) -> int | None:
+        """Return the id of a key in the scratch file, or None."""
+        row = self.db.execute(_SELECT_KEY_SQL[self.table], (key,)).fetchone()
         return row[0] if row else None
 
     def flush(self) -> None:
-        self.db.executemany(_STORE[self.table], self.new)
-        self.new.clear()
-        if len(self.known) > REMEMBERED:
-            self.known.clear()
-            self.forgot = True
+        """Write new keys to the scratch file; clear the cache when it is too large."""
+        self.db.executemany(_INSERT_KEY_SQL[self.table], self.unsaved)
+        self.unsaved.clear()
+        if len(self.cached_ids) > MAX_CACHED_KEYS:
+            self.cached_ids.clear()
+            self.was_cache_cleared = True
 
 
-class Staging:
-    """A new scratch file being filled. What is put aside is written by ``flush``."""
+class StagingDatabase:
+    """A new scratch file being filled; `flush` writes the collected rows."""
 
-    def __init__(self, path: Path, beat: Beat) -> None:
+    def __init__(self, path: Path, heartbeat: Heartbeat) -> None:
         self.path = path
         path.unlink(missing_ok=True)
-        self.db = alive(sqlite3.connect(path, isolation_level=None), beat)
-        self.db.executescript(_TABLES)
-        self.items = Keys(self.db, "item")
-        self.raters = Keys(self.db, "rater")
-        self.rows: list[Row] = []
-        self.contents: list[Content] = []
-        self.golds: list[tuple[int, int, int, int]] = []
+        self.db = add_heartbeat(sqlite3.connect(path, isolation_level=None), heartbeat)
+        self.db.executescript(_CREATE_TABLES_SQL)
+        self.items = StagedKeys(self.db, "item")
+        self.raters = StagedKeys(self.db, "rater")
+        self.ratings: list[EncodedRating] = []
+        self.contents: list[EncodedContent] = []
+        self.gold_answers: list[tuple[int, int, int, int]] = []
         self.skips: list[tuple[int, int, int, int | None, str]] = []
-        # what the file says of raters: kind, name, model, version of its prompt
-        self.kinds: dict[int, tuple[str, str, str, str]] = {}
-        # number of an item -> digest of what was last said of it: a file may say it in every row
-        self.described: dict[int, bytes | None] = {}
+        # Rater id -> kind, name, model, prompt version.
+        self.rater_details: dict[int, tuple[str, str, str, str]] = {}
+        # Item id -> digest of its last content, because a file may repeat the content in each row.
+        self.content_digests: dict[int, bytes | None] = {}
 
-    def describe(self, content: Content) -> None:
-        """Put aside what the file says of an item, unless it said just that before."""
-        if self.described.get(content.item, b"") != content.digest:
-            self.described[content.item] = content.digest
+    def add_content(self, content: EncodedContent) -> None:
+        """Collect the content of an item, unless it equals the item's last content."""
+        if self.content_digests.get(content.item, b"") != content.digest:
+            self.content_digests[content.item] = content.digest
             self.contents.append(content)
 
-    def flush(self, *, keep: bool) -> None:
-        """Write what was put aside, or forget it: once there is a problem, nothing is needed."""
-        if keep:
+    def flush(self, *, save: bool) -> None:
+        """Write the collected rows, or discard them: after the first problem no row is needed."""
+        if save:
             self.db.execute("BEGIN")
             self.items.flush()
             self.raters.flush()
-            self.db.executemany("INSERT INTO raw VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self.rows)
+            self.db.executemany("INSERT INTO raw VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self.ratings)
             self.db.executemany("INSERT INTO raw_content VALUES (?, ?, ?, ?, ?, ?)", self.contents)
-            self.db.executemany("INSERT INTO raw_gold VALUES (?, ?, ?, ?)", self.golds)
+            self.db.executemany("INSERT INTO raw_gold VALUES (?, ?, ?, ?)", self.gold_answers)
             self.db.executemany(
                 "INSERT INTO skip (item, rater, line, rated_at, reason) VALUES (?, ?, ?, ?, ?)",
                 self.skips,
             )
             self.db.execute("COMMIT")
-        for aside in (self.rows, self.contents, self.golds, self.skips):
-            aside.clear()
-        if len(self.described) > REMEMBERED:
-            self.described.clear()
+        for collected in (self.ratings, self.contents, self.gold_answers, self.skips):
+            collected.clear()
+        if len(self.content_digests) > MAX_CACHED_KEYS:
+            self.content_digests.clear()
 
-    def drop(self, question: int) -> int:
-        """Forget what is staged of a question; how many judgements that were."""
+    def delete_question(self, question: int) -> int:
+        """Delete the staged rows of a question and return the number of its ratings."""
         self.db.execute("DELETE FROM raw_gold WHERE question = ?", (question,))
         return self.db.execute("DELETE FROM raw WHERE question = ?", (question,)).rowcount
 
     def finish(
         self, questions: Sequence[tuple[int, str]], labels: Sequence[tuple[int, int, str]]
     ) -> None:
-        """Order what was staged. ``questions``: (number, key); ``labels``: (number, number of the
-        question, label)."""
-        self.flush(keep=True)
+        """Order the staged rows.
+
+        ``questions`` are (id, key), ``labels`` are (id, question id, label).
+        """
+        self.flush(save=True)
         self.db.executemany("INSERT INTO question (id, key) VALUES (?, ?)", questions)
         self.db.executemany("INSERT INTO label (id, question, label) VALUES (?, ?, ?)", labels)
         self.db.executemany(
             "UPDATE rater SET kind = ?, name = ?, model = ?, prompt_version = ? WHERE id = ?",
-            [(*said, number) for number, said in self.kinds.items()],
+            [(*details, rater_id) for rater_id, details in self.rater_details.items()],
         )
-        self.db.executescript(_ORDERED)
+        self.db.executescript(_ORDER_ROWS_SQL)
 
     def close(self) -> None:
         self.db.close()
 
 
-def alive(db: sqlite3.Connection, beat: Beat) -> sqlite3.Connection:
-    """Sorting millions of rows takes longer than a worker may be silent: beat meanwhile; an error
-    ends the query."""
+def add_heartbeat(db: sqlite3.Connection, heartbeat: Heartbeat) -> sqlite3.Connection:
+    """Call the heartbeat during long queries, and return the connection.
 
-    def tick() -> int:
+    Sorting millions of rows takes longer than a worker may be silent. An error of the heartbeat
+    interrupts the query.
+    """
+
+    def call_heartbeat() -> int:
         try:
-            beat()
-        # it cannot pass through SQLite; the worker meets it again at its own next beat
+            heartbeat()
+        # The error cannot pass through SQLite; the worker's own next heartbeat raises it again.
         except Exception:
             return 1
         return 0
 
-    db.set_progress_handler(tick, TICK)
+    db.set_progress_handler(call_heartbeat, INSTRUCTIONS_BETWEEN_HEARTBEATS)
     return db

@@ -1,127 +1,141 @@
-"""Keys and labels of a file get their numbers in the staging; what is none is a problem."""
+"""Validate the keys and labels of a file and resolve them to their ids in the staging database."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from core.text import key_trouble
+from core.text import classify_key_problem
 from projects.models import Category, Question
 from projects.services import question_validation
-from ratings.imports.problems import Found
+from ratings.imports.problems import ProblemList
 
-from .database import Keys
+from .database import StagedKeys
 
 
-class KeyColumn:
-    """Keys of items or raters to their staged numbers; what is no key is a problem and None."""
+class KeyResolver:
+    """Resolves keys of items or raters to staged ids; an invalid key becomes a problem."""
 
     def __init__(
         self,
-        keys: Keys,
+        keys: StagedKeys,
         *,
         columns: Mapping[str, str],
-        longest: int,
-        found: Found,
-        others: Mapping[str, str] = MappingProxyType({}),
+        max_length: int,
+        problems: ProblemList,
+        project_keys: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """``others``: the project's keys of those that the file calls differently."""
-        self.keys = keys
-        self.others = others
-        self.columns = columns  # what the file calls them
-        self.longest = longest
-        self.found = found
+        """Create a resolver.
 
-    def number(self, key: str, line: int, column: str = "") -> int | None:
-        key = self.others.get(key, key)
-        known = self.keys.known.get(key)
-        if known is not None:
-            return known
-        if trouble := text_trouble(key, self.longest):
-            self.found.add(
-                trouble,
+        ``project_keys`` maps keys of the file to the project's keys where these differ.
+        """
+        self.keys = keys
+        self.project_keys = project_keys
+        self.columns = columns  # table -> column name in the file, for problem messages
+        self.max_length = max_length
+        self.problems = problems
+
+    def resolve(self, key: str, line: int, column: str = "") -> int | None:
+        """Return the staged id of a key, or None after adding a problem."""
+        key = self.project_keys.get(key, key)
+        known_id = self.keys.cached_ids.get(key)
+        if known_id is not None:
+            return known_id
+        if problem_kind := find_text_problem(key, self.max_length):
+            self.problems.add(
+                problem_kind,
                 line,
                 column or self.columns.get(self.keys.table, ""),
                 value=key[:40],
                 found=len(key),
-                limit=self.longest,
+                limit=self.max_length,
             )
             return None
-        return self.keys.number(key, line)
+        return self.keys.get_or_create_id(key, line)
 
 
-class Answers:
-    """The labels of one question to their numbers, counted. Those of an existing question are
-    given; a new one learns them."""
+class QuestionLabels:
+    """The labels of one question: staged ids and numbers of ratings.
+
+    An existing question has a fixed list of labels. A new question gets the labels of the file.
+    """
 
     def __init__(
-        self, key: str, question: Question | None, *, number: int, next_label: Callable[[], int]
+        self,
+        key: str,
+        question: Question | None,
+        *,
+        staged_id: int,
+        next_label_id: Callable[[], int],
     ) -> None:
         self.key = key
         self.question = question
-        self.number = number  # in the staging
-        self.next_label = next_label
+        self.staged_id = staged_id  # id in the staging database
+        self.next_label_id = next_label_id
         self.text = question.text if question else ""
-        self.free_text = False  # there are too many different answers
-        self.numbers: dict[str, int] = {}
+        self.is_free_text = False  # True once there are too many different answers
+        self.ids: dict[str, int] = {}
         self.counts: dict[str, int] = {}
-        self.longest = Category._meta.get_field("label").max_length or 0
+        self.max_length = Category._meta.get_field("label").max_length or 0
         if question is not None:
-            self.declare([category.label for category in question.active_categories()])
-        self.allowed = ", ".join(self.numbers)
+            self.add_labels([category.label for category in question.active_categories()])
+        self.allowed = ", ".join(self.ids)
 
     @property
-    def learning(self) -> bool:
+    def is_new(self) -> bool:
+        """True for a new question, whose labels come from the file."""
         return self.question is None
 
-    def declare(self, labels: Sequence[str]) -> None:
-        """Labels that the question has, given or not."""
+    def add_labels(self, labels: Sequence[str]) -> None:
+        """Add labels of the question that no rating has yet."""
         for label in labels:
-            if label not in self.numbers:
-                self.numbers[label] = self.next_label()
+            if label not in self.ids:
+                self.ids[label] = self.next_label_id()
                 self.counts[label] = 0
 
-    def label(self, label: str, line: int, column: str, found: Found) -> int | None:
-        number = self.numbers.get(label)
-        if number is None and not self._learn(label, line, column, found):
+    def resolve(self, label: str, line: int, column: str, problems: ProblemList) -> int | None:
+        """Count a label and return its staged id, or None after adding a problem."""
+        label_id = self.ids.get(label)
+        if label_id is None and not self._add_new_label(label, line, column, problems):
             return None
         self.counts[label] += 1
-        return self.numbers[label]
+        return self.ids[label]
 
-    def _learn(self, label: str, line: int, column: str, found: Found) -> bool:
-        trouble = text_trouble(label, self.longest)
-        if not trouble and not self.learning:
-            trouble = "label_unknown"
-        if not trouble and len(self.numbers) >= question_validation.MOST_CATEGORIES:
-            trouble = "labels_many"
-        if not trouble:
-            self.declare([label])
+    def _add_new_label(self, label: str, line: int, column: str, problems: ProblemList) -> bool:
+        """Add a label that is not known yet; return False after adding a problem."""
+        problem_kind = find_text_problem(label, self.max_length)
+        if not problem_kind and not self.is_new:
+            problem_kind = "label_unknown"
+        if not problem_kind and len(self.ids) >= question_validation.MAX_CATEGORIES:
+            problem_kind = "labels_many"
+        if not problem_kind:
+            self.add_labels([label])
             return True
-        many = trouble == "labels_many"
-        found.add(
-            trouble,
+        too_many = problem_kind == "labels_many"
+        problems.add(
+            problem_kind,
             line,
             column,
             value=label[:40],
             found=len(label),
-            limit=question_validation.MOST_CATEGORIES if many else self.longest,
+            limit=question_validation.MAX_CATEGORIES if too_many else self.max_length,
             allowed=self.allowed,
         )
         return False
 
 
-def text_trouble(text: str, longest: int) -> str:
-    """The kind of problem that a key or label is, or an empty text."""
-    trouble = key_trouble(text, longest=longest)
-    # A guard that was taken off may leave a tabulator in front: a control sign, as files see it.
+def find_text_problem(text: str, max_length: int) -> str:
+    """Return the kind of problem that a key or label has, or an empty text."""
+    key_problem = classify_key_problem(text, max_length=max_length)
+    # Removing the formula guard of an export may leave a leading tab, which is a control character.
     kinds = {"empty": "key_empty", "long": "key_long", "blanks": "key_control"}
-    if trouble:
-        return kinds.get(trouble, "key_control")
+    if key_problem:
+        return kinds.get(key_problem, "key_control")
     return "" if is_unicode(text) else "surrogate"
 
 
 def is_unicode(text: str) -> bool:
-    """Whether there is no half of a character in the text, as JSON can write one."""
+    """Return whether the text has no lone surrogate, which JSON escapes can produce."""
     try:
         text.encode()
     except UnicodeEncodeError:

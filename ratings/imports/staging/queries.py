@@ -1,4 +1,4 @@
-"""A finished scratch file, for reading (see `staging`)."""
+"""Queries of a finished staging database (see `database`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .database import Beat, alive
+from .database import Heartbeat, add_heartbeat
 
-_NAMED = (
+_RATINGS_SQL = (
     "SELECT said.id, question.key, item.key, rater.key, said.line, label.label, said.rated_at,"
     " said.comment, said.seconds, said.guidelines FROM said"
     " JOIN question ON question.id = said.question"
@@ -18,53 +18,56 @@ _NAMED = (
     " JOIN rater ON rater.id = said.rater"
     " JOIN label ON label.id = said.label"
 )
-_KEYS = {
+_KEYS_SQL = {
     "item": "SELECT key, line FROM item ORDER BY id",
     "rater": "SELECT key, line FROM rater ORDER BY id",
 }
-_PAIRS = (
+_REPEAT_PAIRS_SQL = (
     "FROM said a JOIN said b ON b.id = a.id + ?"
     " AND b.question = a.question AND b.item = a.item AND b.rater = a.rater"
 )
-_CONTENT = (
+_CONTENT_SQL = (
     "SELECT content.id, item.key, content.line, content.body, content.attributes"
     " FROM content JOIN item ON item.id = content.item"
 )
-_GOLD = (
+_GOLD_SQL = (
     "SELECT item.key, question.key, label.label FROM gold"
     " JOIN item ON item.id = gold.item"
     " JOIN question ON question.id = gold.question"
     " JOIN label ON label.id = gold.label"
 )
-_SKIPS = (
+_SKIPS_SQL = (
     "SELECT skip.id, item.key, rater.key, skip.rated_at, skip.reason FROM skip"
     " JOIN item ON item.id = skip.item JOIN rater ON rater.id = skip.rater"
 )
-_SAME_CONTENT = (
+_DUPLICATE_CONTENT_SQL = (
     "SELECT min(id), count(*) FROM content WHERE body IS NOT NULL"
     " GROUP BY body_digest HAVING count(*) > 1"
 )
-_DOUBLES = (
+_COUNT_DUPLICATES_SQL = (
     "SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM content"
     " WHERE body IS NOT NULL GROUP BY body_digest HAVING count(*) > 1)"
 )
-_COUNT = {
+_COUNT_SQL = {
     "said": "SELECT count(*) FROM said",
     "untimed": "SELECT count(*) FROM said WHERE rated_at IS NULL",
     "content": "SELECT count(*) FROM content",
     "gold": "SELECT count(*) FROM gold",
     "skip": "SELECT count(*) FROM skip",
 }
-_DIFFERENT = (
+_CONFLICTING_CONTENT_SQL = (
     "SELECT item.key, min(raw_content.line), max(raw_content.line) FROM raw_content"
     " JOIN item ON item.id = raw_content.item WHERE digest IS NOT NULL"
     " GROUP BY raw_content.item HAVING count(DISTINCT digest) > 1 ORDER BY 2 LIMIT ?"
 )
 
 
-class Said(NamedTuple):
-    """One staged judgement. ``rated_at`` in microseconds since 1970 or None; ``comment`` None where
-    the file brings none; ``guidelines`` 0 where nobody knows."""
+class StagedRating(NamedTuple):
+    """One staged rating.
+
+    ``rated_at`` is in microseconds since 1970 or None. ``comment`` is None where the file has none.
+    ``guidelines`` is 0 where the version is unknown.
+    """
 
     id: int
     question: str
@@ -78,8 +81,8 @@ class Said(NamedTuple):
     guidelines: int | None
 
 
-class Described(NamedTuple):
-    """What is said of an item: JSON texts, or None where the file says nothing."""
+class StagedContent(NamedTuple):
+    """Content and attributes of an item as JSON texts, or None where the file has none."""
 
     id: int
     item: str
@@ -88,7 +91,9 @@ class Described(NamedTuple):
     attributes: str | None
 
 
-class Skipped(NamedTuple):
+class StagedSkip(NamedTuple):
+    """An item that a rater skipped; ``rated_at`` in microseconds since 1970 or None."""
+
     id: int
     item: str
     rater: str
@@ -96,107 +101,119 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Staged:
+class StagedRows:
+    """Reads the rows of a finished staging database."""
+
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
 
-    def count(self, what: str) -> int:
-        """Rows of ``said``, ``content``, ``gold`` or ``skip``; ``untimed``: judgements of which the
-        file does not say when they were made."""
-        return self.db.execute(_COUNT[what]).fetchone()[0]
+    def count(self, table: str) -> int:
+        """Return the number of rows of ``said``, ``content``, ``gold`` or ``skip``.
 
-    # --- judgements
+        ``untimed`` counts the ratings without a time.
+        """
+        return self.db.execute(_COUNT_SQL[table]).fetchone()[0]
 
-    def first(self, count: int) -> list[Said]:
-        """The judgements that stand first in the file."""
-        rows = self.db.execute(f"{_NAMED} ORDER BY said.line, said.id LIMIT ?", (count,))
-        return [Said(*row) for row in rows]
+    # --- ratings
 
-    def after(self, done: int) -> Iterator[Said]:
-        """The judgements from the one after number ``done``, in order; all of one question, item
-        and rater in a row."""
+    def list_first_ratings(self, limit: int) -> list[StagedRating]:
+        """Return the ratings that stand first in the file."""
+        rows = self.db.execute(f"{_RATINGS_SQL} ORDER BY said.line, said.id LIMIT ?", (limit,))
+        return [StagedRating(*row) for row in rows]
+
+    def iter_ratings(self, last_id: int) -> Iterator[StagedRating]:
+        """Yield the ratings after id ``last_id``, in order.
+
+        Those of one question, item and rater follow each other.
+        """
         return map(
-            Said._make, self.db.execute(f"{_NAMED} WHERE said.id > ? ORDER BY said.id", (done,))
+            StagedRating._make,
+            self.db.execute(f"{_RATINGS_SQL} WHERE said.id > ? ORDER BY said.id", (last_id,)),
         )
 
-    def newest_guidelines(self) -> int:
-        """The highest version of guidelines that is named; 0 where none is."""
-        found = self.db.execute("SELECT max(guidelines) FROM said").fetchone()[0]
-        return found or 0
+    def get_newest_guidelines(self) -> int:
+        """Return the highest version of the guidelines in the file, 0 if there is none."""
+        newest = self.db.execute("SELECT max(guidelines) FROM said").fetchone()[0]
+        return newest or 0
 
     def count_repeats(self) -> int:
-        """Judgements whose item and rater stood in the file before."""
-        return self.db.execute(f"SELECT count(*) {_PAIRS}", (1,)).fetchone()[0]
+        """Return the number of ratings that repeat an earlier question, item and rater."""
+        return self.db.execute(f"SELECT count(*) {_REPEAT_PAIRS_SQL}", (1,)).fetchone()[0]
 
-    def repeats(self, limit: int) -> list[tuple[Said, Said]]:
-        """The first neighbours that say something about the same item and rater."""
-        found = self.db.execute(
-            f"SELECT a.id {_PAIRS} ORDER BY a.id LIMIT ?", (1, limit)
+    def list_repeats(self, limit: int) -> list[tuple[StagedRating, StagedRating]]:
+        """Return the first pairs of consecutive ratings of the same question, item and rater."""
+        rows = self.db.execute(
+            f"SELECT a.id {_REPEAT_PAIRS_SQL} ORDER BY a.id LIMIT ?", (1, limit)
         ).fetchall()
         pairs = []
-        for (number,) in found:
-            one, other = self.db.execute(
-                f"{_NAMED} WHERE said.id IN (?, ?) ORDER BY said.id", (number, number + 1)
+        for (rating_id,) in rows:
+            first, second = self.db.execute(
+                f"{_RATINGS_SQL} WHERE said.id IN (?, ?) ORDER BY said.id",
+                (rating_id, rating_id + 1),
             )
-            pairs.append((Said(*one), Said(*other)))
+            pairs.append((StagedRating(*first), StagedRating(*second)))
         return pairs
 
-    def beyond(self, times: int, limit: int) -> list[Said]:
-        """Judgements that repeat an item and rater for more than the given number of times."""
-        found = self.db.execute(
-            f"SELECT b.id {_PAIRS} ORDER BY b.id LIMIT ?", (times, limit)
+    def list_excess_repeats(self, times: int, limit: int) -> list[StagedRating]:
+        """Return ratings that repeat an item and rater more than ``times`` times."""
+        rows = self.db.execute(
+            f"SELECT b.id {_REPEAT_PAIRS_SQL} ORDER BY b.id LIMIT ?", (times, limit)
         ).fetchall()
         return [
-            Said(*self.db.execute(f"{_NAMED} WHERE said.id = ?", row).fetchone()) for row in found
+            StagedRating(*self.db.execute(f"{_RATINGS_SQL} WHERE said.id = ?", row).fetchone())
+            for row in rows
         ]
 
     # --- items and raters
 
-    def keys(self, table: str, size: int = 5000) -> Iterator[list[tuple[str, int]]]:
-        """(key, first line) of all items or raters, in batches."""
-        cursor = self.db.execute(_KEYS[table])
+    def iter_keys(self, table: str, size: int = 5000) -> Iterator[list[tuple[str, int]]]:
+        """Yield (key, first line) of all items or raters, in batches."""
+        cursor = self.db.execute(_KEYS_SQL[table])
         while batch := cursor.fetchmany(size):
             yield batch
 
-    def raters(self) -> dict[str, dict[str, str]]:
-        """key -> kind, name, model and prompt_version of the raters of whom the file says more than
-        the key."""
+    def get_rater_details(self) -> dict[str, dict[str, str]]:
+        """Return key -> kind, name, model and prompt_version of raters with more than a key."""
         rows = self.db.execute(
             "SELECT key, kind, name, model, prompt_version FROM rater WHERE kind != ''"
         )
         columns = ("kind", "name", "model", "prompt_version")
-        return {key: dict(zip(columns, said, strict=True)) for key, *said in rows}
+        return {key: dict(zip(columns, values, strict=True)) for key, *values in rows}
 
-    def people(self, limit: int) -> dict[str, str]:
-        """key -> name of the first raters that are no models."""
-        found = "SELECT key, name FROM rater WHERE kind != 'model' ORDER BY id LIMIT ?"
-        return dict(self.db.execute(found, (limit,)))
+    def get_person_names(self, limit: int) -> dict[str, str]:
+        """Return key -> name of the first raters that are not models."""
+        query = "SELECT key, name FROM rater WHERE kind != 'model' ORDER BY id LIMIT ?"
+        return dict(self.db.execute(query, (limit,)))
 
-    def described(self, done: int, size: int) -> Iterator[list[Described]]:
-        """What is said of items, from the one after number ``done``, in batches."""
-        cursor = self.db.execute(f"{_CONTENT} WHERE content.id > ? ORDER BY content.id", (done,))
-        while batch := cursor.fetchmany(size):
-            yield [Described(*row) for row in batch]
-
-    def first_described(self, limit: int) -> list[Described]:
-        """The first items whose content the file brings."""
-        rows = self.db.execute(
-            f"{_CONTENT} WHERE content.body IS NOT NULL ORDER BY content.id LIMIT ?", (limit,)
+    def iter_content(self, last_id: int, size: int) -> Iterator[list[StagedContent]]:
+        """Yield the contents of items after id ``last_id``, in batches."""
+        cursor = self.db.execute(
+            f"{_CONTENT_SQL} WHERE content.id > ? ORDER BY content.id", (last_id,)
         )
-        return [Described(*row) for row in rows]
+        while batch := cursor.fetchmany(size):
+            yield [StagedContent(*row) for row in batch]
 
-    def different(self, limit: int) -> list[tuple[str, int, int]]:
-        """(key, first line, last line) of items that the file describes in two ways."""
-        return self.db.execute(_DIFFERENT, (limit,)).fetchall()
+    def list_first_content(self, limit: int) -> list[StagedContent]:
+        """Return the first items with content."""
+        rows = self.db.execute(
+            f"{_CONTENT_SQL} WHERE content.body IS NOT NULL ORDER BY content.id LIMIT ?", (limit,)
+        )
+        return [StagedContent(*row) for row in rows]
 
-    def count_doubles(self) -> int:
-        """Items whose content stands under another key before."""
-        return self.db.execute(_DOUBLES).fetchone()[0]
+    def list_conflicting_items(self, limit: int) -> list[tuple[str, int, int]]:
+        """Return (key, first line, last line) of items with two different contents in the file."""
+        return self.db.execute(_CONFLICTING_CONTENT_SQL, (limit,)).fetchall()
 
-    def doubles(self, limit: int) -> list[list[str]]:
-        """The first pairs of keys under which the same content stands."""
+    def count_duplicates(self) -> int:
+        """Return the number of items whose content occurs under an earlier key, too."""
+        return self.db.execute(_COUNT_DUPLICATES_SQL).fetchone()[0]
+
+    def list_duplicates(self, limit: int) -> list[list[str]]:
+        """Return the first pairs of keys with the same content."""
         pairs = []
-        for first, _count in self.db.execute(f"{_SAME_CONTENT} ORDER BY 1 LIMIT ?", (limit,)):
+        for first, _count in self.db.execute(
+            f"{_DUPLICATE_CONTENT_SQL} ORDER BY 1 LIMIT ?", (limit,)
+        ):
             rows = self.db.execute(
                 "SELECT item.key FROM content JOIN item ON item.id = content.item"
                 " WHERE body_digest = (SELECT body_digest FROM content WHERE id = ?)"
@@ -208,29 +225,30 @@ class Staged:
 
     # --- gold answers and skips
 
-    def gold(self, items: list[str]) -> dict[str, dict[str, list[str]]]:
-        """item -> question -> its right labels, of these items."""
-        found: dict[str, dict[str, list[str]]] = {}
+    def get_gold_answers(self, items: list[str]) -> dict[str, dict[str, list[str]]]:
+        """Return item -> question -> gold labels of these items."""
+        labels_by_item: dict[str, dict[str, list[str]]] = {}
         for start in range(0, len(items), 500):
-            part = items[start : start + 500]
-            marks = ", ".join("?" * len(part))
+            batch = items[start : start + 500]
+            placeholders = ", ".join("?" * len(batch))
             for item, question, label in self.db.execute(
-                f"{_GOLD} WHERE item.key IN ({marks})", part
+                f"{_GOLD_SQL} WHERE item.key IN ({placeholders})", batch
             ):
-                found.setdefault(item, {}).setdefault(question, []).append(label)
-        return found
+                labels_by_item.setdefault(item, {}).setdefault(question, []).append(label)
+        return labels_by_item
 
-    def skips(self, done: int, size: int) -> Iterator[list[Skipped]]:
-        cursor = self.db.execute(f"{_SKIPS} WHERE skip.id > ? ORDER BY skip.id", (done,))
+    def iter_skips(self, last_id: int, size: int) -> Iterator[list[StagedSkip]]:
+        """Yield the skips after id ``last_id``, in batches."""
+        cursor = self.db.execute(f"{_SKIPS_SQL} WHERE skip.id > ? ORDER BY skip.id", (last_id,))
         while batch := cursor.fetchmany(size):
-            yield [Skipped(*row) for row in batch]
+            yield [StagedSkip(*row) for row in batch]
 
 
 @contextlib.contextmanager
-def opened(path: Path, beat: Beat) -> Iterator[Staged]:
-    """A finished scratch file, read-only; FileNotFoundError where it is gone."""
+def open_staged_rows(path: Path, heartbeat: Heartbeat) -> Iterator[StagedRows]:
+    """Open a finished staging database read-only; raise FileNotFoundError if it does not exist."""
     if not path.is_file():
         raise FileNotFoundError(path)
-    db: Any = alive(sqlite3.connect(f"file:{path}?mode=ro", uri=True), beat)
+    db: Any = add_heartbeat(sqlite3.connect(f"file:{path}?mode=ro", uri=True), heartbeat)
     with contextlib.closing(db):
-        yield Staged(db)
+        yield StagedRows(db)

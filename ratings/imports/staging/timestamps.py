@@ -1,4 +1,4 @@
-"""Moments as a staging keeps them: microseconds since 1970."""
+"""Times as the staging database stores them: microseconds since 1970."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND = datetime.timedelta(microseconds=1)
 
 
-def microseconds_of(moment: datetime.datetime) -> int:
-    return (moment - EPOCH) // MICROSECOND
+def to_microseconds(value: datetime.datetime) -> int:
+    """Return a datetime as microseconds since 1970."""
+    return (value - EPOCH) // MICROSECOND
 
 
-def moment_of(microseconds: int | None) -> datetime.datetime | None:
+def to_datetime(microseconds: int | None) -> datetime.datetime | None:
+    """Return the datetime of a number of microseconds since 1970, or None."""
     return None if microseconds is None else EPOCH + microseconds * MICROSECOND
 
 
-def moment_text(microseconds: int | None) -> str:
-    moment = moment_of(microseconds)
-    return "" if moment is None else moment.isoformat().replace("+00:00", "Z")
+def format_timestamp(microseconds: int | None) -> str:
+    """Return the time as ISO 8601 text in UTC, empty if there is none."""
+    value = to_datetime(microseconds)
+    return "" if value is None else value.isoformat().replace("+00:00", "Z")

@@ -1,7 +1,6 @@
-"""The whole file is read once and everything wrong with it is named by line; what is right is
-staged for the writing.
+"""Validate a whole file: read it once, report every problem with its line, stage what is valid.
 
-Nothing is written to the database here but the run's own row.
+The only database row written here is the run's own.
 """
 
 from __future__ import annotations
@@ -11,39 +10,41 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.upsert import same
+from projects.services.items.upsert import is_same_json
 from projects.services.raters import pseudonyms
 from ratings.imports import media_references
-from ratings.imports.archives import Media
+from ratings.imports.archives import MediaArchive
 from ratings.imports.mapping import matching
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.problems import Found, Unreadable, shown
-from ratings.imports.readers import Reader
-from ratings.imports.staging.database import Beat, Staging
-from ratings.imports.staging.queries import Staged
-from ratings.imports.staging.timestamps import moment_text
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
+from ratings.imports.readers import FileReader
+from ratings.imports.staging.database import Heartbeat, StagingDatabase
+from ratings.imports.staging.queries import StagedRows
+from ratings.imports.staging.timestamps import format_timestamp
 
-from .row_validation import Judge
+from .row_validation import RecordValidator
 
-BATCH = 5000  # records between two looks at the clock
-MEDIA_BATCH = 50  # items whose pictures, sound and film are read between two of them
+RECORDS_PER_BATCH = 5000  # records between two heartbeats
+ITEMS_PER_MEDIA_BATCH = 50  # items whose media files are read between two heartbeats
 MAX_REPEATS = 1000  # lines that one rater may have for one item
-PREVIEW = 20  # rows
-EXAMPLES = 20
+PREVIEW_ROWS = 20
+MAX_EXAMPLES = 20
 
 
 @dataclass
-class Report:
-    """What the check found.
+class FileReport:
+    """Result of the validation of a file.
 
-    ``rows`` are ratings, ``contents`` items of which the file says more than the key, ``skips``
-    items that a rater skipped. ``questions`` has for each key whether the project knows it, its
-    text, and how often each label was given. ``named``: the file's keys of questions -> the
-    project's. ``unmatched``: people that the project does not know; ``suggested``: rater -> account
-    (see `matching`).
+    All fields but ``problems`` are stored in `ImportRun.summary`.
+
+    ``rows`` counts ratings, ``contents`` items of which the file has more than the key, ``skips``
+    items that a rater skipped. ``questions`` has for each key whether the project has the question,
+    its text, and the number of ratings of each label. ``named`` are (question key in the file, in
+    the project). ``unmatched`` are people whom the project does not have, ``suggested`` maps raters
+    to user ids (see `matching`).
     """
 
-    found: Found
+    problems: ProblemList
     rows: int = 0
     contents: int = 0
     golds: int = 0
@@ -54,7 +55,7 @@ class Report:
     new_raters: int = 0
     changed_items: int = 0
     without_media: int = 0
-    guidelines: int = 0  # the highest version that is named
+    guidelines: int = 0  # the highest version in the file
     doubles: int = 0
     double_examples: list[list[str]] = field(default_factory=list)
     untimed: int = 0
@@ -69,219 +70,257 @@ class Report:
     repeat_examples: list[list[Any]] = field(default_factory=list)
 
     @property
-    def work(self) -> int:
-        """Steps of the writing."""
+    def n_steps(self) -> int:
+        """Number of steps of the writing."""
         return self.rows + self.contents + self.skips
 
 
-def check(
-    reader: Reader,
-    mapping: Mapping,
+def validate_file(
+    reader: FileReader,
+    mapping: ImportMapping,
     *,
     project: Project | None,
     question: Question | None,
-    staging: Staging,
-    beat: Beat,
+    staging: StagingDatabase,
+    heartbeat: Heartbeat,
     by: Any = None,
-    archive: Media | None = None,
-) -> Report:
-    """Read, judge and stage the whole file for ``by``. ``question`` is the one that all answers
-    are of, where it exists. ``archive`` has the pictures, sound and film that the file names."""
-    chosen = None
+    archive: MediaArchive | None = None,
+) -> FileReport:
+    """Read, validate and stage the whole file on behalf of ``by``.
+
+    ``question`` is the existing question that all ratings answer, if there is one. ``archive`` has
+    the media files that the file refers to.
+    """
+    selected_question = None
     if not mapping.every_question:
-        chosen = question.key if question else mapping.question_key
-    judge = Judge(
+        selected_question = question.key if question else mapping.question_key
+    validator = RecordValidator(
         staging,
-        questions=_known(project, question),
-        chosen=chosen,
+        questions=_get_project_questions(project, question),
+        selected_question=selected_question,
         columns=reader.columns,
-        # only tables have columns that somebody chose
-        lenient=mapping.every_question and not mapping.columns,
-        raters_here=matching.matched(project, mapping.members, by=by).raters,
-        questions_here=mapping.questions,
+        # Only tables have columns that the lead selected.
+        allow_free_text=mapping.every_question and not mapping.columns,
+        project_rater_keys=matching.resolve_matches(project, mapping.members, by=by).raters,
+        project_question_keys=mapping.questions,
     )
-    report = Report(judge.found)
-    for place, record in enumerate(reader.records(), start=1):
-        judge.take(record)
-        if place % BATCH == 0:
-            _stage(report, staging)
-            beat()
-    _stage(report, staging)
-    _drop_free_texts(report, judge, staging)
-    usable = bool(report.rows or report.contents or report.golds or report.skips)
-    _look_at_the_whole(judge, reader, usable=usable)
-    report.named = list(judge.named.items())
-    report.of_other_questions = judge.of_other_questions
-    report.left_out = judge.left_out.as_json()
-    _tell_questions(report, judge)
-    if not judge.found:
-        questions = list(judge.questions.values())
+    report = FileReport(validator.problems)
+    for n_records, record in enumerate(reader.iter_records(), start=1):
+        validator.validate(record)
+        if n_records % RECORDS_PER_BATCH == 0:
+            _flush_batch(report, staging)
+            heartbeat()
+    _flush_batch(report, staging)
+    _skip_free_text_questions(report, validator, staging)
+    is_usable = bool(report.rows or report.contents or report.golds or report.skips)
+    _check_end_of_file(validator, reader, is_usable=is_usable)
+    report.named = list(validator.resolved_question_keys.items())
+    report.of_other_questions = validator.n_other_questions
+    report.left_out = validator.skipped_records.to_json()
+    _add_questions(report, validator)
+    if not validator.problems:
+        questions = list(validator.labels_by_question.values())
         staging.finish(
-            [(answers.number, answers.key) for answers in questions],
+            [(labels.staged_id, labels.key) for labels in questions],
             [
-                (number, answers.number, label)
-                for answers in questions
-                for label, number in answers.numbers.items()
+                (label_id, labels.staged_id, label)
+                for labels in questions
+                for label, label_id in labels.ids.items()
             ],
         )
-        staged = Staged(staging.db)
-        _describe(report, staged, project=project, make_new=mapping.make_new)
-        _compare(report, staged, project, archive=archive, beat=beat)
-        _match(report, staged, project, by)
+        staged_rows = StagedRows(staging.db)
+        _add_statistics(report, staged_rows, project=project, make_new=mapping.make_new)
+        _compare_with_project(report, staged_rows, project, archive=archive, heartbeat=heartbeat)
+        _suggest_raters(report, staged_rows, project, by)
     return report
 
 
-def _match(report: Report, staged: Staged, project: Project | None, by: Any) -> None:
-    """Who of the file's people may be whom of the members."""
-    people = staged.people(matching.LOOKED_AT)
-    report.suggested = matching.suggested(project, people.items(), by=by)
-    known = set()
+def _suggest_raters(
+    report: FileReport, staged_rows: StagedRows, project: Project | None, by: Any
+) -> None:
+    """Add the raters of the file that the project does not have, and suggested members for them."""
+    person_names = staged_rows.get_person_names(matching.MAX_CHECKED_RATERS)
+    report.suggested = matching.suggest_matches(project, person_names.items(), by=by)
+    known_keys = set()
     if project is not None:
-        known = set(Rater.objects.filter(project=project).values_list("key", flat=True))
-        known |= set(pseudonyms.pseudonyms(project))
-    new = [key for key in people if key not in known]
-    report.unmatched = new[: matching.LISTED]
+        known_keys = set(Rater.objects.filter(project=project).values_list("key", flat=True))
+        known_keys |= set(pseudonyms.get_pseudonyms(project))
+    new_keys = [key for key in person_names if key not in known_keys]
+    report.unmatched = new_keys[: matching.MAX_LISTED_RATERS]
 
 
-def _known(project: Project | None, question: Question | None) -> dict[str, Question]:
-    found = {question.key: question} if question else {}
+def _get_project_questions(
+    project: Project | None, question: Question | None
+) -> dict[str, Question]:
+    """Return the project's questions by key."""
+    questions = {question.key: question} if question else {}
     if project is not None:
-        for one in project.questions.all():
-            found.setdefault(one.key, one)
-    return found
+        for project_question in project.questions.all():
+            questions.setdefault(project_question.key, project_question)
+    return questions
 
 
-def _stage(report: Report, staging: Staging) -> None:
-    """Put a batch aside; once there is a problem, nothing will be written and nothing needs
-    staging."""
-    report.rows += len(staging.rows)
+def _flush_batch(report: FileReport, staging: StagingDatabase) -> None:
+    """Count and write a batch; discard it after the first problem, as no row is needed then."""
+    report.rows += len(staging.ratings)
     report.contents += len(staging.contents)
-    report.golds += len(staging.golds)
+    report.golds += len(staging.gold_answers)
     report.skips += len(staging.skips)
-    staging.flush(keep=not report.found)
+    staging.flush(save=not report.problems)
 
 
-def _drop_free_texts(report: Report, judge: Judge, staging: Staging) -> None:
-    """Questions that turned out to be answered by free texts are left out whole."""
-    for key, answers in list(judge.questions.items()):
-        if answers.free_text:
-            dropped = staging.drop(answers.number)
-            report.rows -= dropped
-            judge.left_out.counts["free_text"] += dropped
-            del judge.questions[key]
+def _skip_free_text_questions(
+    report: FileReport, validator: RecordValidator, staging: StagingDatabase
+) -> None:
+    """Skip all rows of questions whose answers turned out to be free texts."""
+    for key, labels in list(validator.labels_by_question.items()):
+        if labels.is_free_text:
+            n_deleted = staging.delete_question(labels.staged_id)
+            report.rows -= n_deleted
+            validator.skipped_records.counts["free_text"] += n_deleted
+            del validator.labels_by_question[key]
 
 
-def _look_at_the_whole(judge: Judge, reader: Reader, *, usable: bool) -> None:
-    """What can be said only after the last line."""
-    labels = {label for answers in judge.questions.values() for label in answers.numbers}
-    trouble = reader.trouble(labels, usable=usable or bool(judge.left_out.counts))
-    said_more = bool(judge.found)
-    if trouble and trouble.kind != "only_names":
-        judge.take(trouble)
-    if said_more or usable or judge.found:
+def _check_end_of_file(validator: RecordValidator, reader: FileReader, *, is_usable: bool) -> None:
+    """Add problems that are known only after the last line."""
+    labels = {
+        label
+        for question_labels in validator.labels_by_question.values()
+        for label in question_labels.ids
+    }
+    problem = reader.find_final_problem(
+        labels, is_usable=is_usable or bool(validator.skipped_records.counts)
+    )
+    had_problems = bool(validator.problems)
+    if problem and problem.kind != "only_names":
+        validator.validate(problem)
+    if had_problems or is_usable or validator.problems:
         return
-    if judge.of_other_questions:
-        others = judge.other_questions()
-        judge.found.add("question_absent", None, question=judge.chosen, found=others)
-    elif trouble:
-        judge.take(trouble)
+    if validator.n_other_questions:
+        other_keys = validator.format_other_questions()
+        validator.problems.add(
+            "question_absent", None, question=validator.selected_question, found=other_keys
+        )
+    elif problem:
+        validator.validate(problem)
     else:
-        judge.found.add("nothing_usable", None, left_out=judge.left_out.as_json())
+        validator.problems.add("nothing_usable", None, left_out=validator.skipped_records.to_json())
 
 
-def _tell_questions(report: Report, judge: Judge) -> None:
-    for place, (key, answers) in enumerate(judge.questions.items()):
+def _add_questions(report: FileReport, validator: RecordValidator) -> None:
+    """Add the questions of the file to the report."""
+    for position, (key, labels) in enumerate(validator.labels_by_question.items()):
         report.questions[key] = {
-            # PostgreSQL keeps no order of an object's fields
-            "place": place,
-            "known": not answers.learning,
-            "text": shown(answers.text),
-            "labels": dict(answers.counts),
+            # PostgreSQL does not preserve the order of keys in a JSON object.
+            "place": position,
+            "known": not labels.is_new,
+            "text": truncate_text(labels.text),
+            "labels": dict(labels.counts),
         }
 
 
-def _describe(report: Report, staged: Staged, *, project: Project | None, make_new: bool) -> None:
-    for said in staged.beyond(MAX_REPEATS, limit=EXAMPLES):
-        report.found.add(
-            "repeats_many", said.line, item=said.item, rater=said.rater, limit=MAX_REPEATS
+def _add_statistics(
+    report: FileReport, staged_rows: StagedRows, *, project: Project | None, make_new: bool
+) -> None:
+    """Add counts, examples and a preview to the report, and problems of repeats and keys."""
+    for rating in staged_rows.list_excess_repeats(MAX_REPEATS, limit=MAX_EXAMPLES):
+        report.problems.add(
+            "repeats_many", rating.line, item=rating.item, rater=rating.rater, limit=MAX_REPEATS
         )
-    for key, first, last in staged.different(EXAMPLES):
-        report.found.add("item_differs", last, value=key, other=first)
+    for key, first_line, last_line in staged_rows.list_conflicting_items(MAX_EXAMPLES):
+        report.problems.add("item_differs", last_line, value=key, other=first_line)
     report.items, report.new_items = _count_keys(
-        report.found, staged, project, Item, make_new=make_new
+        report.problems, staged_rows, project, Item, make_new=make_new
     )
     report.raters, report.new_raters = _count_keys(
-        report.found, staged, project, Rater, make_new=make_new
+        report.problems, staged_rows, project, Rater, make_new=make_new
     )
-    report.contents = staged.count("content")
-    report.golds = staged.count("gold")
-    report.guidelines = staged.newest_guidelines()
-    report.doubles = staged.count_doubles()
-    report.double_examples = staged.doubles(EXAMPLES)
-    report.untimed = staged.count("untimed")
-    report.repeats = staged.count_repeats()
-    for said in staged.first(PREVIEW):
-        rated_at, comment = moment_text(said.rated_at), shown(said.comment or "")
-        report.preview.append([said.line, said.item, said.rater, said.label, rated_at, comment])
-    for one, other in staged.repeats(EXAMPLES):
+    report.contents = staged_rows.count("content")
+    report.golds = staged_rows.count("gold")
+    report.guidelines = staged_rows.get_newest_guidelines()
+    report.doubles = staged_rows.count_duplicates()
+    report.double_examples = staged_rows.list_duplicates(MAX_EXAMPLES)
+    report.untimed = staged_rows.count("untimed")
+    report.repeats = staged_rows.count_repeats()
+    for rating in staged_rows.list_first_ratings(PREVIEW_ROWS):
+        rated_at, comment = format_timestamp(rating.rated_at), truncate_text(rating.comment or "")
+        report.preview.append(
+            [rating.line, rating.item, rating.rater, rating.label, rated_at, comment]
+        )
+    for first_rating, second_rating in staged_rows.list_repeats(MAX_EXAMPLES):
         report.repeat_examples.append(
-            [one.item, one.rater, one.line, one.label, other.line, other.label]
+            [
+                first_rating.item,
+                first_rating.rater,
+                first_rating.line,
+                first_rating.label,
+                second_rating.line,
+                second_rating.label,
+            ]
         )
 
 
-def _compare(
-    report: Report,
-    staged: Staged,
+def _compare_with_project(
+    report: FileReport,
+    staged_rows: StagedRows,
     project: Project | None,
     *,
-    archive: Media | None,
-    beat: Beat,
+    archive: MediaArchive | None,
+    heartbeat: Heartbeat,
 ) -> None:
-    """How many items stand with another content, and how many name a file that was not uploaded:
-    where an archive came with the file, each is a problem."""
-    for batch in staged.described(0, MEDIA_BATCH if archive else BATCH):
-        beat()
-        bodies = {one.item: json.loads(one.body) for one in batch if one.body is not None}
+    """Count items whose content changes and items that refer to a file that was not uploaded.
+
+    If an archive came with the file, each missing media file is a problem.
+    """
+    for batch in staged_rows.iter_content(
+        0, ITEMS_PER_MEDIA_BATCH if archive else RECORDS_PER_BATCH
+    ):
+        heartbeat()
+        bodies = {
+            content.item: json.loads(content.body) for content in batch if content.body is not None
+        }
         try:
-            missing = media_references.resolve(project, bodies, archive)
-        except Unreadable as error:
-            report.found.add_fatal(error.problem)
+            missing = media_references.resolve_references(project, bodies, archive)
+        except UnreadableFileError as error:
+            report.problems.add_fatal(error.problem)
             return
         if archive:
-            lines = {one.item: one.line for one in batch}
+            lines = {content.item: content.line for content in batch}
             for key, (kind, name) in missing.items():
-                report.found.add("media_absent", lines[key], what=kind, value=name)
+                report.problems.add("media_absent", lines[key], what=kind, value=name)
         else:
             report.without_media += len(missing)
         if project is None:
             continue
-        standing = Item.objects.filter(project=project, key__in=bodies)
-        for key, body in standing.values_list("key", "body"):
-            report.changed_items += not same(body, bodies[key])
+        existing_items = Item.objects.filter(project=project, key__in=bodies)
+        for key, body in existing_items.values_list("key", "body"):
+            report.changed_items += not is_same_json(body, bodies[key])
 
 
 def _count_keys(
-    found: Found,
-    staged: Staged,
+    problems: ProblemList,
+    staged_rows: StagedRows,
     project: Project | None,
     model: type[Item] | type[Rater],
     *,
     make_new: bool,
 ) -> tuple[int, int]:
-    """(keys in the file, those that the project does not know); each unknown one is a problem
-    unless it may be made."""
+    """Return (number of keys in the file, number of keys the project does not have).
+
+    Each unknown key is a problem unless new items and raters may be created.
+    """
     name = model.__name__.lower()
-    total = new = 0
-    for batch in staged.keys(name):
+    total = n_new = 0
+    for batch in staged_rows.iter_keys(name):
         keys = [key for key, _ in batch]
-        known: set[str] = set()
+        known_keys: set[str] = set()
         if project is not None:
             rows = model._default_manager.filter(project=project, key__in=keys)
-            known = set(rows.values_list("key", flat=True))
+            known_keys = set(rows.values_list("key", flat=True))
         total += len(keys)
         for key, line in batch:
-            if key not in known:
-                new += 1
+            if key not in known_keys:
+                n_new += 1
                 if not make_new:
-                    found.add(f"{name}_unknown", line, value=key)
-    return total, new
+                    problems.add(f"{name}_unknown", line, value=key)
+    return total, n_new

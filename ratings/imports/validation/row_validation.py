@@ -1,5 +1,4 @@
-"""Each record of a file is judged as it comes: it gets its numbers in the staging, or is a
-problem."""
+"""Validate each record of a file as it is read; valid records go to the staging database."""
 
 from __future__ import annotations
 
@@ -18,276 +17,346 @@ from projects.services import question_validation
 from projects.services.items import upsert
 from projects.services.raters import fields
 from ratings.imports import records
-from ratings.imports.problems import Found, Problem, shown
-from ratings.imports.skipped_rows import LeftOutCounts
-from ratings.imports.staging.database import Content, Row, Staging
-from ratings.imports.staging.key_ids import Answers, KeyColumn, is_unicode
-from ratings.imports.staging.timestamps import microseconds_of
-from ratings.services.days import WrongTime, check_rated_at, parse_rated_at
+from ratings.imports.problems import ImportProblem, ProblemList, truncate_text
+from ratings.imports.skipped_rows import SkippedRecordCounts
+from ratings.imports.staging.database import EncodedContent, EncodedRating, StagingDatabase
+from ratings.imports.staging.key_ids import KeyResolver, QuestionLabels, is_unicode
+from ratings.imports.staging.timestamps import to_microseconds
+from ratings.services.days import InvalidTime, parse_rated_at, validate_rated_at
 
-MAX_COMMENT = 10_000  # characters, as in the API
-MOST_GUIDELINES = 32_767  # versions: what the column holds
-OTHER_QUESTIONS_NAMED = 20
+MAX_COMMENT_LENGTH = 10_000  # characters, as in the API
+MAX_GUIDELINES_VERSION = 32_767  # the largest value of the database column
+MAX_LISTED_QUESTIONS = 20
 
 
-class Judge:
-    """Judges what a file says. Problems collect in ``found``, what is right in the staging."""
+class RecordValidator:
+    """Validates the records of a file.
+
+    Problems are collected in ``problems``, skipped records in ``skipped_records``, valid records in
+    ``staging``.
+    """
 
     def __init__(
         self,
-        staging: Staging,
+        staging: StagingDatabase,
         *,
         questions: Mapping[str, Question],
-        chosen: str | None,
+        selected_question: str | None,
         columns: Mapping[str, str],
-        lenient: bool = False,
-        raters_here: Mapping[str, str] = MappingProxyType({}),
-        questions_here: Mapping[str, str] = MappingProxyType({}),
+        allow_free_text: bool = False,
+        project_rater_keys: Mapping[str, str] = MappingProxyType({}),
+        project_question_keys: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """``questions`` are those of the project by key. ``chosen`` is the key of the one question
-        that all answers are of, or None where the file names the question of each. ``columns`` is
-        what the file calls item, rater, label, rated_at, comment and question, for messages.
-        ``lenient``: nobody chose what the labels are, so that free texts are no mistake.
-        ``raters_here`` and ``questions_here``: the file's keys to those of the project, where these
-        are others."""
-        self.questions_here = questions_here
-        self.named: dict[str, str] = {}  # the file's keys of questions to those of the project
-        self.lenient = lenient
-        self.found = Found()
-        self.left_out = LeftOutCounts()
+        """Create a validator.
+
+        ``questions`` are the project's questions by key. ``selected_question`` is the key of the
+        one question that all ratings answer, or None if the file names the question of each rating.
+        ``columns`` has the file's names of item, rater, label, rated_at, comment and question, for
+        messages. ``allow_free_text``: nobody selected the column of labels, so free texts are
+        skipped instead of reported. ``project_rater_keys`` and ``project_question_keys`` map keys
+        of the file to the project's keys where these differ.
+        """
+        self.project_question_keys = project_question_keys
+        self.resolved_question_keys: dict[
+            str, str
+        ] = {}  # question key in the file -> key in the project
+        self.allow_free_text = allow_free_text
+        self.problems = ProblemList()
+        self.skipped_records = SkippedRecordCounts()
         self.staging = staging
-        self.known = questions
-        self.chosen = chosen
+        self.project_questions = questions
+        self.selected_question = selected_question
         self.columns = columns
-        self.questions: dict[str, Answers] = {}
+        self.labels_by_question: dict[str, QuestionLabels] = {}
         self.now = timezone.now()
-        self.of_other_questions = 0
+        self.n_other_questions = 0
         self.n_labels = 0
-        self._other_questions: dict[str, None] = {}
-        self.items = KeyColumn(
-            staging.items, columns=columns, longest=upsert.LONGEST_KEY, found=self.found
+        self._other_question_keys: dict[str, None] = {}
+        self.item_keys = KeyResolver(
+            staging.items, columns=columns, max_length=upsert.MAX_KEY_LENGTH, problems=self.problems
         )
-        self.raters = KeyColumn(
+        self.rater_keys = KeyResolver(
             staging.raters,
             columns=columns,
-            longest=fields.LONGEST_KEY,
-            found=self.found,
-            others=raters_here,
+            max_length=fields.MAX_KEY_LENGTH,
+            problems=self.problems,
+            project_keys=project_rater_keys,
         )
-        self._take: dict[type, Callable[[Any], None]] = {
-            records.Judgement: self._judgement,
-            records.Item: self._item,
-            records.Rater: self._rater,
-            records.Question: self._question,
-            records.Gold: self._gold,
-            records.LeftOut: self._left_out,
-            records.Wrong: self._wrong,
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            records.RatingRecord: self._validate_rating,
+            records.ItemRecord: self._validate_item,
+            records.RaterRecord: self._validate_rater,
+            records.QuestionRecord: self._validate_question,
+            records.GoldRecord: self._validate_gold,
+            records.SkippedRecord: self._count_skipped_record,
+            records.ReaderProblem: self._add_problem,
         }
-        if chosen is not None:
-            self._answers(chosen, None)
+        if selected_question is not None:
+            self._get_question_labels(selected_question, None)
 
-    def take(self, record: records.Record) -> None:
-        self._take[type(record)](record)
+    def validate(self, record: records.Record) -> None:
+        """Validate one record and stage it, count it as skipped, or add a problem."""
+        self._handlers[type(record)](record)
 
-    def other_questions(self) -> str:
-        """The first keys that are not the chosen question's, for a message."""
-        return ", ".join(self._other_questions)
+    def format_other_questions(self) -> str:
+        """Return the first question keys other than the selected one, for a message."""
+        return ", ".join(self._other_question_keys)
 
-    # --- kinds of records
+    # --- one method a kind of record
 
-    def _judgement(self, said: records.Judgement) -> None:
-        if said.label is None:
-            self._skip(said)
+    def _validate_rating(self, rating: records.RatingRecord) -> None:
+        """Stage a rating whose item, rater and label are valid."""
+        if rating.label is None:
+            self._validate_skip(rating)
             return
-        answers = self._answers(said.question, said.line)
-        if answers is None:
+        question_labels = self._get_question_labels(rating.question, rating.line)
+        if question_labels is None:
             return
-        line = said.line
-        item = self.items.number(said.item, line)
-        rater = self.raters.number(said.rater, line)
-        label = self._label(answers, said.label, line, said.column)
-        rated_at = self._moment(said.rated_at, line)
-        comment = self._comment(said.comment, line)
-        guidelines = self._guidelines(said.guidelines, line)
-        if item is not None and rater is not None and label is not None:
-            seconds = self._seconds(said.seconds)
-            row = Row(
-                answers.number, item, rater, line, label, rated_at, comment, seconds, guidelines
+        line = rating.line
+        item_id = self.item_keys.resolve(rating.item, line)
+        rater_id = self.rater_keys.resolve(rating.rater, line)
+        label_id = self._resolve_label(question_labels, rating.label, line, rating.column)
+        rated_at = self._parse_time(rating.rated_at, line)
+        comment = self._validate_comment(rating.comment, line)
+        guidelines = self._parse_guidelines_version(rating.guidelines, line)
+        if item_id is not None and rater_id is not None and label_id is not None:
+            seconds = self._validate_seconds(rating.seconds)
+            row = EncodedRating(
+                question_labels.staged_id,
+                item_id,
+                rater_id,
+                line,
+                label_id,
+                rated_at,
+                comment,
+                seconds,
+                guidelines,
             )
-            self.staging.rows.append(row)
+            self.staging.ratings.append(row)
 
-    def _skip(self, said: records.Judgement) -> None:
-        item = self.items.number(said.item, said.line)
-        rater = self.raters.number(said.rater, said.line)
-        rated_at = self._moment(said.rated_at, said.line)
-        comment = self._comment(said.comment, said.line)
-        if item is not None and rater is not None:
-            self.staging.skips.append((item, rater, said.line, rated_at, (comment or "")[:300]))
+    def _validate_skip(self, rating: records.RatingRecord) -> None:
+        """Stage that a rater skipped an item."""
+        item_id = self.item_keys.resolve(rating.item, rating.line)
+        rater_id = self.rater_keys.resolve(rating.rater, rating.line)
+        rated_at = self._parse_time(rating.rated_at, rating.line)
+        comment = self._validate_comment(rating.comment, rating.line)
+        if item_id is not None and rater_id is not None:
+            self.staging.skips.append(
+                (item_id, rater_id, rating.line, rated_at, (comment or "")[:300])
+            )
 
-    def _label(self, answers: Answers, label: str, line: int, column: str) -> int | None:
-        """The number of a label. Where a tool's question has more labels than one may have, they
-        are free texts: all of them are left out."""
-        full = len(answers.numbers) >= question_validation.MOST_CATEGORIES
-        if self.lenient and answers.learning and full and label not in answers.numbers:
-            answers.free_text = True
-        if answers.free_text:
-            self.left_out.add(line, "free_text")
+    def _resolve_label(
+        self, question_labels: QuestionLabels, label: str, line: int, column: str
+    ) -> int | None:
+        """Return the staged id of a label, or None.
+
+        If a question of a tool's export has more labels than a question may have, its answers are
+        free texts, and all of them are skipped.
+        """
+        is_full = len(question_labels.ids) >= question_validation.MAX_CATEGORIES
+        if (
+            self.allow_free_text
+            and question_labels.is_new
+            and is_full
+            and label not in question_labels.ids
+        ):
+            question_labels.is_free_text = True
+        if question_labels.is_free_text:
+            self.skipped_records.add(line, "free_text")
             return None
-        return answers.label(label, line, column or self.columns.get("label", ""), self.found)
+        return question_labels.resolve(
+            label, line, column or self.columns.get("label", ""), self.problems
+        )
 
-    def _item(self, item: records.Item) -> None:
-        number = self.items.number(item.key, item.line)
+    def _validate_item(self, item: records.ItemRecord) -> None:
+        """Stage the content and attributes of an item."""
+        item_id = self.item_keys.resolve(item.key, item.line)
         texts = []
         for name, value in (("body", item.body), ("attributes", item.attributes)):
-            texts.append(None if value is None else self._object(name, value, item.line))
+            texts.append(None if value is None else self._serialize_object(name, value, item.line))
         body, attributes = texts
-        if number is None:
+        if item_id is None:
             return
-        body_digest = None if body is None else _digest(body)
-        digest = None if body is None else _digest(f"{body}\n{attributes}")
-        content = Content(number, item.line, body, attributes, digest, body_digest)
-        self.staging.describe(content)
+        body_digest = None if body is None else _compute_digest(body)
+        digest = None if body is None else _compute_digest(f"{body}\n{attributes}")
+        content = EncodedContent(item_id, item.line, body, attributes, digest, body_digest)
+        self.staging.add_content(content)
 
-    def _rater(self, rater: records.Rater) -> None:
-        number = self.raters.number(rater.key, rater.line, rater.column)
-        if number is None or (rater.kind == "human" and not rater.name):
+    def _validate_rater(self, rater: records.RaterRecord) -> None:
+        """Stage a rater and what the file knows of them."""
+        rater_id = self.rater_keys.resolve(rater.key, rater.line, rater.column)
+        if rater_id is None or (rater.kind == "human" and not rater.name):
             return
-        said = (
-            rater.name[: fields.LONGEST_NAME],
-            rater.model[: fields.LONGEST_MODEL],
-            rater.prompt_version[: fields.LONGEST_VERSION],
+        texts = (
+            rater.name[: fields.MAX_NAME_LENGTH],
+            rater.model[: fields.MAX_MODEL_LENGTH],
+            rater.prompt_version[: fields.MAX_VERSION_LENGTH],
         )
-        if not any(has_control(text) or not is_unicode(text) for text in said):
-            name, model, version = said
-            self.staging.kinds[number] = (rater.kind, name, model, version)
+        if not any(has_control(text) or not is_unicode(text) for text in texts):
+            name, model, version = texts
+            self.staging.rater_details[rater_id] = (rater.kind, name, model, version)
 
-    def _question(self, question: records.Question) -> None:
-        answers = self._answers(question.key, question.line)
-        if answers is not None and answers.learning:
-            answers.text = answers.text or question.text
-            answers.declare(question.labels)
+    def _validate_question(self, question: records.QuestionRecord) -> None:
+        """Add the text and the labels of a new question."""
+        question_labels = self._get_question_labels(question.key, question.line)
+        if question_labels is not None and question_labels.is_new:
+            question_labels.text = question_labels.text or question.text
+            question_labels.add_labels(question.labels)
 
-    def _gold(self, gold: records.Gold) -> None:
-        answers = self._answers(gold.question, gold.line)
-        if answers is None:
+    def _validate_gold(self, gold: records.GoldRecord) -> None:
+        """Stage a gold answer."""
+        question_labels = self._get_question_labels(gold.question, gold.line)
+        if question_labels is None:
             return
-        item = self.items.number(gold.item, gold.line)
-        counts = dict(answers.counts)
+        item_id = self.item_keys.resolve(gold.item, gold.line)
+        counts_before = dict(question_labels.counts)
         column = gold.column or self.columns.get("gold", "")
-        label = self._label(answers, gold.label, gold.line, column)
-        if gold.label in answers.counts:  # it is known now, but nobody has given it
-            answers.counts[gold.label] = counts.get(gold.label, 0)
-        if item is not None and label is not None:
-            self.staging.golds.append((item, answers.number, label, gold.line))
+        label_id = self._resolve_label(question_labels, gold.label, gold.line, column)
+        if (
+            gold.label in question_labels.counts
+        ):  # a gold answer adds the label without counting a rating
+            question_labels.counts[gold.label] = counts_before.get(gold.label, 0)
+        if item_id is not None and label_id is not None:
+            self.staging.gold_answers.append(
+                (item_id, question_labels.staged_id, label_id, gold.line)
+            )
 
-    def _left_out(self, left: records.LeftOut) -> None:
-        self.left_out.add(left.line, left.reason)
+    def _count_skipped_record(self, skipped: records.SkippedRecord) -> None:
+        """Count a record that the reader skipped."""
+        self.skipped_records.add(skipped.line, skipped.reason)
 
-    def _wrong(self, wrong: records.Wrong) -> None:
-        if wrong.fatal:
-            self.found.add_fatal(Problem(wrong.kind, wrong.line, wrong.column, wrong.values))
+    def _add_problem(self, problem: records.ReaderProblem) -> None:
+        """Add a problem that the reader found."""
+        if problem.fatal:
+            self.problems.add_fatal(
+                ImportProblem(problem.kind, problem.line, problem.column, problem.values)
+            )
         else:
-            self.found.add(wrong.kind, wrong.line, wrong.column, **wrong.values)
+            self.problems.add(problem.kind, problem.line, problem.column, **problem.values)
 
-    # --- parts of them
+    # --- fields of records
 
-    def _answers(self, key: str, line: int | None) -> Answers | None:
-        """The question of a record; None where it is another than the chosen one, which is
-        counted, or cannot be a question."""
-        if self.chosen is not None and key not in ("", self.chosen):
-            self.of_other_questions += 1
-            if len(self._other_questions) < OTHER_QUESTIONS_NAMED:
-                self._other_questions[shown(key)] = None
+    def _get_question_labels(self, key: str, line: int | None) -> QuestionLabels | None:
+        """Return the labels of a record's question, or None.
+
+        None means that the question is not the selected one, which is counted, or that its key is
+        invalid.
+        """
+        if self.selected_question is not None and key not in ("", self.selected_question):
+            self.n_other_questions += 1
+            if len(self._other_question_keys) < MAX_LISTED_QUESTIONS:
+                self._other_question_keys[truncate_text(key)] = None
             return None
-        wanted = self.chosen or self.named.get(key) or self._here(key)
-        return self.questions.get(wanted) or self._meet(wanted, line)
+        project_key = (
+            self.selected_question
+            or self.resolved_question_keys.get(key)
+            or self._resolve_question_key(key)
+        )
+        return self.labels_by_question.get(project_key) or self._add_question(project_key, line)
 
-    def _here(self, key: str) -> str:
-        """The project's key of a question of the file."""
-        own = key or "label"
-        wanted = self.questions_here.get(own, own)
-        if len(self.named) < question_validation.MOST_QUESTIONS:
-            self.named[own] = wanted
-        return wanted
+    def _resolve_question_key(self, key: str) -> str:
+        """Return the project's key of a question of the file."""
+        file_key = key or "label"
+        project_key = self.project_question_keys.get(file_key, file_key)
+        if len(self.resolved_question_keys) < question_validation.MAX_QUESTIONS:
+            self.resolved_question_keys[file_key] = project_key
+        return project_key
 
-    def _meet(self, key: str, line: int | None) -> Answers | None:
-        known = self.known.get(key)
-        if known is None and self.chosen is None:
-            trouble = ""
-            if not question_validation.KEY.fullmatch(key):
-                trouble = "question_key"
-            elif len(self.questions) >= question_validation.MOST_QUESTIONS:
-                trouble = "questions_many"
-            if trouble:
+    def _add_question(self, key: str, line: int | None) -> QuestionLabels | None:
+        """Add a question when its key first appears; return None after adding a problem."""
+        question = self.project_questions.get(key)
+        if question is None and self.selected_question is None:
+            problem_kind = ""
+            if not question_validation.KEY_PATTERN.fullmatch(key):
+                problem_kind = "question_key"
+            elif len(self.labels_by_question) >= question_validation.MAX_QUESTIONS:
+                problem_kind = "questions_many"
+            if problem_kind:
                 column = self.columns.get("question", "")
-                limit = question_validation.MOST_QUESTIONS
-                self.found.add(trouble, line, column, value=key[:64], limit=limit)
+                limit = question_validation.MAX_QUESTIONS
+                self.problems.add(problem_kind, line, column, value=key[:64], limit=limit)
                 return None
-        number = len(self.questions) + 1
-        answers = Answers(key, known, number=number, next_label=self._next_label)
-        self.questions[key] = answers
-        return answers
+        staged_id = len(self.labels_by_question) + 1
+        question_labels = QuestionLabels(
+            key, question, staged_id=staged_id, next_label_id=self._next_label_id
+        )
+        self.labels_by_question[key] = question_labels
+        return question_labels
 
-    def _next_label(self) -> int:
+    def _next_label_id(self) -> int:
+        """Return the next free staged id of a label."""
         self.n_labels += 1
         return self.n_labels
 
-    def _moment(self, time: records.Time, line: int) -> int | None:
-        """Microseconds since 1970; None where there is no time or a problem."""
+    def _parse_time(self, time: records.RecordTime, line: int) -> int | None:
+        """Return microseconds since 1970, or None if there is no time or after adding a problem."""
         if not time:
             return None
         try:
             if isinstance(time, str):
-                moment = parse_rated_at(time, now=self.now)
+                rated_at = parse_rated_at(time, now=self.now)
             else:
-                moment = check_rated_at(time, now=self.now)
-        except WrongTime as error:
+                rated_at = validate_rated_at(time, now=self.now)
+        except InvalidTime as error:
             column = self.columns.get("rated_at", "")
-            self.found.add("time", line, column, why=error.why, time=error.time)
+            self.problems.add("time", line, column, why=error.reason, time=error.time)
             return None
-        return microseconds_of(moment)
+        return to_microseconds(rated_at)
 
-    def _comment(self, text: str | None, line: int) -> str | None:
-        if text and (len(text) > MAX_COMMENT or "\0" in text or not is_unicode(text)):
+    def _validate_comment(self, text: str | None, line: int) -> str | None:
+        """Return a valid comment, or None."""
+        if text and (len(text) > MAX_COMMENT_LENGTH or "\0" in text or not is_unicode(text)):
             column = self.columns.get("comment", "")
-            kind = "key_long" if len(text) > MAX_COMMENT else "nul_text"
-            self.found.add(
-                kind, line, column, value=shown(text)[:40], found=len(text), limit=MAX_COMMENT
+            kind = "key_long" if len(text) > MAX_COMMENT_LENGTH else "nul_text"
+            self.problems.add(
+                kind,
+                line,
+                column,
+                value=truncate_text(text)[:40],
+                found=len(text),
+                limit=MAX_COMMENT_LENGTH,
             )
             return None
         return text
 
-    def _guidelines(self, version: str | None, line: int) -> int | None:
-        """0 where the file says that nobody knows."""
+    def _parse_guidelines_version(self, version: str | None, line: int) -> int | None:
+        """Return the version of the guidelines, 0 if the file says that it is unknown, or None."""
         if not version:
             return None if version is None else 0
-        if version.isascii() and version.isdigit() and 0 < int(version[:9]) <= MOST_GUIDELINES:
+        if (
+            version.isascii()
+            and version.isdigit()
+            and 0 < int(version[:9]) <= MAX_GUIDELINES_VERSION
+        ):
             return int(version)
         column = self.columns.get("guidelines", "")
-        self.found.add("guidelines", line, column, value=version[:40], limit=MOST_GUIDELINES)
+        self.problems.add(
+            "guidelines", line, column, value=version[:40], limit=MAX_GUIDELINES_VERSION
+        )
         return None
 
-    def _seconds(self, seconds: float | None) -> float | None:
+    def _validate_seconds(self, seconds: float | None) -> float | None:
+        """Return a finite duration of at least 0 seconds, or None."""
         if seconds is None or not math.isfinite(seconds) or seconds < 0:
             return None
         return float(seconds)
 
-    def _object(self, name: str, value: dict[str, Any], line: int) -> str | None:
-        """A body or attributes as JSON text; None where there is a problem."""
-        if why := upsert.FIELDS[name].problem(value):
-            self.found.add("item_wrong", line, "", why=why)
+    def _serialize_object(self, name: str, value: dict[str, Any], line: int) -> str | None:
+        """Return a body or attributes as JSON text, or None after adding a problem."""
+        if why := upsert.FIELDS[name].find_problem(value):
+            self.problems.add("item_wrong", line, "", why=why)
             return None
         text = json.dumps(value, ensure_ascii=False)
         if "\\u0000" in text and _has_nul(value):
-            self.found.add("nul_text", line, "")
+            self.problems.add("nul_text", line, "")
             return None
         if not is_unicode(text):
-            self.found.add("surrogate", line, "", value=name)
+            self.problems.add("surrogate", line, "", value=name)
             return None
         return text
 
 
-def _digest(text: str) -> bytes:
+def _compute_digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest()
 
 

@@ -1,4 +1,4 @@
-"""What lies in the archive of an import, for the preview of its check."""
+"""View of the media files in the archive of an import, for the preview of its check."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpRes
 from django.views.decorators.http import require_safe
 
 from ratings.imports import uploads
-from ratings.imports.archives import Media, read
+from ratings.imports.archives import MediaArchive, iter_chunks
 
 from .run_views import get_run
 
 
 @login_required
 @require_safe
-def import_file(
+def serve_archive_file(
     request: HttpRequest, run_id: int, place: int, project_id: int | None = None
 ) -> HttpResponseBase:
-    """A picture, sound or film of the archive, for the preview."""
+    """Return a media file of the archive, for the preview."""
     run = get_run(request, run_id, project_id)
-    archive = Media.beside(uploads.absolute(run.path))
-    found = archive.at(place) if archive else None
-    if archive is None or found is None:
+    archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
+    file_and_type = archive.get_by_index(place) if archive else None
+    if archive is None or file_and_type is None:
         raise Http404
-    file, kind = found
+    file, content_type = file_and_type
     headers = {
         "Content-Length": str(file.file_size),
-        "Content-Disposition": "attachment",  # as of files that are kept
+        "Content-Disposition": "attachment",  # as for stored media files
         "X-Content-Type-Options": "nosniff",
     }
     content = archive.archive.open(file)
-    return StreamingHttpResponse(read(content), content_type=kind, headers=headers)
+    return StreamingHttpResponse(iter_chunks(content), content_type=content_type, headers=headers)

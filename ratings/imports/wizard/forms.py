@@ -1,5 +1,4 @@
-"""The first forms of the import wizard: the file, how it is read, and what is asked of every
-file."""
+"""Forms of the first steps of the import wizard: upload, reading options, options of every file."""
 
 from __future__ import annotations
 
@@ -10,20 +9,20 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.text import key_trouble
+from core.text import classify_key_problem
 from projects.models import Project
 from projects.services import project_validation
 from projects.services.raters import fields
-from ratings.imports.decoding.encodings import encoding_choices
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.readers import SOURCES, endings
+from ratings.imports.decoding.encodings import get_encoding_choices
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers import SOURCES, list_extensions
 from ratings.models import ImportRun
 
-from .pasted_text import LINES, TABLE, as_file
+from .pasted_text import LINES, TABLE, build_file
 
-MOST_PASTED = 1_000_000  # characters; more is a file
+MAX_PASTED_LENGTH = 1_000_000  # characters; a longer text has to be uploaded as a file
 PASTED_NAME = "pasted"
-DELIMITERS = [
+DELIMITER_CHOICES = [
     (",", gettext_lazy("comma ,")),
     (";", gettext_lazy("semicolon ;")),
     ("\t", gettext_lazy("tab")),
@@ -32,15 +31,17 @@ DELIMITERS = [
 
 
 class UploadForm(forms.Form):
+    """A file or pasted text to import."""
+
     file = forms.FileField(
         label=gettext_lazy("File"),
-        allow_empty_file=True,  # refused further on, with the same words as every other file
+        allow_empty_file=True,  # rejected later, with the same message as other invalid files
         max_length=1000,
         required=False,
     )
     pasted = forms.CharField(
         label=gettext_lazy("Or paste it"),
-        max_length=MOST_PASTED,
+        max_length=MAX_PASTED_LENGTH,
         required=False,
         widget=forms.Textarea({"rows": 6}),
     )
@@ -55,39 +56,42 @@ class UploadForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.fields["file"].widget.attrs["accept"] = ",".join(endings())
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.fields["file"].widget.attrs["accept"] = ",".join(list_extensions())
 
     def clean(self) -> dict[str, Any]:
-        given = self.cleaned_data
+        cleaned_data = self.cleaned_data
         if "file" in self.errors or "pasted" in self.errors:
-            return given
-        if given.get("file") is not None and given.get("pasted"):
+            return cleaned_data
+        if cleaned_data.get("file") is not None and cleaned_data.get("pasted"):
             self.add_error("pasted", _("A file or what is pasted: one of them at a time."))
-        elif given.get("file") is None and not given.get("pasted"):
+        elif cleaned_data.get("file") is None and not cleaned_data.get("pasted"):
             self.add_error("file", _("Choose a file, or paste what it would hold."))
-        return given
+        return cleaned_data
 
-    def content(self) -> tuple[IO[bytes], str]:
-        """What is to be read, and its name."""
+    def get_content(self) -> tuple[IO[bytes], str]:
+        """Return the content to import, and its name."""
         file = self.cleaned_data["file"]
         if file is not None:
             return file, file.name
         shape = self.cleaned_data["shape"] or LINES
-        return as_file(self.cleaned_data["pasted"], shape), PASTED_NAME
+        return build_file(self.cleaned_data["pasted"], shape), PASTED_NAME
 
 
 class ReadingForm(forms.Form):
-    """What the file is, and how its bytes become cells; a source says which of it can be chosen."""
+    """The source of a file, and how its bytes become cells.
+
+    The source decides which of the fields there are.
+    """
 
     source = forms.ChoiceField(label=gettext_lazy("Kind of file"), required=False)
     encoding = forms.ChoiceField(label=gettext_lazy("Encoding"))
     delimiter = forms.ChoiceField(
-        label=gettext_lazy("Columns are separated by"), choices=DELIMITERS
+        label=gettext_lazy("Columns are separated by"), choices=DELIMITER_CHOICES
     )
 
-    def __init__(self, data: Any, *, mapping: Mapping) -> None:
+    def __init__(self, data: Any, *, mapping: ImportMapping) -> None:
         super().__init__(
             data,
             initial={
@@ -97,18 +101,18 @@ class ReadingForm(forms.Form):
             },
         )
         source = SOURCES[mapping.source]
-        kinds = [(name, one.name) for name, one in SOURCES.items()]
-        self.fields["source"].choices = kinds  # type: ignore[attr-defined]
-        unchosen = [] if mapping.encoding else [("", _("choose one"))]
-        self.fields["encoding"].choices = [*unchosen, *encoding_choices()]  # type: ignore[attr-defined]
-        if not source.encodings:
+        source_choices = [(name, choice_source.name) for name, choice_source in SOURCES.items()]
+        self.fields["source"].choices = source_choices  # type: ignore[attr-defined]
+        empty_choice = [] if mapping.encoding else [("", _("choose one"))]
+        self.fields["encoding"].choices = [*empty_choice, *get_encoding_choices()]  # type: ignore[attr-defined]
+        if not source.has_encoding:
             del self.fields["encoding"]
-        if not source.delimiters:
+        if not source.has_delimiter:
             del self.fields["delimiter"]
 
 
 class FileForm(forms.Form):
-    """What is asked of every file, whatever it is."""
+    """Options of every file, whatever its source."""
 
     project_name = forms.CharField(
         label=gettext_lazy("Project name"), max_length=200, required=False
@@ -124,7 +128,7 @@ class FileForm(forms.Form):
     )
     one_rater = forms.CharField(
         label=gettext_lazy("Rater of answers that name nobody"),
-        max_length=fields.LONGEST_KEY,
+        max_length=fields.MAX_KEY_LENGTH,
         required=False,
     )
     make_new = forms.BooleanField(
@@ -133,7 +137,9 @@ class FileForm(forms.Form):
         help_text=gettext_lazy("Otherwise each unknown one is a problem."),
     )
 
-    def __init__(self, data: Any, *, run: ImportRun, mapping: Mapping, **more: Any) -> None:
+    def __init__(
+        self, data: Any, *, run: ImportRun, mapping: ImportMapping, **options: Any
+    ) -> None:
         self.project: Project | None = run.project
         self.mapping = mapping
         initial = {
@@ -142,7 +148,7 @@ class FileForm(forms.Form):
             "one_rater": mapping.one_rater,
             "make_new": mapping.make_new,
         }
-        super().__init__(data, initial=initial | more.get("initial", {}))
+        super().__init__(data, initial=initial | options.get("initial", {}))
         if not self.project:
             del self.fields["make_new"]
         else:
@@ -150,25 +156,27 @@ class FileForm(forms.Form):
             del self.fields["time_zone"]
 
     def clean(self) -> dict[str, Any]:
-        found = super().clean() or {}
+        cleaned_data = super().clean() or {}
         if not self.project:
-            found["time_zone"] = project_validation.zone_named(found.get("time_zone", "") or "UTC")
-            problems = project_validation.problems_of(
-                name=found.get("project_name", ""), time_zone=found["time_zone"]
+            cleaned_data["time_zone"] = project_validation.normalize_time_zone(
+                cleaned_data.get("time_zone", "") or "UTC"
+            )
+            problems = project_validation.find_project_problems(
+                name=cleaned_data.get("project_name", ""), time_zone=cleaned_data["time_zone"]
             )
             for name, message in problems.items():
                 self.add_error("project_name" if name == "name" else name, message)
-        one_rater = found.get("one_rater", "")
-        if one_rater and key_trouble(one_rater, longest=fields.LONGEST_KEY):
+        one_rater = cleaned_data.get("one_rater", "")
+        if one_rater and classify_key_problem(one_rater, max_length=fields.MAX_KEY_LENGTH):
             self.add_error("one_rater", _("A name without line ends is needed."))
-        return found
+        return cleaned_data
 
-    def chosen(self) -> Mapping:
-        """The mapping as the lead wants it."""
-        found = self.cleaned_data
+    def get_mapping(self) -> ImportMapping:
+        """Return the mapping with the lead's decisions."""
+        cleaned_data = self.cleaned_data
         mapping = self.mapping
-        mapping.make_new = found.get("make_new", True)
-        mapping.project_name = found.get("project_name", "")
-        mapping.time_zone = found.get("time_zone", "UTC")
-        mapping.one_rater = found.get("one_rater", "")
+        mapping.make_new = cleaned_data.get("make_new", True)
+        mapping.project_name = cleaned_data.get("project_name", "")
+        mapping.time_zone = cleaned_data.get("time_zone", "UTC")
+        mapping.one_rater = cleaned_data.get("one_rater", "")
         return mapping

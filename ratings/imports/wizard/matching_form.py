@@ -1,4 +1,4 @@
-"""The mapping step of a checked file: whose ratings, and which questions (see `matching`)."""
+"""Form to match raters and questions of a checked file with the project's (see `matching`)."""
 
 from __future__ import annotations
 
@@ -11,38 +11,40 @@ from django.utils.translation import gettext as _
 
 from projects.services import question_validation
 from ratings.imports.mapping import matching
-from ratings.imports.mapping.import_mapping import Mapping
+from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.models import ImportRun
 
-WHOLE_KEY = re.compile(
-    rf"\A({question_validation.KEY.pattern})\Z"
+KEY_PATTERN = re.compile(
+    rf"\A({question_validation.KEY_PATTERN.pattern})\Z"
 )  # Django's field looks for a part
 
 
 class MatchingForm(forms.Form):
-    """Fields ``question_N`` and ``rater_N``, for those of the file in its order. Falsy where there
-    is nothing to choose."""
+    """Fields ``question_N`` and ``rater_N``, in the order of the file.
 
-    def __init__(self, data: Any, *, run: ImportRun, mapping: Mapping) -> None:
+    The form is falsy if it has no fields.
+    """
+
+    def __init__(self, data: Any, *, run: ImportRun, mapping: ImportMapping) -> None:
         super().__init__(data)
-        self.questions: dict[str, str] = {}  # name of the field -> key in the file
+        self.questions: dict[str, str] = {}  # field name -> key in the file
         self.raters: dict[str, str] = {}
-        for place, (key, key_here) in enumerate(run.summary.get("named", [])):
-            self._add_question(f"question_{place}", key, key_here)
-        found = run.summary.get("unmatched", []) if run.project else []
+        for position, (key, project_key) in enumerate(run.summary.get("named", [])):
+            self._add_question(f"question_{position}", key, project_key)
+        unmatched = run.summary.get("unmatched", []) if run.project else []
         self.suggested = dict(run.summary.get("suggested", {}))
-        self.standing = mapping.members
-        listed = dict.fromkeys([*mapping.members, *self.suggested, *found])
-        users = list(matching.members(run.project, run.by)) if listed else []
-        for place, key in enumerate(listed):
-            self._add_rater(f"rater_{place}", key, users, mapping.members.get(key))
+        self.matched_members = mapping.members
+        rater_keys = dict.fromkeys([*mapping.members, *self.suggested, *unmatched])
+        users = list(matching.get_matchable_users(run.project, run.by)) if rater_keys else []
+        for position, key in enumerate(rater_keys):
+            self._add_rater(f"rater_{position}", key, users, mapping.members.get(key))
 
-    def _add_question(self, name: str, key: str, key_here: str) -> None:
+    def _add_question(self, name: str, key: str, project_key: str) -> None:
         self.questions[name] = key
         self.fields[name] = forms.RegexField(
-            WHOLE_KEY,
+            KEY_PATTERN,
             label=key,
-            initial=key_here,
+            initial=project_key,
             max_length=64,
             widget=forms.TextInput({"list": "question-keys", "class": "mono"}),
             error_messages={
@@ -52,47 +54,54 @@ class MatchingForm(forms.Form):
             },
         )
 
-    def _add_rater(self, name: str, key: str, users: list[Any], chosen: int | None) -> None:
+    def _add_rater(self, name: str, key: str, users: list[Any], user_id: int | None) -> None:
         self.raters[name] = key
-        choices = [(user.pk, _called(user)) for user in users]
+        choices = [(user.pk, _format_user(user)) for user in users]
         self.fields[name] = forms.TypedChoiceField(
             label=key,
             choices=[("", _("nobody of the members")), *choices],
             coerce=int,
             empty_value=None,
             required=False,
-            initial=chosen or self.suggested.get(key, ""),
+            initial=user_id or self.suggested.get(key, ""),
         )
 
     @property
     def n_suggested(self) -> int:
-        """Suggestions that were not taken over yet."""
+        """Number of suggestions that have not been accepted yet."""
         return sum(
-            self[name].initial != "" and key not in self.standing
+            self[name].initial != "" and key not in self.matched_members
             for name, key in self.raters.items()
         )
 
     def __bool__(self) -> bool:
         return bool(self.fields)
 
-    def question_fields(self) -> Iterator[Any]:
+    def get_question_fields(self) -> Iterator[Any]:
+        """Return the bound fields of the questions."""
         return (self[name] for name in self.questions)
 
-    def rater_fields(self) -> Iterator[Any]:
+    def get_rater_fields(self) -> Iterator[Any]:
+        """Return the bound fields of the raters."""
         return (self[name] for name in self.raters)
 
-    def chosen(self, mapping: Mapping) -> Mapping:
-        found = self.cleaned_data
+    def get_mapping(self, mapping: ImportMapping) -> ImportMapping:
+        """Return the mapping with the selected questions and members."""
+        cleaned_data = self.cleaned_data
         mapping.questions = {
-            key: found[name] for name, key in self.questions.items() if found[name] != key
+            key: cleaned_data[name]
+            for name, key in self.questions.items()
+            if cleaned_data[name] != key
         }
         mapping.members = {
-            key: found[name] for name, key in self.raters.items() if found[name] is not None
+            key: cleaned_data[name]
+            for name, key in self.raters.items()
+            if cleaned_data[name] is not None
         }
         return mapping
 
 
-def _called(user: Any) -> str:
-    """What tells a member from another one, as leads see members elsewhere."""
-    full = user.get_full_name()
-    return f"{user.get_username()} ({full})" if full else str(user.get_username())
+def _format_user(user: Any) -> str:
+    """Return the user name and the full name, as in other lists of members."""
+    full_name = user.get_full_name()
+    return f"{user.get_username()} ({full_name})" if full_name else str(user.get_username())

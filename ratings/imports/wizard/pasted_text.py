@@ -1,4 +1,4 @@
-"""What is pasted into the first step of the wizard, as the file that it would be."""
+"""Pasted text of the upload form, converted to a file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import json
 LINES, TABLE = "lines", "table"
 
 
-def as_file(text: str, shape: str) -> io.BytesIO:
-    """``shape``: LINES (one text a line, each an item) or TABLE, which is taken as it is."""
+def build_file(text: str, shape: str) -> io.BytesIO:
+    """Return pasted text as a file.
+
+    ``shape`` is LINES (one text per line, each an item) or TABLE (used as it is).
+    """
     if shape == LINES:
         lines = (line.strip() for line in text.splitlines())
         records = (json.dumps({"text": line}) for line in dict.fromkeys(lines) if line)

@@ -1,4 +1,4 @@
-"""The first items of a checked file, exactly as the annotator's desk would show them."""
+"""Preview of the first items of a checked file, rendered like on the annotation page."""
 
 from __future__ import annotations
 
@@ -7,42 +7,47 @@ from collections.abc import Callable
 from typing import Any
 
 from ratings.imports import media_references, uploads
-from ratings.imports.archives import Media
-from ratings.imports.staging.queries import opened
+from ratings.imports.archives import MediaArchive
+from ratings.imports.staging.queries import open_staged_rows
 from ratings.items import content
 from ratings.models import ImportRun
 
-ITEMS = 5
+MAX_ITEMS = 5
 
 
-def items(run: ImportRun, *, address: Callable[[int], str]) -> list[dict[str, Any]]:
-    """key, blocks (ratings.items.content) and attributes of the first items whose content the file
-    brings; none where the scratch file is gone. ``address``: where the file of a number in the
-    archive beside it is to be seen."""
+def build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> list[dict[str, Any]]:
+    """Return key, blocks (ratings.items.content) and attributes of the first items with content.
+
+    Returns an empty list if the staging database does not exist. ``get_url`` returns the URL of the
+    file with an index in the archive.
+    """
     if run.state != ImportRun.State.CHECKED:
         return []
     try:
-        with opened(uploads.absolute(f"{run.path}{uploads.SCRATCH}"), lambda: None) as staged:
-            first = staged.first_described(ITEMS)
+        with open_staged_rows(
+            uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"), lambda: None
+        ) as staged_rows:
+            contents = staged_rows.list_first_content(MAX_ITEMS)
     except FileNotFoundError:
         return []
-    bodies = {one.item: json.loads(one.body or "{}") for one in first}
-    _show_from_archive(run, bodies, address)
-    media_references.resolve(run.project, bodies)
-    found = []
-    for one in first:
-        attributes = json.loads(one.attributes or "{}")
-        blocks = content.blocks(bodies[one.item])
-        found.append({"key": one.item, "blocks": blocks, "attributes": attributes})
-    return found
+    bodies = {content_row.item: json.loads(content_row.body or "{}") for content_row in contents}
+    _set_archive_urls(run, bodies, get_url)
+    media_references.resolve_references(run.project, bodies)
+    previews = []
+    for content_row in contents:
+        attributes = json.loads(content_row.attributes or "{}")
+        blocks = content.build_blocks(bodies[content_row.item])
+        previews.append({"key": content_row.item, "blocks": blocks, "attributes": attributes})
+    return previews
 
 
-def _show_from_archive(
-    run: ImportRun, bodies: dict[str, dict[str, Any]], address: Callable[[int], str]
+def _set_archive_urls(
+    run: ImportRun, bodies: dict[str, dict[str, Any]], get_url: Callable[[int], str]
 ) -> None:
-    archive = Media.beside(uploads.absolute(run.path))
+    """Replace the names of files in the archive by the URLs of their preview."""
+    archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
     for body in bodies.values() if archive else ():
-        for kind, name in media_references.named(body):
-            file = archive.find(name, kind) if archive else None
+        for kind, name in media_references.iter_references(body):
+            file = archive.find_file(name, kind) if archive else None
             if archive and file:
-                body[kind] = address(archive.place(file))
+                body[kind] = get_url(archive.get_index(file))

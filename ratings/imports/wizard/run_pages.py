@@ -1,4 +1,4 @@
-"""What the wizard shows of an import, by its state."""
+"""Pages of the import wizard, by the state of the run."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from core.api.errors import BadRequest as BadRequestRows
-from core.jobs.lease import Lost
-from projects.services.project_validation import Refused, time_zones
+from core.jobs.lease import LeaseLost
+from projects.services.project_validation import InvalidProjectChange, list_time_zones
 from projects.services.question_validation import InvalidQuestions
 from ratings.files.upload_limits import View
 from ratings.imports import services, uploads
-from ratings.imports.mapping.import_mapping import Mapping
+from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.messages import MESSAGES
-from ratings.imports.problems import Unreadable, in_words, message, why_stopped
+from ratings.imports.problems import (
+    UnreadableFileError,
+    describe_stop,
+    format_error,
+    format_problem,
+)
 from ratings.imports.readers import SOURCES
-from ratings.imports.skipped_rows import REASONS
+from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS
 from ratings.models import ImportRun
 
 from . import preview
@@ -33,145 +38,158 @@ from .start_form import StartForm
 State = ImportRun.State
 
 
-def address(run: ImportRun, page: str = "run", *more: int) -> str:
-    """Where a run lives: in its project, or by itself while it has none."""
+def get_run_url(run: ImportRun, page: str = "run", *args: int) -> str:
+    """Return the URL of a page of a run, in its project or without one."""
     if run.project_id is None:
-        return reverse(f"import_project_{page}", args=[run.pk, *more])
-    return reverse(f"import_{page}", args=[run.project_id, run.pk, *more])
+        return reverse(f"import_project_{page}", args=[run.pk, *args])
+    return reverse(f"import_{page}", args=[run.project_id, run.pk, *args])
 
 
-def say_if_late(request: HttpRequest, went: bool) -> None:
-    if not went:
+def warn_if_moved_on(request: HttpRequest, succeeded: bool) -> None:
+    """Add a warning if the run moved on before the step was taken."""
+    if not succeeded:
         messages.warning(request, _("The import has gone on meanwhile; this is where it is now."))
 
 
-def context(run: ImportRun, **more: Any) -> dict[str, Any]:
+def build_context(run: ImportRun, **extra: Any) -> dict[str, Any]:
+    """Return the template context that all pages of a run need."""
     return {
         "run": run,
         "project": run.project,
-        "here": address(run),
-        "progress": address(run, "progress"),
-        **more,
+        "here": get_run_url(run),
+        "progress": get_run_url(run, "progress"),
+        **extra,
     }
 
 
-def columns_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> HttpResponse:
-    mapping = Mapping.of(run)
+def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = None) -> HttpResponse:
+    """Render the selection of the columns; with ``posted`` data, start the check if it is valid."""
+    mapping = ImportMapping.from_run(run)
     source = SOURCES[mapping.source]
-    reading = ReadingForm(posted, mapping=mapping)
-    readable = posted is None or reading.is_valid()
-    if posted is not None and readable:
-        mapping.encoding = reading.cleaned_data.get("encoding", "")
-    found = context(
-        run, reading=reading, not_utf8=run.summary.get("not_utf8"), source_name=source.name
+    reading_form = ReadingForm(data, mapping=mapping)
+    is_readable = data is None or reading_form.is_valid()
+    if data is not None and is_readable:
+        mapping.encoding = reading_form.cleaned_data.get("encoding", "")
+    context = build_context(
+        run, reading=reading_form, not_utf8=run.summary.get("not_utf8"), source_name=source.name
     )
     try:
-        seen = source.look(uploads.absolute(run.path), mapping)
-    except Unreadable as error:
-        found["trouble"] = in_words(error)
+        head = source.read_head(uploads.get_absolute_path(run.path), mapping)
+    except UnreadableFileError as error:
+        context["error"] = format_error(error)
     else:
         form: FileForm
-        if seen is None:
-            form = FileForm(posted, run=run, mapping=mapping)
+        if head is None:
+            form = FileForm(data, run=run, mapping=mapping)
         else:
-            form = ColumnsForm(posted, run=run, mapping=mapping, look=seen)
-            found["unguessed"] = not mapping.columns and not mapping.parts
-        if posted is not None and form.is_valid() and readable:
-            say_if_late(request, services.choose_columns(run=run, mapping=form.chosen()))
-            return redirect(address(run))
-        found |= {"form": form, "look": seen}
+            form = ColumnsForm(data, run=run, mapping=mapping, head=head)
+            context["unguessed"] = not mapping.columns and not mapping.parts
+        if data is not None and form.is_valid() and is_readable:
+            warn_if_moved_on(
+                request, services.check_with_columns(run=run, mapping=form.get_mapping())
+            )
+            return redirect(get_run_url(run))
+        context |= {"form": form, "look": head}
         if run.project is None:
-            found["zones"] = time_zones()
+            context["zones"] = list_time_zones()
     return render(
-        request, "ratings/imports/columns.html", found, status=200 if posted is None else 400
+        request, "ratings/imports/columns.html", context, status=200 if data is None else 400
     )
 
 
-def progress_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    return render(request, "ratings/imports/progress.html", context(run))
+def render_progress_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    """Render the progress of a check or of the writing."""
+    return render(request, "ratings/imports/progress.html", build_context(run))
 
 
-def check_page(
+def render_check_page(
     request: HttpRequest,
     run: ImportRun,
     *,
-    posted: Any = None,
+    data: Any = None,
     matching_form: MatchingForm | None = None,
 ) -> HttpResponse:
-    """The problems, or what would be imported and what is left to decide."""
-    form = StartForm(posted, run=run, mapping=Mapping.of(run))
-    if posted is not None and form.is_valid():
+    """Render the problems, or what would be imported and the remaining decisions.
+
+    With ``posted`` data, start the writing if it is valid.
+    """
+    form = StartForm(data, run=run, mapping=ImportMapping.from_run(run))
+    if data is not None and form.is_valid():
         try:
-            project = services.start(
+            project = services.start_writing(
                 run=run,
-                stands=form.cleaned_data.get("stands", "last"),
-                new=form.scales(),
+                duplicate_policy=form.cleaned_data.get("stands", "last"),
+                new_scales=form.get_new_scales(),
                 by=request.user,
             )
-        except Refused as refused:
-            form.refuse(refused.fields)
-        except BadRequestRows as refused:
-            form.refuse(refused.fields)
-        except InvalidQuestions as refused:
-            form.refuse(refused.problems)
-        except Lost:
-            say_if_late(request, False)
-            return redirect(address(run))
+        except InvalidProjectChange as error:
+            form.add_rule_errors(error.fields)
+        except BadRequestRows as error:
+            form.add_rule_errors(error.fields)
+        except InvalidQuestions as error:
+            form.add_rule_errors(error.problems)
+        except LeaseLost:
+            warn_if_moved_on(request, False)
+            return redirect(get_run_url(run))
         else:
             return redirect("import_run", project.pk, run.pk)
-    matching = matching_form or MatchingForm(None, run=run, mapping=Mapping.of(run))
-    problems = [{**problem, "message": message(problem)} for problem in run.problems]
+    matching = matching_form or MatchingForm(None, run=run, mapping=ImportMapping.from_run(run))
+    problem_rows = [{**problem, "message": format_problem(problem)} for problem in run.problems]
     kinds = [(MESSAGES[kind][0], count) for kind, count in run.summary.get("kinds", {}).items()]
-    total = sum(count for _kind, count in kinds)
-    found = context(
+    n_problems = sum(count for _kind, count in kinds)
+    context = build_context(
         run,
         form=form,
-        problems=problems,
+        problems=problem_rows,
         kinds=kinds,
-        total=total,
-        questions=_answered(run),
-        left_out=_left_out(run),
-        items=preview.items(run, address=partial(address, run, "file")),
-        mapping=Mapping.of(run),
+        total=n_problems,
+        questions=_list_question_counts(run),
+        left_out=_list_skipped_records(run),
+        items=preview.build_item_previews(run, get_url=partial(get_run_url, run, "file")),
+        mapping=ImportMapping.from_run(run),
         matching=matching,
         known_questions=run.project.questions.all() if run.project else [],
     )
     status = 400 if form.errors or matching.errors else 200
-    return render(request, "ratings/imports/check.html", found, status=status)
+    return render(request, "ratings/imports/check.html", context, status=status)
 
 
-def _answered(run: ImportRun) -> list[tuple[str, list[tuple[str, int]]]]:
-    """(key, the labels that were given with their counts) of the questions that the file
-    answers."""
-    found = []
-    for key, told in services.answered(run):
-        given = [(label, count) for label, count in told["labels"].items() if count]
-        if given:
-            found.append((key, given))
-    return found
+def _list_question_counts(run: ImportRun) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Return (key, [(label, number of ratings)]) of the questions that the file answers."""
+    questions = []
+    for key, details in services.list_questions(run):
+        label_counts = [(label, count) for label, count in details["labels"].items() if count]
+        if label_counts:
+            questions.append((key, label_counts))
+    return questions
 
 
-def _left_out(run: ImportRun) -> list[tuple[Any, dict[str, Any]]]:
-    return [(REASONS[reason], told) for reason, told in run.summary.get("left_out", {}).items()]
+def _list_skipped_records(run: ImportRun) -> list[tuple[Any, dict[str, Any]]]:
+    """Return (reason text, {"count", "lines"}) of the records that are not imported."""
+    return [
+        (SKIPPED_RECORD_REASONS[reason], skipped)
+        for reason, skipped in run.summary.get("left_out", {}).items()
+    ]
 
 
-def summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
+def render_summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    """Render the outcome of a finished or failed import."""
     stopped = run.summary.get("stopped")
-    found = context(
+    context = build_context(
         run,
         outcome=run.summary.get("outcome", {}),
-        left_out=_left_out(run),
-        stopped=stopped and why_stopped(*stopped),
+        left_out=_list_skipped_records(run),
+        stopped=stopped and describe_stop(*stopped),
     )
-    return render(request, "ratings/imports/summary.html", found)
+    return render(request, "ratings/imports/summary.html", context)
 
 
-PAGES: dict[ImportRun.State, View] = {
-    State.MAPPING: columns_page,
-    State.CHECKING: progress_page,
-    State.REFUSED: check_page,
-    State.CHECKED: check_page,
-    State.WRITING: progress_page,
-    State.DONE: summary_page,
-    State.FAILED: summary_page,
+RENDERERS: dict[ImportRun.State, View] = {
+    State.MAPPING: render_columns_page,
+    State.CHECKING: render_progress_page,
+    State.REFUSED: render_check_page,
+    State.CHECKED: render_check_page,
+    State.WRITING: render_progress_page,
+    State.DONE: render_summary_page,
+    State.FAILED: render_summary_page,
 }

@@ -1,4 +1,4 @@
-"""One import in its wizard: columns, check, import, summary."""
+"""Views of one import run in the wizard: columns, check, import, summary."""
 
 from __future__ import annotations
 
@@ -15,20 +15,29 @@ from django.views.decorators.http import require_http_methods, require_safe
 from projects.models import Member
 from projects.permissions import get_project
 from ratings.imports import leases, services
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.problems import Unreadable, in_words
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError, format_error
 from ratings.models import ImportRun
 
 from .forms import ReadingForm
 from .matching_form import MatchingForm
-from .run_pages import PAGES, address, check_page, columns_page, context, say_if_late
+from .run_pages import (
+    RENDERERS,
+    build_context,
+    get_run_url,
+    render_check_page,
+    render_columns_page,
+    warn_if_moved_on,
+)
 
 State = ImportRun.State
 
 
 def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> ImportRun:
-    """The run that this user may work on, or 404; 403 for a member of its project who is no
-    lead."""
+    """Return the run if this user may work on it; 404 otherwise.
+
+    A member of the run's project who is not a lead gets 403.
+    """
     runs = ImportRun.objects.select_related("project", "question", "by")
     if project_id is not None:
         project = get_project(request.user, project_id, role=Member.Role.LEAD)
@@ -38,115 +47,125 @@ def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> Import
         run = runs.filter(project=None, by_id=request.user.pk, pk=run_id).first()
     if run is None:
         raise Http404(_("No such import."))
-    run.project = project  # with the user's role
+    run.project = project  # carries the user's role
     return run
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def import_run(request: HttpRequest, run_id: int, project_id: int | None = None) -> HttpResponse:
-    """One import, at whatever step it is; POST takes a step, named by ``do``."""
+def show_import_run(
+    request: HttpRequest, run_id: int, project_id: int | None = None
+) -> HttpResponse:
+    """Show an import at its current step; POST takes the step named by ``do``."""
     run = get_run(request, run_id, project_id)
     if request.method == "POST":
-        step = STEPS.get(request.POST.get("do", ""))
-        if step is None:
+        action = ACTIONS.get(request.POST.get("do", ""))
+        if action is None:
             raise BadRequest
-        return step(request, run)
-    return PAGES[State(run.state)](request, run)
+        return action(request, run)
+    return RENDERERS[State(run.state)](request, run)
 
 
 @login_required
 @require_safe
-def import_progress(
+def show_import_progress(
     request: HttpRequest, run_id: int, project_id: int | None = None
 ) -> HttpResponse:
-    """The fragment that an open page asks for every second; when the step is over, the page is to
-    load itself anew."""
+    """Return the progress fragment that an open page requests every second.
+
+    When the step is finished, the page is told to reload.
+    """
     run = get_run(request, run_id, project_id)
-    response = render(request, "ratings/imports/_progress.html", context(run))
-    if run.state not in leases.WORKING:
+    response = render(request, "ratings/imports/_progress.html", build_context(run))
+    if run.state not in leases.WORKING_STATES:
         response["HX-Refresh"] = "true"
     return response
 
 
-def _read_anew(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    """Look at the columns with another kind of file, encoding or delimiter."""
-    mapping = Mapping.of(run)
+def _reread_file(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    """Read the columns with another source, encoding or delimiter."""
+    mapping = ImportMapping.from_run(run)
     form = ReadingForm(request.POST, mapping=mapping)
     if not form.is_valid():
-        return columns_page(request, run, posted=request.POST)
-    found = form.cleaned_data
+        return render_columns_page(request, run, data=request.POST)
+    cleaned_data = form.cleaned_data
     try:
-        went = services.read_anew(
+        succeeded = services.reread_file(
             run=run,
-            encoding=found.get("encoding", mapping.encoding),
-            delimiter=found.get("delimiter", ""),
-            source=found.get("source", ""),
+            encoding=cleaned_data.get("encoding", mapping.encoding),
+            delimiter=cleaned_data.get("delimiter", ""),
+            source=cleaned_data.get("source", ""),
         )
-    except Unreadable as error:
-        messages.error(request, in_words(error))
+    except UnreadableFileError as error:
+        messages.error(request, format_error(error))
     else:
-        say_if_late(request, went)
-    return redirect(address(run))
+        warn_if_moved_on(request, succeeded)
+    return redirect(get_run_url(run))
 
 
-def _choose_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
+def _check_with_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    """Start the check, unless another source or delimiter was selected for the columns."""
     if run.state != State.MAPPING:
-        return redirect(address(run))
-    mapping = Mapping.of(run)
-    others = {"source": mapping.source}
-    # A source without a delimiter has none to choose.
+        return redirect(get_run_url(run))
+    mapping = ImportMapping.from_run(run)
+    current_values = {"source": mapping.source}
+    # Not every source has a delimiter.
     if mapping.encoding and mapping.delimiter:
-        others["delimiter"] = mapping.delimiter
-    if any(request.POST.get(name, chosen) != chosen for name, chosen in others.items()):
-        # The columns that were chosen are those of another reading.
-        return _read_anew(request, run)
-    return columns_page(request, run, posted=request.POST)
+        current_values["delimiter"] = mapping.delimiter
+    if any(
+        request.POST.get(name, current_value) != current_value
+        for name, current_value in current_values.items()
+    ):
+        # The selected columns belong to the file as it was read before.
+        return _reread_file(request, run)
+    return render_columns_page(request, run, data=request.POST)
 
 
-def _reopen(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    say_if_late(request, services.reopen_columns(run=run))
-    return redirect(address(run))
+def _reopen_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    warn_if_moved_on(request, services.reopen_columns(run=run))
+    return redirect(get_run_url(run))
 
 
-def _match(request: HttpRequest, run: ImportRun) -> HttpResponse:
+def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
     if run.state not in (State.CHECKED, State.REFUSED):
-        return redirect(address(run))
-    mapping = Mapping.of(run)
+        return redirect(get_run_url(run))
+    mapping = ImportMapping.from_run(run)
     form = MatchingForm(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
-        return check_page(request, run, matching_form=form)
-    say_if_late(request, services.match(run=run, mapping=form.chosen(mapping)))
-    return redirect(address(run))
+        return render_check_page(request, run, matching_form=form)
+    warn_if_moved_on(
+        request, services.check_with_matches(run=run, mapping=form.get_mapping(mapping))
+    )
+    return redirect(get_run_url(run))
 
 
 def _check_again(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    say_if_late(request, services.check_again(run=run))
-    return redirect(address(run))
+    warn_if_moved_on(request, services.check_again(run=run))
+    return redirect(get_run_url(run))
 
 
-def _start(request: HttpRequest, run: ImportRun) -> HttpResponse:
+def _start_writing(request: HttpRequest, run: ImportRun) -> HttpResponse:
     return (
-        check_page(request, run, posted=request.POST)
+        render_check_page(request, run, data=request.POST)
         if run.state == State.CHECKED
-        else redirect(address(run))
+        else redirect(get_run_url(run))
     )
 
 
-def _discard(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    if not services.discard(run=run):
-        say_if_late(request, False)
-        return redirect(address(run))
+def _discard_run(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    if not services.discard_run(run=run):
+        warn_if_moved_on(request, False)
+        return redirect(get_run_url(run))
     messages.success(request, _("The file is discarded; nothing was imported."))
     return redirect("data", run.project_id) if run.project_id else redirect("/")
 
 
-STEPS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
-    "read": _read_anew,
-    "columns": _choose_columns,
-    "reopen": _reopen,
+ACTIONS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
+    "read": _reread_file,
+    "columns": _check_with_columns,
+    "reopen": _reopen_columns,
     "again": _check_again,
-    "match": _match,
-    "start": _start,
-    "discard": _discard,
+    "match": _check_with_matches,
+    "start": _start_writing,
+    "discard": _discard_run,
 }

@@ -1,4 +1,4 @@
-"""What is left to decide once a file is known to be right: the scales of its new questions."""
+"""Form for the last decisions before an import: scales of new questions, and repeated ratings."""
 
 from __future__ import annotations
 
@@ -10,62 +10,72 @@ from django.utils.translation import gettext_lazy
 
 from projects.models import Scale
 from ratings.imports import services
-from ratings.imports.mapping.import_mapping import AGAIN, STANDS, Mapping
+from ratings.imports.mapping.import_mapping import (
+    DUPLICATE_POLICIES,
+    KEEP_EXISTING_POLICY,
+    ImportMapping,
+)
 from ratings.imports.mapping.label_order import guess_order
-from ratings.imports.services import NewScale
+from ratings.imports.services import NewQuestionScale
 from ratings.models import ImportRun
 
-FIRST_QUESTION = "label"  # the key of the question of a project that is made of items alone
+FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only items
 
 
-GUESSED_ORDER = gettext_lazy(
+GUESSED_ORDER_HELP = gettext_lazy(
     "A guess: the answers look as if they had an order. If they have none, choose nominal; else"
     " near misses count as partly agreed."
 )
 
 
 class StartForm(forms.Form):
-    """Fields ``text``, ``scale`` and ``categories`` for one new question; further ones with a
-    number behind their names."""
+    """Fields ``text``, ``scale`` and ``categories`` of each new question.
+
+    The fields of the second and further questions end in their number.
+    """
 
     stands = forms.ChoiceField(
         label=gettext_lazy("Where a rater has rated an item more than once"),
-        choices=[*STANDS.items(), AGAIN],
+        choices=[*DUPLICATE_POLICIES.items(), KEEP_EXISTING_POLICY],
         widget=forms.RadioSelect,
     )
 
-    def __init__(self, data: Any, *, run: ImportRun, mapping: Mapping) -> None:
-        self.found: dict[str, Any] = run.summary.get("questions", {})
-        self.keys = services.new_questions(run)
-        self.texts = {key: services.text_of(run, mapping, key) for key in self.keys}
-        self.items_alone = not self.keys and run.project is None
+    def __init__(self, data: Any, *, run: ImportRun, mapping: ImportMapping) -> None:
+        self.questions: dict[str, Any] = run.summary.get("questions", {})
+        self.new_keys = services.list_new_question_keys(run)
+        self.texts = {key: services.get_question_text(run, mapping, key) for key in self.new_keys}
+        self.has_only_items = not self.new_keys and run.project is None
         super().__init__(data, initial={"stands": mapping.stands})
-        for place, key in enumerate(self.keys):
-            self._add_question(place, key)
-        if self.items_alone:
+        for index, key in enumerate(self.new_keys):
+            self._add_question(index, key)
+        if self.has_only_items:
             self._add_first_question()
-        if not _meets_ratings(run):
-            self.fields["stands"].choices = list(STANDS.items())  # type: ignore[attr-defined]
+        if not _may_repeat_ratings(run):
+            self.fields["stands"].choices = list(DUPLICATE_POLICIES.items())  # type: ignore[attr-defined]
             if not run.summary.get("repeats"):
                 del self.fields["stands"]
 
-    def _add_question(self, place: int, key: str) -> None:
-        order, scale = guess_order(self.found[key]["labels"])
-        several = len(self.keys) > 1
-        self.fields[_name("text", place)] = forms.CharField(
-            label=_("Words of %(question)s") % {"question": key} if several else _("Question"),
+    def _add_question(self, index: int, key: str) -> None:
+        order, scale = guess_order(self.questions[key]["labels"])
+        is_one_of_several = len(self.new_keys) > 1
+        self.fields[_get_field_name("text", index)] = forms.CharField(
+            label=_("Words of %(question)s") % {"question": key}
+            if is_one_of_several
+            else _("Question"),
             max_length=500,
             initial=self.texts[key],
         )
-        self.fields[_name("scale", place)] = forms.ChoiceField(
-            label=_("Scale of %(question)s") % {"question": key} if several else _("Scale"),
+        self.fields[_get_field_name("scale", index)] = forms.ChoiceField(
+            label=_("Scale of %(question)s") % {"question": key}
+            if is_one_of_several
+            else _("Scale"),
             choices=Scale.choices,
             initial=scale,
-            help_text=GUESSED_ORDER if scale == Scale.ORDINAL else "",
+            help_text=GUESSED_ORDER_HELP if scale == Scale.ORDINAL else "",
         )
-        self.fields[_name("categories", place)] = forms.CharField(
+        self.fields[_get_field_name("categories", index)] = forms.CharField(
             label=_("Categories of %(question)s, one a line, in their order") % {"question": key}
-            if several
+            if is_one_of_several
             else _("Categories, one a line, in their order"),
             widget=forms.Textarea({"rows": 6, "class": "mono"}),
             initial="\n".join(order),
@@ -76,7 +86,7 @@ class StartForm(forms.Form):
         )
 
     def _add_first_question(self) -> None:
-        """A project of items alone has nothing to ask yet; it may be asked here."""
+        """Add optional fields for a question of a project that has only items."""
         self.fields["question_text"] = forms.CharField(
             label=_("What is asked about each item"), max_length=500, required=False
         )
@@ -90,71 +100,83 @@ class StartForm(forms.Form):
             help_text=_("May be left empty and made later, under Set-up."),
         )
 
-    def blocks(self) -> list[tuple[str, list[Any]]]:
-        """(key, fields) of each new question, for the page; of a first one no key."""
-        if self.items_alone:
+    def get_question_blocks(self) -> list[tuple[str, list[Any]]]:
+        """Return (key, bound fields) of each new question; the key of a first question is empty."""
+        if self.has_only_items:
             return [("", [self[name] for name in ("question_text", "scale", "categories")])]
-        found = []
-        for place, key in enumerate(self.keys):
+        question_blocks = []
+        for index, key in enumerate(self.new_keys):
             names = ("text", "scale", "categories")
-            fields = [self[_name(name, place)] for name in names]
-            found.append((key, fields))
-        return found
+            fields = [self[_get_field_name(name, index)] for name in names]
+            question_blocks.append((key, fields))
+        return question_blocks
 
     def clean(self) -> dict[str, Any]:
-        found = super().clean() or {}
-        for place, key in enumerate(self.keys):
-            name = _name("categories", place)
-            labels = _lines(found.get(name, ""))
-            missing = [label for label in self.found[key]["labels"] if label not in labels]
-            if missing and name in found:
+        cleaned_data = super().clean() or {}
+        for index, key in enumerate(self.new_keys):
+            name = _get_field_name("categories", index)
+            labels = _split_lines(cleaned_data.get(name, ""))
+            missing = [label for label in self.questions[key]["labels"] if label not in labels]
+            if missing and name in cleaned_data:
                 self.add_error(
                     name,
                     _("The file has labels that are not listed: %(labels)s.")
                     % {"labels": ", ".join(missing)},
                 )
-        if self.items_alone and bool(found.get("categories")) != bool(found.get("question_text")):
+        if self.has_only_items and bool(cleaned_data.get("categories")) != bool(
+            cleaned_data.get("question_text")
+        ):
             self.add_error("categories", _("A question needs both, its text and its categories."))
-        return found
+        return cleaned_data
 
-    def scales(self) -> dict[str, NewScale]:
-        """The scale of each new question by its key."""
-        found = self.cleaned_data
-        if self.items_alone:
-            if not found["categories"]:
+    def get_new_scales(self) -> dict[str, NewQuestionScale]:
+        """Return the scale of each new question by its key."""
+        cleaned_data = self.cleaned_data
+        if self.has_only_items:
+            if not cleaned_data["categories"]:
                 return {}
-            labels = _lines(found["categories"])
-            return {FIRST_QUESTION: NewScale(found["scale"], labels, found["question_text"])}
+            labels = _split_lines(cleaned_data["categories"])
+            return {
+                FIRST_QUESTION_KEY: NewQuestionScale(
+                    cleaned_data["scale"], labels, cleaned_data["question_text"]
+                )
+            }
         scales = {}
-        for place, key in enumerate(self.keys):
-            labels = _lines(found[_name("categories", place)])
-            scale, text = found[_name("scale", place)], found[_name("text", place)]
-            scales[key] = NewScale(scale, labels, text)
+        for index, key in enumerate(self.new_keys):
+            labels = _split_lines(cleaned_data[_get_field_name("categories", index)])
+            scale, text = (
+                cleaned_data[_get_field_name("scale", index)],
+                cleaned_data[_get_field_name("text", index)],
+            )
+            scales[key] = NewQuestionScale(scale, labels, text)
         return scales
 
-    def refuse(self, fields: dict[str, Any]) -> None:
-        """Show what the rules of projects and questions say."""
-        shown_at = next((name for name in self.fields if name.startswith("categories")), None)
-        for message in _flat(fields):
-            self.add_error(shown_at, message)
+    def add_rule_errors(self, errors: dict[str, Any]) -> None:
+        """Add the errors of the rules of projects and questions to the form."""
+        field_name = next((name for name in self.fields if name.startswith("categories")), None)
+        for message in _flatten_messages(errors):
+            self.add_error(field_name, message)
 
 
-def _meets_ratings(run: ImportRun) -> bool:
-    """Whether the file may say again what stands in the project."""
-    found = run.summary
-    known = all(found.get(f"new_{what}", 0) < found.get(what, 0) for what in ("items", "raters"))
-    return run.project is not None and known and bool(found.get("rows"))
+def _may_repeat_ratings(run: ImportRun) -> bool:
+    """Return whether the file may have ratings that the project has already."""
+    summary = run.summary
+    has_known_keys = all(
+        summary.get(f"new_{kind}", 0) < summary.get(kind, 0) for kind in ("items", "raters")
+    )
+    return run.project is not None and has_known_keys and bool(summary.get("rows"))
 
 
-def _name(field: str, place: int) -> str:
-    return f"{field}_{place}" if place else field
+def _get_field_name(field: str, index: int) -> str:
+    return f"{field}_{index}" if index else field
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _flat(found: Any) -> list[str]:
-    if isinstance(found, dict):
-        return [message for inner in found.values() for message in _flat(inner)]
-    return [str(found)]
+def _flatten_messages(messages: Any) -> list[str]:
+    """Return all messages of a nested dictionary."""
+    if isinstance(messages, dict):
+        return [message for inner in messages.values() for message in _flatten_messages(inner)]
+    return [str(messages)]

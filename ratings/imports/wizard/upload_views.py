@@ -1,4 +1,7 @@
-"""What came in by files, and the upload of a new one. The steps after it are in run_views."""
+"""Views of the list of imports and of the upload of a new file.
+
+`run_views` has the steps after the upload.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +17,27 @@ from django.views.decorators.http import require_http_methods, require_safe
 from projects.models import Member, Project
 from projects.permissions import get_project
 from ratings.files import parquet_file
-from ratings.files.upload_limits import bounded
+from ratings.files.upload_limits import limit_upload
 from ratings.imports import services
-from ratings.imports.problems import Unreadable, in_words
-from ratings.imports.readers import SOURCES, TABLES
+from ratings.imports.problems import UnreadableFileError, format_error
+from ratings.imports.readers import SOURCES, TABLE_SOURCES
 from ratings.models import ImportRun
 
 from .forms import UploadForm
-from .run_pages import address
+from .run_pages import get_run_url
 
 logger = logging.getLogger(__name__)
 
-RUNS_SHOWN = 50
-MOST_UNFINISHED = 10  # imports of one user; each keeps a file
+MAX_LISTED_RUNS = 50
+MAX_UNFINISHED_RUNS = 10  # per user; each has a file on disk
 
 
 @login_required
 @require_safe
-def data(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What came in by files, and the way out."""
+def show_data(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the imports of a project and its exports."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    runs = project.imports.select_related("by", "question")[:RUNS_SHOWN]
+    runs = project.imports.select_related("by", "question")[:MAX_LISTED_RUNS]
     context = {"project": project, "questions": project.questions.all(), "runs": runs}
     return render(
         request, "ratings/data.html", {**context, "has_parquet": parquet_file.has_parquet()}
@@ -42,37 +45,39 @@ def data(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 @login_required
-@bounded("IMPORT_MAX_BYTES")
+@limit_upload("IMPORT_MAX_BYTES")
 @require_http_methods(["GET", "HEAD", "POST"])
-def import_new(request: HttpRequest, project_id: int) -> HttpResponse:
-    """A file for an existing project."""
-    return _upload(request, get_project(request.user, project_id, role=Member.Role.LEAD))
+def upload_to_project(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Upload a file to an existing project."""
+    return _handle_upload(request, get_project(request.user, project_id, role=Member.Role.LEAD))
 
 
 @login_required
-@bounded("IMPORT_MAX_BYTES")
+@limit_upload("IMPORT_MAX_BYTES")
 @require_http_methods(["GET", "HEAD", "POST"])
-def import_project(request: HttpRequest) -> HttpResponse:
-    """A file that becomes a project of its own."""
-    return _upload(request, None)
+def upload_new_project(request: HttpRequest) -> HttpResponse:
+    """Upload a file that creates a project."""
+    return _handle_upload(request, None)
 
 
-def _unfinished(request: HttpRequest) -> int:
-    over = (ImportRun.State.DONE, ImportRun.State.FAILED)
-    return ImportRun.objects.filter(by=request.user.pk).exclude(state__in=over).count()
+def _count_unfinished(request: HttpRequest) -> int:
+    final_states = (ImportRun.State.DONE, ImportRun.State.FAILED)
+    return ImportRun.objects.filter(by=request.user.pk).exclude(state__in=final_states).count()
 
 
-def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
+def _handle_upload(request: HttpRequest, project: Project | None) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
-    if request.method == "POST" and _unfinished(request) >= MOST_UNFINISHED:
-        said = _("You have %(most)s imports that are not finished. Finish or discard one first.")
-        form.add_error("file", said % {"most": MOST_UNFINISHED})
+    if request.method == "POST" and _count_unfinished(request) >= MAX_UNFINISHED_RUNS:
+        template = _(
+            "You have %(most)s imports that are not finished. Finish or discard one first."
+        )
+        form.add_error("file", template % {"most": MAX_UNFINISHED_RUNS})
     if request.method == "POST" and form.is_valid():
-        file, name = form.content()
+        file, name = form.get_content()
         try:
-            run = services.upload(file=file, name=name, project=project, by=request.user)
-        except Unreadable as error:
-            form.add_error("file", in_words(error))
+            run = services.create_run(file=file, name=name, project=project, by=request.user)
+        except UnreadableFileError as error:
+            form.add_error("file", format_error(error))
         except OSError:
             logger.exception("an upload was not stored")
             form.add_error(
@@ -80,12 +85,12 @@ def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
                 _("The server could not store the file; its disc may be full. Try again later."),
             )
         else:
-            return redirect(address(run))
+            return redirect(get_run_url(run))
     context = {
         "form": form,
         "project": project,
         "limit": settings.IMPORT_MAX_BYTES,
-        "tools": [source.name for key, source in SOURCES.items() if key not in TABLES],
+        "tools": [source.name for key, source in SOURCES.items() if key not in TABLE_SOURCES],
     }
     return render(
         request, "ratings/imports/upload.html", context, status=400 if form.errors else 200

@@ -1,4 +1,4 @@
-"""Staged items and skips, written (see `writing`)."""
+"""Write staged items, gold answers and skips (see `ratings.imports.writing.ratings`)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from core.db import bulk
 from projects import locks
 from projects.models import Item, Project, Question
 from projects.services.items import gold
-from projects.services.items.upsert import put_items
+from projects.services.items.upsert import upsert_items
 from ratings.imports import media_references
-from ratings.imports.archives import Media
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.staging.database import Beat
-from ratings.imports.staging.queries import Described, Skipped, Staged
-from ratings.imports.staging.timestamps import moment_of
+from ratings.imports.archives import MediaArchive
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.staging.database import Heartbeat
+from ratings.imports.staging.queries import StagedContent, StagedRows, StagedSkip
+from ratings.imports.staging.timestamps import to_datetime
 from ratings.models import Assignment, ImportRun, Rating
 
 
-class Stopped(Exception):
-    """The project changed since the check, so that rows cannot be written: ``kind`` names how,
-    ``value`` what."""
+class ImportStopped(Exception):
+    """The project has changed since the check, so that rows cannot be written.
+
+    ``kind`` is the reason (see `problems.describe_stop`), ``value`` the key or label concerned.
+    """
 
     def __init__(self, kind: str, value: str) -> None:
         super().__init__(kind)
@@ -33,127 +35,146 @@ class Stopped(Exception):
         self.value = value
 
 
-class Items:
-    """Writes what the file says of items."""
+class ItemWriter:
+    """Writes items with their content, attributes and gold answers."""
 
     def __init__(
         self,
         run: ImportRun,
-        staged: Staged,
+        staged_rows: StagedRows,
         *,
         questions: dict[str, Question],
         codes: dict[str, dict[str, int]],
-        archive: Media | None = None,
+        archive: MediaArchive | None = None,
     ) -> None:
-        """``codes``: question -> label -> its code."""
-        assert run.project is not None  # the database's own rule: import_writes_into_project
+        """Create a writer. ``codes``: question -> label -> code."""
+        assert run.project is not None  # constraint import_writes_into_project
         self.project: Project = run.project
         self.by = run.by
-        self.staged = staged
+        self.staged_rows = staged_rows
         self.questions = questions
         self.codes = codes
-        self.make_new = Mapping.of(run).make_new
+        self.make_new = ImportMapping.from_run(run).make_new
         self.archive = archive
 
-    def keep_files(self, piece: Sequence[Described], beat: Beat) -> None:
-        """Put what the items name on the disk, before the database is asked: nobody waits for a
-        large file, and one whose items are never written does no harm."""
-        for one in piece if self.archive else ():
-            if self.archive and one.body is not None:
-                media_references.keep(self.project, iter([json.loads(one.body)]), self.archive)
-                beat()
+    def store_files(self, batch: Sequence[StagedContent], heartbeat: Heartbeat) -> None:
+        """Store the media files of the items on disk, before the transaction begins.
 
-    def write(self, piece: Sequence[Described]) -> dict[str, int]:
-        """Write a piece; how many items that made or changed."""
-        standing = dict(
+        Nobody waits for a large file then, and a file whose items are never written does no harm.
+        """
+        for content in batch if self.archive else ():
+            if self.archive and content.body is not None:
+                media_references.store_referenced_files(
+                    self.project, iter([json.loads(content.body)]), self.archive
+                )
+                heartbeat()
+
+    def write_items(self, batch: Sequence[StagedContent]) -> dict[str, int]:
+        """Write a batch and return the numbers of items and gold answers by outcome."""
+        existing_bodies = dict(
             Item.objects.filter(
-                project=self.project, key__in=[one.item for one in piece]
+                project=self.project, key__in=[content.item for content in batch]
             ).values_list("key", "body")
         )
         bodies: dict[str, dict[str, Any]] = {}
-        for one in piece:
-            if one.body is not None:
-                bodies[one.item] = json.loads(one.body)
-        media_references.resolve(self.project, bodies, self.archive)
+        for content in batch:
+            if content.body is not None:
+                bodies[content.item] = json.loads(content.body)
+        media_references.resolve_references(self.project, bodies, self.archive)
         rows = []
-        for one in piece:
-            if one.item not in standing and not self.make_new:
+        for content in batch:
+            if content.item not in existing_bodies and not self.make_new:
                 continue
-            if one.item in standing and one.body is None and one.attributes is None:
+            if (
+                content.item in existing_bodies
+                and content.body is None
+                and content.attributes is None
+            ):
                 continue
-            row = {"key": one.item, "body": bodies.get(one.item, standing.get(one.item, {}))}
-            if one.attributes is not None:
-                row["attributes"] = json.loads(one.attributes)
+            row = {
+                "key": content.item,
+                "body": bodies.get(content.item, existing_bodies.get(content.item, {})),
+            }
+            if content.attributes is not None:
+                row["attributes"] = json.loads(content.attributes)
             rows.append(row)
-        counts = put_items(project=self.project, rows=rows, by=self.by)
+        counts = upsert_items(project=self.project, rows=rows, by=self.by)
         return {
             "items": counts["created"],
             "items_changed": counts["changed"],
-            "items_unchanged": len(piece) - counts["created"] - counts["changed"],
-            "gold": self._set_gold([one.item for one in piece]),
+            "items_unchanged": len(batch) - counts["created"] - counts["changed"],
+            "gold": self._set_gold([content.item for content in batch]),
         }
 
     def _set_gold(self, keys: list[str]) -> int:
-        """Set the gold answers of these items; how many were new or other ones."""
-        found = self.staged.gold(keys)
-        if not found:
+        """Set the gold answers of these items and return the number of changes."""
+        gold_by_item = self.staged_rows.get_gold_answers(keys)
+        if not gold_by_item:
             return 0
-        ids = bulk.ids_by_key("projects_item", self.project.pk, list(found))
-        answers: dict[str, list[gold.New]] = {}
-        for item, by_question in found.items():
+        ids = bulk.get_ids_by_key("projects_item", self.project.pk, list(gold_by_item))
+        answers: dict[str, list[gold.NewGoldAnswer]] = {}
+        for item, by_question in gold_by_item.items():
             for question, labels in by_question.items():
-                codes = sorted(self._code(question, label) for label in labels)
-                answers.setdefault(question, []).append(gold.New(ids[item], codes))
+                codes = sorted(self._get_code(question, label) for label in labels)
+                answers.setdefault(question, []).append(gold.NewGoldAnswer(ids[item], codes))
         changed = 0
-        for key, new in answers.items():
-            states = gold.set_many(question=self.questions[key], answers=new, by=self.by)
+        for key, new_answers in answers.items():
+            states = gold.set_gold_answers(
+                question=self.questions[key], answers=new_answers, by=self.by
+            )
             changed += sum(state != "unchanged" for state in states.values())
         return changed
 
-    def _code(self, question: str, label: str) -> int:
+    def _get_code(self, question: str, label: str) -> int:
         try:
             return self.codes[question][label]
         except KeyError:
-            raise Stopped("categories", label) from None
+            raise ImportStopped("categories", label) from None
 
-    def make(self, keys: Sequence[str]) -> None:
-        """New items without a body, in this order. Somebody else may have made the same one
-        meanwhile: then there is one."""
-        bulk.several(locks.write_items(self.project.pk))
+    def create_empty_items(self, keys: Sequence[str]) -> None:
+        """Create items without a body, in this order; existing ones stay.
+
+        Another process may have created the same item meanwhile.
+        """
+        bulk.execute_statements(locks.build_items_lock(self.project.pk))
         now: Any = connection.ops.adapt_datetimefield_value(timezone.now())
         rows = [(self.project.pk, key, "{}", "{}", now) for key in keys]
         columns = ("project_id", "key", "body", "attributes", "created_at")
         bulk.upsert(
-            "projects_item", columns, rows, key=("project_id", "key"), update={}, as_given=True
+            "projects_item", columns, rows, key=("project_id", "key"), update={}, keep_order=True
         )
 
 
-class Skips:
-    """Writes that raters skipped items: as the desk does, unless they have rated them."""
+class SkipWriter:
+    """Writes skipped items like the annotation page does, unless the rater has rated them."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
 
-    def write(self, piece: Sequence[Skipped], items: dict[str, int], raters: dict[str, int]) -> int:
-        """How many skips were new."""
-        wanted = {(items[skip.item], raters[skip.rater]): skip for skip in piece}
-        among = {"item_id__in": {item for item, _rater in wanted}}
-        said = set(Rating.objects.filter(**among).values_list("item_id", "rater_id"))
-        said |= set(Assignment.objects.filter(**among).values_list("item_id", "rater_id"))
-        new = []
-        for (item, rater), skip in wanted.items():
-            if (item, rater) in said:
+    def write_skips(
+        self, batch: Sequence[StagedSkip], item_ids: dict[str, int], rater_ids: dict[str, int]
+    ) -> int:
+        """Write a batch and return the number of new skips."""
+        skips_by_pair = {(item_ids[skip.item], rater_ids[skip.rater]): skip for skip in batch}
+        same_items = {"item_id__in": {item for item, _rater in skips_by_pair}}
+        existing_pairs = set(Rating.objects.filter(**same_items).values_list("item_id", "rater_id"))
+        existing_pairs |= set(
+            Assignment.objects.filter(**same_items).values_list("item_id", "rater_id")
+        )
+        assignments = []
+        for (item, rater), skip in skips_by_pair.items():
+            if (item, rater) in existing_pairs:
                 continue
-            at = moment_of(skip.rated_at) or timezone.now()
-            new.append(
+            skipped_at = to_datetime(skip.rated_at) or timezone.now()
+            assignments.append(
                 Assignment(
                     item_id=item,
                     rater_id=rater,
                     state=Assignment.State.SKIPPED,
-                    leased_until=at,
-                    closed_at=at,
+                    leased_until=skipped_at,
+                    closed_at=skipped_at,
                     skip_reason=skip.reason,
                 )
             )
-        Assignment.objects.bulk_create(new, ignore_conflicts=True)
-        return len(new)
+        Assignment.objects.bulk_create(assignments, ignore_conflicts=True)
+        return len(assignments)

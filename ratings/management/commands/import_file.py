@@ -1,5 +1,7 @@
-"""`manage.py import_file FILE ...`: what the import wizard does, with the same readers, from the
-command line."""
+"""`manage.py import_file FILE ...`: the import wizard from the command line.
+
+It uses the same readers and the same steps.
+"""
 
 from __future__ import annotations
 
@@ -16,34 +18,34 @@ from projects.models import Project, Scale
 from ratings.imports import command
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.columns import ROLES
-from ratings.imports.mapping.import_mapping import AGAIN, STANDS
+from ratings.imports.mapping.import_mapping import DUPLICATE_POLICIES, KEEP_EXISTING_POLICY
 from ratings.imports.readers import SOURCES
 
-AUTO = "auto"
-SEVERAL = ("parts", "attributes")  # roles of several columns
+AUTO_SOURCE = "auto"
+MULTI_COLUMN_ROLES = ("parts", "attributes")  # roles that several columns can have
 
 
 class Command(BaseCommand):
     help = (
         "Import items, ratings and gold answers from files: tables (CSV, Excel workbook, JSON) and "
-        "the exports of other tools. Prints what came in as JSON; the exit status is 1 when "
-        "nothing was stored."
+        "exports of other tools. Prints the numbers of imported rows as JSON. The exit status is 1 "
+        "if nothing was stored."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
         where = parser.add_mutually_exclusive_group(required=True)
-        where.add_argument("--project", type=int, metavar="ID", help="into this project")
-        where.add_argument("--name", help="into a new project of this name; needs --owner")
-        parser.add_argument("--owner", metavar="USER", help="who leads the new project")
+        where.add_argument("--project", type=int, metavar="ID", help="import into this project")
+        where.add_argument("--name", help="create a project with this name; needs --owner")
+        parser.add_argument("--owner", metavar="USER", help="the lead of the new project")
         parser.add_argument(
             "--source",
-            choices=[AUTO, *SOURCES],
-            default=AUTO,
-            help="what the files are; guessed from their content when left out",
+            choices=[AUTO_SOURCE, *SOURCES],
+            default=AUTO_SOURCE,
+            help="format of the files; detected from their content by default",
         )
         parser.add_argument(
-            "--encoding", choices=list(ENCODINGS), help="of a text that is not in UTF-8"
+            "--encoding", choices=list(ENCODINGS), help="encoding of text that is not UTF-8"
         )
         parser.add_argument(
             "--map",
@@ -51,16 +53,16 @@ class Command(BaseCommand):
             action="extend",
             default=[],
             metavar="ROLE=COLUMN",
-            help=f"what a table's columns mean; a role is one of {', '.join([*ROLES, *SEVERAL])}. "
-            "The others are guessed; ROLE= takes a guess back",
+            help=f"role of a table's column, one of {', '.join([*ROLES, *MULTI_COLUMN_ROLES])}. "
+            "Other roles are guessed; ROLE= removes a guess",
         )
         parser.add_argument("--layout", choices=["long", "wide", "items"])
-        parser.add_argument("--question", metavar="KEY", help="what the labels of a table answer")
-        parser.add_argument("--rater", metavar="KEY", help="who gave answers that name nobody")
+        parser.add_argument("--question", metavar="KEY", help="question of a table's labels")
+        parser.add_argument("--rater", metavar="KEY", help="rater of a file that names none")
         parser.add_argument(
             "--match-raters",
             action="store_true",
-            help="raters who have the e-mail address or the name of a member are this member",
+            help="match raters with the member who has their e-mail address or name",
         )
         parser.add_argument(
             "--member",
@@ -68,7 +70,7 @@ class Command(BaseCommand):
             action="extend",
             default=[],
             metavar="RATER=USER",
-            help="this rater of the file is this member",
+            help="match a rater of the file with a member",
         )
         parser.add_argument(
             "--rename-question",
@@ -76,38 +78,40 @@ class Command(BaseCommand):
             action="extend",
             default=[],
             metavar="KEY=KEY",
-            help="a question of the file, and its key in the project",
+            help="key of a question in the file, and its key in the project",
         )
         parser.add_argument(
-            "--scale", choices=Scale.values, help="of the questions that are made; guessed else"
+            "--scale", choices=Scale.values, help="scale of new questions; guessed by default"
         )
         parser.add_argument(
-            "--order", help="their categories from lowest to highest, separated by commas"
+            "--order", help="categories of new questions, lowest first, separated by commas"
         )
         parser.add_argument(
             "--stands",
-            choices=[*STANDS, AGAIN[0]],
+            choices=[*DUPLICATE_POLICIES, KEEP_EXISTING_POLICY[0]],
             default="last",
-            help="of several rows of a rater and an item: the last one, or the first one; repeat: "
-            "the second is kept as a repeat of the first; again: what the project has stands, too, "
-            "and what the file says again is a repeat of it",
+            help="rating to use if a rater has several rows for an item: the last or the first row; "
+            "repeat: the first, and the second is kept as a repeat; again: ratings in the project "
+            "are kept, and those in the file are repeats of them",
         )
-        parser.add_argument("--dry-run", action="store_true", help="check only; store nothing")
-        parser.add_argument("--json", action="store_true", help="on one line")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="only check the files; store nothing"
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON on one line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project, owner = _where(options)
+        project, owner = _get_project_and_owner(options)
         order = [label.strip() for label in (options["order"] or "").split(",") if label.strip()]
-        wishes = command.Wishes(
-            source="" if options["source"] == AUTO else options["source"],
+        import_options = command.ImportOptions(
+            source="" if options["source"] == AUTO_SOURCE else options["source"],
             encoding=options["encoding"] or "",
-            columns=_columns(options["map"]),
+            columns=_parse_column_roles(options["map"]),
             layout=options["layout"] or "",
             question=options["question"] or "",
             rater=options["rater"] or "",
             match_raters=options["match_raters"],
-            members=_pairs("--member", options["member"]),
-            questions=_pairs("--rename-question", options["rename_question"]),
+            members=_parse_pairs("--member", options["member"]),
+            questions=_parse_pairs("--rename-question", options["rename_question"]),
             project_name=options["name"] or "",
             scale=options["scale"] or "",
             order=order,
@@ -118,18 +122,18 @@ class Command(BaseCommand):
         for path in options["files"]:
             if not path.is_file():
                 raise CommandError(f"{path}: there is no such file.")
-            result = command.import_file(path, project=project, by=owner, wishes=wishes)
+            result = command.import_file(path, project=project, by=owner, options=import_options)
             results.append(result)
             project = project or result.project
-        told = _together(results, project)
+        summary = _summarize_results(results, project)
         indent = None if options["json"] else 2
-        self.stdout.write(json.dumps(told, indent=indent, ensure_ascii=False))
+        self.stdout.write(json.dumps(summary, indent=indent, ensure_ascii=False))
         if not any(result.stored for result in results):
             sys.exit(1)
 
 
-def _where(options: dict[str, Any]) -> tuple[Project | None, Any]:
-    """(the project, who imports)."""
+def _get_project_and_owner(options: dict[str, Any]) -> tuple[Project | None, Any]:
+    """Return (project or None, the importing user or None). Raises CommandError."""
     owner = None
     if options["owner"]:
         owner = get_user_model().objects.filter(username=options["owner"], is_active=True).first()
@@ -137,7 +141,7 @@ def _where(options: dict[str, Any]) -> tuple[Project | None, Any]:
             raise CommandError(f"There is no active user '{options['owner']}'.")
     if options["project"] is None:
         if owner is None:
-            raise CommandError("--name makes a project, which needs its lead: --owner USER.")
+            raise CommandError("--name creates a project and needs its lead: --owner USER.")
         return None, owner
     project = Project.objects.filter(pk=options["project"]).first()
     if project is None:
@@ -145,46 +149,51 @@ def _where(options: dict[str, Any]) -> tuple[Project | None, Any]:
     return project, owner
 
 
-def _columns(said: list[str]) -> list[tuple[str, str]]:
-    """(role, name of the column) of each ROLE=COLUMN."""
-    found = []
-    for one in said:
-        role, parted, column = one.partition("=")
-        if not parted or role not in (*ROLES, *SEVERAL):
-            roles = ", ".join([*ROLES, *SEVERAL])
-            raise CommandError(f"--map {one}: ROLE=COLUMN is needed, with a role of {roles}.")
-        found.append((role, column))
-    return found
+def _parse_column_roles(arguments: list[str]) -> list[tuple[str, str]]:
+    """Return (role, column name) of each ROLE=COLUMN. Raises CommandError."""
+    column_roles = []
+    for argument in arguments:
+        role, separator, column = argument.partition("=")
+        if not separator or role not in (*ROLES, *MULTI_COLUMN_ROLES):
+            roles = ", ".join([*ROLES, *MULTI_COLUMN_ROLES])
+            raise CommandError(f"--map {argument}: use ROLE=COLUMN with one of the roles {roles}.")
+        column_roles.append((role, column))
+    return column_roles
 
 
-def _pairs(option: str, said: list[str]) -> list[tuple[str, str]]:
-    """A rater's key may hold "=", a user name and a question's key may not."""
-    found = []
-    for one in said:
-        key, parted, value = one.rpartition("=")
-        if not (key and parted and value):
-            raise CommandError(f"{option} {one}: what stands in the file, '=', what it is here.")
-        found.append((key, value))
-    return found
+def _parse_pairs(option: str, arguments: list[str]) -> list[tuple[str, str]]:
+    """Return (key in the file, key in the project) of each KEY=KEY. Raises CommandError.
+
+    A rater's key may contain "=", user names and question keys may not.
+    """
+    pairs = []
+    for argument in arguments:
+        key, separator, value = argument.rpartition("=")
+        if not (key and separator and value):
+            raise CommandError(f"{option} {argument}: use KEY_IN_FILE=KEY_IN_PROJECT.")
+        pairs.append((key, value))
+    return pairs
 
 
-def _together(results: list[command.Result], project: Project | None) -> dict[str, Any]:
-    """What several files brought, as one."""
+def _summarize_results(
+    results: list[command.FileResult], project: Project | None
+) -> dict[str, Any]:
+    """Return the results of all files as one dictionary, for the output."""
     counts: Counter[str] = Counter()
-    left_out: Counter[str] = Counter()
+    skipped_records: Counter[str] = Counter()
     problems = []
     notes = []
     for result in results:
-        if not result.problems:  # one problem is enough: nothing of the file was stored
+        if not result.problems:  # a file with a problem is not stored at all
             counts.update(result.counts)
-        left_out.update(result.left_out)
+        skipped_records.update(result.left_out)
         problems += result.problems
         notes += result.notes
-    names = ("items", "raters", "ratings", "gold")
+    count_names = ("items", "raters", "ratings", "gold")
     return {
         "project": project.pk if project else None,
-        **{name: counts[name] for name in names},
-        "left_out": dict(left_out),
+        **{name: counts[name] for name in count_names},
+        "left_out": dict(skipped_records),
         "problems": problems,
         "notes": notes,
         "skipped": counts["skipped"],

@@ -61,7 +61,7 @@ def test_trace_is_answered_nowhere(
 def test_links_are_made_at_a_pace(
     project: Project, client_for: Callable[..., Client], lead: User, monkeypatch: Any
 ) -> None:
-    monkeypatch.setitem(rate_limits.AN_HOUR, "member_add", 2)
+    monkeypatch.setitem(rate_limits.POSTS_PER_HOUR, "member_add", 2)
     client = client_for(lead)
     page = f"/projects/{project.pk}/people/"
     codes = []
@@ -76,18 +76,18 @@ def test_links_are_made_at_a_pace(
 def test_what_has_a_pace_is_a_page() -> None:
     """Under the name of its address: another name would have none."""
     bounded = {"member_add": 60, "members_invite": 10, "member_link": 120, "project_new": 60}
-    assert {**bounded, "tokens": 30} == rate_limits.AN_HOUR
+    assert {**bounded, "tokens": 30} == rate_limits.POSTS_PER_HOUR
     names = {one.name for one in get_resolver().url_patterns if isinstance(one, URLPattern)}
     for found in get_resolver().url_patterns:
         names |= {one.name for one in getattr(found, "url_patterns", ()) if hasattr(one, "name")}
-    assert set(rate_limits.AN_HOUR) <= names
+    assert set(rate_limits.POSTS_PER_HOUR) <= names
 
 
 @pytest.mark.django_db
 def test_wrong_tokens_are_told_and_not_each(
     caplog: pytest.LogCaptureFixture, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(authentication, "_last_told", 0.0)
+    monkeypatch.setattr(authentication, "_last_logged", 0.0)
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION="Bearer ccd_wrong")
     for _try in range(3):

@@ -49,7 +49,7 @@ def test_a_mailed_link_sets_the_password_once(
     with_mail: None, client: Client, lead: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     User.objects.update(email="lead@example.org")
-    authentication.create(user=lead)
+    authentication.create_token(user=lead)
     inside = Client()
     inside.force_login(lead)
     assert FORGOTTEN in client.get("/sign-in/").content.decode()
@@ -84,10 +84,10 @@ def test_nobodys_box_is_filled(with_mail: None, lead: User) -> None:
     User.objects.update(email="lead@example.org")
     codes = [
         Client(REMOTE_ADDR=f"10.0.0.{n}").post(FORGOTTEN, {"email": "lead@example.org"}).status_code
-        for n in range(sign_in_limit.MAILS_AN_ADDRESS + 1)
+        for n in range(sign_in_limit.MAX_MAILS_PER_ADDRESS + 1)
     ]
-    assert codes == [302] * sign_in_limit.MAILS_AN_ADDRESS + [429]
-    assert len(mail.outbox) == sign_in_limit.MAILS_AN_ADDRESS
+    assert codes == [302] * sign_in_limit.MAX_MAILS_PER_ADDRESS + [429]
+    assert len(mail.outbox) == sign_in_limit.MAX_MAILS_PER_ADDRESS
 
 
 def test_an_address_counts_when_it_is_confirmed(with_mail: None, lead: User) -> None:
@@ -107,6 +107,6 @@ def test_an_address_counts_when_it_is_confirmed(with_mail: None, lead: User) -> 
     assert TrailLine.objects.get(what="email_confirmed").after == {"email": "ada@example.org"}
     codes = [
         client.post(page, {"action_add": "", "email": f"{n}@example.org"}).status_code
-        for n in range(sign_in_limit.MAILS_AN_ADDRESS)
+        for n in range(sign_in_limit.MAX_MAILS_PER_ADDRESS)
     ]
     assert codes[-1] == 429

@@ -79,7 +79,7 @@ def test_signing_out_needs_a_post_and_ends_the_session(client, lead):
 
 
 def test_ten_wrong_tries_close_the_door_also_to_the_right_password(client, lead):
-    for _ in range(sign_in_limit.TRIES_A_NAME):
+    for _ in range(sign_in_limit.MAX_TRIES_PER_NAME):
         assert try_to_sign_in(client, password="wrong").status_code == 400
     response = try_to_sign_in(client)
     assert response.status_code == 429
@@ -105,14 +105,14 @@ def test_other_names_and_other_addresses_are_not_shut_out(client, lead, viewer):
 
 
 def test_an_address_that_tries_many_names_is_shut_out(client, lead, monkeypatch):
-    monkeypatch.setattr(sign_in_limit, "TRIES_AN_ADDRESS", 20)
+    monkeypatch.setattr(sign_in_limit, "MAX_TRIES_PER_NETWORK", 20)
     codes = [try_to_sign_in(client, f"name{number}", "wrong").status_code for number in range(21)]
     assert codes == [400] * 20 + [429]
 
 
 def test_a_name_guessed_from_many_addresses_is_looked_at_once_a_minute(lead, monkeypatch):
     """And never shut: its owner gets in all the while."""
-    monkeypatch.setattr(sign_in_limit, "TRIES_A_NAME_ANYWHERE", 5)
+    monkeypatch.setattr(sign_in_limit, "MAX_TRIES_PER_NAME_ANYWHERE", 5)
     with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
         codes = [
             try_to_sign_in(Client(REMOTE_ADDR=f"10.0.0.{n}"), password="wrong").status_code
@@ -125,7 +125,7 @@ def test_a_name_guessed_from_many_addresses_is_looked_at_once_a_minute(lead, mon
 
 
 def test_a_network_of_ipv6_is_one_address(lead):
-    for number in range(sign_in_limit.TRIES_A_NAME):
+    for number in range(sign_in_limit.MAX_TRIES_PER_NAME):
         try_to_sign_in(Client(REMOTE_ADDR=f"2001:db8::{number:x}"), password="wrong")
     assert try_to_sign_in(Client(REMOTE_ADDR="2001:db8::ffff")).status_code == 429
     assert try_to_sign_in(Client(REMOTE_ADDR="2001:db8:0:1::1")).status_code == 302
@@ -147,7 +147,7 @@ def test_a_password_is_guessed_nowhere_else_either(client_for, lead, page, form)
 
 def test_with_the_password_tokens_go_unless_they_are_to_stay(client, lead):
     client.force_login(lead)
-    authentication.create(user=lead)
+    authentication.create_token(user=lead)
     new = {
         "old_password": PASSWORD,
         "new_password1": "another one x",
@@ -187,9 +187,9 @@ def test_behind_a_proxy_the_address_is_the_one_it_saw(rf, settings):
     request = rf.post(
         "/sign-in/", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="6.6.6.6, 10.1.2.3"
     )
-    assert security_log.address_of(request) == "127.0.0.1"
+    assert security_log.get_client_address(request) == "127.0.0.1"
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    assert security_log.address_of(request) == "10.1.2.3"
+    assert security_log.get_client_address(request) == "10.1.2.3"
 
 
 def test_old_counts_are_removed_and_names_are_not_kept(client, lead):
@@ -255,10 +255,10 @@ def test_tries_of_the_same_moment_all_count():
 
     def guess(_number):
         try:
-            return sign_in_limit.count_try("lead", "10.0.0.1")
+            return sign_in_limit.count_password_try("lead", "10.0.0.1")
         finally:
             connection.close()
 
     with ThreadPoolExecutor(8) as crowd:
         waits = list(crowd.map(guess, range(24)))
-    assert waits.count(0) == sign_in_limit.TRIES_A_NAME
+    assert waits.count(0) == sign_in_limit.MAX_TRIES_PER_NAME

@@ -17,7 +17,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from rest_framework.test import APIClient
 
-from agreement_site.audit_log.actions import ACTS
+from agreement_site.audit_log.actions import ACTIONS
 from agreement_site.models import TrailLine
 from metrics.models import NamedView, ViewLink
 from projects import authentication
@@ -77,7 +77,7 @@ class World:
 @pytest.fixture
 def world(project: Project, lead: User, admin: User, rate: Callable[..., Any]) -> World:
     found = World(project, lead, admin, rate)
-    found.made["token"] = authentication.create(user=lead)
+    found.made["token"] = authentication.create_token(user=lead)
     found.item()
     return found
 
@@ -213,7 +213,7 @@ def _gold(world: World) -> None:
 
 def _retire_gold(world: World) -> None:
     question = world.project.questions.get()
-    gold.set_gold(item=world.item(), question=question, answer=[2], by=None)
+    gold.set_gold_answer(item=world.item(), question=question, answer=[2], by=None)
     world.post(f"item/{world.item().pk}/gold/severity/", {"do": "retire"})
 
 
@@ -600,7 +600,7 @@ def test_the_act_writes_its_line(
 
 
 def test_each_known_act_is_done_here() -> None:
-    assert {row[0] for row in DONE} | ELSEWHERE | AT_THE_DOOR == set(ACTS)
+    assert {row[0] for row in DONE} | ELSEWHERE | AT_THE_DOOR == set(ACTIONS)
 
 
 def test_of_categories_and_accounts_the_values_are_kept(world: World) -> None:

@@ -74,7 +74,7 @@ def test_signing_in_and_failing_are_kept_without_what_was_typed(client: Client, 
     client.post("/sign-in/", {"username": "lead", "password": PASSWORD})
     failed, signed_in = TrailLine.objects.order_by("pk")
     assert (failed.what, failed.actor_id, failed.address) == ("password_wrong", None, "127.0.0.1")
-    assert failed.details == {"name_sha256": security_log.unproved("my password")}
+    assert failed.details == {"name_sha256": security_log.hash_username("my password")}
     assert (signed_in.what, signed_in.actor) == ("sign_in", "lead")
 
 
@@ -85,7 +85,7 @@ def test_who_is_shut_out_fills_no_table(client: Client, lead: User) -> None:
 
 
 def test_a_line_is_written_once(lead: User) -> None:
-    security_log.event("export", by=lead.pk)
+    security_log.log_event("export", by=lead.pk)
     line = last()
     with pytest.raises(TypeError):
         line.save()
@@ -95,7 +95,7 @@ def test_a_line_is_written_once(lead: User) -> None:
 
 def test_a_line_stays_when_its_actor_is_gone(make_user: Any) -> None:
     user = make_user("gone")
-    security_log.event("export", by=user.pk)
+    security_log.log_event("export", by=user.pk)
     user.delete()
     assert (last().actor, last().what) == ("gone", "export")
 
@@ -103,7 +103,7 @@ def test_a_line_stays_when_its_actor_is_gone(make_user: Any) -> None:
 def test_superusers_read_it_and_nobody_changes_it(
     client_for: Any, admin: User, lead: User, make_user: Any
 ) -> None:
-    security_log.event("export", by=lead.pk, kind="=csv")
+    security_log.log_event("export", by=lead.pk, kind="=csv")
     line = last()
     client = client_for(admin)
     assert "export" in client.get("/admin/agreement_site/trailline/").content.decode()

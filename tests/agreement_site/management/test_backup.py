@@ -83,7 +83,7 @@ class TestSqlite:
                 f"rater {number % 5}",
                 ("none", "minor", "major")[number % 3],
             )
-        question_updates.sweep()
+        question_updates.sweep_questions()
         rate(question, "item 0", "rater 0", "critical")  # not counted yet
         call_command("backup", str(backup))
         rate(question, "after", "rater 0", "minor")
@@ -151,7 +151,7 @@ class TestPostgresql:
                 f"rater {number % 5}",
                 ("none", "minor", "major")[number % 3],
             )
-        question_updates.sweep()
+        question_updates.sweep_questions()
         rate(question, "item 0", "rater 0", "critical")  # not counted yet
         name = connection.settings_dict["NAME"]
         server = os.environ["DATABASE_URL"]

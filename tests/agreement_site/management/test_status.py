@@ -56,7 +56,7 @@ def test_all_is_well(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     tasks.sweep_all()
     lines = said().splitlines()
-    assert lines[0].split()[:2] == ["Release", releases.release() + ";"]
+    assert lines[0].split()[:2] == ["Release", releases.get_release() + ";"]
     assert lines[1].split() == ["Uncounted", "ratings", "0"]
     assert lines[3].split()[-1] == "0"
     assert re.search(r"swept \d+ s ago$", lines[-1])
@@ -89,7 +89,7 @@ def test_the_last_worker_is_gone() -> None:
 def test_a_rating_waits_although_workers_sweep(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     Rating.objects.update(changed_at=ago(300))
-    heartbeat.beat()
+    heartbeat.record_sweep()
     with pytest.raises(CommandError, match="a rating has been waiting to be in the numbers for 30"):
         said()
 
@@ -106,54 +106,54 @@ def test_a_change_is_counted_and_read_by_nobody(question: Any, rate: Any) -> Non
 
 
 def test_tables_of_another_release() -> None:
-    heartbeat.beat()
+    heartbeat.record_sweep()
     MigrationRecorder(connection).record_applied("ratings", "9999_from_the_future")
     with pytest.raises(CommandError, match="newer release"):
         said()
 
 
 def test_a_disk_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    heartbeat.beat()
-    monkeypatch.setattr(health, "free_bytes", lambda: 100 << 20)
+    heartbeat.record_sweep()
+    monkeypatch.setattr(health, "get_free_bytes", lambda: 100 << 20)
     with pytest.raises(CommandError, match="the disk of DATA_DIR has 100 MB left"):
         said()
 
 
 def test_a_broker_that_answers_and_takes_nothing(broker: Broker, settings: Any) -> None:
     settings.REDIS_URL = broker.url
-    heartbeat.beat()
-    hints.client().config_set("maxmemory", "1")
+    heartbeat.record_sweep()
+    hints.get_redis_client().config_set("maxmemory", "1")
     with pytest.raises(CommandError, match="takes nothing"):
         said()
-    hints.client().config_set("maxmemory", "0")
+    hints.get_redis_client().config_set("maxmemory", "0")
 
 
 def test_workers_of_long_ago_are_forgotten() -> None:
     Worker.objects.create(name="one:1", swept_at=ago(7200))
-    heartbeat.beat()
+    heartbeat.record_sweep()
     assert Worker.objects.count() == 1
-    assert heartbeat.last_sweep() is not None
+    assert heartbeat.get_last_sweep() is not None
 
 
 def test_workers_are_told_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Started anew, one stands there once; its like under another name stays."""
-    monkeypatch.setattr(heartbeat, "_this", heartbeat._This("somewhere"))
+    monkeypatch.setattr(heartbeat, "_this_process", heartbeat._ThisProcess("somewhere"))
     for name in ("worker1@here:1", "worker11@here:2", "worker1@there:3"):
         Worker.objects.create(name=name, swept_at=ago(30))
     monkeypatch.setattr(Sweeper, "SWEEPS", {})
     Sweeper(None).start(SimpleNamespace(hostname="worker1@here"))
-    heartbeat.beat()
+    heartbeat.record_sweep()
     own = f"worker1@here:{os.getpid()}"
     names = {own, "worker11@here:2", "worker1@there:3"}
     assert set(json.loads(said("--json"))["workers"]) == names
     Worker.objects.create(name="worker1@here:1", swept_at=ago(0))  # two of one name both live
-    heartbeat.beat()
+    heartbeat.record_sweep()
     assert set(json.loads(said("--json"))["workers"]) == names | {"worker1@here:1"}
 
 
 def test_a_broker_that_answers_and_one_that_does_not(broker: Broker, settings: Any) -> None:
     settings.REDIS_URL = broker.url
-    heartbeat.beat()
+    heartbeat.record_sweep()
     assert json.loads(said("--json"))["broker"] == "answers"
     broker.freeze()
     assert json.loads(said("--json"))["broker"] == "does not answer (TimeoutError)"

@@ -65,12 +65,12 @@ FORMS = ["/sign-in/", "/language/", "/invitations/MQ/abc-123/", "/projects/new/"
 
 @pytest.mark.parametrize("path", FORMS)
 def test_a_strangers_form_is_short(client: Client, path: str) -> None:
-    assert says_it_sends(client, path, request_limits.STRANGERS_FORM_BYTES + 1) == 413
+    assert says_it_sends(client, path, request_limits.ANONYMOUS_FORM_BYTES + 1) == 413
 
 
 def test_a_members_form_is_longer(client_for: Callable[[User], Client], annotator: User) -> None:
     assert (
-        says_it_sends(client_for(annotator), "/tokens/", request_limits.MEMBERS_FORM_BYTES + 1)
+        says_it_sends(client_for(annotator), "/tokens/", request_limits.SIGNED_IN_FORM_BYTES + 1)
         == 413
     )
 

@@ -25,7 +25,7 @@ def test_a_page_asks_for_one_sheet_of_every_page() -> None:
     text = Client().get(sheets[0]).content.decode()
     assert "/*" not in text
     parts = [
-        said_of((STATIC / name).read_text()) for name in static_bundles.TOGETHER["css/page.css"]
+        said_of((STATIC / name).read_text()) for name in static_bundles.BUNDLES["css/page.css"]
     ]
     places = [said_of(text).index(part) for part in parts]
     assert places == sorted(places)
@@ -54,7 +54,7 @@ def test_every_page_names_what_there_is() -> None:
     for template in (Path(settings.BASE_DIR) / "templates").rglob("*.html"):
         text = template.read_text()
         for name in re.findall(r"\{% fixed '([^']+)'", text):
-            assert static_bundles.made(name).body, template
+            assert static_bundles.get_bundle(name).body, template
         assert not re.search(r"\{% static '(css|js)/", text), template
 
 

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client, override_settings
 from django.utils.translation import gettext, override
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from tests import cast
 from tests.browser import page_catalogue
 
@@ -109,7 +109,7 @@ def pairs(project: Any, question: Any) -> str:
         for number, rater in enumerate(raters):
             label = cast.LABELS[(place + (number * place) % 5 // 3) % 4]
             cast.rate(question, f"i{place}", rater, label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return f"/projects/{project.pk}/pairs/"
 
 
@@ -183,7 +183,7 @@ def test_in_the_language_of_its_reader(pairs: str, lead: Any, client_for: Any) -
 def test_more_than_a_file_holds_is_said_in_its_name(
     pairs: str, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.web.tables.MOST_ROWS", 50)
+    monkeypatch.setattr("core.web.tables.MAX_EXPORT_ROWS", 50)
     answer = client_for(lead).get(f"{pairs}?csv=pairs-title")
     assert len(rows_of(answer)) == 51
     assert "-first-50.csv" in answer["Content-Disposition"]

@@ -17,8 +17,8 @@ from django.utils import timezone
 from agreement_site import housekeeping, releases
 from agreement_site.models import UnreadSince
 from agreement_site.monitoring import health, stale_results
-from agreement_site.server.probes import Probes, Readiness
-from metrics.jobs.question_updates import bring_up_to_date
+from agreement_site.server.probes import HealthProbes, ReadinessCheck
+from metrics.jobs.question_updates import update_question
 from metrics.models import CountState
 from metrics.results import refresh as readings
 from ratings.models import Rating
@@ -40,8 +40,8 @@ def test_alive_asks_nobody(client: Client, django_assert_num_queries: Any) -> No
 
 def test_both_say_the_release(client: Client) -> None:
     for path in ("/livez", "/healthz"):
-        assert client.get(path).json()["release"] == releases.release()
-    assert releases.release().startswith("0.")
+        assert client.get(path).json()["release"] == releases.get_release()
+    assert releases.get_release().startswith("0.")
 
 
 # --- changes that are in no number
@@ -52,17 +52,17 @@ def stuck(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A question whose readings cannot be made, with a change that is counted."""
     rate(question, "i1", "ann", "minor")
     rate(question, "i1", "ben", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     long_ago = timezone.now() - datetime.timedelta(days=1)
     CountState.objects.update(read_at=long_ago)
 
     def broken(*_arguments: Any, **_more: Any) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(readings, "refresh", broken)
+    monkeypatch.setattr(readings, "refresh_results", broken)
     rate(question, "i1", "ann", "major")
     with pytest.raises(RuntimeError):
-        bring_up_to_date(question.pk)
+        update_question(question.pk)
     assert not Rating.objects.uncounted().exists()
     return question
 
@@ -83,12 +83,12 @@ def test_a_workers_sweep_notes_it_too(stuck: Any) -> None:
 
 def test_a_question_that_was_read_meanwhile_begins_anew(stuck: Any) -> None:
     now = timezone.now()
-    stale_results.look(now - datetime.timedelta(seconds=300))
-    assert stale_results.look(now).failing == 1
+    stale_results.measure_lag(now - datetime.timedelta(seconds=300))
+    assert stale_results.measure_lag(now).failing == 1
     CountState.objects.update(read_at=now - datetime.timedelta(seconds=30))
-    assert stale_results.look(now).oldest == now
+    assert stale_results.measure_lag(now).oldest == now
     CountState.objects.update(unread=0)
-    assert stale_results.look(now) == stale_results.Behind(0, 0, None, frozenset())
+    assert stale_results.measure_lag(now) == stale_results.ResultLag(0, 0, None, frozenset())
     assert not UnreadSince.objects.exists()
 
 
@@ -116,19 +116,19 @@ def test_tables_of_an_older_release(client: Client) -> None:
     MigrationRecorder(connection).record_unapplied("ratings", "0006_uncounted_items")
     assert "ratings.0006_uncounted_items is not applied" in refused(client, "release")
     with pytest.raises(SystemExit, match="older release"):
-        releases.refuse_other_tables()
+        releases.exit_on_schema_mismatch()
 
 
 def test_tables_of_a_newer_release(client: Client) -> None:
     MigrationRecorder(connection).record_applied("ratings", "9999_from_the_future")
     assert "does not know ratings.9999_from_the_future" in refused(client, "release")
     with pytest.raises(SystemExit, match="newer release"):
-        releases.refuse_other_tables()
+        releases.exit_on_schema_mismatch()
 
 
 def test_apps_that_were_taken_away_are_no_trouble() -> None:
     MigrationRecorder(connection).record_applied("taken_away", "0001_initial")
-    assert releases.trouble() is None
+    assert releases.describe_schema_mismatch() is None
 
 
 @pytest.fixture
@@ -141,12 +141,12 @@ def no_database(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_database_that_is_away(client: Client, no_database: None) -> None:
     assert "secret" not in refused(client, "database")
-    releases.refuse_other_tables()  # nobody knows, so nobody refuses
+    releases.exit_on_schema_mismatch()  # nobody knows, so nobody refuses
 
 
 @pytest.mark.sqlite_only("PostgreSQL has a disk of its own")
 def test_a_full_disk(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "free_bytes", lambda: 1000)
+    monkeypatch.setattr(health, "get_free_bytes", lambda: 1000)
     assert "disk" in refused(client, "disk")
 
 
@@ -194,8 +194,8 @@ def test_probes_need_no_seat_and_no_name(held: threading.Event) -> None:
     def site(*_arguments: Any) -> Any:
         raise AssertionError("asked")
 
-    probes = Probes(site)
-    probes._answers["/healthz"] = Readiness(lambda: (200, {"status": "ok"})).answer
+    probes = HealthProbes(site)
+    probes._checks["/healthz"] = ReadinessCheck(lambda: (200, {"status": "ok"})).get_response
     assert asked(probes, "/livez")[0] == "200 OK"
     assert asked(probes, "/healthz") == ("200 OK", b'{"status": "ok"}')
     assert asked(probes, "/healthz", "HEAD") == ("200 OK", b"")
@@ -206,16 +206,16 @@ def test_probes_need_no_seat_and_no_name(held: threading.Event) -> None:
 def test_a_database_that_does_not_answer_is_not_waited_for(held: threading.Event) -> None:
     looks = []
 
-    def look() -> health.Answer:
+    def look() -> health.HealthResponse:
         looks.append(1)
         held.wait(30)
         return 200, {"status": "ok"}
 
-    readiness = Readiness(look)
+    readiness = ReadinessCheck(look)
     started = time.monotonic()
-    assert readiness.answer()[0] == 503
+    assert readiness.get_response()[0] == 503
     for _ in range(20):  # of these nobody waits
-        assert readiness.answer() == health.no_database()
+        assert readiness.get_response() == health.build_no_database()
     assert time.monotonic() - started < 4
     assert len(looks) == 1
     held.set()
@@ -224,14 +224,14 @@ def test_a_database_that_does_not_answer_is_not_waited_for(held: threading.Event
 def test_an_answer_is_good_for_a_moment() -> None:
     looks = []
 
-    def look() -> health.Answer:
+    def look() -> health.HealthResponse:
         looks.append(1)
         return 200, {}
 
-    readiness = Readiness(look)
+    readiness = ReadinessCheck(look)
     for _ in range(20):
-        readiness.answer()
+        readiness.get_response()
     assert len(looks) == 1
-    readiness._begun = -10.0
-    readiness.answer()
+    readiness._started = -10.0
+    readiness.get_response()
     assert len(looks) == 2

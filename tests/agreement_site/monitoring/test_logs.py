@@ -23,13 +23,13 @@ from tests.cast import PASSWORD
 def lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
     """Everything that was logged since, as the JSON form writes it."""
     yield from _captured(
-        logs.JsonLines(), lambda text: [json.loads(line) for line in text.splitlines()]
+        logs.JsonFormatter(), lambda text: [json.loads(line) for line in text.splitlines()]
     )
 
 
 @pytest.fixture
 def plain() -> Iterator[Callable[[], list[str]]]:
-    yield from _captured(logs.PlainLines(), str.splitlines)
+    yield from _captured(logs.PlainFormatter(), str.splitlines)
 
 
 def _captured(
@@ -38,7 +38,7 @@ def _captured(
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter)
-    handler.addFilter(logs.SafePaths())
+    handler.addFilter(logs.RedactPathsFilter())
     root = logging.getLogger()
     root.addHandler(handler)
     yield lambda: read(stream.getvalue())
@@ -47,7 +47,7 @@ def _captured(
 
 def _is_ours(handler: logging.Handler) -> bool:
     stream = getattr(handler, "stream", None)
-    return isinstance(handler.formatter, logs.JsonLines) and isinstance(stream, io.StringIO)
+    return isinstance(handler.formatter, logs.JsonFormatter) and isinstance(stream, io.StringIO)
 
 
 def requests(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -99,7 +99,7 @@ def test_an_id_from_a_proxy_is_kept(db: None, client: Client, lines: Any) -> Non
 @pytest.mark.parametrize("given", ["", "two words", "a\nb", "é", "x" * 65, '"}'])
 def test_an_id_that_is_none_is_replaced(given: str, db: None, client: Client, lines: Any) -> None:
     answer = client.get("/healthz", headers={"X-Request-ID": given})
-    assert logs.SANE_ID.fullmatch(answer.headers["X-Request-ID"])
+    assert logs.VALID_REQUEST_ID.fullmatch(answer.headers["X-Request-ID"])
     assert answer.headers["X-Request-ID"] != given
     assert len(lines()) == 1
 
@@ -133,7 +133,7 @@ def test_a_failing_request_is_told_with_its_trace(
     def broken(*arguments: Any) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("metrics.views.dashboard.dashboard_context.context", broken)
+    monkeypatch.setattr("metrics.views.dashboard.dashboard_context.build_context", broken)
     client = client_for(lead)
     client.raise_request_exception = False
     answer = client.get(f"/projects/{project.pk}/")
@@ -167,7 +167,7 @@ def test_the_secret_of_an_invitation_is_not_logged(
     def broken(*arguments: Any, **names: Any) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("agreement_site.accounts.sign_in.Invitation.dispatch", broken)
+    monkeypatch.setattr("agreement_site.accounts.sign_in.AcceptInvitation.dispatch", broken)
     client.raise_request_exception = False
     client.get("/invitations/MQ/the-secret/")
     assert [line["path"] for line in requests(lines())] == ["/invitations/MQ/***/"] * 2
@@ -211,7 +211,7 @@ def test_lines_after_a_request_or_task_no_longer_carry_its_id(
     db: None, client: Client, lines: Any
 ) -> None:
     client.get("/healthz")
-    with logs.working_on(task_id="0b7e"):
+    with logs.log_context(task_id="0b7e"):
         pass
     logging.getLogger("later").warning("alone")
     assert set(lines()[-1]) == {"time", "level", "logger", "message"}
@@ -277,7 +277,7 @@ def test_what_happens_at_the_doors_is_said(
 def test_while_the_database_is_away_one_line_a_second_says_so(
     lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    once = logs.OnceASecond()
+    once = logs.DatabaseErrorFilter()
     ours = [handler for handler in logging.getLogger().handlers if _is_ours(handler)]
     handler = ours[-1]
     monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
@@ -289,7 +289,7 @@ def test_while_the_database_is_away_one_line_a_second_says_so(
         except OperationalError as error:
             log.error("Internal Server Error: %s", f"/{number}", exc_info=True)
             logging.getLogger("core.api.errors").error("the database failed: %s", error)
-    once._said_at -= 1
+    once._logged_at -= 1
     logging.getLogger("core.api.errors").error("%s", OperationalError("again"))
     logging.getLogger("else").error("%s", ValueError("another matter"))
     said = [(line["message"], line.get("left_out"), "trace" in line) for line in lines()]

@@ -108,7 +108,7 @@ def test_a_database_that_is_away_is_said(scraped: Any, monkeypatch: pytest.Monke
     def fail() -> None:
         raise OperationalError("away")
 
-    monkeypatch.setattr(monitoring_prometheus, "_asked", fail)
+    monkeypatch.setattr(monitoring_prometheus, "_query_gauges", fail)
     found = scraped()
     assert found["concord_database_up", frozenset()] == 0
     assert of(found, "disk_free_bytes") > 0
@@ -138,7 +138,7 @@ def test_sweeps_are_timed_and_their_failures_counted(
     before = scraped()
 
     def fail() -> None:
-        sweeper.ending.set()
+        sweeper.stop_event.set()
         raise RuntimeError
 
     monkeypatch.setattr(housekeeping, "sweep", fail)
@@ -167,7 +167,7 @@ def test_processes_are_added_up_and_forgotten(tmp_path: Path) -> None:
     assert done.stdout == "4.0\n"
     living = tmp_path / f"counter_{os.getpid()}.db"
     living.touch()
-    monitoring_prometheus.forget_processes(tmp_path)
+    monitoring_prometheus.remove_dead_process_files(tmp_path)
     assert list(tmp_path.iterdir()) == [living]
 
 

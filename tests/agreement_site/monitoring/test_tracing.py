@@ -27,9 +27,11 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(
-        tracing, "starts", monitoring_tracing.starter(provider.get_tracer("concord"))
+        tracing,
+        "span_factory",
+        monitoring_tracing.build_span_starter(provider.get_tracer("concord")),
     )
-    with connection.execute_wrapper(monitoring_tracing.statement):
+    with connection.execute_wrapper(monitoring_tracing.trace_statement):
         yield exporter
     provider.shutdown()
 
@@ -83,22 +85,22 @@ def test_statements_of_nobody_are_no_spans(told: InMemorySpanExporter) -> None:
 
 
 def test_without_the_setting_nothing_is_told() -> None:
-    with tracing.span("server", "GET") as span:
-        assert isinstance(span, tracing.Nothing)
+    with tracing.start_span("server", "GET") as span:
+        assert isinstance(span, tracing.NullSpan)
 
 
 def test_a_client_that_is_not_installed_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(ImproperlyConfigured, match=r"requirements-extra\.txt"):
-        monitoring_tracing.tell_opentelemetry("1.0")
+        monitoring_tracing.configure_opentelemetry("1.0")
 
 
 def test_the_environment_names_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    monkeypatch.setattr(monitoring_tracing, "tell", given.append)
-    monitoring_tracing.tell_opentelemetry("1.0")
+    monkeypatch.setattr(monitoring_tracing, "install_provider", given.append)
+    monitoring_tracing.configure_opentelemetry("1.0")
     monkeypatch.setenv("OTEL_SERVICE_NAME", "ours")
-    monitoring_tracing.tell_opentelemetry("1.0")
+    monitoring_tracing.configure_opentelemetry("1.0")
     names = [provider.resource.attributes["service.name"] for provider in given]
     for provider in given:
         provider.shutdown()

@@ -27,7 +27,7 @@ def test_each_role_is_led_to_pages_that_it_may_see(project, question, client_for
         user = make_user(f"a {role}")
         Member.objects.create(project=project, user=user, role=role)
         client = client_for(user)
-        lines = sidebar.lines(_as(project, role), "/")
+        lines = sidebar.build_project_links(_as(project, role), "/")
         assert lines
         for line in lines:
             page = client.get(line.url)
@@ -46,7 +46,7 @@ def _as(project, role):
 
 def test_pages_beneath_belong_to_one_line():
     """A word beneath two places would light up the first of them only."""
-    words = [word for place in sidebar.PLACES for word in place.beneath]
+    words = [word for place in sidebar.PROJECT_ENTRIES for word in place.child_paths]
     assert len(words) == len(set(words))
     routes = {
         str(pattern.pattern)

@@ -13,7 +13,7 @@ from django.db import connections
 from django.http import HttpResponse, StreamingHttpResponse
 
 from agreement_site.server import concurrency
-from agreement_site.server.concurrency import SMALL, Seats
+from agreement_site.server.concurrency import MAX_BUFFERED_BYTES, ConcurrencyLimiter
 
 Site = Callable[[dict[str, Any]], Any]
 
@@ -27,7 +27,7 @@ class Asked:
         self.body = b""
 
 
-def ask(served: Seats, body: io.BytesIO | None = None, length: int = 0) -> Asked:
+def ask(served: ConcurrencyLimiter, body: io.BytesIO | None = None, length: int = 0) -> Asked:
     asked = Asked()
 
     def start_response(status: str, headers: list[tuple[str, str]]) -> None:
@@ -42,13 +42,13 @@ def ask(served: Seats, body: io.BytesIO | None = None, length: int = 0) -> Asked
     return asked
 
 
-def behind(site: Site, number: int) -> Seats:
+def behind(site: Site, number: int) -> ConcurrencyLimiter:
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         response = site(environ)
         start_response(f"{response.status_code} ", list(response.items()))
         return response
 
-    return Seats(answer, number)
+    return ConcurrencyLimiter(answer, number)
 
 
 class HeldBody(io.BytesIO):
@@ -94,13 +94,15 @@ def test_a_large_body_is_left_to_the_page(threads: ThreadPoolExecutor) -> None:
             raise AssertionError("nobody asked for it")
 
     served = behind(lambda environ: HttpResponse(status=413), 1)
-    assert threads.submit(ask, served, Untouched(), SMALL + 1).result(30).status == "413 "
+    assert (
+        threads.submit(ask, served, Untouched(), MAX_BUFFERED_BYTES + 1).result(30).status == "413 "
+    )
 
 
 def test_large_bodies_leave_seats_to_the_others(threads: ThreadPoolExecutor) -> None:
     served = behind(lambda environ: HttpResponse(environ["wsgi.input"].read()), 4)
     held = [HeldBody() for _ in range(6)]
-    large = [threads.submit(ask, served, body, SMALL + 1) for body in held]
+    large = [threads.submit(ask, served, body, MAX_BUFFERED_BYTES + 1) for body in held]
     assert threads.submit(ask, served).result(30).status == "200 "
     for body in held:
         body.rest.set()
@@ -110,12 +112,12 @@ def test_large_bodies_leave_seats_to_the_others(threads: ThreadPoolExecutor) -> 
 def test_a_large_body_does_not_wait_for_ever(
     threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concurrency, "LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(concurrency, "MAX_WAIT_SECONDS", 0.01)
     served = behind(lambda environ: HttpResponse(environ["wsgi.input"].read()), 2)
     held = HeldBody()
-    large = threads.submit(ask, served, held, SMALL + 1)
+    large = threads.submit(ask, served, held, MAX_BUFFERED_BYTES + 1)
     assert held.asked_for.wait(30)
-    refused = threads.submit(ask, served, HeldBody(), SMALL + 1).result(30)
+    refused = threads.submit(ask, served, HeldBody(), MAX_BUFFERED_BYTES + 1).result(30)
     assert refused.status == "503 Service Unavailable"
     held.rest.set()
     assert large.result(30).status == "200 "

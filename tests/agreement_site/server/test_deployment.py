@@ -181,9 +181,9 @@ def test_compose_file_names_what_exists() -> None:
 
 def test_all_web_servers_are_started_alike() -> None:
     """By the supervisor and by the unit."""
-    from agreement_site.server.launcher import Installation, web
+    from agreement_site.server.launcher import Installation, build_web_server
 
-    embedded = web(Installation.from_environment(), {})
+    embedded = build_web_server(Installation.from_environment(), {})
     unit = deployment.unit(DEPLOY / "systemd" / "concord-web.service")
     assert unit.command[1:] == embedded.command[1:]
 
@@ -191,9 +191,9 @@ def test_all_web_servers_are_started_alike() -> None:
 def test_all_workers_are_started_alike() -> None:
     """By the supervisor, by the unit and by the compose file: what one needs, the others need
     too."""
-    from agreement_site.server.launcher import Installation, worker
+    from agreement_site.server.launcher import Installation, build_worker
 
-    embedded = worker(Installation(BASE_DIR, "", 0, "", 2, 4, 1, 2), {}, 1)
+    embedded = build_worker(Installation(BASE_DIR, "", 0, "", 2, 4, 1, 2), {}, 1)
     unit = deployment.unit(DEPLOY / "systemd" / "concord-worker@.service")
     container = compose()["services"]["worker"]
 
@@ -286,7 +286,9 @@ def test_the_broker_starts_with_the_manuals_lines(tmp_path: Path) -> None:
     path = tmp_path / "redis.conf"
     listens = f"port 0\nunixsocket {tmp_path}/socket\ndir {tmp_path}\n"
     path.write_text(listens + lines)
-    server = subprocess.Popen([embedded_broker.broker_program(), str(path)], stdout=subprocess.PIPE)
+    server = subprocess.Popen(
+        [embedded_broker.find_broker_program(), str(path)], stdout=subprocess.PIPE
+    )
     try:
         wait_for((tmp_path / "socket").exists, "the broker")
         password = urlsplit(deployment.environment()["REDIS_URL"]).password

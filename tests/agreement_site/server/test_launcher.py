@@ -31,7 +31,7 @@ def worker_listens(installation: Installation) -> bool:
     """Whether a Celery worker waits for messages at the broker."""
     try:
         with redis.Redis(
-            unix_socket_path=str(embedded_broker.broker_socket(installation.data_dir))
+            unix_socket_path=str(embedded_broker.get_broker_socket(installation.data_dir))
         ) as client:
             return any(connection["cmd"] == "brpop" for connection in client.client_list())
     except redis.ConnectionError:

@@ -110,10 +110,10 @@ def test_bound_supervisor_ends_with_the_process_that_started_it(tmp_path: Path) 
 
 def test_long_data_folder_gets_a_short_socket_path(tmp_path: Path) -> None:
     data_dir = tmp_path / ("long" * 30)
-    path = embedded_broker.broker_socket(data_dir)
+    path = embedded_broker.get_broker_socket(data_dir)
     assert len(str(path)) < 100
-    assert path == embedded_broker.broker_socket(data_dir)
-    assert path != embedded_broker.broker_socket(data_dir / "other")
+    assert path == embedded_broker.get_broker_socket(data_dir)
+    assert path != embedded_broker.get_broker_socket(data_dir / "other")
     path.parent.rmdir()
 
 
@@ -121,11 +121,11 @@ def test_foreign_folder_in_the_place_of_the_socket_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data_dir = tmp_path / ("long" * 30)
-    folder = embedded_broker.broker_socket(data_dir).parent
+    folder = embedded_broker.get_broker_socket(data_dir).parent
     folder.rmdir()
     folder.symlink_to(tmp_path)
     with pytest.raises(PermissionError, match="belongs to somebody else"):
-        embedded_broker.broker_socket(data_dir)
+        embedded_broker.get_broker_socket(data_dir)
     folder.unlink()
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from agreement_site.monitoring import health
 from agreement_site.system_status import report
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import CountState, Worker
 
 pytestmark = pytest.mark.django_db
@@ -24,8 +24,8 @@ HOUR = datetime.timedelta(hours=1)
 def well(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker has swept, the broker answers, and there is room."""
     Worker.objects.create(name="worker:1", swept_at=timezone.now())
-    monkeypatch.setattr(report, "broker", lambda: "answers")
-    monkeypatch.setattr(health, "free_bytes", lambda: 1 << 40)
+    monkeypatch.setattr(report, "get_broker_state", lambda: "answers")
+    monkeypatch.setattr(health, "get_free_bytes", lambda: 1 << 40)
 
 
 def problems(client: Client) -> list[str]:
@@ -53,7 +53,7 @@ def test_all_is_well(
     well: None, client_for: Callable[[User], Client], admin: User, question: Any, rate: Any
 ) -> None:
     rate(question, "i1", "ann", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client = client_for(admin)
     assert problems(client) == []
     text = client.get("/operations/").text
@@ -73,8 +73,8 @@ def test_what_is_wrong_is_said(
     rate(question, "i1", "ann", "none")
     question.ratings.update(changed_at=timezone.now() - HOUR)
     Worker.objects.update(swept_at=timezone.now() - HOUR)
-    monkeypatch.setattr(health, "free_bytes", lambda: 1 << 20)
-    monkeypatch.setattr(report, "broker", lambda: "takes nothing (ResponseError)")
+    monkeypatch.setattr(health, "get_free_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(report, "get_broker_state", lambda: "takes nothing (ResponseError)")
     client = client_for(admin)
     assert problems(client) == [
         "the disk of DATA_DIR has 1 MB left",
@@ -91,7 +91,7 @@ def test_a_backlog_is_told_with_how_far_it_is(
     well: None, client_for: Callable[[User], Client], admin: User, question: Any, rate: Any
 ) -> None:
     rate(question, "i1", "ann", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     CountState.objects.filter(pk=question.pk).update(backlog_from=1)
     answer = client_for(admin).get("/operations/")
     assert [one.pk for one, _progress in answer.context["backlogs"]] == [question.pk]

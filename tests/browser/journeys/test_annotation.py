@@ -554,7 +554,9 @@ def test_a_message_moves_no_answer_and_keeps_the_item(
 ) -> None:
     desk = open_desk(annotator, viewport={"width": width, "height": 800})
     first, place = desk.locator(".sheet").get_attribute("data-key"), _place_of_answers(desk)
-    rater_messages.write(raters=list(project.raters.filter(key="ann")), text="Hi.\n" * 99, by=lead)
+    rater_messages.send_messages(
+        raters=list(project.raters.filter(key="ann")), text="Hi.\n" * 99, by=lead
+    )
     desk.reload()
     told = desk.locator("#desk-message .message")
     expect(told).to_contain_text("Message from lead")

@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Project
 from ratings import tasks
 from ratings.models import Rating
@@ -88,7 +88,7 @@ def test_a_day_of_both(person: Callable[[], Page], lead: Any) -> None:
     guest = person()
     join(guest, link)
     rate_by_keyboard(guest, range(FIRST))
-    bring_up_to_date(question.pk)  # what the worker does, seconds later
+    update_question(question.pk)  # what the worker does, seconds later
 
     desk.goto(f"/projects/{project.pk}/?period=week")
     accessible(desk)
@@ -103,7 +103,7 @@ def test_a_day_of_both(person: Callable[[], Page], lead: Any) -> None:
     rate_by_keyboard(guest, range(FIRST, N_RATED))
     look_back(guest, project)
     becomes(Rating.objects.filter(rater__key="maria").count, N_RATED)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     expect(headline).not_to_have_text(before)
     expect(desk.locator("#as-of")).to_contain_text("up to date")
     expect(hers).to_contain_text(str(N_RATED))

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.gold import set_gold
+from projects.services.items.gold import set_gold_answer
 from quality import tasks
 from quality.exams import settings
 from quality.models import Appeal, DriftStanding, GoldAct, LabelRules
@@ -73,12 +73,14 @@ def world(project: Project, question: Question, lead: User, rate: Any, make_alar
     for number in range(24):
         body = {"text": f"Known text {number}"}
         item = Item.objects.create(project=project, key=f"g{number:02}", body=body)
-        set_gold(item=item, question=question, answer=[1], by=lead, explanation="See page 3.")
+        set_gold_answer(
+            item=item, question=question, answer=[1], by=lead, explanation="See page 3."
+        )
     for number in range(6):
         rate(question, f"g{number:02}", "ben", "critical")
-    settings.choose(question=question, by=lead, required=True, tries=1, everybody=True)
+    settings.set_exam_rules(question=question, by=lead, required=True, tries=1, everybody=True)
     LabelRules.objects.create(question=question, tell_raters=True, tell_after=0)
-    question_updates.bring_up_to_date(question.pk)
+    question_updates.update_question(question.pk)
     tasks.sweep_gold()
     tasks.sweep_alarms()
     tasks.sweep_raters()

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Response, expect
 
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Item, Rater
 from tests.browser.conftest import drawn
 
@@ -27,8 +27,10 @@ def in_languages(rated: Any) -> Any:
         item.save()
     Item.objects.exclude(key__endswith="0").update(attributes={"language": "en"})
     Rater.objects.filter(key="r5").update(kind="model")
-    filtered_jobs.ask(rated, filtered_jobs.Wanted("choices", filtered_jobs.Filter()), version=0)
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.get_or_request_filtered_result(
+        rated, filtered_jobs.FilteredRequest("choices", filtered_jobs.RatingFilter()), version=0
+    )
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     return rated
 
 
@@ -46,7 +48,7 @@ def test_a_filter_is_chosen_and_its_numbers_appear(
     page.get_by_role("button", name="Apply").press("Enter")
     page.wait_for_url("**item.language=en**")
     expect(page.locator("main")).to_contain_text("being computed")
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     expect(page.locator("#headline .stat__value--big")).to_be_visible()
     drawn(page)
     found = Axe().run(page)
@@ -63,12 +65,14 @@ def test_three_selects_and_what_is_chosen_stand_on_one_line(
     for place, item in enumerate(Item.objects.filter(project=project)):
         item.attributes = attributes[place % 2]
         item.save()
-    type(project).objects.filter(pk=project.pk).catalogue_changed()
+    type(project).objects.filter(pk=project.pk).increment_catalogue_version()
     filtered_jobs.Slice.objects.all().delete()
-    filtered_jobs.ask(
-        in_languages, filtered_jobs.Wanted("choices", filtered_jobs.Filter()), version=0
+    filtered_jobs.get_or_request_filtered_result(
+        in_languages,
+        filtered_jobs.FilteredRequest("choices", filtered_jobs.RatingFilter()),
+        version=0,
     )
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     wide = {"width": 1440, "height": 900}
     for query in ("", "?item.language=de&from=2020-01-01"):
         page = open_page(f"/projects/{project.pk}/{query}", viewport=wide)
@@ -97,7 +101,7 @@ def test_the_page_of_a_pair_takes_over_what_is_new(
     open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/pairs/?a=r1&b=r2")
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     expect(page.locator("#pair-trend-table")).to_be_attached()
     drawn(page)
     page.evaluate("() => { window.sameDocument = true }")
@@ -106,7 +110,7 @@ def test_the_page_of_a_pair_takes_over_what_is_new(
         rate(rated, f"new{n}", "r1", "none")
         rate(rated, f"new{n}", "r2", "critical")
     expect(page.locator("#as-of")).to_contain_text("not counted yet")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     expect(page.locator("#pair-title")).not_to_have_text(before)
     assert page.evaluate("() => window.sameDocument")
 

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone, translation
 from playwright.sync_api import Browser, expect
 
-from core.web.dates import passed
+from core.web.dates import format_relative
 from tests.browser.conftest import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -58,5 +58,8 @@ def test_the_server_tells_how_long_ago_it_was_in_the_words_of_browsers(
         told = context.new_page().evaluate(TOLD, [language, every])
     now = datetime.datetime(2026, 11, 22, 16, 41, tzinfo=datetime.UTC)
     with time_machine.travel(now, tick=False), translation.override(language):
-        mine = [passed(timezone.now() + datetime.timedelta(**{f"{unit}s": n})) for unit, n in every]
+        mine = [
+            format_relative(timezone.now() + datetime.timedelta(**{f"{unit}s": n}))
+            for unit, n in every
+        ]
     assert mine == told

@@ -23,7 +23,7 @@ SEEN = """(selector) => [...document.querySelectorAll(selector)]
 def test_a_dashboard_on_paper_says_of_what_it_is(project: Any, rated: Any, open_page: Any) -> None:
     address = f"/projects/{project.pk}/?from=2020-01-01&to=2030-12-31"
     open_page(address)
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = open_page(address)
     drawn(page)
     said = page.locator(".only-printed")

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from tests.browser.conftest import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -163,7 +163,7 @@ def test_changed_rating_appears_without_reload(
     rate(rated, "brand new", "r1", "none")
     rate(rated, "brand new", "r2", "none")
     expect(page.locator("#as-of")).to_contain_text("not counted yet")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     expect(page.locator("#headline .stat__value--big")).not_to_have_text(before)
     expect(page.locator("#as-of")).to_contain_text("up to date")
     expect(line).not_to_have_attribute("d", shape or "")
@@ -178,7 +178,7 @@ def test_first_rating_appears_without_a_hand(
     rate(question, "i1", "b", "major")
     rate(question, "i2", "a", "none")
     rate(question, "i2", "b", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     expect(page.locator("#headline .stat__value--big")).to_be_visible()
     drawn(page)
 

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Member
 from quality import tasks
 from tests.browser.conftest import drawn
@@ -73,7 +73,7 @@ def many(rated: Any, rate: Any) -> Any:
     for number in range(20):
         rate(rated, "i1", f"more-{number:02}", "minor")
         rate(rated, "i2", f"more-{number:02}", "none")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     tasks.sweep_raters()
     return rated
 

@@ -33,7 +33,9 @@ def prepared() -> list[str]:
 
 def test_a_statement_is_prepared_once() -> None:
     for number in range(3):
-        assert bulk.several([(ADD, [number, 1]), ("SELECT 'a%%b'", []), (ADD, [1, 1])]) == [
+        assert bulk.execute_statements(
+            [(ADD, [number, 1]), ("SELECT 'a%%b'", []), (ADD, [1, 1])]
+        ) == [
             [(number + 1,)],
             [("a%b",)],
             [(2,)],
@@ -42,7 +44,9 @@ def test_a_statement_is_prepared_once() -> None:
 
 
 def test_a_statement_with_a_list_is_planned_each_time() -> None:
-    assert bulk.several([("SELECT 1 WHERE 7 = ANY(%s::bigint[])", [[6, 7]]), (ADD, [1, 1])]) == [
+    assert bulk.execute_statements(
+        [("SELECT 1 WHERE 7 = ANY(%s::bigint[])", [[6, 7]]), (ADD, [1, 1])]
+    ) == [
         [(1,)],
         [(2,)],
     ]
@@ -51,10 +55,10 @@ def test_a_statement_with_a_list_is_planned_each_time() -> None:
 
 def test_none_behind_a_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREPARED_STATEMENTS", "0")
-    options = settings.database("postgresql:///")["OPTIONS"]
+    options = settings.parse_database_url("postgresql:///")["OPTIONS"]
     assert options["prepare_threshold"] is None
     monkeypatch.setitem(connection.settings_dict, "OPTIONS", options)
-    assert bulk.several([(ADD, [1, 1]), (ADD, [2, 1])]) == [[(2,)], [(3,)]]
+    assert bulk.execute_statements([(ADD, [1, 1]), (ADD, [2, 1])]) == [[(2,)], [(3,)]]
     assert prepared() == []
     connection.close()  # it knows how it was opened
 
@@ -63,15 +67,15 @@ def test_none_behind_a_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_values_come_as_they_are(value: Any) -> None:
     types = {int: "bigint", bool: "boolean", str: "text", float: "float8"}
     sql = f"SELECT %s::{types.get(type(value), 'text')}"
-    assert bulk.several([(sql, [value])]) == [[(value,)]]
+    assert bulk.execute_statements([(sql, [value])]) == [[(value,)]]
 
 
 def test_all_go_on_one_journey() -> None:
     """What PostgreSQL gets on one journey outside of a transaction is one to it, which begins at
     one time."""
     now: bulk.Statement = ("SELECT now()", [])
-    [[first]], _, [[second]] = bulk.several([now, ("SELECT pg_sleep(0.002)", []), now])
-    [[third]] = bulk.several([now])[0]
+    [[first]], _, [[second]] = bulk.execute_statements([now, ("SELECT pg_sleep(0.002)", []), now])
+    [[third]] = bulk.execute_statements([now])[0]
     assert first == second < third
 
 
@@ -79,17 +83,22 @@ def test_each_sees_those_before_it_and_one_without_rows_gives_none() -> None:
     count: bulk.Statement = ("SELECT count(*) FROM numbers", [])
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE numbers (number integer)")
-    found = bulk.several([count, ("INSERT INTO numbers VALUES (%s), (%s)", [1, None]), count])
+    found = bulk.execute_statements(
+        [count, ("INSERT INTO numbers VALUES (%s), (%s)", [1, None]), count]
+    )
     assert found == [[(0,)], [], [(2,)]]
 
 
 def test_one_that_fails_in_a_transaction_leaves_the_others() -> None:
     with pytest.raises(DatabaseError), transaction.atomic():
-        bulk.several([(ADD, [1, 1]), ("SELECT %s FROM no_such_table", [1])])
+        bulk.execute_statements([(ADD, [1, 1]), ("SELECT %s FROM no_such_table", [1])])
     with transaction.atomic():
         with pytest.raises(DatabaseError, match="division"), transaction.atomic():
-            bulk.several([(ADD, [1, 1]), FAILING, (ADD, [1, 1])])
-        assert bulk.several([(ADD, [2, 3]), ("SELECT 1 / %s::int", [1])]) == [[(5,)], [(1,)]]
+            bulk.execute_statements([(ADD, [1, 1]), FAILING, (ADD, [1, 1])])
+        assert bulk.execute_statements([(ADD, [2, 3]), ("SELECT 1 / %s::int", [1])]) == [
+            [(5,)],
+            [(1,)],
+        ]
 
 
 @pytest.mark.parametrize("times", [0, 1, 4, 5, 6])
@@ -97,8 +106,11 @@ def test_one_that_fails_outside_of_a_transaction_leaves_the_others(times: int) -
     """However often those behind it were asked before. With a prepare_threshold above 0 psycopg
     takes one for prepared that never was."""
     for _ in range(times):
-        assert bulk.several([(ADD, [1, 1])]) == [[(2,)]]
+        assert bulk.execute_statements([(ADD, [1, 1])]) == [[(2,)]]
     with pytest.raises(DatabaseError, match="division"):
-        bulk.several([FAILING, (ADD, [1, 1])])
+        bulk.execute_statements([FAILING, (ADD, [1, 1])])
     for _ in range(2):
-        assert bulk.several([(ADD, [2, 3]), ("SELECT 1 / %s::int", [1])]) == [[(5,)], [(1,)]]
+        assert bulk.execute_statements([(ADD, [2, 3]), ("SELECT 1 / %s::int", [1])]) == [
+            [(5,)],
+            [(1,)],
+        ]

@@ -30,8 +30,8 @@ def test_a_task_is_started_by_its_name(sent: list[Any]) -> None:
 
 
 def test_what_is_under_way_is_not_started_again(sent: list[Any]) -> None:
-    start_task("rooms.tasks.work", 7, unless=lambda: True)
-    start_task("rooms.tasks.work", 8, unless=lambda: False)
+    start_task("rooms.tasks.work", 7, skip_if=lambda: True)
+    start_task("rooms.tasks.work", 8, skip_if=lambda: False)
     assert sent == [("rooms.tasks.work", [8])]
 
 
@@ -41,7 +41,7 @@ def test_a_failure_is_silent_and_followed_by_a_pause(
     def fails() -> bool:
         raise ConnectionError("no broker")
 
-    start_task("rooms.tasks.work", 7, unless=fails)
+    start_task("rooms.tasks.work", 7, skip_if=fails)
     assert "rooms.tasks.work 7 was not started (ConnectionError)" in caplog.text
     start_task("rooms.tasks.work", 8)
     assert sent == []
@@ -52,5 +52,5 @@ def test_a_failure_is_silent_and_followed_by_a_pause(
 
 def test_without_a_broker_nothing_is_tried(sent: list[Any], settings: Any) -> None:
     settings.REDIS_URL = ""
-    start_task("rooms.tasks.work", 7, unless=lambda: pytest.fail("there is nobody to ask"))
+    start_task("rooms.tasks.work", 7, skip_if=lambda: pytest.fail("there is nobody to ask"))
     assert sent == []

@@ -10,7 +10,7 @@ from django.template import Context, Template
 from django.utils import timezone, translation
 from django.utils.formats import date_format
 
-from core.web.dates import passed
+from core.web.dates import format_relative
 
 MOMENT = datetime.datetime(2026, 11, 22, 16, 41, 6, tzinfo=datetime.UTC)
 
@@ -41,7 +41,7 @@ def test_a_moment_is_written_in_the_zone_of_the_page() -> None:
 def test_longer_than_a_week_ago_or_ahead_the_day_is_named() -> None:
     for days, told in ((-8, "2026-11-14"), (-7, "2026-11-15"), (7, "2026-11-29")):
         with time_machine.travel(MOMENT, tick=False):
-            assert passed(MOMENT + datetime.timedelta(days=days)) == told
+            assert format_relative(MOMENT + datetime.timedelta(days=days)) == told
 
 
 def test_no_page_writes_a_moment_another_way() -> None:

@@ -7,7 +7,7 @@ import html
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.web.tables import rows_of
+from core.web.tables import extract_rows
 
 
 def page(rows: str, name: str = "t") -> str:
@@ -29,7 +29,7 @@ def test_readings_stand_in_columns_of_their_own() -> None:
         '<tr><th>eve</th><td>–<span class="visually-hidden"> one rater</span></td></tr>'
         "<tr><th>bob</th><td>0.9</td></tr>"
     )
-    assert rows_of(page(rows), "t") == [
+    assert extract_rows(page(rows), "t") == [
         ["Rater", "Kappa", "Kappa: lower end", "Kappa: upper end", "Kappa: in words"],
         ["ann", "0.5", "0.25", "0.75", ""],
         ["ben", "-1e-05", "-0.5", "0.5", "slight"],
@@ -49,7 +49,7 @@ def test_what_is_for_the_hand_or_the_eye_is_left_out() -> None:
         '<td><form>Why? <button>Remove<span class="visually-hidden"> 1</span></button></form></td>'
         "</tr>"
     )
-    assert rows_of(page(rows), "t") == [
+    assert extract_rows(page(rows), "t") == [
         ["Item", "Role", "When"],
         ["A cat 1 & 2", "viewer", "2026-01-02T03:04:05+00:00"],
     ]
@@ -60,7 +60,7 @@ def test_cells_keep_their_column_beside_wide_ones() -> None:
         "<tr><th>Form</th><th>F</th><th>df</th></tr>"
         '<tr><th>ICC</th><td colspan="2">nothing</td></tr><tr><th>C</th><td>1.5</td><td>2</td></tr>'
     )
-    assert rows_of(page(rows), "t") == [
+    assert extract_rows(page(rows), "t") == [
         ["Form", "F", "df"],
         ["ICC", "nothing", ""],
         ["C", "1.5", "2"],
@@ -69,14 +69,14 @@ def test_cells_keep_their_column_beside_wide_ones() -> None:
 
 def test_a_table_without_a_head() -> None:
     rows = "<tr><th>asked</th><td>3</td></tr><tr><th>settled</th><td>2</td></tr>"
-    assert rows_of(page(rows), "t") == [["asked", "3"], ["settled", "2"]]
+    assert extract_rows(page(rows), "t") == [["asked", "3"], ["settled", "2"]]
 
 
 def test_no_such_table() -> None:
-    assert rows_of(page(HEAD), "other") is None
-    assert rows_of(page(""), "t") == []
-    assert rows_of(page(HEAD), "t") == [["Rater", "Kappa"]]
-    assert rows_of('<h2 id="t">T</h2><p aria-labelledby="t"></p>', "t") is None
+    assert extract_rows(page(HEAD), "other") is None
+    assert extract_rows(page(""), "t") == []
+    assert extract_rows(page(HEAD), "t") == [["Rater", "Kappa"]]
+    assert extract_rows('<h2 id="t">T</h2><p aria-labelledby="t"></p>', "t") is None
 
 
 CELLS = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"])), min_size=1)
@@ -86,7 +86,7 @@ CELLS = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"])
 def test_any_text_is_kept(texts: list[str]) -> None:
     """But for white space, as on a page, and the sign of nothing."""
     rows = "".join(f"<tr><th>{n}</th><td>{html.escape(t)}</td></tr>" for n, t in enumerate(texts))
-    found = rows_of(page("<tr><th>n</th><th>Text</th></tr>" + rows), "t")
+    found = extract_rows(page("<tr><th>n</th><th>Text</th></tr>" + rows), "t")
     assert found is not None
     kept = [" ".join(text.split()) for text in texts]
     told = ["" if text == "–" else text for text in kept]

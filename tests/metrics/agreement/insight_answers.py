@@ -189,7 +189,7 @@ def _weights(case: dict, k: int) -> np.ndarray | None:
     options = case.get("options") or {}
     given = case.get("weights", options.get("weights") if isinstance(options, dict) else None)
     if given is None or isinstance(given, str):
-        return None if given in (None, "none") else weights.matrix(given, k)
+        return None if given in (None, "none") else weights.get_weight_matrix(given, k)
     return np.array(given, float)
 
 
@@ -223,7 +223,7 @@ def gold_topic(case: dict, folder: Path) -> Named:
     for name, table in (case.get("gold_tables") or {}).items():
         k = len(table)
         values = _values(case, [str(category) for category in case.get("categories") or range(k)])
-        score = gold.score(table, _weights(case, k), values)
+        score = gold.compute_score(table, _weights(case, k), values)
         found |= {
             f"{name}.n": score.n,
             f"{name}.right": score.right,
@@ -231,20 +231,20 @@ def gold_topic(case: dict, folder: Path) -> Named:
             f"{name}.low": score.low,
             f"{name}.high": score.high,
             f"{name}.chance": score.chance,
-            f"{name}.worded": score.worded,
+            f"{name}.worded": score.has_enough_answers,
         }
         found |= _told(f"{name}.kappa", score.kappa) | _told(f"{name}.bias", score.bias)
         found[f"{name}.reason"] = score.reason
     for name, answers in (case.get("answers") or {}).items():
-        exam = gold.exam(answers, **options.get("exam", {}))
-        course = gold.evidence(answers, options.get("p0", 0.7))
-        threshold = options.get("threshold", options.get("pause", gold.PAUSE_AT))
+        exam = gold.evaluate_exam(answers, **options.get("exam", {}))
+        course = gold.compute_evidence(answers, options.get("p0", 0.7))
+        threshold = options.get("threshold", options.get("pause", gold.PAUSE_EVIDENCE))
         found |= {
             f"{name}.exam": exam.outcome,
-            f"{name}.exam_at": exam.at,
+            f"{name}.exam_at": exam.n_answers,
             f"{name}.exam_llr": exam.llr,
             f"{name}.evidence": course,
-            f"{name}.paused_at": gold.paused_at(course, threshold),
+            f"{name}.paused_at": gold.find_pause(course, threshold),
         }
     if "suspects" in case:
         found |= _suspects(case)
@@ -265,16 +265,16 @@ def _suspects(case: dict) -> Named:
     keys = {item: code(answer) for item, answer in given["gold"].items()}
     prior = {name: options[old] for name, old in _SUSPECT_OPTIONS.items() if old in options}
     k = len(categories) if categories else given["k"]
-    wrong = gold.wrong_gold(answers, keys, k, **prior)
+    wrong = gold.find_suspect_gold(answers, keys, k, **prior)
     better = {
-        item: categories[one.better] if categories else one.better
+        item: categories[one.likely_code] if categories else one.likely_code
         for item, one in wrong.items()
         if one.probability >= 0.5
     }
     return {
         "gold_wrong": {item: one.probability for item, one in wrong.items()},
         "gold_better": _Exact(better),
-        "gold_listed": sorted(item for item, one in wrong.items() if one.listed),
+        "gold_listed": sorted(item for item, one in wrong.items() if one.is_suspect),
     }
 
 
@@ -290,7 +290,7 @@ def repeats_topic(case: dict, folder: Path) -> Named:
     k = len(case["categories"]) if "categories" in case else len(next(iter(tables.values())))
     values = _values(case, [str(category) for category in case.get("categories") or range(k)])
     counts = np.array(list(tables.values()), np.int64).reshape(-1, k, k)
-    found = repeats.intra(counts, _weights(case, k), values)
+    found = repeats.compute_intra_rater_agreement(counts, _weights(case, k), values)
     named: Named = {}
     for name, one in zip(tables, found.raters, strict=True):
         named |= {f"{name}.{key}": value for key, value in _repeated(one).items()}
@@ -298,7 +298,7 @@ def repeats_topic(case: dict, folder: Path) -> Named:
     return named | _repeated(found.project) | {"reason": found.project.reason}
 
 
-def _repeated(one: repeats.Repeats) -> Named:
+def _repeated(one: repeats.RepeatAgreement) -> Named:
     return {
         "kappa": one.kappa["value"],
         "se": one.kappa["se"],
@@ -319,7 +319,7 @@ def consensus_topic(case: dict, folder: Path) -> Named:
     options = case.get("options") or {}
     values = _values(case, data.categories)
     models = _Models(data, options, case.get("gold") or options.get("gold"))
-    votes = consensus.majority(data.item, data.code, data.k)
+    votes = consensus.majority_vote(data.item, data.code, data.k)
     fit = models.fit("dawid_skene")
 
     def labelled(codes: np.ndarray) -> dict:
@@ -334,11 +334,11 @@ def consensus_topic(case: dict, folder: Path) -> Named:
     def information() -> dict | None:
         if fit().reason:
             return None
-        told = consensus.information(fit().posterior, fit().confusion)
+        told = consensus.expected_information(fit().posterior, fit().confusion)
         return data.by_item([dict(zip(data.raters, row, strict=True)) for row in told])
 
     def sets(level: float = 0.95) -> Any:
-        rows = consensus.label_sets(fit().posterior, level)
+        rows = consensus.credible_label_sets(fit().posterior, level)
         named = [[data.categories[at] for at in np.flatnonzero(row)] for row in rows]
         return data.by_item(named)
 
@@ -346,11 +346,13 @@ def consensus_topic(case: dict, folder: Path) -> Named:
         "majority": labelled(votes.code),
         "majority_share": data.by_item(votes.share),
         "majority.reason": data.by_item([None if code >= 0 else "tied" for code in votes.code]),
-        "weighted_majority": lambda: labelled(consensus.weighted_majority(*data.long, data.k).code),
-        "posterior_median": labels(consensus.medians),
-        "posterior_mode": labels(consensus.modes),
-        "posterior_mean_rank": derived(consensus.means),
-        "posterior_mean": derived(lambda posterior: consensus.means(posterior, values)),
+        "weighted_majority": lambda: labelled(
+            consensus.weighted_majority_vote(*data.long, data.k).code
+        ),
+        "posterior_median": labels(consensus.posterior_medians),
+        "posterior_mode": labels(consensus.posterior_modes),
+        "posterior_mean_rank": derived(consensus.posterior_means),
+        "posterior_mean": derived(lambda posterior: consensus.posterior_means(posterior, values)),
         "information_nats": information,
         "label_set": lambda: None if fit().reason else sets(),
         "label_set_95": lambda: None if fit().reason else sets(),
@@ -359,7 +361,7 @@ def consensus_topic(case: dict, folder: Path) -> Named:
     for name in ("posterior_median", "posterior_mode", "posterior_mean_rank", "posterior_mean"):
         found[f"{name}.reason"] = lambda: fit().reason
     found["information_nats.reason"] = lambda: fit().reason
-    found["dawid_skene.label"] = labels(consensus.modes)
+    found["dawid_skene.label"] = labels(consensus.posterior_modes)
     for name in ("dawid_skene", "dawid_skene_ml"):
         found[f"{name}.reason"] = lambda name=name: models.fit(name)().reason
     what = "|".join(_TOLD)
@@ -408,7 +410,7 @@ class _Models:
             "posterior": lambda: data.by_item(fit.posterior),
             "classes": lambda: fit.classes,
             "confusion": lambda: dict(zip(data.raters, fit.confusion, strict=True)),
-            "pooled": lambda: fit.pooled,
+            "pooled": lambda: fit.pooled_confusion,
             "certainty": lambda: data.by_item(fit.certainty),
             "certainty_mean": lambda: float(fit.certainty.mean()),
             "expected_errors": lambda: fit.expected_errors,
@@ -439,7 +441,7 @@ class _Models:
             np.add.at(counts, (data.item, data.code), 1)
             leading = counts == counts.max(axis=1, keepdims=True)
             settings["start"] = leading / leading.sum(axis=1, keepdims=True)
-        return consensus.dawid_skene(*data.long, data.k, **settings)
+        return consensus.fit_dawid_skene(*data.long, data.k, **settings)
 
 
 def _number_in(text: Any) -> float:
@@ -466,8 +468,8 @@ def alt_test_topic(case: dict, folder: Path) -> Named:
     by_weights = score not in alternative_annotator.SCORES
     matrix = _weights(case, data.k)
     if by_weights:  # "linear", "quadratic", "agreement weights"
-        named = score if score in weights.NAMES else "linear"
-        matrix = weights.matrix(named, data.k) if matrix is None else matrix
+        named = score if score in weights.RANK_WEIGHTINGS else "linear"
+        matrix = weights.get_weight_matrix(named, data.k) if matrix is None else matrix
     values = _values(case, data.categories)
     if (
         values is None
@@ -476,7 +478,7 @@ def alt_test_topic(case: dict, folder: Path) -> Named:
     ):
         values = [float(category) for category in data.categories]
     known = {key: options[key] for key in ("epsilon", "q", "least") if key in options}
-    found = kappa_differences.alt_test(
+    found = kappa_differences.run_alternative_annotator_test(
         others,
         model,
         score="weights" if by_weights else score,
@@ -511,7 +513,7 @@ def against_topic(case: dict, folder: Path) -> Named:
     else:
         cells, n_items = _cells(Ratings(case, folder), str(case["model_rater"]))
     k = len(case["categories"]) if "categories" in case else len(cells[0][1])
-    found = kappa_differences.against_humans(cells, n_items, _weights(case, k))
+    found = kappa_differences.compare_model_with_humans(cells, n_items, _weights(case, k))
     margin = (case.get("options") or {}).get("margin", 0.05)
     return {
         "human_human": found.human_human,
@@ -522,7 +524,7 @@ def against_topic(case: dict, folder: Path) -> Named:
         "low": found.low,
         "high": found.high,
         "n_items": found.n_items,
-        "not_inferior": found.not_inferior(margin),
+        "not_inferior": found.is_not_inferior(margin),
         "human_human.reason": found.human_reason,
         "model_human.reason": found.model_reason,
         "difference.reason": found.reason,
@@ -549,7 +551,9 @@ def _cells(data: Ratings, model: str) -> tuple[list, list]:
 def before_after_topic(case: dict, folder: Path) -> Named:
     before, after = (_patterns(case, case[side], folder) for side in ("before", "after"))
     matrix = _weights(case, before[0].shape[1])
-    found = kappa_differences.before_after(before, after, matrix, both=_both(case, folder))
+    found = kappa_differences.compare_before_after(
+        before, after, matrix, shared=_both(case, folder)
+    )
     options = case.get("options") or {}
     drawn = {
         key: options[name] for key, name in (("seed", "seed"), ("replicates", "permutations"))
@@ -563,7 +567,9 @@ def before_after_topic(case: dict, folder: Path) -> Named:
         "high": found.high,
         "df": found.df,
         "p": found.p,
-        "permutation_p": lambda: kappa_differences.permuted(before, after, matrix, **drawn),
+        "permutation_p": lambda: kappa_differences.permutation_p_value(
+            before, after, matrix, **drawn
+        ),
         "reason": found.reason or found.se_reason,
         "difference.reason": found.reason,
     }
@@ -579,7 +585,7 @@ def _patterns(case: dict, part: dict, folder: Path) -> tuple[Any, Any]:
         k = len(case["categories"]) if "categories" in case else len(part["patterns"][0])
         return np.array(part["patterns"], np.int64).reshape(-1, k), part["n_items"]
     data = Ratings(case, folder, part=part)
-    counted = tally.patterns(data.item, data.code, data.k)
+    counted = tally.count_patterns(data.item, data.code, data.k)
     return counted.counts, counted.n_items
 
 
@@ -611,7 +617,7 @@ def reliability_topic(case: dict, folder: Path) -> Named:
     data = Ratings(case, folder)
     options = case.get("options") or {}
     numbers = _numbers_of(case, data)
-    found = mean_reliability.components(data.item, data.rater, numbers)
+    found = mean_reliability.estimate_components(data.item, data.rater, numbers)
     named: Named = {
         "variance.item": found.item,
         "variance.rater": found.rater,
@@ -624,19 +630,19 @@ def reliability_topic(case: dict, folder: Path) -> Named:
         named[f"share.{name}"] = found.shares[name] if found.shares else None
 
     def mean_of(m: str, kind: str, what: str | None = None) -> Any:
-        one = mean_reliability.mean_of(found, int(m))
+        one = mean_reliability.compute_reliability(found, int(m))
         if what == ".reason":
             return getattr(one, f"{kind}_reason")
         if what is None:
             return getattr(one, kind)
-        limits = mean_reliability.limits(data.item, data.rater, numbers, int(m))
+        limits = mean_reliability.compute_limits(data.item, data.rater, numbers, int(m))
         if what in (".low.reason", "_low.reason", ".high.reason", "_high.reason"):
             return limits.reason
         bounds = getattr(limits, kind)
         return None if bounds is None else bounds[what.endswith("high")]
 
     def needed(kind: str, what: str | None) -> Any:
-        one = mean_reliability.raters_needed(found, float(options["target"]))
+        one = mean_reliability.compute_raters_needed(found, float(options["target"]))
         return getattr(one, f"{kind}_reason" if what else kind)
 
     kinds = "(absolute|relative)"
@@ -673,12 +679,12 @@ def planning_topic(case: dict, folder: Path) -> Named:
 def _planned(question: dict) -> Named:
     width = question["half_width"]
     if question["kind"] == "after":
-        needed = sample_size.items_needed(question["se"], question["n"], width)
-        return {"items": needed.items, "more": needed.more, "reason": needed.reason}
+        needed = sample_size.compute_items_needed(question["se"], question["n"], width)
+        return {"items": needed.items, "more": needed.additional, "reason": needed.reason}
     if question["kappa"] is None:
         return {"items": None, "reason": "too_few_items"}
     prevalence = question.get("prevalence", question.get("prevalences", []))
-    items = sample_size.items_needed_before(question["kappa"], prevalence, width)
+    items = sample_size.compute_items_needed_before(question["kappa"], prevalence, width)
     return {"items": items, "reason": None}
 
 
@@ -686,7 +692,7 @@ def label_sets_topic(case: dict, folder: Path) -> Named:
     rows = [row for row in _rows(case, folder) if row[2] is not None]
     items = sorted({str(row[0]) for row in rows})
     item = _coded([str(row[0]) for row in rows], items)
-    found = label_sets.agreement(item, [row[2] for row in rows], case["labels"])
+    found = label_sets.compute_agreement(item, [row[2] for row in rows], case["labels"])
     named = _told("alpha_jaccard", found.jaccard) | _told("alpha_masi", found.masi)
     for label, value in found.labels.items():
         named |= _told(f"alpha.{label}", value)

@@ -23,16 +23,16 @@ def alarm_evidence(case, _folder):
     options = case.get("options", {})
     channel = case.get("channel", drift.AGREEMENT)
     days = case["days"]
-    found = drift.evidence(
+    found = drift.compute_evidence(
         days["items"],
         days["sum"],
         days["squares"],
         s2=case["s2"],
         kappa2=case["kappa2"],
-        side=drift.SIDE[channel],
+        side=drift.SIDE_OF_CHANNEL[channel],
         prior=prior_of(channel, options),
     )
-    reached = np.flatnonzero(found.total >= options.get("alarm", drift.Settings().alarm))
+    reached = np.flatnonzero(found.total >= options.get("alarm", drift.DriftSettings().alert_level))
     t = int(reached[0]) if reached.size else None
     answers = {
         "evidence": found.total.tolist(),
@@ -49,7 +49,7 @@ def alarm(case, folder):
     categories = case.get("categories") or sorted({row["label"] for row in rows})
     names = sorted({row["rater"] for row in rows})
     items = {name: number for number, name in enumerate(sorted({row["item"] for row in rows}))}
-    found = drift.alarms(
+    found = drift.detect_drift(
         [items[row["item"]] for row in rows],
         [names.index(row["rater"]) for row in rows],
         [categories.index(row["label"]) for row in rows],
@@ -60,11 +60,11 @@ def alarm(case, folder):
     )
     reasons = {names[one.rater]: one.reason for one in found.raters if one.reason is not None}
     answers = {
-        "alarms": [fields_of(one, names, case) for one in found.alarms],
-        "steps": [one.size for one in found.alarms],
+        "alarms": [fields_of(one, names, case) for one in found.alerts],
+        "steps": [one.size for one in found.alerts],
         "reasons": reasons,
         "watched": [names[one.rater] for one in found.raters if one.watched],
-        "greatest": {names[one.rater]: one.greatest for one in found.raters},
+        "greatest": {names[one.rater]: one.max_evidence for one in found.raters},
         "evidence": {names[one.rater]: one.evidence for one in found.raters},
     }
     return {name: dotted(answers, name) for name in case["expected"]}
@@ -163,7 +163,7 @@ def prior_of(channel, options):
     for name, option in known.items():
         value = options.get(option, MISSING)
         if isinstance(value, dict):
-            value = value.get(channel, value.get(drift.SCORE[channel], MISSING))
+            value = value.get(channel, value.get(drift.SCORE_OF_CHANNEL[channel], MISSING))
         if value is not MISSING:
             given[name] = tuple(value) if isinstance(value, list) else value
     return replace(drift.PRIORS[channel], **given)
@@ -187,4 +187,4 @@ def settings_of(options):
             if spelling in options:
                 given[name] = options[spelling]
     priors = {channel: prior_of(channel, options) for channel in drift.PRIORS}
-    return drift.Settings(priors=priors, **given)
+    return drift.DriftSettings(priors=priors, **given)

@@ -27,7 +27,7 @@ def statistics(counts):
 
 def counted(codes, k):
     item, rater = np.nonzero(codes >= 0)
-    return tally.patterns(item, codes[item, rater], k)
+    return tally.count_patterns(item, codes[item, rater], k)
 
 
 def bootstrap(**options):

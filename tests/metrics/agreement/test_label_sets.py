@@ -27,8 +27,8 @@ SET = st.frozensets(st.sampled_from(LABELS))
 )
 def test_distances_between_sets(one, other, jaccard, masi):
     for a, b in ((one, other), (other, one)):
-        assert label_sets.jaccard(a, b) == pytest.approx(jaccard)
-        assert label_sets.masi(a, b) == pytest.approx(masi)
+        assert label_sets.jaccard_distance(a, b) == pytest.approx(jaccard)
+        assert label_sets.masi_distance(a, b) == pytest.approx(masi)
 
 
 def slow_alpha(items, distance):
@@ -51,8 +51,11 @@ def slow_alpha(items, distance):
 def test_alpha_is_that_of_all_pairs(items):
     item = [place for place, ratings in enumerate(items) for _ in ratings]
     sets = [rating for ratings in items for rating in ratings]
-    found = label_sets.agreement(item, sets, LABELS)
-    for value, distance in ((found.jaccard, label_sets.jaccard), (found.masi, label_sets.masi)):
+    found = label_sets.compute_agreement(item, sets, LABELS)
+    for value, distance in (
+        (found.jaccard, label_sets.jaccard_distance),
+        (found.masi, label_sets.masi_distance),
+    ):
         expected = slow_alpha(items, distance)
         assert value["value"] == (None if expected is None else pytest.approx(expected, abs=1e-9))
         assert (value["reason"] is None) == (expected is not None)
@@ -67,23 +70,23 @@ def test_too_many_sets_leave_the_labels_alphas():
     sets = [
         [label for place, label in enumerate(labels) if number >> place & 1] for number in range(65)
     ]
-    found = label_sets.agreement(np.arange(130) % 65, [*sets, *sets], labels)
+    found = label_sets.compute_agreement(np.arange(130) % 65, [*sets, *sets], labels)
     assert found.jaccard["reason"] == "too_many_sets"
     assert found.masi["value"] is None
     assert found.labels["l0"]["value"] == pytest.approx(1)
-    at_most = label_sets.agreement(np.arange(128) % 64, [*sets[:64], *sets[:64]], labels)
+    at_most = label_sets.compute_agreement(np.arange(128) % 64, [*sets[:64], *sets[:64]], labels)
     assert at_most.jaccard["value"] == pytest.approx(1)
 
 
 def test_an_undeclared_label_is_named():
     with pytest.raises(ValueError, match="rating 1: unknown label 'anger'"):
-        label_sets.agreement([0, 0], [["joy"], ["anger"]], LABELS)
+        label_sets.compute_agreement([0, 0], [["joy"], ["anger"]], LABELS)
 
 
 def test_alpha_of_a_distance_is_that_of_the_metric():
     counts, n_items = [[2, 1, 0], [0, 3, 0], [1, 0, 2]], [4, 2, 3]
     squares = (np.arange(3)[:, None] - np.arange(3)[None, :]) ** 2
-    one = krippendorff.alpha(counts, n_items, squares)
+    one = krippendorff.alpha_from_distances(counts, n_items, squares)
     other = krippendorff.krippendorff_alpha(counts, n_items, metric="interval", values=[0, 1, 2])
     assert (one.value, one.se) == (pytest.approx(other.value), pytest.approx(other.se))
 
@@ -93,4 +96,4 @@ def test_alpha_of_a_distance_is_that_of_the_metric():
 )
 def test_what_is_no_distance_is_refused(wrong):
     with pytest.raises(ValueError, match="distances"):
-        krippendorff.alpha([[1, 1]], [3], wrong)
+        krippendorff.alpha_from_distances([[1, 1]], [3], wrong)

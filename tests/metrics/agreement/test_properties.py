@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from metrics.agreement import COEFFICIENTS, pattern_coefficients, report, table_coefficients
 from metrics.agreement.counts import tally
-from metrics.agreement.registry import report_names
+from metrics.agreement.registry import list_report_names
 from tests.metrics.agreement import oracles
 
 EXAMPLES = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-NAMES = [name for entry in COEFFICIENTS for name in report_names(entry)]
+NAMES = [name for entry in COEFFICIENTS for name in list_report_names(entry)]
 ONE_DIRECTION = {"bias_index"}  # changes sign when the two raters change places
 ORDER_FREE = [
     "percent_agreement", "fleiss_kappa", "fleiss_kappa_gwet", "conger_kappa", "light_kappa", "gwet_ac1",
@@ -190,7 +190,7 @@ def test_values_lie_in_the_range_of_the_registry_and_in_their_interval(case):
     found = report(codes, k)
     for entry in COEFFICIENTS:
         low, high = COEFFICIENTS[entry].low, COEFFICIENTS[entry].high
-        for name in report_names(entry):
+        for name in list_report_names(entry):
             for value in found[name] if isinstance(found[name], list) else [found[name]]:
                 if value is None:
                     continue
@@ -207,7 +207,7 @@ def test_undefined_values_have_a_reason_that_the_registry_names(case):
     codes, k = case
     found = report(codes, k)
     for entry, coefficient in COEFFICIENTS.items():
-        for name in report_names(entry):
+        for name in list_report_names(entry):
             if found[name] is None:
                 assert found[f"{name}.reason"] in coefficient.undefined, name
 
@@ -272,15 +272,15 @@ def test_batches_of_items_add_up(case, cut):
     item, rater = np.nonzero(codes >= 0)
     code = codes[item, rater]
     first = item < cut
-    whole = tally.patterns(item, code, k)
-    parts = tally.patterns(item[first], code[first], k) + tally.patterns(
+    whole = tally.count_patterns(item, code, k)
+    parts = tally.count_patterns(item[first], code[first], k) + tally.count_patterns(
         item[~first], code[~first], k
     )
     assert parts == whole
     one, other = (
         pattern_coefficients(p.counts, p.n_items, scale="ordinal") for p in (whole, parts)
     )
-    assert all(one[name].reading() == other[name].reading() for name in one)
+    assert all(one[name].to_value() == other[name].to_value() for name in one)
 
 
 @EXAMPLES
@@ -289,9 +289,11 @@ def test_many_at_once_equal_one_by_one(cases):
     patterns = []
     for day, (codes, _) in enumerate(cases):
         item, rater = np.nonzero(codes >= 0)
-        patterns.append(tally.patterns(item, codes[item, rater], 4, day=np.full(item.size, day)))
+        patterns.append(
+            tally.count_patterns(item, codes[item, rater], 4, day=np.full(item.size, day))
+        )
     together = sum(patterns[1:], patterns[0])
-    days, counts, n_items = together.by_day()
+    days, counts, n_items = together.split_by_day()
     many = pattern_coefficients(counts, n_items, scale="interval", values=[1, 2, 4, 8])
     for row, day in enumerate(days.tolist()):
         mine = together.day == day
@@ -299,8 +301,8 @@ def test_many_at_once_equal_one_by_one(cases):
             together.counts[mine], together.n_items[mine], scale="interval", values=[1, 2, 4, 8]
         )
         for name, estimate in many.items():
-            mine_alone = dict(alone[name].reading())
-            for key, value in estimate.reading((row,)).items():
+            mine_alone = dict(alone[name].to_value())
+            for key, value in estimate.to_value((row,)).items():
                 expected = mine_alone[key]
                 assert value == expected or same(value, expected), (name, key)
 
@@ -310,7 +312,7 @@ def test_many_at_once_equal_one_by_one(cases):
 def test_all_pairs_at_once_equal_each_pair(case):
     codes, k = case
     item, rater = np.nonzero(codes >= 0)
-    pairs = tally.pair_tables(item, rater, codes[item, rater], k)
+    pairs = tally.count_pair_tables(item, rater, codes[item, rater], k)
     many = table_coefficients(pairs.tables, scale="ordinal")
     for place in range(len(pairs)):
         alone = report(codes[:, [pairs.rater_a[place], pairs.rater_b[place]]], k)
@@ -322,5 +324,5 @@ def test_all_pairs_at_once_equal_each_pair(case):
             "kendall_tau_b",
             "lin_ccc",
         ):
-            assert same(many[name].reading((place,))["value"], alone[name]), name
-            assert same(many[name].reading((place,))["se"], alone.get(f"{name}.se")), name
+            assert same(many[name].to_value((place,))["value"], alone[name]), name
+            assert same(many[name].to_value((place,))["se"], alone.get(f"{name}.se")), name

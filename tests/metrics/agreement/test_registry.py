@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from metrics.agreement import COEFFICIENTS, REASONS, report
-from metrics.agreement.handbook import render
-from metrics.agreement.registry import report_names
+from metrics.agreement.handbook import render_handbook
+from metrics.agreement.registry import list_report_names
 from tests.metrics.agreement.test_truth import load, reported
 
 TRUTH = Path(__file__).parent / "truth"
@@ -26,7 +26,7 @@ def test_published_example_comes_out(name):
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_every_entry_is_reported(name):
     found = report([[0, 1], [1, 1], [0, 0]], 2)
-    assert found.keys() >= set(report_names(name))
+    assert found.keys() >= set(list_report_names(name))
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
@@ -36,8 +36,8 @@ def test_every_reason_of_the_registry_exists(name):
 
 def test_the_page_about_statistics_says_what_the_registry_says():
     page = Path(__file__).parents[3] / "docs" / "statistics.md"
-    assert page.read_text(encoding="utf-8") == render()
+    assert page.read_text(encoding="utf-8") == render_handbook()
 
 
 def test_the_page_explains_every_reason():
-    assert all(f"| `{reason}` |" in render() for reason in REASONS if reason)
+    assert all(f"| `{reason}` |" in render_handbook() for reason in REASONS if reason)

@@ -22,20 +22,20 @@ def test_items_needed_is_the_first_that_is_narrow(se, n, half_width):
         items += 1
         if items > 3000:
             return
-    found = sample_size.items_needed(se, n, half_width)
-    assert (found.items, found.more) == (items, max(0, items - n))
+    found = sample_size.compute_items_needed(se, n, half_width)
+    assert (found.items, found.additional) == (items, max(0, items - n))
 
 
 def test_nothing_is_planned_from_nothing():
-    assert sample_size.items_needed(None, 1, 0.1).reason == "too_few_items"
+    assert sample_size.compute_items_needed(None, 1, 0.1).reason == "too_few_items"
     for width in (0, -0.1):
         with pytest.raises(ValueError, match="half-width"):
-            sample_size.items_needed(0.1, 10, width)
+            sample_size.compute_items_needed(0.1, 10, width)
         with pytest.raises(ValueError, match="half-width"):
-            sample_size.items_needed_before(0.5, 0.5, width)
+            sample_size.compute_items_needed_before(0.5, 0.5, width)
     for prevalence in (0, 1, [0.5, 0.2], [1.0]):
         with pytest.raises(ValueError, match="prevalences"):
-            sample_size.items_needed_before(0.5, prevalence, 0.1)
+            sample_size.compute_items_needed_before(0.5, prevalence, 0.1)
 
 
 @EXAMPLES
@@ -43,23 +43,23 @@ def test_nothing_is_planned_from_nothing():
 def test_two_categories_are_the_delta_method_of_the_assumed_table(kappa, prevalence):
     p = np.array([prevalence, 1 - prevalence])
     table = kappa * np.diag(p) + (1 - kappa) * np.outer(p, p)
-    v = sample_size.variance_of_table(table)
+    v = sample_size.compute_table_variance(table)
     exact = 1.959963985**2 * v / 0.05**2
-    assert sample_size.items_needed_before(kappa, prevalence, 0.05) == pytest.approx(
+    assert sample_size.compute_items_needed_before(kappa, prevalence, 0.05) == pytest.approx(
         exact, abs=1.01
     )
 
 
 def test_three_categories_fall_back_to_two_when_one_is_rare():
-    many = sample_size.items_needed_before(0.6, [0.3, 0.7 - 1e-9, 1e-9], 0.1)
-    assert many == pytest.approx(sample_size.items_needed_before(0.6, 0.3, 0.1), abs=1)
+    many = sample_size.compute_items_needed_before(0.6, [0.3, 0.7 - 1e-9, 1e-9], 0.1)
+    assert many == pytest.approx(sample_size.compute_items_needed_before(0.6, 0.3, 0.1), abs=1)
 
 
 @EXAMPLES
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=6), st.integers(1, 5))
 def test_thinning_is_every_choice_of_ratings(ratings, m):
     pattern = np.bincount(ratings, minlength=3)
-    counts, numbers = sample_size.thinned([pattern], [10], m)
+    counts, numbers = sample_size.thin_patterns([pattern], [10], m)
     expected: dict = {}
     chosen = list(combinations(ratings, min(m, len(ratings))))
     for some in chosen:
@@ -74,14 +74,14 @@ def test_fewer_ratings_an_item_are_less_certain_and_the_last_plan_is_now():
     truth = rng.integers(0, 3, 300)
     said = np.where(rng.random((300, 5)) < 0.7, truth[:, None], rng.integers(0, 3, (300, 5)))
     counts = np.array([np.bincount(row, minlength=3) for row in said])
-    found = sample_size.plans(counts, np.ones(300), 0.05)
+    found = sample_size.compute_plans(counts, np.ones(300), 0.05)
     widths = [plan.half_width_now for plan in found if plan.half_width_now is not None]
     assert [plan.m for plan in found] == [2, 3, 4, 5]
     assert len(widths) == 4
     assert widths == sorted(widths, reverse=True)
     now = fleiss.fleiss_kappa(counts, np.ones(300))
     assert widths[-1] == pytest.approx(stats.t.ppf(0.975, 299) * now.se)
-    cheapest = sample_size.cheapest(found)
+    cheapest = sample_size.find_cheapest_plan(found)
     ratings = [plan.ratings for plan in found if plan.ratings is not None]
     assert len(ratings) == 4
     assert cheapest and cheapest.ratings == min(ratings)
@@ -94,18 +94,18 @@ def test_fewer_ratings_an_item_are_less_certain_and_the_last_plan_is_now():
 
 
 def test_no_plan_without_pairs():
-    assert sample_size.plans([[1, 0], [0, 1]], [5, 5], 0.1) == []
-    assert sample_size.cheapest([]) is None
-    alike = sample_size.plans([[2, 0]], [5], 0.1)
+    assert sample_size.compute_plans([[1, 0], [0, 1]], [5, 5], 0.1) == []
+    assert sample_size.find_cheapest_plan([]) is None
+    alike = sample_size.compute_plans([[2, 0]], [5], 0.1)
     assert alike[0].ratings is None
-    assert sample_size.cheapest(alike) is None
+    assert sample_size.find_cheapest_plan(alike) is None
 
 
 def test_ratings_to_go():
     confusion = np.array([[[0.8, 0.2], [0.2, 0.8]]])
     posterior = np.array([[0.5, 0.5], [0.97, 0.03], [0.8, 0.2]])
-    gain = consensus.information(posterior, confusion)[:, 0]
-    steps = sample_size.ratings_to_go(posterior, gain)
+    gain = consensus.expected_information(posterior, confusion)[:, 0]
+    steps = sample_size.estimate_ratings_remaining(posterior, gain)
     assert steps[1] == 0
     assert steps[0] >= steps[2] >= 2
-    assert sample_size.ratings_to_go(posterior[:1], [0.0])[0] == -1
+    assert sample_size.estimate_ratings_remaining(posterior[:1], [0.0])[0] == -1

@@ -7,24 +7,32 @@ from metrics.agreement import weights
 
 
 def test_weights_by_rank():
-    assert weights.matrix("none", 3).tolist() == np.eye(3).tolist()
-    assert weights.matrix("linear", 3).tolist() == [[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]]
-    assert weights.matrix("quadratic", 3).tolist() == [[1, 0.75, 0], [0.75, 1, 0.75], [0, 0.75, 1]]
+    assert weights.get_weight_matrix("none", 3).tolist() == np.eye(3).tolist()
+    assert weights.get_weight_matrix("linear", 3).tolist() == [
+        [1, 0.5, 0],
+        [0.5, 1, 0.5],
+        [0, 0.5, 1],
+    ]
+    assert weights.get_weight_matrix("quadratic", 3).tolist() == [
+        [1, 0.75, 0],
+        [0.75, 1, 0.75],
+        [0, 0.75, 1],
+    ]
 
 
 def test_equally_spaced_scores_give_quadratic_weights():
-    assert weights.scored([10, 20, 30, 40]) == pytest.approx(weights.quadratic(4))
+    assert weights.score_weights([10, 20, 30, 40]) == pytest.approx(weights.quadratic_weights(4))
 
 
 def test_unknown_weights_name_the_known_ones():
     with pytest.raises(ValueError, match="'cubic'; one of none, linear, quadratic"):
-        weights.matrix("cubic", 3)
+        weights.get_weight_matrix("cubic", 3)
 
 
 @pytest.mark.parametrize("scores", [[1, 1], [1, float("nan")], [[1, 2]]])
 def test_scores_that_tell_nothing_apart_are_refused(scores):
     with pytest.raises(ValueError, match="scores"):
-        weights.scored(scores)
+        weights.score_weights(scores)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +51,8 @@ def test_scores_that_tell_nothing_apart_are_refused(scores):
 )
 def test_wrong_matrix_is_refused_with_its_place(matrix, message):
     with pytest.raises(ValueError, match=message):
-        weights.check_weight_matrix(matrix, 2)
+        weights.validate_weight_matrix(matrix, 2)
 
 
 def test_right_matrix_comes_back_as_floats():
-    assert weights.check_weight_matrix([[1, 0], [0, 1]], 2).dtype == float
+    assert weights.validate_weight_matrix([[1, 0], [0, 1]], 2).dtype == float

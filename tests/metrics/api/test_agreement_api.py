@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from rest_framework.test import APIClient
 
-from metrics.counting.question_counting import count_some
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.counting.question_counting import count_items
+from metrics.jobs.question_updates import update_question
 from projects.models import Question, Rater
 from tests.query_counts import journeys
 
@@ -46,7 +46,7 @@ def rated(question: Question, rate: Callable[..., Any], utc: Callable[..., Any])
         rate(question, item, "b/en", ben, rated_at=moment)
     rate(question, "i1", "cleo", "minor", rated_at=first)
     rate(question, "i5", "cleo", "minor", rated_at=first)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     rate(question, "i6", "cleo", "minor", rated_at=first)
     return question
 
@@ -79,11 +79,11 @@ def test_what_is_counted_but_not_in_the_readings_is_uncounted(
     get: Callable[[str], Any], rated: Question, rate: Callable[..., Any]
 ) -> None:
     rate(rated, "i7", "ann", "major")
-    while count_some(rated.pk).more:
+    while count_items(rated.pk).has_more:
         pass
     found = get("")
     assert (found["ratings"], found["uncounted"]) == (10, 2)
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     found = get("")
     assert (found["ratings"], found["uncounted"]) == (12, 0)
 
@@ -110,7 +110,7 @@ def test_the_names_are_the_same_before_and_after_counting(
 ) -> None:
     before = set(get("")["coefficients"])
     rate(question, "i1", "ann", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert set(get("")["coefficients"]) == before
 
 
@@ -295,7 +295,7 @@ def test_number_of_journeys(
     for number in range(8):
         rate(rated, "i1", f"rater{number}", "minor")
         rate(rated, f"other{number}", "ann", "minor")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     assert Rater.objects.count() == 11
     assert taken() == few
 

@@ -8,7 +8,7 @@ import pytest
 
 from metrics.agreement import report
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 
 pytestmark = pytest.mark.django_db
 LABELS = ("none", "minor", "major", "critical")
@@ -20,14 +20,14 @@ def address(question: Any, rate: Any) -> str:
     for rater, codes in CODES.items():
         for item, code in enumerate(codes):
             rate(question, f"i{item}", rater, LABELS[code])
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return f"/api/v1/projects/{question.project_id}/agreement/"
 
 
 def test_the_first_answer_waits_and_the_next_has_all(api: Any, address: str) -> None:
     first = api.get(f"{address}coefficients/").json()
     assert (first["computed_at"], first["coefficients"], first["policies"]) == (None, {}, [])
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     found = api.get(f"{address}coefficients/").json()
     expected = report(list(zip(*CODES.values(), strict=True)), 4)
     assert found["computed_at"]
@@ -62,7 +62,7 @@ def test_two_raters_must_be_two(api: Any, address: str, query: str) -> None:
 def test_scores(api: Any, address: str) -> None:
     """Kappa with quadratic weights on scores is Lin's concordance."""
     api.get(f"{address}coefficients/?scores=values")
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     found = api.get(f"{address}coefficients/?scores=values").json()["scored"]
     values = {name: reading["value"] for name, reading in found["coefficients"].items()}
     assert values["cohen_kappa_custom"] == pytest.approx(values["lin_ccc"])

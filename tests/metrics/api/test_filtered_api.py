@@ -11,9 +11,9 @@ from rest_framework.test import APIClient
 from metrics.agreement import report
 from metrics.attribution import attribution_jobs
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.upsert import put_items
+from projects.services.items.upsert import upsert_items
 from tests.ratings.imports.wizard_client import words
 
 Address = Callable[..., str]
@@ -35,12 +35,12 @@ def rated(question: Question, rate: Any, utc: Any) -> Question:
     Rater.objects.filter(key="b/en").update(group="vendor")
     change_item(question.project, "i1")
     rate(question, "i1", "b/en", "major")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 
 def change_item(project: Project, key: str) -> None:
-    put_items(project=project, rows=[{"key": key, "body": {"text": "Another text"}}], by=None)
+    upsert_items(project=project, rows=[{"key": key, "body": {"text": "Another text"}}], by=None)
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def get(api: APIClient, address: Address) -> Callable[..., Any]:
         if answer.status_code == 202:
             assert answer.json() == {"computed_at": None}
             assert answer["Retry-After"] == "1"
-            filtered_jobs.WORK.sweep()
-            attribution_jobs.WORK.sweep()
+            filtered_jobs.FILTERED_RESULT_JOB.sweep()
+            attribution_jobs.ATTRIBUTION_JOB.sweep()
             answer = api.get(address(f"agreement/{tail}"))
         assert answer.status_code == 200, answer.content
         return answer.json()
@@ -110,7 +110,7 @@ def test_the_pages_know_versions_too(
 ) -> None:
     client, address = client_for(lead), f"/projects/{project.pk}/"
     client.get(f"{address}?content=current")
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = words(client.get(f"{address}?content=current"))
     assert "of today's content of items" in page
     assert "of version 2 of items" in page

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from metrics.agreement import report
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Rater
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ def two(question: Any, rate: Any) -> Any:
     for rater, codes in CODES.items():
         for item, code in enumerate(codes):
             rate(question, f"i{item}", rater, LABELS[code])
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 
@@ -50,7 +50,7 @@ def test_a_model_is_beside_the_people_and_not_among_them(api: Any, two: Any, rat
     Rater.objects.create(project=two.project, key="gpt", kind="model")
     for item in range(8):
         rate(two, f"i{item}", "gpt", LABELS[3 - CODES["ann"][item]])
-    bring_up_to_date(two.pk)
+    update_question(two.pk)
     found = asked(api, two)
     assert found["headline"]["value"] == before["headline"]["value"]
     assert found["people_models"]["value"] < 0 < found["people"]["value"]
@@ -67,7 +67,7 @@ def test_everybody_on_numbers_is_an_icc(api: Any, question: Any, rate: Any) -> N
             rate(question, f"i{item}", rater, LABELS[code])
     for item in range(8):
         rate(question, f"i{item}", "cleo", LABELS[CODES["ann"][item]])
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     rows = list(zip(*CODES.values(), CODES["ann"], strict=True))
     expected = report(rows, 4, values=[0, 1, 2, 3])
     first = asked(api, question)["headline"]
@@ -75,7 +75,7 @@ def test_everybody_on_numbers_is_an_icc(api: Any, question: Any, rate: Any) -> N
     assert first["value"] == pytest.approx(expected["icc2"])
     assert first["low"] == pytest.approx(expected["icc2.ci_low"])
     rate(question, "i9", "ann", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     first = asked(api, question)["headline"]
     assert (first["name"], first["why"]) == ("krippendorff_alpha_interval", "incomplete")
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from core.jobs import dispatch
 from metrics import tasks
 from metrics.attribution import attribution_jobs
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import Attribution, Reading
 from projects.models import Item
 from tests import cast
@@ -42,7 +42,7 @@ def fill(made: Cast) -> None:
             "x": None,
         }
         item.save()
-    bring_up_to_date(made.question.pk)
+    update_question(made.question.pk)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def moved(question: Any) -> Any:
 
 def ask(question: Any, **other: Any) -> Attribution:
     which = {"span": "week", "start_from": MAY, "start_to": NEXT, "weights": "none"} | other
-    return attribution_jobs.ask(question, **which)
+    return attribution_jobs.get_or_request_attribution(question, **which)
 
 
 def test_the_result_says_who_explains_the_move(moved: Any) -> None:
@@ -124,7 +124,7 @@ def test_a_dead_broker_leaves_it_to_the_sweep(
     monkeypatch.setattr(dispatch.current_app, "send_task", fails)
     assert ask(moved).waiting
     assert "the sweep will find it" in caplog.text
-    attribution_jobs.WORK.sweep()
+    attribution_jobs.ATTRIBUTION_JOB.sweep()
     assert not Attribution.objects.get().waiting
 
 
@@ -132,14 +132,14 @@ def test_a_failure_leaves_the_row_waiting_and_the_others_computed(
     moved: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken, fine = ask(moved), ask(moved, weights="linear")
-    whole = attribution_jobs.attributed
+    whole = attribution_jobs.compute_attribution
 
     def fails(row: Attribution, scale: Any) -> Any:
         if row.pk == broken.pk:
             raise RuntimeError("no")
         return whole(row, scale)
 
-    monkeypatch.setattr(attribution_jobs, "attributed", fails)
+    monkeypatch.setattr(attribution_jobs, "compute_attribution", fails)
     tasks.sweep_all()
     assert set(Attribution.objects.filter(waiting=True)) == {broken}
     assert Attribution.objects.get(pk=fine.pk).result
@@ -163,7 +163,7 @@ def test_computed_anew_only_when_numbers_moved_and_not_more_often_than_allowed(
     tasks.attribute_move(ask(moved).pk)
     assert not ask(moved).waiting
     rate(moved, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
-    bring_up_to_date(moved.pk)
+    update_question(moved.pk)
     assert not ask(moved).waiting  # asked again at once
     Attribution.objects.update(rests_until=timezone.now())
     row = ask(moved)
@@ -196,7 +196,7 @@ def test_uncounted_ratings_are_not_in_it_as_they_are_not_in_the_readings(
 def test_an_item_belongs_to_the_week_of_its_latest_rating(moved: Any, rate: Any, utc: Any) -> None:
     rate(moved, "w0-0", "d", "critical", rated_at=utc(2026, 5, 12, 12))
     rate(moved, "w1-1", "d", "none", rated_at=utc(2026, 5, 19, 12))
-    bring_up_to_date(moved.pk)
+    update_question(moved.pk)
     tasks.attribute_move(ask(moved).pk)
     result = Attribution.objects.get().result
     assert result
@@ -213,7 +213,7 @@ def test_undefined_is_none_with_its_reason(question: Any, rate: Any, utc: Any) -
     for week, label in ((0, "minor"), (1, "minor"), (1, "major")):
         for rater in "ab":
             rate(question, f"{week}-{label}", rater, label, rated_at=utc(2026, 5, 5 + 7 * week, 12))
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     tasks.attribute_move(ask(question).pk)
     result = Attribution.objects.get().result
     assert result
@@ -225,7 +225,7 @@ def test_undefined_is_none_with_its_reason(question: Any, rate: Any, utc: Any) -
 
 
 def test_old_attributions_make_room(moved: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attribution_jobs, "KEPT", 2)
+    monkeypatch.setattr(attribution_jobs, "MAX_STORED", 2)
     for weights in ("none", "linear", "quadratic"):
         ask(moved, weights=weights)
     assert set(Attribution.objects.values_list("weights", flat=True)) == {"linear", "quadratic"}

@@ -12,9 +12,9 @@ import pytest
 
 from metrics.agreement.coefficients.fleiss import fleiss_kappa
 from metrics.counting import store
-from metrics.integrity.audit import audit
+from metrics.integrity.audit import audit_question
 from metrics.jobs import question_updates
-from metrics.models import EVER, CountState, PatternTally, RaterReading, Reading
+from metrics.models import ALL_DAYS, CountState, PatternTally, RaterReading, Reading
 from metrics.results import refresh as readings
 from metrics.scale import QuestionScale
 from projects.models import Project, Rater
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db
 
 
 def settle(question: Any) -> None:
-    question_updates.bring_up_to_date(question.pk)
-    readings.finish(question.pk)
+    question_updates.update_question(question.pk)
+    readings.finish_cumulative_results(question.pk)
 
 
 def make(question: Any, rate: Any, *, items: int = 40, seed: int = 1) -> None:
@@ -55,7 +55,7 @@ def by_kind(question: Any) -> Counter[tuple[int, ...]]:
 
 
 def stored_by_kind(question: Any) -> Counter[tuple[int, ...]]:
-    row = PatternTally.objects.get(question=question, day=EVER)
+    row = PatternTally.objects.get(question=question, day=ALL_DAYS)
     counts, n_items = store.decode_patterns(row, 4)
     return Counter(dict(zip(map(tuple, counts.tolist()), n_items.tolist(), strict=True)))
 
@@ -64,7 +64,7 @@ def test_both_are_counted_apart_and_exactly(question: Any, rate: Any) -> None:
     make(question, rate)
     settle(question)
     assert stored_by_kind(question) == by_kind(question)
-    assert audit(question.pk).differences == []
+    assert audit_question(question.pk).differences == []
     state = CountState.objects.get(pk=question.pk)
     assert (state.n_people, state.n_models) == (3, 2)
     rate(question, "i1", "p1", None)
@@ -72,7 +72,7 @@ def test_both_are_counted_apart_and_exactly(question: Any, rate: Any) -> None:
     rate(question, "new", "m2", "none")
     settle(question)
     assert stored_by_kind(question) == by_kind(question)
-    assert audit(question.pk).differences == []
+    assert audit_question(question.pk).differences == []
 
 
 def test_the_headline_is_the_peoples_and_the_others_stand_beside_it(
@@ -85,11 +85,11 @@ def test_the_headline_is_the_peoples_and_the_others_stand_beside_it(
         "fleiss_kappa_quadratic", "ordinal", "people",
     )  # fmt: skip
     counts = np.array(list(by_kind(question).elements()))
-    weights = QuestionScale.of(question).weightings()["quadratic"]
+    weights = QuestionScale.for_question(question).build_weight_matrices()["quadratic"]
     ones = np.ones(len(counts))
-    people = fleiss_kappa(counts[:, :4], ones, weights=weights).reading()
-    models = fleiss_kappa(counts[:, 4:], ones, weights=weights).reading()
-    pooled = fleiss_kappa(counts[:, :4] + counts[:, 4:], ones, weights=weights).reading()
+    people = fleiss_kappa(counts[:, :4], ones, weights=weights).to_value()
+    models = fleiss_kappa(counts[:, 4:], ones, weights=weights).to_value()
+    pooled = fleiss_kappa(counts[:, :4] + counts[:, 4:], ones, weights=weights).to_value()
     assert found["value"]["value"] == pytest.approx(people["value"])
     assert found["people"]["low"] == pytest.approx(people["low"])
     assert found["models"]["value"] == pytest.approx(models["value"])
@@ -124,7 +124,7 @@ def test_nothing_is_kept_apart_where_all_are_of_one_kind(question: Any, rate: An
         rate(question, "a", key, "minor")
         rate(question, "b", key, "major")
     settle(question)
-    row = PatternTally.objects.get(question=question, day=EVER)
+    row = PatternTally.objects.get(question=question, day=ALL_DAYS)
     assert not row.apart
     found = whole(question).headline
     assert (found["of"], found["value"]["value"]) == ("models", 1.0)
@@ -142,38 +142,38 @@ def test_people_who_come_after_models_are_told_apart(question: Any, rate: Any) -
     settle(question)  # the next round finds that all is to be counted anew
     assert CountState.objects.get(pk=question.pk).apart
     assert stored_by_kind(question) == by_kind(question)
-    assert audit(question.pk).differences == []
+    assert audit_question(question.pk).differences == []
 
 
 def test_a_rater_who_turns_into_a_model_is_counted_anew(question: Any, rate: Any) -> None:
     make(question, rate)
     settle(question)
     Rater.objects.filter(key="p3").update(kind="model")
-    Project.objects.catalogue_changed()
+    Project.objects.increment_catalogue_version()
     # Between the change and the recount the counts go on as they stand.
     rate(question, "i3", "p3", "critical")
     settle(question)
     assert stored_by_kind(question) == by_kind(question)
-    assert audit(question.pk).differences == []
+    assert audit_question(question.pk).differences == []
     state = CountState.objects.get(pk=question.pk)
     assert (state.n_people, state.n_models) == (2, 3)
     assert whole(question).headline["why"] == "two_raters"
     Rater.objects.update(kind="human")
-    Project.objects.catalogue_changed()
+    Project.objects.increment_catalogue_version()
     settle(question)
-    assert not PatternTally.objects.get(question=question, day=EVER).apart
-    assert audit(question.pk).differences == []
+    assert not PatternTally.objects.get(question=question, day=ALL_DAYS).apart
+    assert audit_question(question.pk).differences == []
 
 
 def test_an_audit_sees_a_model_among_the_people(question: Any, rate: Any) -> None:
     make(question, rate)
     settle(question)
-    row = PatternTally.objects.get(question=question, day=EVER)
-    stored = np.frombuffer(row.patterns, dtype=store.INT).reshape(-1, 9).copy()
+    row = PatternTally.objects.get(question=question, day=ALL_DAYS)
+    stored = np.frombuffer(row.patterns, dtype=store.PATTERN_DTYPE).reshape(-1, 9).copy()
     stored[:, [0, 4]] = stored[:, [4, 0]]
     row.patterns = stored.tobytes()
     row.save()
-    assert any("items by day and pattern" in one for one in audit(question.pk).differences)
+    assert any("items by day and pattern" in one for one in audit_question(question.pk).differences)
 
 
 def test_a_chosen_headline_and_a_pooled_one(question: Any, rate: Any) -> None:
@@ -187,7 +187,7 @@ def test_a_chosen_headline_and_a_pooled_one(question: Any, rate: Any) -> None:
     assert (found.headline["name"], found.headline["why"]) == ("gwet_ac1", "chosen")
     assert found.headline["of"] == "all"
     assert found.headline["value"] == found.coefficients["gwet_ac1"]
-    assert audit(question.pk).differences == []
+    assert audit_question(question.pk).differences == []
 
 
 def test_weeks_hold_the_peoples_and_the_models_agreement(question: Any, rate: Any) -> None:

@@ -29,14 +29,14 @@ from metrics.jobs import question_updates
 from metrics.models import Share
 from metrics.results import refresh as readings
 from projects.models import Category, Item, Project, Question, Rater
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from projects.services.scales import change_categories, change_weights
-from ratings.models import NOTHING, Rating
+from ratings.models import NO_CODE, Rating
 from ratings.services import uncounted
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
 from tests.metrics.counting.counting_oracle import recounted, stored
@@ -82,7 +82,7 @@ class Counting(RuleBasedStateMachine):
                 question=question, code=code, position=code, label=f"c{code}", value=code
             )
         self.project_id, self.question_id = project.pk, question.pk
-        self.held: list[tuple[Share, question_counting.Change | None]] = []
+        self.held: list[tuple[Share, question_counting.CountChange | None]] = []
         self.items = [
             Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)
         ]
@@ -90,15 +90,15 @@ class Counting(RuleBasedStateMachine):
             Rater.objects.create(project=project, key=str(number)).pk for number in range(RATERS)
         ]
         self.import_many(rows)
-        question_updates.sweep()
+        question_updates.sweep_questions()
 
     def teardown(self) -> None:
         if not hasattr(self, "atomic"):
             return
         try:
-            question_updates.sweep()
+            question_updates.sweep_questions()
             invariants.check(self.question_id)
-            assert question_updates.sweep() == 0
+            assert question_updates.sweep_questions() == 0
         finally:
             transaction.set_rollback(True)
             self.atomic.__exit__(None, None, None)
@@ -120,12 +120,12 @@ class Counting(RuleBasedStateMachine):
         new = Judgement(
             self.items[item], self.raters[rater], codes[choice % len(codes)], rated_at=at
         )
-        record({self.question: [new]}, by=self.user, source="form")
+        record_ratings({self.question: [new]}, by=self.user, source="form")
 
     @rule(item=item, rater=rater)
     def withdraw(self, item: int, rater: int) -> None:
-        new = Judgement(self.items[item], self.raters[rater], NOTHING)
-        record({self.question: [new]}, by=self.user, source="api")
+        new = Judgement(self.items[item], self.raters[rater], NO_CODE)
+        record_ratings({self.question: [new]}, by=self.user, source="api")
 
     @rule(rows=portion)
     def import_many(self, rows: Portion) -> None:
@@ -134,12 +134,12 @@ class Counting(RuleBasedStateMachine):
             Judgement(
                 self.items[item],
                 self.raters[rater],
-                NOTHING if choice < 0 else codes[choice % len(codes)],
+                NO_CODE if choice < 0 else codes[choice % len(codes)],
                 rated_at=None if choice < 0 else at,
             )
             for (item, rater), (choice, at) in rows.items()
         ]
-        record({self.question: new}, by=self.user, source="import")
+        record_ratings({self.question: new}, by=self.user, source="import")
 
     # --- leads
 
@@ -151,7 +151,7 @@ class Counting(RuleBasedStateMachine):
                     question=question, scale=question.scale, categories=categories, by=self.user
                 )
         # a category in use, or too few: allowed to be refused, never to miscount
-        except Refused as refused:
+        except InvalidProjectChange as refused:
             note(f"refused: {refused}")
 
     def as_they_are(self) -> list[tuple[int | None, NewCategory]]:
@@ -212,13 +212,13 @@ class Counting(RuleBasedStateMachine):
             for _time in range(3 if what.endswith("thrice") else 1):
                 tasks.count_question(self.question_id)
         elif what == "portion":
-            question_counting.count_some(self.question_id, items=items)
+            question_counting.count_items(self.question_id, limit=items)
         elif what == "readings":
-            readings.refresh(self.question_id)
+            readings.refresh_results(self.question_id)
         elif what == "sweep":
-            question_updates.sweep()
+            question_updates.sweep_questions()
         else:
-            question_updates.recount(self.question)
+            question_updates.reset_counts(self.question)
 
     @rule(
         what=st.sampled_from(["open", "take", "take", "read", "read", "finish", "finish"]),
@@ -229,17 +229,17 @@ class Counting(RuleBasedStateMachine):
         No lease lasts, so that one worker takes over what another one has in hand."""
         held = self.held
         if what == "open":
-            backlog.open_for(self.question_id)
+            backlog.open_backlog(self.question_id)
         elif what == "take":
-            share = backlog.take(self.question_id)
+            share = backlog.claim_range(self.question_id)
             if share is not None:
                 held.append((share, None))
         elif held:
             share, change = held.pop(which % len(held))
             if what == "read":
-                held.append((share, backlog.read(share)))
+                held.append((share, backlog.read_range(share)))
             elif change is not None:
-                backlog.finish(share, change)
+                backlog.save_range(share, change)
 
     @rule(
         where=st.sampled_from(["portion", "share", "readings", "both", "recount"]),
@@ -247,11 +247,11 @@ class Counting(RuleBasedStateMachine):
     )
     def crash_at_statement(self, where: str, number: int) -> None:
         works: dict[str, tuple[int, Callable[[], Any]]] = {
-            "portion": (15, lambda: question_counting.count_some(self.question_id, items=2)),
-            "share": (25, lambda: backlog.count_shares(self.question_id)),
-            "readings": (31, lambda: readings.refresh(self.question_id)),
-            "both": (31, lambda: question_updates.bring_up_to_date(self.question_id)),
-            "recount": (10, lambda: question_updates.recount(self.question)),
+            "portion": (15, lambda: question_counting.count_items(self.question_id, limit=2)),
+            "share": (25, lambda: backlog.count_ranges(self.question_id)),
+            "readings": (31, lambda: readings.refresh_results(self.question_id)),
+            "both": (31, lambda: question_updates.update_question(self.question_id)),
+            "recount": (10, lambda: question_updates.reset_counts(self.question)),
         }
         statements, work = works[where]
         self.crash(number % statements, work)
@@ -268,7 +268,7 @@ class Counting(RuleBasedStateMachine):
     @invariant()
     def every_uncounted_rating_is_found(self) -> None:
         if hasattr(self, "question_id"):
-            found = uncounted.ratings([self.question_id])
+            found = uncounted.get_ratings([self.question_id])
             assert set(found) == set(Rating.objects.filter(question=self.question_id).uncounted())
 
     @invariant()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metrics.counting import store
-from metrics.integrity.audit import audit
+from metrics.integrity.audit import audit_question
 from metrics.jobs import question_updates
 from metrics.models import PairTally, PeerTally
 
@@ -21,8 +21,8 @@ def test_a_cell_has_as_few_bytes_as_hold_it(largest: int, size: int) -> None:
     tables = np.array([[[1, 2], [3, largest]], [[0, 0], [0, 1]]])
     one, other = store.compact_blobs(tables)
     assert (len(one), len(other)) == (4 * size, 4)
-    assert store.array(one, 2, 2).tolist() == tables[0].tolist()
-    assert store.stacked([other, b"", one], [2, 2, 2], 3, axes=2).tolist() == [
+    assert store.decode_array(one, 2, 2).tolist() == tables[0].tolist()
+    assert store.decode_stack([other, b"", one], [2, 2, 2], 3, axes=2).tolist() == [
         [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
         np.zeros((3, 3)).tolist(),
         [[1, 2, 0], [3, largest, 0], [0, 0, 0]],
@@ -34,18 +34,20 @@ def test_blobs_of_an_older_version_are_counted_on(question: Any, rate: Any) -> N
     for item in range(6):
         for rater in "abc":
             rate(question, f"i{item}", rater, ("none", "minor", "major")[(item + ord(rater)) % 3])
-    question_updates.sweep()
+    question_updates.sweep_questions()
     for model, names in ((PairTally, {"table": 2}), (PeerTally, {"table": 2, "moments": 3})):
         for row in model.objects.all():
             for name, axes in names.items():
                 setattr(
                     row,
                     name,
-                    store.array(getattr(row, name), *[row.width] * axes).astype("<i8").tobytes(),
+                    store.decode_array(getattr(row, name), *[row.width] * axes)
+                    .astype("<i8")
+                    .tobytes(),
                 )
             row.save()
-    assert audit(question.pk).differences == []
+    assert audit_question(question.pk).differences == []
     rate(question, "i1", "a", "critical")
     rate(question, "i7", "b", "critical")
-    question_updates.sweep()
-    assert audit(question.pk).differences == []
+    question_updates.sweep_questions()
+    assert audit_question(question.pk).differences == []

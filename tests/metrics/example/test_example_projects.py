@@ -22,13 +22,13 @@ def test_the_published_table_has_six_diagnoses_a_patient():
 
 @pytest.fixture(scope="module")
 def simulated():
-    return simulation.simulate()
+    return simulation.simulate_project()
 
 
 def test_the_generator_makes_the_same_every_time(simulated):
-    assert simulation.simulate() == simulated
+    assert simulation.simulate_project() == simulated
     said = ",".join(f"{rating.item}:{rating.rater}:{rating.code}" for rating in simulated.ratings)
-    other = simulation.simulate(seed=1)
+    other = simulation.simulate_project(seed=1)
     assert said != ",".join(
         f"{rating.item}:{rating.rater}:{rating.code}" for rating in other.ratings
     )
@@ -38,18 +38,18 @@ def test_every_item_but_the_last_has_two_to_four_ratings_by_different_raters(sim
     pairs = [(rating.item, rating.rater) for rating in simulated.ratings]
     assert len(set(pairs)) == len(pairs)
     numbers = np.bincount([item for item, _ in pairs], minlength=simulation.N_ITEMS)
-    assert set(numbers[: -simulation.UNRATED].tolist()) == {2, 3, 4}
-    assert set(numbers[-simulation.UNRATED :].tolist()) == {0}
+    assert set(numbers[: -simulation.N_UNRATED].tolist()) == {2, 3, 4}
+    assert set(numbers[-simulation.N_UNRATED :].tolist()) == {0}
 
 
 @pytest.mark.django_db
 def test_the_guidelines_were_rewritten_in_the_sixth_week(lead):
-    loader.load(owner=lead, count=False)
-    project = loader.own_example(lead)
+    loader.load_examples(owner=lead, count=False)
+    project = loader.find_example(lead)
     assert project
     assert project.guidelines_version == 2
     first, second = project.guideline_versions.all()
-    assert (second.made_at - first.made_at).days == loader.REWRITTEN_ON
+    assert (second.made_at - first.made_at).days == loader.GUIDELINES_CHANGE_DAY
     for version, before, after in ((1, first.made_at, second.made_at), (2, second.made_at, None)):
         said = Revision.objects.filter(rating__question__project=project, guidelines=version)
         assert said.exists()
@@ -60,13 +60,13 @@ def test_the_guidelines_were_rewritten_in_the_sixth_week(lead):
 
 @pytest.mark.django_db
 def test_gold_answers_are_what_is_true_and_every_person_is_held_against_them(lead, simulated):
-    loader.load(owner=lead)
-    project = loader.own_example(lead)
+    loader.load_examples(owner=lead)
+    project = loader.find_example(lead)
     assert project
     golds = GoldAnswer.objects.filter(question__project=project).order_by("item")
-    true = [item.true for item in simulated.items[: -simulation.UNRATED]]
+    true = [item.true for item in simulated.items[: -simulation.N_UNRATED]]
     assert [[int(code) for code in gold.answer] for gold in golds] == [
-        [code] for code in true[:: simulation.GOLD_EVERY]
+        [code] for code in true[:: simulation.GOLD_INTERVAL]
     ]
     assert set(golds.values_list("by", flat=True)) == {lead.pk}
     tasks.sweep_gold()
@@ -78,7 +78,7 @@ def test_gold_answers_are_what_is_true_and_every_person_is_held_against_them(lea
 
 def test_answer_probabilities_are_probabilities():
     for rater in range(len(simulation.RATERS)):
-        table = simulation.answer_probabilities(rater)
+        table = simulation.compute_answer_probabilities(rater)
         np.testing.assert_allclose(table.sum(axis=1), 1)
         assert (table >= 0).all()
 
@@ -88,15 +88,18 @@ def test_one_rater_chooses_major_half_as_often_after_six_weeks(simulated):
         codes = [
             rating.code
             for rating in simulated.ratings
-            if rating.rater == rater and (rating.minute >= simulation.DRIFT_FROM * 24 * 60) == late
+            if rating.rater == rater
+            and (rating.minute >= simulation.DRIFT_START_DAY * 24 * 60) == late
         ]
         return codes.count(simulation.MAJOR) / len(codes)
 
-    drifting = share(simulation.DRIFTING, late=True) / share(simulation.DRIFTING, late=False)
+    drifting = share(simulation.DRIFTING_RATER, late=True) / share(
+        simulation.DRIFTING_RATER, late=False
+    )
     steady = [
         share(rater, late=True) / share(rater, late=False)
         for rater in range(len(simulation.RATERS))
-        if rater != simulation.DRIFTING
+        if rater != simulation.DRIFTING_RATER
     ]
     assert 0.35 < drifting < 0.65
     assert min(steady) > 0.7
@@ -105,7 +108,10 @@ def test_one_rater_chooses_major_half_as_often_after_six_weeks(simulated):
 def test_the_matrix_is_one_that_a_lead_may_save():
     from projects.services import weight_matrix
 
-    assert weight_matrix.problem(loader.SEVERITY_MATRIX, len(simulation.LABELS)) is None
+    assert (
+        weight_matrix.find_matrix_problem(loader.SEVERITY_MATRIX, len(simulation.SEVERITY_LABELS))
+        is None
+    )
 
 
 @pytest.mark.django_db
@@ -136,14 +142,14 @@ class TestLoading:
     def test_ratings_end_yesterday_and_pass_through_the_ordinary_door(self, admin):
         from django.utils import timezone
 
-        loader.load(owner=admin, count=False)
+        loader.load_examples(owner=admin, count=False)
         ratings = Rating.objects.filter(question__key="severity")
         latest = ratings.latest("rated_at").rated_at
         assert (timezone.now().date() - latest.date()).days == 1
         assert not ratings.exclude(revisions__source=Revision.Source.EXAMPLE).exists()
         assert ratings.filter(comment="Looked at it again.")[0].revisions.count() == 2
-        taken = Item.objects.filter(project__name=loader.TRANSLATIONS).order_by("-pk")[
-            : simulation.UNRATED
+        taken = Item.objects.filter(project__name=loader.TRANSLATIONS_PROJECT).order_by("-pk")[
+            : simulation.N_UNRATED
         ]
         assert {item.places_taken for item in taken} == {0}
 
@@ -158,13 +164,13 @@ class TestLoading:
     def test_each_lead_has_their_own(self, lead, stranger):
         assert [
             project.members.get(role="lead").user
-            for project in loader.load(owner=lead, count=False)
+            for project in loader.load_examples(owner=lead, count=False)
         ] == [lead] * 2
-        assert len(loader.load(owner=stranger, count=False)) == 2
+        assert len(loader.load_examples(owner=stranger, count=False)) == 2
 
     def test_nobody_but_its_lead_gets_an_account(self, lead):
-        loader.load(owner=lead, count=False)
-        project = loader.own_example(lead)
+        loader.load_examples(owner=lead, count=False)
+        project = loader.find_example(lead)
         assert project
         assert [member.user for member in project.members.all()] == [lead]
         assert not project.raters.filter(user__isnull=False).exists()
@@ -174,9 +180,9 @@ class TestLoading:
         client = client_for(lead)
         offered = "Try the example", "Worked examples"
         assert [words in client.get("/").content.decode() for words in offered] == [True, True]
-        loader.load(owner=lead, count=False)
+        loader.load_examples(owner=lead, count=False)
         assert [words in client.get("/").content.decode() for words in offered] == [False, True]
-        loader.load(owner=lead, count=False, worked=True)
+        loader.load_examples(owner=lead, count=False, worked=True)
         assert [words in client.get("/").content.decode() for words in offered] == [False, False]
 
     def test_a_project_that_only_has_the_name_is_not_taken_for_the_example(
@@ -184,10 +190,10 @@ class TestLoading:
     ):
         from projects.models import Member
 
-        own = make_project(loader.TRANSLATIONS)
+        own = make_project(loader.TRANSLATIONS_PROJECT)
         Member.objects.create(project=own, user=lead, role="lead")
-        assert loader.own_example(lead) is None
-        assert len(loader.load(owner=lead, count=False)) == 2
+        assert loader.find_example(lead) is None
+        assert len(loader.load_examples(owner=lead, count=False)) == 2
 
     def test_an_unknown_owner_is_named(self):
         with pytest.raises(CommandError, match="no active user 'nobody'"):
@@ -199,10 +205,10 @@ class TestLoading:
         assert client.post("/example/")["Location"].startswith("/sign-in/")
         own = client_for(stranger)
         assert own.get("/example/").status_code == 405
-        project = loader.own_example(stranger)
+        project = loader.find_example(stranger)
         assert project is None
         first = own.post("/example/")["Location"]
-        project = loader.own_example(stranger)
+        project = loader.find_example(stranger)
         assert project and first == f"/projects/{project.pk}/"
         assert own.post("/example/")["Location"] == first
         assert Project.objects.count() == 2

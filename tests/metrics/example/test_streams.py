@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from metrics.agreement import drift
 from metrics.example import streams
 
-BIASED = streams.Plan(days=100, drifts=(streams.Drift(3, "bias", -0.4, 40),))
-NOMINAL = streams.Plan(days=100, ordered=False, prevalence=(0.4, 0.3, 0.2, 0.1), noise=0.2)
+BIASED = streams.StreamPlan(days=100, drifts=(streams.SimulatedDrift(3, "bias", -0.4, 40),))
+NOMINAL = streams.StreamPlan(days=100, ordered=False, prevalence=(0.4, 0.3, 0.2, 0.1), noise=0.2)
 
 
 def clean(plan):
@@ -26,7 +26,7 @@ def own(stream, rater, since):
 
 
 def test_bias_moves_the_mean_by_its_size_from_its_day_on():
-    drifted, steady = (streams.simulate(plan, 5) for plan in (BIASED, clean(BIASED)))
+    drifted, steady = (streams.simulate_stream(plan, 5) for plan in (BIASED, clean(BIASED)))
     # Only the drifter's answers since the drift differ: the mean moves against the same items.
     shared = np.intersect1d(key(drifted), key(steady))
     since, before = both(drifted, steady, shared, 40)
@@ -49,27 +49,28 @@ def both(drifted, steady, shared, since):
 
 
 def test_a_fall_of_kappa_has_its_size():
-    plan = replace(NOMINAL, drifts=(streams.Drift(3, "kappa", 0.3, 0),))
-    stream = streams.simulate(plan, 6)
-    found = drift.alarms(stream.item, stream.rater, stream.code, stream.date, 4, False)
+    plan = replace(NOMINAL, drifts=(streams.SimulatedDrift(3, "kappa", 0.3, 0),))
+    stream = streams.simulate_stream(plan, 6)
+    found = drift.detect_drift(stream.item, stream.rater, stream.code, stream.date, 4, False)
     level = {
-        chart.rater: np.average(chart.means("agreement"), weights=chart.n) for chart in found.charts
+        chart.rater: np.average(chart.compute_means("agreement"), weights=chart.n)
+        for chart in found.charts
     }
     others = np.mean([level[rater] for rater in level if rater != 3])
     assert others - level[3] == pytest.approx(0.3, abs=0.05)
 
 
 def test_the_drifter_is_alarmed_and_nobody_else():
-    stream = streams.simulate(BIASED, 7)
-    found = drift.alarms(stream.item, stream.rater, stream.code, stream.date, 5, True)
-    (alarm,) = found.alarms
+    stream = streams.simulate_stream(BIASED, 7)
+    found = drift.detect_drift(stream.item, stream.rater, stream.code, stream.date, 5, True)
+    (alarm,) = found.alerts
     assert (alarm.rater, alarm.channel) == (3, "down")
-    assert abs(alarm.onset - int(streams.date_of(40))) <= 7
+    assert abs(alarm.onset - int(streams.compute_dates(40))) <= 7
 
 
 def test_a_ramp_grows():
-    plan = replace(BIASED, drifts=(streams.Drift(3, "bias", 0.6, 20, 60),))
-    stream, steady = streams.simulate(plan, 8), streams.simulate(clean(plan), 8)
+    plan = replace(BIASED, drifts=(streams.SimulatedDrift(3, "bias", 0.6, 20, 60),))
+    stream, steady = streams.simulate_stream(plan, 8), streams.simulate_stream(clean(plan), 8)
     means = []
     for one in (stream, steady):
         mine = one.rater == 3
@@ -83,8 +84,8 @@ def test_a_ramp_grows():
 
 
 def test_a_cheat_always_says_the_same_or_guesses():
-    cheats = (streams.Cheat(1, "constant", 10), streams.Cheat(2, "guess"))
-    stream = streams.simulate(streams.Plan(cheats=cheats), 9)
+    cheats = (streams.SimulatedCheat(1, "constant", 10), streams.SimulatedCheat(2, "guess"))
+    stream = streams.simulate_stream(streams.StreamPlan(cheats=cheats), 9)
     assert set(stream.code[own(stream, 1, 10)]) == {0}
     assert len(set(stream.code[(stream.rater == 1) & (stream.day < 10)])) > 1
     guessed = np.bincount(stream.code[stream.rater == 2], minlength=5)
@@ -92,10 +93,10 @@ def test_a_cheat_always_says_the_same_or_guesses():
 
 
 def test_gold_missing_ratings_and_raters_who_come_and_go():
-    plan = streams.Plan(gold=0.2, wrong_gold=0.1, missing=0.1, come_and_go=0.5)
-    stream = streams.simulate(plan, 9)
+    plan = streams.StreamPlan(gold=0.2, wrong_gold=0.1, missing=0.1, come_and_go=0.5)
+    stream = streams.simulate_stream(plan, 9)
     assert (stream.gold >= 0).mean() == pytest.approx(0.2, abs=0.02)
-    assert stream.wrong.sum() == pytest.approx(0.1 * (stream.gold >= 0).sum(), rel=0.3)
+    assert stream.wrong_gold.sum() == pytest.approx(0.1 * (stream.gold >= 0).sum(), rel=0.3)
     per_item = np.bincount(np.bincount(stream.item))
     assert per_item[1:3].sum() > 0
     last = [stream.day[stream.rater == rater].max() for rater in range(20)]
@@ -103,7 +104,7 @@ def test_gold_missing_ratings_and_raters_who_come_and_go():
 
 
 def test_alike_items_come_together_to_the_same_raters():
-    stream = streams.simulate(streams.Plan(missing=0.0), 1)
+    stream = streams.simulate_stream(streams.StreamPlan(missing=0.0), 1)
     teams = stream.rater.reshape(-1, 8, 3)
     assert (teams == teams[:, :1]).all()
 
@@ -115,16 +116,19 @@ def test_alike_items_come_together_to_the_same_raters():
         ({"prevalence": (1.0,)}, "two or more positive numbers"),
         ({"missing": 1.5}, "missing must be a share from 0 to 1"),
         ({"days": 0}, "must be 1 or more"),
-        ({"drifts": (streams.Drift(20, "bias", 1, 0),)}, "rater 21 from day 0"),
-        ({"drifts": (streams.Drift(1, "mood", 1, 0),)}, "one of bias, kappa, not 'mood'"),
-        ({"drifts": (streams.Drift(1, "bias", 3, 0),)}, "more than can be"),
-        ({"ordered": False, "drifts": (streams.Drift(1, "bias", 1, 0),)}, "no bias on a nominal"),
-        ({"cheats": (streams.Cheat(1, "sleep"),)}, "one of constant, guess, not 'sleep'"),
+        ({"drifts": (streams.SimulatedDrift(20, "bias", 1, 0),)}, "rater 21 from day 0"),
+        ({"drifts": (streams.SimulatedDrift(1, "mood", 1, 0),)}, "one of bias, kappa, not 'mood'"),
+        ({"drifts": (streams.SimulatedDrift(1, "bias", 3, 0),)}, "more than can be"),
+        (
+            {"ordered": False, "drifts": (streams.SimulatedDrift(1, "bias", 1, 0),)},
+            "no bias on a nominal",
+        ),
+        ({"cheats": (streams.SimulatedCheat(1, "sleep"),)}, "one of constant, guess, not 'sleep'"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(plan, message):
     with pytest.raises(ValueError, match=message):
-        streams.simulate(streams.Plan(**plan), 1)
+        streams.simulate_stream(streams.StreamPlan(**plan), 1)
 
 
 # --- the command

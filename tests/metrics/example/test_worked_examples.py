@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from metrics.agreement import report
 from metrics.example import loader
-from metrics.example.worked_examples import WORKED
+from metrics.example.worked_examples import WORKED_EXAMPLES
 from metrics.filtered import filtered_jobs
 from metrics.models import Diagnosis, Reading
 from projects.models import Project
@@ -32,8 +32,8 @@ def test_each_opens_with_the_right_number_and_says_why(
     lead: Any, client_for: Any, api_for: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("load_example", "--owner", "lead", "--worked")
-    assert capsys.readouterr().out.count("Loaded 'Worked: ") == len(WORKED) == len(RIGHT)
-    assert loader.load(owner=lead, worked=True) == []
+    assert capsys.readouterr().out.count("Loaded 'Worked: ") == len(WORKED_EXAMPLES) == len(RIGHT)
+    assert loader.load_examples(owner=lead, worked=True) == []
     client = client_for(lead)
     for name, (coefficient, value, interval) in RIGHT.items():
         project = Project.objects.get(name=f"Worked: {name}")
@@ -57,7 +57,7 @@ def test_each_opens_with_the_right_number_and_says_why(
     address = f"/api/v1/projects/{scored.pk}/agreement/coefficients/?scores="
     for scores in ("values", "item.severity"):
         api_for(lead).get(address + scores)
-        filtered_jobs.WORK.sweep()
+        filtered_jobs.FILTERED_RESULT_JOB.sweep()
         found = api_for(lead).get(address + scores).json()["scored"]
         assert found["scores"] == pytest.approx([5, 6, 10, 25], rel=1e-3)
         values = {name: one["value"] for name, one in found["coefficients"].items()}
@@ -66,7 +66,7 @@ def test_each_opens_with_the_right_number_and_says_why(
 
 
 def test_the_case_study_was_counted_wrongly_where_it_is_printed() -> None:
-    study = next(one for one in WORKED if "case study" in one.name)
+    study = next(one for one in WORKED_EXAMPLES if "case study" in one.name)
     found = report(study.codes, 2)
     assert found["cohen_kappa"] == pytest.approx(0.4)
     assert found["percent_agreement"] == pytest.approx(0.7)
@@ -77,4 +77,4 @@ def test_the_button_makes_them(lead: Any, client_for: Any, settings: Any) -> Non
     settings.MAY_CREATE_PROJECTS = "everybody"
     answer = client_for(lead).post("/example/", {"worked": ""})
     assert answer.status_code == 302
-    assert Project.objects.filter(name__startswith="Worked: ").count() == len(WORKED)
+    assert Project.objects.filter(name__startswith="Worked: ").count() == len(WORKED_EXAMPLES)

@@ -20,12 +20,12 @@ from metrics.agreement import report
 from metrics.agreement.counts import tally as agreement_tally
 from metrics.filtered import filtered_jobs, pair_bodies
 from metrics.jobs import question_updates
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import Slice
 from projects.models import Item, Project, Rater
 from ratings.models import Rating
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.cast import Cast
 from tests.faults.brokers import private_broker
 
@@ -59,8 +59,8 @@ def fill(made: Cast) -> None:
             code = int(np.clip(number % 4 + dice.integers(-1, 2), 0, 3))
             moment = first + datetime.timedelta(days=int(dice.integers(0, 40)))
             ratings.append(Judgement(item.pk, raters[rater].pk, code, rated_at=moment))
-    record({made.question: ratings}, by=None, source="import")
-    bring_up_to_date(made.question.pk)
+    record_ratings({made.question: ratings}, by=None, source="import")
+    update_question(made.question.pk)
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +91,8 @@ def test_the_page_says_who_is_apart_and_what_is_confused(
         for item, codes in said
         for rater, code in zip(raters, codes, strict=True)
     ]
-    record({question: ratings}, by=None, source="import")
-    bring_up_to_date(question.pk)
+    record_ratings({question: ratings}, by=None, source="import")
+    update_question(question.pk)
     findings = open_page(given).context["findings"]
     query = urlencode({"question": question.key, **given})
     link = f'<a href="/projects/{project.pk}/raters/c/?{escape(query)}">c</a>'
@@ -156,7 +156,7 @@ def open_page(lead: Any, client_for: Any, project: Any) -> Any:
         address = f"/projects/{project.pk}/{path}{'&' if '?' in path else '?'}{urlencode(given)}"
         response = client.get(address)
         if response.status_code == 200:
-            filtered_jobs.WORK.sweep()
+            filtered_jobs.FILTERED_RESULT_JOB.sweep()
             response = client.get(address)
         return response
 
@@ -252,8 +252,8 @@ def test_raters_are_sorted_as_without_a_filter(
 ) -> None:
     Rating.objects.filter(rater__key="a").update(seconds=12.0)
     Rating.objects.filter(rater__key="b").update(seconds=30.0)
-    question_updates.recount(rated)
-    bring_up_to_date(rated.pk)
+    question_updates.reset_counts(rated)
+    update_question(rated.pk)
     for sort in ("rater", "-ratings", "vs_peers", "-pairwise", "bias", "-seconds"):
         filtered = open_page({"from": "2020-01-01", "sort": sort}).context["rater_page"]
         plain = (
@@ -272,10 +272,10 @@ def test_pairs_come_once_whatever_the_portions(monkeypatch: pytest.MonkeyPatch) 
     places = [place for place in itertools.product(range(40), range(10, 27)) if dice.random() < 0.4]
     rows = [(item, rater, dice.integers(3)) for item, rater in places]
     ratings = np.array(rows, dtype=[("item", "i8"), ("rater", "i8"), ("code", "i4")])
-    whole = agreement_tally.pair_tables(ratings["item"], ratings["rater"], ratings["code"], 3)
+    whole = agreement_tally.count_pair_tables(ratings["item"], ratings["rater"], ratings["code"], 3)
     for cells in (20, 200, 2_000, 1_000_000):
-        monkeypatch.setattr(pair_bodies, "CELLS", cells)
-        parts = list(pair_bodies.pair_blocks(ratings, np.unique(ratings["rater"]), 3))
+        monkeypatch.setattr(pair_bodies, "MAX_CELLS", cells)
+        parts = list(pair_bodies.iter_pair_blocks(ratings, np.unique(ratings["rater"]), 3))
         found = {
             (int(a), int(b)): table.tolist()
             for part in parts
@@ -315,7 +315,7 @@ def test_what_cannot_be_chosen_is_refused_with_what_can(
 ) -> None:
     client = client_for(lead)
     client.get(f"/projects/{rated.project_id}/")
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     before = Slice.objects.count()
     for given, words in REFUSED:
         response = client.get(f"/projects/{rated.project_id}/?{urlencode(given)}")
@@ -400,7 +400,7 @@ def test_a_page_says_that_its_numbers_are_being_computed(
     assert "being computed" in waiting.content.decode()
     shown = {"X-Shown": waiting.context["fresh"].version, "X-Places": "waiting"}
     assert client.get(address, headers=shown).status_code == 204
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert client.get(address, headers=shown).headers["HX-Refresh"] == "true"
     assert client.get(address).context["headline"]["value"] is not None
 
@@ -411,7 +411,7 @@ def test_live_brings_new_numbers_of_the_chosen_ratings(
     given = {"item.language": "de"}
     page = open_page(given)
     rate(rated, "i3", "a", "critical")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     address = f"/projects/{project.pk}/?item.language=de"
     shown = {"X-Shown": page.context["fresh"].version, "X-Places": page.context["places"]}
     client = client_for(lead)
@@ -420,7 +420,7 @@ def test_live_brings_new_numbers_of_the_chosen_ratings(
     assert 'id="headline"' not in behind.content.decode()
     Slice.objects.update(rests_until=None)
     client.get(address, headers=shown)
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert 'id="headline"' in client.get(address, headers=shown).content.decode()
 
 
@@ -428,7 +428,7 @@ def test_a_slice_rests_before_it_is_computed_again(rated: Any, rate: Any, open_p
     open_page({"kind": "human"})
     first = Slice.objects.get(kind="dashboard").computed_at
     rate(rated, "i3", "a", "critical")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     open_page({"kind": "human"})
     assert Slice.objects.get(kind="dashboard").computed_at == first
     Slice.objects.update(rests_until=timezone.now())
@@ -462,7 +462,7 @@ def test_other_groups_and_attributes_make_a_slice_old(
 def test_a_question_keeps_so_many_slices(
     rated: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filtered_jobs, "KEPT", 3)
+    monkeypatch.setattr(filtered_jobs, "MAX_STORED", 3)
     for day in range(1, 7):
         client_for(lead).get(f"/projects/{rated.project_id}/?from=2026-03-0{day}")
     kept = Slice.objects.filter(kind="dashboard").order_by("id")
@@ -477,7 +477,7 @@ def test_what_nobody_asks_for_any_more_is_not_computed(
     client_for(lead).get(f"/projects/{rated.project_id}/?kind=model")
     Slice.objects.update(waiting=True, asked_at=timezone.now() - datetime.timedelta(hours=2))
     before = {row.pk: row.computed_at for row in Slice.objects.exclude(body__isnull=True)}
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert {row.pk: row.computed_at for row in Slice.objects.all()} == before
     assert not Slice.objects.filter(waiting=True).exists()
 
@@ -523,18 +523,18 @@ def test_a_failure_leaves_it_waiting_and_the_others_computed(
 ) -> None:
     for kind in ("human", "model"):
         client_for(lead).get(f"/projects/{rated.project_id}/?kind={kind}")
-    whole = filtered_jobs.bodies.made
+    whole = filtered_jobs.bodies.compute_body
 
     def fails(row: Slice) -> Any:
         if row.spec.get("kind") == "human":
             raise RuntimeError("no")
         return whole(row)
 
-    monkeypatch.setattr(filtered_jobs.bodies, "made", fails)
-    filtered_jobs.WORK.sweep()
+    monkeypatch.setattr(filtered_jobs.bodies, "compute_body", fails)
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert [row.spec for row in Slice.objects.filter(waiting=True)] == [{"kind": "human"}]
     monkeypatch.undo()
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert not Slice.objects.filter(waiting=True).exists()
 
 
@@ -618,8 +618,8 @@ def test_a_drift_of_two_raters_is_told(question: Any, utc: Any, open_page: Any) 
         ratings.append(
             Judgement(item.pk, b.pk, 1 + n % 2 - int(n >= 40 and n % 4 > 0), rated_at=moment)
         )
-    record({question: ratings}, by=None, source="import")
-    bring_up_to_date(question.pk)
+    record_ratings({question: ratings}, by=None, source="import")
+    update_question(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
     said = "From 2026-03-09 on, sinking answers 0.75 lower against steady than before, on average."
     assert said in page.content.decode()
@@ -667,10 +667,10 @@ def test_a_page_asks_whether_it_is_still_right(
     behind = ask().content.decode()
     assert "2 ratings not counted yet" in behind
     assert 'id="differing"' not in behind
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     Slice.objects.update(rests_until=None)
     ask()
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     fresh = ask()
     assert fresh.headers["HX-Trigger"] == "charts-changed"
     assert any(

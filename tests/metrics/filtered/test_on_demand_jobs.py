@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from core.jobs.on_demand import PATIENCE, Asked
+from core.jobs.on_demand import CLAIM_TIMEOUT, Asked
 from metrics.attribution import attribution_jobs
 from metrics.filtered import filtered_jobs
-from metrics.filters import Filter
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.filters import RatingFilter
+from metrics.jobs.question_updates import update_question
 from tests.faults.threads import Gate, finish, start
 
 pytestmark = pytest.mark.django_db
@@ -43,18 +43,22 @@ def case(request: pytest.FixtureRequest, question: Any, rate: Any, utc: Any) -> 
         moment = utc(2026, 5, 5 + 7 * (number % 2), 12)
         label = ("none", "minor")[number % 3 % 2]
         rate(question, f"i{number % 4}", f"r{number // 4}", label, rated_at=moment)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     if request.param == "slice":
-        wanted = filtered_jobs.Wanted("dashboard", Filter(kind="human"))
+        wanted = filtered_jobs.FilteredRequest("dashboard", RatingFilter(kind="human"))
         return Case(
-            filtered_jobs.WORK,
-            lambda: filtered_jobs.ask(question, wanted, version=question.count_state.version),
+            filtered_jobs.FILTERED_RESULT_JOB,
+            lambda: filtered_jobs.get_or_request_filtered_result(
+                question, wanted, version=question.count_state.version
+            ),
             (filtered_jobs.bodies, "made"),
         )
     weeks = {"start_from": datetime.date(2026, 5, 4), "start_to": datetime.date(2026, 5, 11)}
     return Case(
-        attribution_jobs.WORK,
-        lambda: attribution_jobs.ask(question, span="week", weights="none", **weeks),
+        attribution_jobs.ATTRIBUTION_JOB,
+        lambda: attribution_jobs.get_or_request_attribution(
+            question, span="week", weights="none", **weeks
+        ),
         (attribution_jobs, "attributed"),
     )
 
@@ -126,7 +130,7 @@ def test_of_many_workers_at_the_same_moment_one_claims(case: Case) -> None:
 def test_the_claim_of_a_dead_worker_is_taken_over(case: Case, computed: list[int]) -> None:
     row = case.ask()
     dead = case.work.claim(row.pk)
-    assert dead.leased_until - timezone.now() > PATIENCE - 5 * SECOND
+    assert dead.leased_until - timezone.now() > CLAIM_TIMEOUT - 5 * SECOND
     type(row)._default_manager.update(leased_until=timezone.now() - SECOND)
     case.work.sweep()
     assert computed == [row.pk]

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 
 from metrics.integrity import audit as auditing
 from metrics.integrity import recount
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
 from projects.models import Category, Project, Question
 from ratings.models import Rating
@@ -48,9 +48,9 @@ def fill(made: Cast) -> None:
             rate(made.question, item, rater, label, rated_at=moment)
 
     some(40)
-    bring_up_to_date(made.question.pk)
+    update_question(made.question.pk)
     some(15)
-    bring_up_to_date(made.question.pk)
+    update_question(made.question.pk)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_exact_counts_pass(counted: Question) -> None:
     said = run("audit")
     assert f"{counted.project_id}/severity: " in said
     assert "0 waiting, exact" in said
-    assert auditing.audit(counted.pk).settled
+    assert auditing.audit_question(counted.pk).results_compared
 
 
 def test_a_question_without_ratings_passes(make_project: Callable[..., Project]) -> None:
@@ -77,7 +77,7 @@ def test_a_question_without_ratings_passes(make_project: Callable[..., Project])
 def test_withdrawing_everything_passes(counted: Question, rate: Callable[..., Any]) -> None:
     for item, rater in Rating.objects.values_list("item__key", "rater__key"):
         rate(counted, item, rater, None)
-    bring_up_to_date(counted.pk)
+    update_question(counted.pk)
     assert "0 ratings counted, 0 waiting, exact" in run("audit")
 
 
@@ -92,8 +92,8 @@ def test_a_grown_and_turned_scale_passes(counted: Question) -> None:
     Category.objects.create(question=counted, code=4, position=0, label="lethal", value=9)
     Question.objects.filter(pk=counted.pk).update(scale_version=2)
     assert "readings wait for a worker, exact" in run("audit")
-    bring_up_to_date(counted.pk)
-    assert auditing.audit(counted.pk).settled
+    update_question(counted.pk)
+    assert auditing.audit_question(counted.pk).results_compared
     assert "exact" in run("audit")
 
 
@@ -209,7 +209,7 @@ def test_the_root_of_a_rounded_zero_is_no_difference() -> None:
     again = {"vs_peers": {"value": 7.4e-16, "se": 5.4e-10, "low": -1.5e-9, "high": 1.5e-9}}
 
     def differs(one: Any, other: Any) -> bool:
-        found = auditing.Findings()
+        found = auditing.AuditFindings()
         found.compare("reading", {1: [5, one]}, {1: [5, other]})
         return bool(found.differences)
 

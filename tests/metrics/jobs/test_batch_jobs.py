@@ -12,14 +12,14 @@ from django.db.models import Max
 
 from metrics import tasks
 from metrics.counting import batch_counting as counting
-from metrics.integrity.audit import audit
+from metrics.integrity.audit import audit_question
 from metrics.jobs import batch_jobs, question_updates
 from metrics.models import CountState, Reading
 from metrics.results import refresh as readings
 from projects.models import Rater
-from ratings.models import NOTHING, Rating
+from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
@@ -51,11 +51,11 @@ def rate_by_chance(question: Any, chance: random.Random, number: int) -> None:
     raters = list(question.project.raters.order_by("pk").values_list("pk", flat=True))
     codes = list(question.categories.values_list("code", flat=True))
     for _time in range(number):
-        code = NOTHING if chance.random() < 0.2 else chance.choice(codes)
+        code = NO_CODE if chance.random() < 0.2 else chance.choice(codes)
         at = FIRST + datetime.timedelta(days=chance.randrange(100))
-        rated_at = None if code == NOTHING else at
+        rated_at = None if code == NO_CODE else at
         new = Judgement(chance.choice(items), chance.choice(raters), code, rated_at=rated_at)
-        record({question: [new]}, by=None, source="api")
+        record_ratings({question: [new]}, by=None, source="api")
 
 
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(question_id: int) -> Any:
         raise AssertionError(f"question {question_id} was taken by itself")
 
-    monkeypatch.setattr(question_updates.question_counting, "count_some", refuse)
+    monkeypatch.setattr(question_updates.question_counting, "count_items", refuse)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -76,11 +76,11 @@ def test_any_history_is_counted_exactly_in_one_pass(
     for size in (12, 1, 6):
         for question in questions:
             rate_by_chance(question, chance, size)
-        assert batch_jobs.work(besides=set()) == len(questions)
+        assert batch_jobs.update_small_questions(excluded=set()) == len(questions)
         for question in questions:
             invariants.check(question.pk)
-            readings.finish(question.pk)
-        assert batch_jobs.work(besides=set()) == 0
+            readings.finish_cumulative_results(question.pk)
+        assert batch_jobs.update_small_questions(excluded=set()) == 0
     words = Reading.objects.get(question=questions[3], span="all").details["categories"]
     assert words[0]["label"] == "nothing at all"
 
@@ -91,12 +91,12 @@ def test_what_is_not_plain_is_counted_by_itself(questions: list[Any]) -> None:
         rate_by_chance(question, chance, 8)
     Rater.objects.filter(project=questions[0].project, key="r1").update(kind=Rater.Kind.MODEL)
     CountState.objects.create(question=questions[1], unread=1)
-    assert batch_jobs.work(besides=set()) == 3
-    assert question_updates.sweep() == 2
+    assert batch_jobs.update_small_questions(excluded=set()) == 3
+    assert question_updates.sweep_questions() == 2
     for question in questions[1:]:
         invariants.check(question.pk)
     assert CountState.objects.get(pk=questions[0].pk).apart
-    assert not audit(questions[0].pk).differences
+    assert not audit_question(questions[0].pk).differences
 
 
 def test_a_failure_changes_nothing_and_each_is_counted_by_itself(
@@ -104,8 +104,8 @@ def test_a_failure_changes_nothing_and_each_is_counted_by_itself(
 ) -> None:
     for question in questions:
         rate_by_chance(question, random.Random(1), 5)
-    monkeypatch.setattr(counting, "mark", lambda *args: 1 / 0)
-    assert question_updates.sweep() == len(questions)
+    monkeypatch.setattr(counting, "mark_counted", lambda *args: 1 / 0)
+    assert question_updates.sweep_questions() == len(questions)
     assert "together failed" in caplog.text
     assert not Rating.objects.uncounted().exists()
     for question in questions:
@@ -119,13 +119,13 @@ def test_a_hint_takes_those_along_that_wait_beside_it(
     for question in questions:
         rate_by_chance(question, random.Random(2), 5)
     asked: list[bool] = []
-    being_filled = tasks.leases.questions_being_filled
+    being_filled = tasks.leases.get_question_ids_being_written
 
     def ask() -> set[int]:
         asked.append(True)
         return being_filled()
 
-    monkeypatch.setattr(tasks.leases, "questions_being_filled", ask)
+    monkeypatch.setattr(tasks.leases, "get_question_ids_being_written", ask)
     tasks.count_question(questions[2].pk)
     assert asked == [True]
     assert not Rating.objects.uncounted().exists()
@@ -136,20 +136,20 @@ def test_a_change_of_an_old_day_is_final_by_the_second_hint(
     questions: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = questions[0]
-    monkeypatch.setattr(readings, "TAIL", 0)
+    monkeypatch.setattr(readings, "MAX_CUMULATIVE_DAYS", 0)
     sent: list[int] = []
-    monkeypatch.setattr(tasks.hints, "send", sent.append)
+    monkeypatch.setattr(tasks.hints, "send_hint", sent.append)
     rate_by_chance(question, random.Random(3), 40)
-    question_updates.sweep()
-    standing = Rating.objects.filter(question=question, code__gt=NOTHING)
+    question_updates.sweep_questions()
+    standing = Rating.objects.filter(question=question, code__gt=NO_CODE)
     days = standing.values_list("item").annotate(day=Max("day")).order_by("day")
     row = standing.filter(item=days[0][0])[0]
     new = Judgement(row.item_id, row.rater_id, (row.code + 1) % 2)
-    record({question: [new]}, by=None, source="api")
+    record_ratings({question: [new]}, by=None, source="api")
     tasks.count_question(question.pk)
     assert CountState.objects.get(pk=question.pk).cumulative_from is not None
     assert sent == [question.pk]
     tasks.count_question(question.pk)
     invariants.check(question.pk)
     assert sent == [question.pk]
-    assert not question_updates.waiting_questions()
+    assert not question_updates.list_pending_questions()

@@ -39,14 +39,14 @@ def test_a_hundred_ratings_while_a_hint_is_underway_send_one_message(
 
 def test_each_question_has_a_hint_of_its_own(broker: Broker) -> None:
     for question_id in (1, 2, 1, 2):
-        hints.send(question_id)
+        hints.send_hint(question_id)
     assert broker.messages() == 2
 
 
 def test_a_rating_after_the_worker_forgot_the_hint_sends_a_new_one(broker: Broker) -> None:
-    hints.send(1)
-    hints.forget(1)
-    hints.send(1)
+    hints.send_hint(1)
+    hints.clear_hint(1)
+    hints.send_hint(1)
     assert broker.messages() == 2
 
 
@@ -55,22 +55,22 @@ def test_the_worker_forgets_the_hint_before_it_reads(
 ) -> None:
     """A rating that is committed after the worker has read must find the way free for its own
     hint."""
-    hints.send(question.pk)
+    hints.send_hint(question.pk)
 
     def work(**_besides: Any) -> int:
-        hints.send(question.pk)  # a rating's hint while the worker reads
+        hints.send_hint(question.pk)  # a rating's hint while the worker reads
         return 0
 
-    monkeypatch.setattr(batch_jobs, "work", work)  # the first that reads
+    monkeypatch.setattr(batch_jobs, "update_small_questions", work)  # the first that reads
     tasks.count_question(question.pk)
     assert broker.messages() == 2
 
 
 def test_a_hint_that_was_lost_does_not_silence_its_question_for_ever(broker: Broker) -> None:
-    hints.send(1)
+    hints.send_hint(1)
     with broker.client() as client:
         (key,) = client.keys("*hint:1")
-        assert 0 < client.ttl(key) <= hints.UNDERWAY_SECONDS
+        assert 0 < client.ttl(key) <= hints.PENDING_SECONDS
 
 
 def test_a_failed_message_does_not_reach_the_rater(
@@ -80,7 +80,7 @@ def test_a_failed_message_does_not_reach_the_rater(
         raise OSError("no route")
 
     monkeypatch.setattr(app, "send_task", fail)
-    hints.send(1)
+    hints.send_hint(1)
     assert broker.messages() == 0
 
 
@@ -105,19 +105,21 @@ def test_a_broker_that_is_gone_costs_one_try_in_a_while(
     monkeypatch.setattr(redis.connection.AbstractConnection, "connect", tried)
     broker.kill()
     for _number in range(20):
-        hints.send(1)
+        hints.send_hint(1)
     assert len(tries) == 1
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)  # the pause is over
     broker.start()
-    hints.send(1)
+    hints.send_hint(1)
     assert broker.messages() == 1
 
 
 def test_without_a_broker_nothing_is_tried(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.REDIS_URL = ""
-    monkeypatch.setattr(hints, "client", lambda: pytest.fail("there is no broker to speak to"))
-    hints.send(1)
-    hints.forget(1)
+    monkeypatch.setattr(
+        hints, "get_redis_client", lambda: pytest.fail("there is no broker to speak to")
+    )
+    hints.send_hint(1)
+    hints.clear_hint(1)
 
 
 def test_forgetting_fails_silently(broker: Broker, question: Any, rate: Any) -> None:

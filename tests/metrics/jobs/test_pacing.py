@@ -27,15 +27,15 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(pacing, "time", made)
-    monkeypatch.setattr(pacing, "_last", {})
+    monkeypatch.setattr(pacing, "_last_runs", {})
     return made
 
 
 def count(clock: Clock, question: int, *, seconds: float) -> None:
-    pacing.wait(question)
+    pacing.wait_for_turn(question)
     started = clock.now
     clock.now += seconds
-    pacing.counted(question, started)
+    pacing.record_run(question, started)
 
 
 def test_first_counting_does_not_wait(clock: Clock) -> None:

@@ -14,10 +14,10 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from metrics import tasks
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import Reading, Report
 from metrics.reports import report_jobs
-from metrics.reports.report_facts import facts_at
+from metrics.reports.report_facts import compute_report_facts
 from projects.models import KindVersion, Question, Rater
 from projects.services.raters.updates import change_rater
 from projects.services.scales import change_weights
@@ -52,8 +52,8 @@ def report(*arguments: Any) -> str:
 
 
 def test_a_report_says_what_the_pages_say(rated: Any) -> None:
-    bring_up_to_date(rated.pk)
-    facts = facts_at(rated, timezone.now())
+    update_question(rated.pk)
+    facts = compute_report_facts(rated, timezone.now())
     first = Reading.objects.get(question=rated, span="all").headline
     assert facts["headline"]["name"] == first["name"] == "fleiss_kappa_quadratic"
     assert facts["headline"]["value"] == pytest.approx(first["value"])
@@ -67,21 +67,24 @@ def test_the_hash_is_what_the_manual_says(rated: Any) -> None:
     lines = sorted(said, key=lambda one: (one[0].encode(), one[1].encode()))
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     assert set(codes.values()) >= {code for _item, _rater, code in lines}
-    assert facts_at(rated, timezone.now())["hash"] == hashlib.sha256(text.encode()).hexdigest()
+    assert (
+        compute_report_facts(rated, timezone.now())["hash"]
+        == hashlib.sha256(text.encode()).hexdigest()
+    )
 
 
 def test_what_happens_later_moves_nothing_of_a_past_moment(
     rated: Any, rate: Any, lead: Any
 ) -> None:
     then = timezone.now()
-    before = facts_at(rated, then)
+    before = compute_report_facts(rated, then)
     rate(rated, "i0", "a", "critical")
     rate(rated, "i1", "b", None)
     rate(rated, "new", "d", "none")
     change_weights(question=rated, weights="linear", matrix=None, by=lead)
     rated = Question.objects.get(pk=rated.pk)
-    assert facts_at(rated, then) == before
-    after = facts_at(rated, timezone.now())
+    assert compute_report_facts(rated, then) == before
+    after = compute_report_facts(rated, timezone.now())
     assert after["hash"] != before["hash"]
     assert after["headline"]["name"] == "fleiss_kappa_linear"
     assert (after["n_ratings"], after["n_rated"]) == (121, 42)
@@ -89,7 +92,7 @@ def test_what_happens_later_moves_nothing_of_a_past_moment(
 
 def test_before_the_first_rating_there_is_a_reason(rated: Any) -> None:
     began = rated.project.created_at
-    facts = facts_at(rated, began)
+    facts = compute_report_facts(rated, began)
     assert facts["headline"]["value"]["reason"] == "no_pairable_items"
     assert facts["hash"] == hashlib.sha256(b"").hexdigest()
     text = report(str(rated.project_id), "--as-of", began.isoformat())
@@ -100,8 +103,8 @@ def test_people_and_models_are_told_apart(rated: Any, rate: Any, lead: Any) -> N
     Rater.objects.create(project=rated.project, key="judge", kind="model")
     for item in range(40):
         rate(rated, f"i{item}", "judge", LABELS[(item + item % 2) % 4])
-    bring_up_to_date(rated.pk)
-    facts = facts_at(rated, timezone.now())
+    update_question(rated.pk)
+    facts = compute_report_facts(rated, timezone.now())
     first = Reading.objects.get(question=rated, span="all").headline
     for of in ("value", "people", "models", "between", "all"):
         assert facts["headline"][of] == pytest.approx(first[of]), of
@@ -114,11 +117,11 @@ def test_who_was_a_person_then_is_one_in_a_report_of_then(
 ) -> None:
     """Whoever changes the kind: the page, the API, the administration."""
     rater = rated.project.raters.get(key="b")
-    moments, told = [timezone.now()], [facts_at(rated, timezone.now())]
+    moments, told = [timezone.now()], [compute_report_facts(rated, timezone.now())]
 
     def moved() -> None:
         moments.append(timezone.now())
-        told.append(facts_at(rated, moments[-1]))
+        told.append(compute_report_facts(rated, moments[-1]))
 
     same = {"rater": rater, "by": lead, "name": "", "group": "", "user_id": None}
     change_rater(kind="model", **same)
@@ -132,7 +135,7 @@ def test_who_was_a_person_then_is_one_in_a_report_of_then(
     assert answer.status_code == 302
     moved()
     assert [facts["models"] for facts in told] == [[], ["b"], [], ["b"]]
-    assert [facts_at(rated, moment)["headline"] for moment in moments] == [
+    assert [compute_report_facts(rated, moment)["headline"] for moment in moments] == [
         facts["headline"] for facts in told
     ]
     # And nothing is written down where the kind stays.
@@ -141,7 +144,7 @@ def test_who_was_a_person_then_is_one_in_a_report_of_then(
 
 
 def test_a_report_asked_for_is_made_once_and_kept(rated: Any, rate: Any, lead: Any) -> None:
-    row = report_jobs.ask(rated, as_of=None, by=lead)
+    row = report_jobs.get_or_request_report(rated, as_of=None, by=lead)
     assert row.waiting
     tasks.compute_report(row.pk)
     row.refresh_from_db()
@@ -149,18 +152,20 @@ def test_a_report_asked_for_is_made_once_and_kept(rated: Any, rate: Any, lead: A
     assert facts
     assert facts["n_ratings"] == 121
     rate(rated, "i0", "a", "critical")
-    assert report_jobs.ask(rated, as_of=row.as_of, by=lead).pk == row.pk
+    assert report_jobs.get_or_request_report(rated, as_of=row.as_of, by=lead).pk == row.pk
     tasks.sweep_all()
     assert Report.objects.get().facts == facts
 
 
 def test_the_sweep_makes_what_no_task_reached(rated: Any, lead: Any) -> None:
-    row = report_jobs.ask(rated, as_of=rated.project.created_at, by=lead)
+    row = report_jobs.get_or_request_report(rated, as_of=rated.project.created_at, by=lead)
     tasks.sweep_all()
     row.refresh_from_db()
     assert not row.waiting
-    with pytest.raises(report_jobs.NotPast):
-        report_jobs.ask(rated, as_of=timezone.now() + datetime.timedelta(hours=1), by=lead)
+    with pytest.raises(report_jobs.ReportDateInFuture):
+        report_jobs.get_or_request_report(
+            rated, as_of=timezone.now() + datetime.timedelta(hours=1), by=lead
+        )
 
 
 def test_the_command_writes_markdown_or_json(rated: Any) -> None:

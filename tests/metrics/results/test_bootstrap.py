@@ -27,7 +27,7 @@ def codes(question: Any, rate: Any) -> np.ndarray:
         for rater in range(chance.choice([2, 3])):
             table[item, rater] = min(max(truth + chance.choice([-1, 0, 0, 0, 1]), 0), 3)
             rate(question, f"i{item}", f"r{rater}", LABELS[table[item, rater]])
-    question_updates.sweep()
+    question_updates.sweep_questions()
     return table
 
 
@@ -74,17 +74,17 @@ def test_the_same_counts_give_the_same_interval(
 
     before = stored()
     rate(question, "i0", "r2", "critical")
-    question_updates.sweep()
+    question_updates.sweep_questions()
     assert stored() != before
     rate(question, "i0", "r2", None if codes[0, 2] < 0 else LABELS[codes[0, 2]])
-    question_updates.sweep()
+    question_updates.sweep_questions()
     assert stored() == before
 
 
 def test_one_item_has_no_interval(question: Any, rate: Any, read: Any) -> None:
     rate(question, "i1", "ann", "minor")
     rate(question, "i1", "ben", "major")
-    question_updates.sweep()
+    question_updates.sweep_questions()
     found = read()
     assert (found["value"], found["low"], found["high"]) == (0.0, None, None)
     assert "bootstrap" not in found

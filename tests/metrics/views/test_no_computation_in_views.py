@@ -11,10 +11,10 @@ import pytest
 
 from metrics import tasks
 from metrics.agreement.coefficients import cohen
-from metrics.integrity.audit import audit
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.integrity.audit import audit_question
+from metrics.jobs.question_updates import update_question
 from metrics.models import CountState, Diagnosis, PairTally, Slice
-from metrics.results.all_time import Ever
+from metrics.results.all_time import AllTimePatterns
 from metrics.results.disagreement import findings
 from metrics.results.pairs import pair_results
 from metrics.results.raters import rater_periods
@@ -55,7 +55,7 @@ def rated(question: Any, rate: Any, utc: Any) -> Any:
             level = (number + (place == 3) + (number % 5 == 0) * place) % 4
             moment = utc(2026, 3, 2 + number, 12)
             rate(question, f"i{number}", rater, labels[level], rated_at=moment)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 
@@ -100,7 +100,7 @@ def test_pages_call_no_formula(
     tasks.sweep_all()
     Slice.objects.update(rests_until=None)
     # What a rater's periods say is made when asked for: test_rater_periods.
-    monkeypatch.setattr(rater_periods, "_each", lambda *_asked, **_names: [])
+    monkeypatch.setattr(rater_periods, "_list_rater_period_values", lambda *_asked, **_names: [])
     assert formulas_fail() > 40
     for page in pages:
         assert client.get(page).status_code == 200, page
@@ -110,30 +110,30 @@ def test_pages_call_no_formula(
 
 
 def test_stored_pairs_are_those_of_the_formula(rated: Any) -> None:
-    scale = QuestionScale.of(rated)
-    raters = pair_results.busiest_raters(rated.pk)
-    tables = pair_results.tables_among(rated.pk, [rater.pk for rater in raters], scale)
-    for weights, matrix in scale.weightings().items():
-        made = cohen.kappa(tables.tables, matrix).readings()
-        shown = pair_results.among(rated, raters, weights)
+    scale = QuestionScale.for_question(rated)
+    raters = pair_results.list_most_active_raters(rated.pk)
+    tables = pair_results.load_tables_among(rated.pk, [rater.pk for rater in raters], scale)
+    for weights, matrix in scale.build_weight_matrices().items():
+        made = cohen.kappa(tables.tables, matrix).to_values()
+        shown = pair_results.list_pairs_among(rated, raters, weights)
         assert len(shown) == len(made) == 6
         for pair, reading in zip(shown, made, strict=True):
-            known = {name: value for name, value in reading.items() if name in pair.reading}
-            assert pair.reading == pytest.approx(known, nan_ok=False)
+            known = {name: value for name, value in reading.items() if name in pair.kappa}
+            assert pair.kappa == pytest.approx(known, nan_ok=False)
 
 
 def test_what_is_said_follows_the_ratings(rated: Any, rate: Any) -> None:
     before = Diagnosis.objects.get(question=rated)
     means = CountState.objects.get(pk=rated.pk).pairwise
-    ever = Ever.of(rated.pk, QuestionScale.of(rated))
-    assert before.findings == findings.of_question(ever, means)
+    ever = AllTimePatterns.load(rated.pk, QuestionScale.for_question(rated))
+    assert before.findings == findings.find_question_findings(ever, means)
     first = before.disputes["linear"][0]
     rate(rated, "i1", "a", "none")
     rate(rated, "i1", "b", "critical")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     after = Diagnosis.objects.get(question=rated)
     assert after.disputes["linear"][0] != first
-    assert not audit(rated.pk).differences
+    assert not audit_question(rated.pk).differences
 
 
 def test_items_that_change_places_are_followed(rated: Any, rate: Any) -> None:
@@ -142,21 +142,21 @@ def test_items_that_change_places_are_followed(rated: Any, rate: Any) -> None:
     rate(rated, "y", "a", "critical")
     for item in "xy":
         rate(rated, item, "b", "none")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     rate(rated, "x", "a", "critical")
     rate(rated, "y", "a", "none")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     items = {item.pk: item.key for item in rated.project.items.all()}
     stored = Diagnosis.objects.get(question=rated).disputes["none"]
     assert "x" in [items[item] for item, _counts, distance in stored if distance == 1]
     assert "y" not in [items[item] for item, _counts, _distance in stored]
-    assert not audit(rated.pk).differences
+    assert not audit_question(rated.pk).differences
 
 
 def test_the_audit_sees_what_is_wrong(rated: Any) -> None:
     PairTally.objects.update(low_linear=-5)
     Diagnosis.objects.update(disputes={}, findings=[{"name": "rater_bias", "figures": {}}])
-    told = "\n".join(audit(rated.pk).differences)
+    told = "\n".join(audit_question(rated.pk).differences)
     assert "kappas of the pair" in told
     assert "finding rater_bias" in told
     assert "most disputed items" in told

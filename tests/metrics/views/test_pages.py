@@ -15,7 +15,7 @@ from django.test import Client
 
 from metrics import tasks
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import bring_up_to_date, work_on
+from metrics.jobs.question_updates import update_question, work_on_question
 from metrics.models import CountState
 from metrics.results import deferred_results
 from metrics.views.charts import views
@@ -40,7 +40,7 @@ def fill(made: Cast) -> None:
     for day, (item, rater, label) in enumerate(RATINGS, start=1):
         moment = datetime.datetime(2026, 3, day, 12, tzinfo=datetime.UTC)
         cast.rate(made.question, item, rater, label, rated_at=moment)
-    bring_up_to_date(made.question.pk)
+    update_question(made.question.pk)
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +219,7 @@ def test_dashboard_undefined_says_why(
 ) -> None:
     rate(question, "i1", "a", "minor")
     rate(question, "i1", "b", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     text = page(client_for(lead), f"/projects/{project.pk}/")
     assert "Undefined: all ratings are in one category" in text
 
@@ -229,7 +229,7 @@ def test_dashboard_nothing_to_compare_says_why(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     rate(question, "i1", "a", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert "Undefined: no item has two ratings" in page(
         client_for(lead), f"/projects/{project.pk}/"
     )
@@ -277,7 +277,7 @@ def test_dashboard_sorts_raters_without_a_value_last(
     sort: str, project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     rate(rated, "own item", "alone", "minor")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
     assert response.context["rater_page"].rows[-1].reading.rater.key == "alone"
 
@@ -296,13 +296,13 @@ def test_raters_of_few_items_come_last_in_either_order(
         rate(question, f"i{number}", "best", labels[number % 3])
         rate(question, f"i{number}", "worst", labels[(number + 1) % 3])
     rate(question, "own item", "alone", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client, orders = client_for(lead), {}
     for column in ("vs_peers", "pairwise", "bias"):
         for sort in (column, f"-{column}"):
             for asked in ("", "&from=2020-01-01"):
                 client.get(f"/projects/{project.pk}/?sort={sort}{asked}")
-                filtered_jobs.WORK.sweep()
+                filtered_jobs.FILTERED_RESULT_JOB.sweep()
                 page = client.get(f"/projects/{project.pk}/?sort={sort}{asked}")
                 keys = [row.reading.rater.key for row in page.context["rater_page"].rows]
                 assert set(keys[:3]) == {"a", "b", "c"}, (sort, asked)
@@ -325,7 +325,7 @@ def test_raters_without_a_value_are_not_apart(
             label = ("none", "minor", "major")[(number + (rater == "d") * (number % 2)) % 3]
             rate(question, f"i{number}", rater, label)
     rate(question, "own item", "alone", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     found = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
     page = f"/projects/{project.pk}/raters/d/?question={question.key}"
     words = "agrees less with the others than the project does."
@@ -346,7 +346,7 @@ def test_dashboard_queries_do_not_grow(
     for rater in "defgh":
         for item in ("i1", "i2", "i5"):
             rate(rated, item, rater, "minor")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     with django_assert_num_queries(33):
         client.get(f"/projects/{project.pk}/")
 
@@ -384,7 +384,7 @@ def test_live_counted_change_sends_the_fragments(
     client = client_for(lead)
     shown = client.get(f"/projects/{project.pk}/").context
     rate(rated, "i4", "a", "major")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     response = asked(client, project, shown)
     text = response.content.decode()
     assert response["HX-Trigger"] == "charts-changed"
@@ -415,7 +415,7 @@ def test_live_first_count_loads_the_page_anew(
     client = client_for(lead)
     shown = client.get(f"/projects/{project.pk}/").context
     rate(question, "i1", "a", "major")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert asked(client, project, shown)["HX-Refresh"] == "true"
 
 
@@ -469,7 +469,7 @@ def test_chart_csv_is_safe_in_a_spreadsheet(
     ):
         rate(question, item, "=cmd|'/c calc'!A1", ours)
         rate(question, item, "b", theirs)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     text = client_for(lead).get(f"/projects/{project.pk}/charts/pairs.csv").content.decode()
     assert text.splitlines()[0] == "a,b,value,low,high,n_items,wide"
     assert "\n=cmd" not in text
@@ -501,7 +501,7 @@ def test_rater_page_tells_shares_that_differ_by_little_apart(
     for number in range(200):
         rate(question, f"i{number}", "a", "none" if number < 115 else "minor")
         rate(question, f"i{number}", "b", "none" if number < 114 else "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     text = page(client_for(lead), f"/projects/{project.pk}/raters/a/")
     use = text[text.index('id="use"') :]
     row = re.findall(r'<td class="num">([^<]*)</td>', use)[:3]
@@ -533,7 +533,7 @@ def test_rater_key_with_slash_and_quotes(
     key = 'team/<b>"7"?#%'
     rate(question, "i1", key, "minor")
     rate(question, "i1", "b", "major")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     text = page(client_for(lead), reverse("rater", args=[project.pk, key]))
     assert "<b>" not in text
     assert "team/&lt;b&gt;" in text
@@ -564,10 +564,10 @@ def test_pair_page_turned_round_is_transposed(
 
 def test_a_rare_row_of_a_confusion_does_not_shine() -> None:
     """Shaded is what is not the same, by its share of the disagreement; the table has its sums."""
-    rows = views.table_rows([[90, 6], [2, 0]], ["x", "y"])
+    rows = views.build_confusion_rows([[90, 6], [2, 0]], ["x", "y"])
     assert [row["apart"] for row in rows] == [0.0, 0.75, 0.25, 0.0]
     assert [row["share"] for row in rows] == [90 / 96, 6 / 96, 1.0, 0.0]
-    same = views.table_rows([[3, 0], [0, 1]], ["x", "y"])
+    same = views.build_confusion_rows([[3, 0], [0, 1]], ["x", "y"])
     assert [row["apart"] for row in same] == [0.0, 0.0, 0.0, 0.0]
     table = {"confusion": [("x", [90, 6]), ("y", [2, 0])], "column_sums": [92, 6]}
     text = render_to_string("metrics/common/_confusion_table.html", table)
@@ -580,7 +580,7 @@ def test_pair_page_no_common_item(
     project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     rate(rated, "lonely", "z", "minor")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     assert "no item in common" in page(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=z")
 
 
@@ -650,7 +650,7 @@ def test_versions_of_the_guidelines_are_marked_along_the_trend(
                 guidelines=f"Rules of day {day}",
                 time_zone="Asia/Shanghai",
             )
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     made = client.get(address).json()
     marks = made["spec"]["layer"][0]["data"]["values"]
     assert [mark["words"] for mark in marks] == ["guidelines 2", "guidelines 3"]
@@ -678,7 +678,7 @@ def test_the_heat_map_begins_with_who_agrees_most(
             rate(question, f"i{number}", key, label)
         rate(question, f"i{number}", "ann", "none")
     rate(question, "alone", "bob", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client = client_for(lead)
     spec = chart(client, project, "pairs.json")["spec"]
     assert spec["encoding"]["x"]["scale"]["domain"] == ["yan", "zoe", "ann", "bob"]
@@ -713,16 +713,16 @@ def test_up_to_date_is_said_of_what_follows_the_readings_too(
     said = partial(part, client_for(lead), project, "as-of", "</p>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert "up to date" in said()
     CountState.objects.update(drawn_behind=True)
     assert "up to date" not in said()
     CountState.objects.update(drawn_behind=False)
     cast.rate(question, "i4", "b", "minor")
-    work_on(question.pk)
+    work_on_question(question.pk)
     assert "up to date" not in said()
     assert "sentences and intervals follow" in said()
-    deferred_results.renew(question.pk)
+    deferred_results.recompute_deferred_results(question.pk)
     assert "up to date" in said()
 
 
@@ -733,7 +733,7 @@ def test_nothing_is_said_to_stand_out_before_anybody_looked(
     said = partial(part, client_for(lead), project, "findings", "</section>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
-    work_on(question.pk)
+    work_on_question(question.pk)
     assert "Whether anything stands out is being worked out." in said()
-    deferred_results.renew(question.pk)
+    deferred_results.recompute_deferred_results(question.pk)
     assert "being worked out" not in said()

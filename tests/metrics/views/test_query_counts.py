@@ -10,7 +10,7 @@ from django.db import connection
 
 from metrics import tasks
 from metrics.counting import store
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import PairTally, Slice
 from metrics.results.pairs import pair_results
 from metrics.scale import QuestionScale
@@ -81,7 +81,7 @@ def grow(question: Any, rate: Any, utc: Any, *, raters: str, items: int) -> None
         for place, rater in enumerate(raters):
             label = ("minor", "none")[(number + place) % 3 == 0]
             rate(question, f"i{number}", rater, label, rated_at=utc(2026, 3, 7 + number % 14, 12))
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     tasks.sweep_all()
 
 
@@ -132,7 +132,7 @@ def backwards(question: Any, rate: Any) -> Any:
         for item, label in (("i1", "minor"), ("i2", "none"), (f"own-{rater}", "major")):
             rate(question, item, rater, label)
     rate(question, "i2", "a", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 
@@ -156,7 +156,7 @@ def test_a_new_scale_reaches_every_pair(backwards: Any, monkeypatch: pytest.Monk
     assert len(exact) == 10
     PairTally.objects.update(kappa_quadratic=-0.5)
     monkeypatch.setattr(store, "ROWS_AT_ONCE", 3)
-    store.renew_pairs(backwards.pk, QuestionScale.of(backwards))
+    store.recompute_pair_kappas(backwards.pk, QuestionScale.for_question(backwards))
     assert dict(PairTally.objects.values_list("pk", "kappa_quadratic")) == exact
 
 
@@ -169,7 +169,7 @@ def uneven(question: Any, rate: Any) -> Any:
     for item, raters in (("i1", "abcd"), ("i2", "abc"), ("i3", "ab")):
         for place, rater in enumerate(raters):
             rate(question, item, rater, ("none", "minor", "major")[(int(item[1]) + place // 2) % 3])
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 
@@ -180,7 +180,7 @@ def shown(client: Any, address: str) -> list[tuple[str, str]]:
 def test_list_of_pairs_holds_those_with_most_items(
     uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pair_results, "LISTED", 3)
+    monkeypatch.setattr(pair_results, "MAX_LISTED_PAIRS", 3)
     client, address = client_for(lead), f"/projects/{project.pk}/pairs/"
     most = [("a", "b"), ("a", "c"), ("b", "c")]
     assert shown(client, address) == most
@@ -210,7 +210,7 @@ def test_whole_list_of_pairs_says_nothing_of_a_part(
 def test_items_by_ratings_are_searched_in_parts(
     uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(item_search, "LOOKED_AT", 2)
+    monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 2)
     client, address = client_for(lead), f"/projects/{project.pk}/items/"
     first = client.get(f"{address}?ratings=2")
     assert first.context["rows"] == []
@@ -223,8 +223,8 @@ def test_items_by_ratings_are_searched_in_parts(
 def test_items_by_ratings_go_on_behind_a_full_page(
     uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(item_rows, "ITEMS_A_PAGE", 1)
-    monkeypatch.setattr(item_search, "LOOKED_AT", 2)
+    monkeypatch.setattr(item_rows, "ITEMS_PER_PAGE", 1)
+    monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 2)
     client, address = client_for(lead), f"/projects/{project.pk}/items/?ratings="
     found, after = [], 0
     while after is not None:
@@ -253,8 +253,8 @@ def test_period_of_a_trend_follows_its_newest_part(
         for number in range(3 if day < 9 else 1):
             for rater in "ab":
                 rate(question, f"i{day}-{number}", rater, "minor", rated_at=utc(2026, 3, day, 12))
-    bring_up_to_date(question.pk)
-    monkeypatch.setattr(trend_points, "DENSE", 2)
-    assert trend_points.project_period(question) == "day"
-    monkeypatch.setattr(trend_points, "LATELY", 3)
-    assert trend_points.project_period(question) == "week"
+    update_question(question.pk)
+    monkeypatch.setattr(trend_points, "MIN_MEDIAN_ITEMS", 2)
+    assert trend_points.choose_project_period(question) == "day"
+    monkeypatch.setattr(trend_points, "RECENT_PERIODS", 3)
+    assert trend_points.choose_project_period(question) == "week"

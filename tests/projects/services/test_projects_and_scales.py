@@ -7,21 +7,21 @@ import math
 import pytest
 from django.utils import timezone
 
-from metrics.jobs.question_updates import bring_up_to_date, waiting_questions
+from metrics.jobs.question_updates import list_pending_questions, update_question
 from metrics.models import Reading
 from projects.models import Category, Member, Question, ScaleVersion
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.projects import change_project, create_project
 from projects.services.question_validation import (
     InvalidQuestions,
     NewCategory,
     NewQuestion,
-    categories_problems,
+    find_category_problems,
 )
 from projects.services.questions import add_question
 from projects.services.scales import change_categories, change_weights
 from ratings.models import Rating
-from ratings.services.days import day_of
+from ratings.services.days import day_number
 
 pytestmark = pytest.mark.django_db
 
@@ -82,7 +82,7 @@ def test_create_project_makes_its_maker_the_lead(lead):
     ],
 )
 def test_change_project_refuses_and_names_the_place(project, lead, place, fields):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidProjectChange) as refused:
         change_project(project=project, by=lead, **fields)
     assert list(refused.value.fields) == [place]
     project.refresh_from_db()
@@ -97,19 +97,19 @@ def test_change_project_refuses_and_names_the_place(project, lead, place, fields
 def test_a_new_time_zone_moves_the_days_of_the_ratings(project, question, lead, rate, utc):
     rate(question, "i1", "a", "major", rated_at=utc(2026, 3, 1, 23, 30))
     rate(question, "i1", "b", "major", rated_at=utc(2026, 3, 1, 23, 30))
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     change_project(project=project, by=lead, time_zone="Asia/Tokyo")
     from zoneinfo import ZoneInfo
 
     rating = Rating.objects.earliest("pk")
-    assert rating.day == day_of(rating.rated_at, ZoneInfo("Asia/Tokyo"))
-    bring_up_to_date(question.pk)
+    assert rating.day == day_number(rating.rated_at, ZoneInfo("Asia/Tokyo"))
+    update_question(question.pk)
     days = Reading.objects.filter(question=question, span="day").values_list("start", flat=True)
     assert [str(day) for day in days] == ["2026-03-02"]
 
 
 def test_add_question_refuses_a_key_that_stands(project, lead):
-    with pytest.raises(Refused, match="severity"):
+    with pytest.raises(InvalidProjectChange, match="severity"):
         add_question(project=project, question=severity(), by=lead)
     added = add_question(project=project, question=severity(key="fluency"), by=lead)
     assert [question.key for question in project.questions.all()] == ["severity", "fluency"]
@@ -162,7 +162,7 @@ def test_a_used_category_is_not_removed(question, lead, rate):
     before = state(question)
     without = [row for row in as_declared(question) if row[1].label != "major"]
     with pytest.raises(
-        Refused, match="'major' cannot be removed: 2 ratings or gold answers use it"
+        InvalidProjectChange, match="'major' cannot be removed: 2 ratings or gold answers use it"
     ):
         change_categories(question=question, scale="ordinal", categories=without, by=lead)
     assert state(question) == before
@@ -170,12 +170,12 @@ def test_a_used_category_is_not_removed(question, lead, rate):
 
 def test_a_category_that_only_the_counts_still_hold_is_not_removed(question, lead, rate):
     rate(question, "i1", "a", "major")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     rate(question, "i1", "a", None)
     without = [row for row in as_declared(question) if row[1].label != "major"]
-    with pytest.raises(Refused, match="1 rating or gold answer uses it"):
+    with pytest.raises(InvalidProjectChange, match="1 rating or gold answer uses it"):
         change_categories(question=question, scale="ordinal", categories=without, by=lead)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     change_categories(question=question, scale="ordinal", categories=without, by=lead)
     assert Category.objects.get(question=question, label="major").retired
 
@@ -204,7 +204,7 @@ def test_a_removed_label_comes_back_under_a_new_code(question, lead):
 )
 def test_a_malformed_scale_is_refused_and_changes_nothing(question, lead, place, change):
     before = state(question)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidProjectChange) as refused:
         change_categories(
             question=question, scale="ordinal", categories=change(as_declared(question)), by=lead
         )
@@ -213,14 +213,14 @@ def test_a_malformed_scale_is_refused_and_changes_nothing(question, lead, place,
 
 
 def test_an_unknown_scale_is_refused_with_the_allowed_ones(question, lead):
-    with pytest.raises(Refused, match="nominal, ordinal, interval, ratio"):
+    with pytest.raises(InvalidProjectChange, match="nominal, ordinal, interval, ratio"):
         change_categories(question=question, scale="odd", categories=as_declared(question), by=lead)
 
 
 def test_a_change_made_meanwhile_is_not_overwritten(question, lead):
     seen = question.scale_version
     change_weights(question=question, weights="linear", matrix=None, by=lead, seen_version=seen)
-    with pytest.raises(Refused, match="Somebody else"):
+    with pytest.raises(InvalidProjectChange, match="Somebody else"):
         change_weights(
             question=question, weights="quadratic", matrix=None, by=lead, seen_version=seen
         )
@@ -255,14 +255,14 @@ def changed(row, column, value):
 )
 def test_a_wrong_matrix_is_refused_and_named(question, lead, matrix, message):
     before = state(question)
-    with pytest.raises(Refused, match=message) as refused:
+    with pytest.raises(InvalidProjectChange, match=message) as refused:
         change_weights(question=question, weights="custom", matrix=matrix, by=lead)
     assert list(refused.value.fields) == ["weight_matrix"]
     assert state(question) == before
 
 
 def test_unknown_weights_are_refused(question, lead):
-    with pytest.raises(Refused, match="none, linear, quadratic, custom"):
+    with pytest.raises(InvalidProjectChange, match="none, linear, quadratic, custom"):
         change_weights(question=question, weights="cubic", matrix=None, by=lead)
 
 
@@ -270,15 +270,15 @@ def test_new_weights_make_the_readings_anew(question, lead, rate):
     for item in "abc":
         rate(question, item, "r1", "none" if item == "a" else "major")
         rate(question, item, "r2", "minor" if item == "b" else "major")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert (
         "fleiss_kappa_custom" not in Reading.objects.get(question=question, span="all").coefficients
     )
     change_weights(question=question, weights="custom", matrix=MATRIX, by=lead)
-    assert waiting_questions() == [question.pk]
-    bring_up_to_date(question.pk)
+    assert list_pending_questions() == [question.pk]
+    update_question(question.pk)
     assert "fleiss_kappa_custom" in Reading.objects.get(question=question, span="all").coefficients
-    assert waiting_questions() == []
+    assert list_pending_questions() == []
 
 
 def test_what_a_question_declared_before_is_kept(question, lead):
@@ -287,19 +287,19 @@ def test_what_a_question_declared_before_is_kept(question, lead):
     between = timezone.now()
     renamed = [(code, NewCategory(f"{new.label}!")) for code, new in as_declared(question)]
     change_categories(question=question, scale="ordinal", categories=renamed, by=lead)
-    with pytest.raises(Refused):
+    with pytest.raises(InvalidProjectChange):
         change_weights(question=question, weights="odd", matrix=None, by=lead)
     now = Question.objects.get(pk=question.pk)
-    assert ScaleVersion.at(now, began) == (1, first)
-    assert ScaleVersion.at(now, between) == (2, first | {"weights": "linear"})
-    assert ScaleVersion.at(now, timezone.now()) == (3, now.declared())
-    assert now.declared()["categories"][0]["label"] == "none!"
+    assert ScaleVersion.get_at(now, began) == (1, first)
+    assert ScaleVersion.get_at(now, between) == (2, first | {"weights": "linear"})
+    assert ScaleVersion.get_at(now, timezone.now()) == (3, now.get_declaration())
+    assert now.get_declaration()["categories"][0]["label"] == "none!"
     assert list(ScaleVersion.objects.values_list("number", "by")) == [(1, lead.pk), (2, lead.pk)]
 
 
 def test_labels_that_are_drawn_alike_are_one_label() -> None:
     """Composed in two ways, or with a letter of another alphabet."""
     for one, other in (("caf\u00e9", "cafe\u0301"), ("pass", "p\u0430ss")):
-        found = categories_problems([NewCategory(one), NewCategory(other)], scale="nominal")
+        found = find_category_problems([NewCategory(one), NewCategory(other)], scale="nominal")
         assert found == {"1": {"label": f"{other!r} stands at 0 already (counted from 0)."}}
-    assert not categories_problems([NewCategory("Yes"), NewCategory("yes")], scale="nominal")
+    assert not find_category_problems([NewCategory("Yes"), NewCategory("yes")], scale="nominal")

@@ -12,10 +12,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import RaterReading
 from projects import authentication
-from projects.forms.members import MOST_TOKENS
+from projects.forms.members import MAX_TOKENS
 from projects.models import ApiToken, Member, Question, Rater
 from projects.services.raters import pseudonyms
 from tests.cast import PASSWORD, make_project
@@ -344,7 +344,7 @@ def test_where_raters_are_hidden_an_account_and_its_pseudonym_are_two_lines(
 ):
     project.raters_hidden = True
     project.save(update_fields=["raters_hidden"])
-    pseudonyms.settle(project.pk)
+    pseudonyms.assign_pseudonyms(project.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/people/")
     found = rows_of(page)
     pseudonym = project.raters.get().key
@@ -361,7 +361,7 @@ def test_the_list_tells_what_is_stored_of_who_rates(client_for, lead, project, q
             label = labels[(number + (rater == "ben" and number % 5 == 0)) % 3]
             moment = utc(2026, 3, 1 + number % 5, 12)
             rate(question, f"i{number}", rater, label, rated_at=moment, seconds=12.5)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/people/")
     heads = [str(column.heading) for column in page.context["found"].columns]
     assert heads == ["Ratings", "Kappa with peers", "Seconds per item", "Ratings last changed"]
@@ -528,11 +528,11 @@ def test_a_token_needs_the_password_and_ends(client_for, lead):
 
 
 def test_tokens_are_not_without_number(client_for, lead):
-    for _ in range(MOST_TOKENS):
-        authentication.create(user=lead)
+    for _ in range(MAX_TOKENS):
+        authentication.create_token(user=lead)
     client, form = client_for(lead), {"scope": "read", "days": "30", "password": PASSWORD}
     refused = client.post("/tokens/", form)
-    assert (refused.status_code, ApiToken.objects.count()) == (400, MOST_TOKENS)
+    assert (refused.status_code, ApiToken.objects.count()) == (400, MAX_TOKENS)
     client.post(f"/tokens/{ApiToken.objects.latest('pk').pk}/revoke/")
     assert client.post("/tokens/", form).status_code == 200
 

@@ -8,11 +8,11 @@ import re
 
 import pytest
 
-from metrics.agreement.headline import Facts
-from projects.forms.question_templates import STARTS
-from projects.forms.settings import categories_formset
+from metrics.agreement.headline import HeadlineFacts
+from projects.forms.question_templates import QUESTION_TEMPLATES
+from projects.forms.settings import build_category_formset
 from projects.models import Category, Project, Question, Scale, Weights
-from ratings.annotation.forms import offered
+from ratings.annotation.forms import build_options
 
 pytestmark = pytest.mark.django_db
 
@@ -100,7 +100,7 @@ def test_a_new_project_begins_with_what_many_ask(client_for, lead):
     assert client.post("/projects/new/?start=grades", sent).status_code == 302
     values = [category.value for category in Question.objects.get().active_categories()]
     assert values == [1, 2, 3, 4, 5]
-    for name in STARTS:
+    for name in QUESTION_TEMPLATES:
         assert client.get(f"/projects/new/?start={name}").status_code == 200
     assert client.get("/projects/new/?start=odd").context["start"] is None
 
@@ -124,7 +124,7 @@ def test_a_further_question_begins_with_what_many_ask(client_for, lead, project,
     assert shown == ["negative", "neutral", "positive"]
     assert page.context["question_form"]["scale"].value() == "ordinal"
     assert f'href="{address}"' in text_of(page)  # begin with nothing
-    for name in STARTS:
+    for name in QUESTION_TEMPLATES:
         assert client.get(f"{address}?start={name}").status_code == 200
     sent = rows(*((label, "", "") for label in shown), text="Which tone?", scale="ordinal")
     assert client.post(f"{address}?start=sentiment", sent).status_code == 302
@@ -145,7 +145,7 @@ def test_answers_of_a_further_question_are_pasted(client_for, lead, project, que
 @pytest.mark.parametrize("chosen", Weights)
 @pytest.mark.parametrize("scale", Scale)
 def test_weights_in_force_are_those_of_the_coefficients(scale, chosen):
-    assert scale.weights_in_force(chosen) == Facts(scale, 3, chosen).weighting
+    assert scale.weights_in_force(chosen) == HeadlineFacts(scale, 3, chosen).weighting
 
 
 @pytest.mark.parametrize(
@@ -471,7 +471,7 @@ def test_the_setup_page_asks_the_database_a_fixed_number_of_times(
 def test_the_hints_of_hotkeys_are_what_the_desk_gives() -> None:
     """A key that a row declares is no other's, wherever the row stands."""
     table = [{"label": "a"}, {"label": "b"}, {"label": "c", "hotkey": "1"}]
-    made = categories_formset(extra=0)
+    made = build_category_formset(extra=0)
     typed: dict[str, object] = {"form-TOTAL_FORMS": 3, "form-INITIAL_FORMS": 0}
     typed |= {f"form-{at}-{name}": v for at, row in enumerate(table) for name, v in row.items()}
     for formset in (made(initial=table), made(typed)):
@@ -479,4 +479,4 @@ def test_the_hints_of_hotkeys_are_what_the_desk_gives() -> None:
         assert hints == ["2", "3", ""]
     keys = [row.get("hotkey", "") for row in table]
     declared = [Category(code=at, label=str(at), hotkey=key) for at, key in enumerate(keys)]
-    assert [option.key for option in offered(declared, "q")] == ["2", "3", "1"]
+    assert [option.key for option in build_options(declared, "q")] == ["2", "3", "1"]

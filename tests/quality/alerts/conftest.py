@@ -11,7 +11,7 @@ import pytest
 from metrics.jobs import question_updates
 from projects.models import Item, Question, Rater
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 FIRST = datetime.datetime(2026, 3, 2, 12, tzinfo=datetime.UTC)
 RATERS = ("ann", "ben", "cleo", "dan")
@@ -45,8 +45,8 @@ def stream(question: Question) -> Callable[..., Question]:
                         code = max(code - 1, 0)
                     when = FIRST + datetime.timedelta(days=day)
                     said.append(Judgement(item.pk, raters[key], code, rated_at=when))
-        record({question: said}, by=None, source="import")
-        question_updates.bring_up_to_date(question.pk)
+        record_ratings({question: said}, by=None, source="import")
+        question_updates.update_question(question.pk)
         return question
 
     return make

@@ -17,12 +17,12 @@ from projects.models import Category, GoldAnswer, Item, Question, Rater
 from quality import tasks
 from quality.alerts import services
 from quality.alerts.detection import gold_alerts, overlap, scan, storage
-from quality.alerts.detection.candidates import Raisable
-from quality.alerts.detection.matching import Stretch
+from quality.alerts.detection.candidates import AlertCandidate
+from quality.alerts.detection.matching import AlertPeriod
 from quality.alerts.kinds import KINDS
 from quality.models import Alarm, GoldItem, Kind
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 pytestmark = pytest.mark.django_db
 
@@ -98,17 +98,17 @@ def test_each_kind_says_what_it_is_and_where_to_act(
         assert said in text, (kind, KINDS[kind].sentence(case))
         declared = KINDS[kind]
         assert (
-            f'href="{html.escape(declared.place(case)[0])}"'
+            f'href="{html.escape(declared.link(case)[0])}"'
             in client.get(f"{base}alarms/{case.pk}/").text
         )
-        assert client.get(declared.place(case)[0]).status_code == 200, kind
+        assert client.get(declared.link(case)[0]).status_code == 200, kind
         for answer, label in declared.answers.items():
             assert f'value="resolved:{answer}"' in text
             assert str(label) in text
         chart = client.get(f"{base}alarms/{case.pk}/chart.json")
         assert chart.status_code == 200
         with translation.override("zh-hans"):
-            told = [declared.sentence(case), declared.promise(case), str(declared.hint)]
+            told = [declared.sentence(case), declared.error_rate(case), str(declared.hint)]
             told += [*declared.basis(case), *declared.explanations(case)]
         assert not [said for said in told if not any("\u4e00" <= sign <= "\u9fff" for sign in said)]
     listed = client.get(f"{base}alarms/").text
@@ -150,9 +150,13 @@ def test_the_table_of_raters_says_it_in_few_words(
 
 def test_an_answer_is_one_of_its_kind(of_kind: Callable[..., Alarm], lead: Any) -> None:
     case = of_kind(Kind.QUESTION_FELL)
-    with pytest.raises(services.Refused, match="one of real, explained"):
-        services.step(alarm=case, state="resolved", reason="x", answer="not_his_fault", by=lead)
-    services.step(alarm=case, state="resolved", reason="x", answer="explained", by=lead)
+    with pytest.raises(services.InvalidAlertStep, match="one of real, explained"):
+        services.change_alert_state(
+            alert=case, state="resolved", reason="x", answer="not_his_fault", by=lead
+        )
+    services.change_alert_state(
+        alert=case, state="resolved", reason="x", answer="explained", by=lead
+    )
     case.refresh_from_db()
     assert (case.state, case.answer) == ("resolved", "explained")
 
@@ -175,16 +179,16 @@ def test_who_answers_always_the_same_is_one_case(question: Question) -> None:
             code = truth if rng.random() < 0.9 else int(rng.integers(4))
             said.append(Judgement(item.pk, rater, code, seconds=20.0))
         said.append(Judgement(item.pk, raters[3], 1, seconds=20.0))
-    record({question: said}, by=None, source="api")
-    counting.bring_up_to_date(question.pk)
+    record_ratings({question: said}, by=None, source="api")
+    counting.update_question(question.pk)
     assert tasks.sweep_alarms() == 1
     case = Alarm.objects.get()
     assert (case.kind, case.rater and case.rater.key, case.code) == ("rater_same", "dan", 1)
     assert case.facts["category"] == Category.objects.get(question=question, code=1).label
     assert case.facts["level"] == 5000
     assert Event.objects.get().data["kind"] == "rater_same"
-    record({question: [Judgement(items[0].pk, raters[0], 2)]}, by=None, source="api")
-    counting.bring_up_to_date(question.pk)
+    record_ratings({question: [Judgement(items[0].pk, raters[0], 2)]}, by=None, source="api")
+    counting.update_question(question.pk)
     tasks.sweep_alarms()
     assert Alarm.objects.get() == case
 
@@ -192,19 +196,19 @@ def test_who_answers_always_the_same_is_one_case(question: Question) -> None:
 # --- nothing rings twice
 
 
-def found(kind: str, about: tuple[int, ...], **fields: Any) -> Raisable:
+def found(kind: str, about: tuple[int, ...], **fields: Any) -> AlertCandidate:
     day = datetime.date(2026, 8, 20)
-    number = scan.number(day)
+    number = scan.to_day_number(day)
     row = {
         "measure": "agreement", "since": day, "since_earliest": day, "since_latest": day,
         "noticed": day, "size": 0.0, "low": 0.0, "high": 0.0, "n": 50, "n_before": 0,
         "evidence": 6000.0,
     }  # fmt: skip
-    return Raisable(kind, Stretch(about, number, number), row | fields)
+    return AlertCandidate(kind, AlertPeriod(about, number, number), row | fields)
 
 
-def raised(question: Question, *those: Raisable) -> list[str]:
-    cases = storage.cases(question, those, storage.LOOKED_FOR)
+def raised(question: Question, *those: AlertCandidate) -> list[str]:
+    cases = storage.create_alerts(question, those, storage.SCANNED_KINDS)
     return [case.kind for case in cases]
 
 
@@ -220,7 +224,7 @@ def test_while_a_case_of_a_rater_is_not_resolved_no_other_kind_rings(
     assert raised(question, same, again, found(Kind.RATER_APART, (ben.pk,), rater_id=ben.pk)) == [
         "rater_apart"
     ]
-    services.step(alarm=case, state="resolved", reason="x", answer="real", by=lead)
+    services.change_alert_state(alert=case, state="resolved", reason="x", answer="real", by=lead)
     assert raised(question, same, again) == ["rater_apart"]
 
 
@@ -249,18 +253,18 @@ def test_items_that_are_not_rated_as_often_as_they_should_be(question: Question)
         for number in range(40)
     )
     today = datetime.date(2026, 8, 31)
-    said = np.zeros(40, scan.SAID)
+    said = np.zeros(40, scan.RATING_DTYPE)
     said["item"] = [item.pk for item in items]
-    said["day"] = scan.number(today) - 20
-    (one,) = overlap.behind(question, said, today)
+    said["day"] = scan.to_day_number(today) - 20
+    (one,) = overlap.find_missing_ratings(question, said, today)
     assert (one.kind, one.fields["n"]) == ("overlap_behind", 40)
     assert one.fields["facts"] == {"wanted": project.overlap, "share": 1.0}
-    assert overlap.behind(question, said, today - datetime.timedelta(days=7)) == []
-    assert overlap.behind(question, said, today + datetime.timedelta(days=90)) == []
-    assert overlap.behind(question, said[: overlap.LEAST_ITEMS - 1], today) == []
+    assert overlap.find_missing_ratings(question, said, today - datetime.timedelta(days=7)) == []
+    assert overlap.find_missing_ratings(question, said, today + datetime.timedelta(days=90)) == []
+    assert overlap.find_missing_ratings(question, said[: overlap.MIN_ITEMS - 1], today) == []
     # Withdrawn ones are asked for no more.
     Item.objects.filter(project=project).update(withdrawn_at=timezone.now())
-    assert overlap.behind(question, said, today) == []
+    assert overlap.find_missing_ratings(question, said, today) == []
 
 
 def test_gold_in_doubt_is_one_case_until_there_is_more(question: Question, lead: Any) -> None:
@@ -273,20 +277,20 @@ def test_gold_in_doubt_is_one_case_until_there_is_more(question: Question, lead:
             gold=gold, question=question, item=item, exposures=5, right=0, people=5, suspected=True
         )
 
-    assert gold_alerts.doubted() == 0
+    assert gold_alerts.update_gold_alerts() == 0
     first = doubt(1)
-    assert gold_alerts.doubted() == 1
-    assert gold_alerts.doubted() == 0
+    assert gold_alerts.update_gold_alerts() == 1
+    assert gold_alerts.update_gold_alerts() == 0
     second = doubt(2)
-    assert gold_alerts.doubted() == 0, "it is open"
+    assert gold_alerts.update_gold_alerts() == 0, "it is open"
     case = Alarm.objects.get()
     assert (case.n, case.facts) == (1, {"people": 5})
-    services.step(alarm=case, state="resolved", reason="x", answer="real", by=lead)
-    assert gold_alerts.doubted() == 1
+    services.change_alert_state(alert=case, state="resolved", reason="x", answer="real", by=lead)
+    assert gold_alerts.update_gold_alerts() == 1
     newest = Alarm.objects.order_by("-pk")[0]
     assert newest.n == 2
     GoldItem.objects.filter(pk__in=[first.pk, second.pk]).update(suspected=False)
-    assert gold_alerts.doubted() == 0
+    assert gold_alerts.update_gold_alerts() == 0
     newest.refresh_from_db()
     assert not newest.stands
 
@@ -315,4 +319,4 @@ def test_the_newest_come_first_and_of_a_day_those_that_rest_on_most(
             ("older", 2_000, day - datetime.timedelta(days=1)),
         )
     )
-    assert list(Alarm.objects.newest()) == [many, few, older]
+    assert list(Alarm.objects.order_by_newest()) == [many, few, older]

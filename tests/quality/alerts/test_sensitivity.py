@@ -34,27 +34,33 @@ def test_a_lead_chooses_how_much_rings(
     assert not AlarmRules.objects.exists()
     assert client.post(page, {"sensitivity": "early"}).status_code == 302
     assert client.post(page, {"sensitivity": "early"}).status_code == 302
-    assert input_version.waiting() == [question.pk]
+    assert input_version.list_outdated_questions() == [question.pk]
     assert "changed how much rings" in client.get(f"/projects/{question.project_id}/trail/").text
     DriftRun.objects.update(made_at=None)
     assert tasks.sweep_alarms() == 1
     assert Alarm.objects.filter(rater__key="dan", facts__level=5000.0, stands=True).count() == 1
     later = Alarm.objects.exclude(rater__key="dan")
     assert {case.facts["level"] for case in later} <= {250.0}
-    rows = sensitivity.expected(question.project)
+    rows = sensitivity.list_expected_alerts(question.project)
     assert [row.level for row in rows] == [5000, 1000, 250]
-    assert [row.a_year for row in rows] == sorted(row.a_year or 0 for row in rows)
+    assert [row.false_alarms_per_year for row in rows] == sorted(
+        row.false_alarms_per_year or 0 for row in rows
+    )
     assert [row.items for row in rows] == sorted((row.items or 0 for row in rows), reverse=True)
 
 
 def test_a_case_is_a_mark_on_the_trends(question: Question, make_alarm: Any) -> None:
     rater = Rater.objects.get(key="ann")
     case = make_alarm(question, rater)
-    assert alerts_annotations.of(question, None) == [("2026-08-17", f"alarm: {rater}")]
-    assert alerts_annotations.of(question, rater) == [("2026-08-17", "alarm")]
+    assert alerts_annotations.list_chart_annotations(question, None) == [
+        ("2026-08-17", f"alarm: {rater}")
+    ]
+    assert alerts_annotations.list_chart_annotations(question, rater) == [("2026-08-17", "alarm")]
     assert (
-        alerts_annotations.of(question, Rater.objects.create(project=question.project, key="ben"))
+        alerts_annotations.list_chart_annotations(
+            question, Rater.objects.create(project=question.project, key="ben")
+        )
         == []
     )
     Alarm.objects.filter(pk=case.pk).update(state="resolved")
-    assert alerts_annotations.of(question, None) == []
+    assert alerts_annotations.list_chart_annotations(question, None) == []

@@ -25,9 +25,13 @@ def case(question: Question, make_alarm: Any) -> Alarm:
 
 
 def test_each_step_is_kept_and_told(case: Alarm, lead: Any) -> None:
-    services.step(alarm=case, state="looked_at", by=lead)
-    services.step(alarm=case, state="muted", reason="On holiday", until=TOMORROW, by=lead)
-    services.step(alarm=case, state="resolved", reason="Trained", answer="real", by=lead)
+    services.change_alert_state(alert=case, state="looked_at", by=lead)
+    services.change_alert_state(
+        alert=case, state="muted", reason="On holiday", until=TOMORROW, by=lead
+    )
+    services.change_alert_state(
+        alert=case, state="resolved", reason="Trained", answer="real", by=lead
+    )
     case.refresh_from_db()
     assert (case.state, case.answer, case.until) == ("resolved", "real", None)
     steps = AlarmStep.objects.values_list("state", "reason", "answer", "until", "by")
@@ -47,8 +51,8 @@ def test_each_step_is_kept_and_told(case: Alarm, lead: Any) -> None:
 
 
 def test_the_same_step_again_changes_nothing(case: Alarm, lead: Any) -> None:
-    services.step(alarm=case, state="looked_at", by=lead)
-    services.step(alarm=case, state="looked_at", by=lead)
+    services.change_alert_state(alert=case, state="looked_at", by=lead)
+    services.change_alert_state(alert=case, state="looked_at", by=lead)
     assert AlarmStep.objects.count() == Event.objects.count() == 1
 
 
@@ -69,8 +73,8 @@ def test_the_same_step_again_changes_nothing(case: Alarm, lead: Any) -> None:
 def test_what_is_missing_or_wrong_is_named(
     case: Alarm, lead: Any, given: dict[str, Any], field: str
 ) -> None:
-    with pytest.raises(services.Refused) as refused:
-        services.step(alarm=case, by=lead, **given)
+    with pytest.raises(services.InvalidAlertStep) as refused:
+        services.change_alert_state(alert=case, by=lead, **given)
     assert refused.value.field == field
     case.refresh_from_db()
     assert case.state == "open"
@@ -79,7 +83,7 @@ def test_what_is_missing_or_wrong_is_named(
 
 
 def test_what_was_muted_until_a_day_opens_by_itself(case: Alarm, lead: Any) -> None:
-    services.step(alarm=case, state="muted", reason="x", until=TOMORROW, by=lead)
+    services.change_alert_state(alert=case, state="muted", reason="x", until=TOMORROW, by=lead)
     assert services.end_mutes() == 0
     Alarm.objects.update(until=TODAY)
     assert services.end_mutes() == 1
@@ -91,12 +95,12 @@ def test_what_was_muted_until_a_day_opens_by_itself(case: Alarm, lead: Any) -> N
 
 
 def test_what_was_muted_without_an_end_stays_so(case: Alarm, lead: Any) -> None:
-    services.step(alarm=case, state="muted", reason="x", by=lead)
+    services.change_alert_state(alert=case, state="muted", reason="x", by=lead)
     assert services.end_mutes() == 0
 
 
 def test_a_step_is_never_changed(case: Alarm, lead: Any) -> None:
-    services.step(alarm=case, state="looked_at", by=lead)
+    services.change_alert_state(alert=case, state="looked_at", by=lead)
     step = AlarmStep.objects.get()
     with pytest.raises(TypeError):
         step.save()

@@ -18,7 +18,7 @@ from quality.alerts.detection import input_version, scan
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding
 from ratings.models import ImportRun, Rating
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.ratings.imports.wizard_client import Wizard
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def again(question: Question) -> None:
     """Count what changed, and look through the question once more."""
-    counting.bring_up_to_date(question.pk)
-    assert sweep.renew(question.pk, at_once=True)
+    counting.update_question(question.pk)
+    assert sweep.recompute_question(question.pk, at_once=True)
 
 
 def numbers() -> Sequence[Mapping[str, Any]]:
@@ -71,7 +71,7 @@ def test_nothing_rings_twice_and_the_numbers_stay(stream: Callable[..., Question
     assert tasks.sweep_alarms() == 0, "nothing changed"
     stream(moves={"dan": 30}, days=20, first=50)
     DriftRun.objects.update(made_at=None)
-    assert input_version.waiting() == [question.pk]
+    assert input_version.list_outdated_questions() == [question.pk]
     assert tasks.sweep_alarms() == 1
     assert numbers() == before
     assert Event.objects.count() == 1
@@ -127,15 +127,15 @@ def test_an_excused_rater_is_a_peer_again(
     tasks.sweep_alarms()
     before = DriftStanding.objects.get(rater__key="ann").evidence
     case = Alarm.objects.get()
-    services.step(
-        alarm=case, state="resolved", reason="New kind of texts", answer="not_his_fault", by=lead
+    services.change_alert_state(
+        alert=case, state="resolved", reason="New kind of texts", answer="not_his_fault", by=lead
     )
-    assert input_version.waiting() == [question.pk]
+    assert input_version.list_outdated_questions() == [question.pk]
     again(question)
     assert Alarm.objects.count() == 1, "it does not ring again"
     with_dan = DriftStanding.objects.get(rater__key="ann").evidence
     assert with_dan != pytest.approx(before)
-    services.step(alarm=case, state="open", by=lead)
+    services.change_alert_state(alert=case, state="open", by=lead)
     again(question)
     assert DriftStanding.objects.get(rater__key="ann").evidence == pytest.approx(before)
 
@@ -171,7 +171,7 @@ def test_a_question_rests_and_a_lease_is_kept(stream: Callable[..., Question]) -
     assert tasks.sweep_alarms() == 1
     DriftRun.objects.update(seconds=1000, rests_on={})
     assert tasks.sweep_alarms() == 0
-    DriftRun.objects.update(made_at=timezone.now() - sweep.LONGEST_REST)
+    DriftRun.objects.update(made_at=timezone.now() - sweep.MAX_PAUSE)
     assert tasks.sweep_alarms() == 1
 
 
@@ -179,15 +179,15 @@ def test_who_lost_the_lease_writes_nothing(
     stream: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = stream(moves={"dan": 30})
-    look = sweep.look
+    look = sweep.scan_question
 
     def taken_over(*arguments: Any, **named: Any) -> Any:
         found = look(*arguments, **named)
         DriftRun.objects.update(lease="other")
         return found
 
-    monkeypatch.setattr(sweep, "look", taken_over)
-    assert not sweep.renew(question.pk)
+    monkeypatch.setattr(sweep, "scan_question", taken_over)
+    assert not sweep.recompute_question(question.pk)
     assert not Alarm.objects.exists()
     assert DriftRun.objects.get().made_at is None
 
@@ -196,7 +196,7 @@ def test_too_much_to_compare_is_said(
     stream: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream()
-    monkeypatch.setattr(scan, "MOST_COMPARISONS", 100)
+    monkeypatch.setattr(scan, "MAX_RATING_PAIRS", 100)
     tasks.sweep_alarms()
     assert DriftRun.objects.get().reason == "too_many_comparisons"
     assert not DriftStanding.objects.exists()
@@ -209,7 +209,7 @@ def test_items_rated_at_once_and_nothing_at_all(question: Question, rate: Any) -
     assert not DriftStanding.objects.exists()
     item = Item.objects.get()
     ben = Rater.objects.create(project=question.project, key="ben")
-    record({question: [Judgement(item.pk, ben.pk, 0)]}, by=None, source="api")
+    record_ratings({question: [Judgement(item.pk, ben.pk, 0)]}, by=None, source="api")
     again(question)
     assert DriftStanding.objects.get().reason == "no_peers"
 
@@ -223,7 +223,7 @@ def imported(shared_data: Any, lead: Any, client_for: Any) -> Callable[[str], No
         Wizard(client_for(lead)).all((shared_data / name).read_bytes())
         for run in ImportRun.objects.all():
             assert run.question_id
-            counting.bring_up_to_date(run.question_id)
+            counting.update_question(run.question_id)
         assert tasks.sweep_alarms() == 1
 
     return do

@@ -13,7 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Question, Rater
 from quality.models import Alarm, AlarmStep, DriftStanding
 from tests.cast import Cast
@@ -189,7 +189,7 @@ def test_the_ratings_that_differ_most_come_first(
             rate(question, f"i{number}", key, others, rated_at=when)
     rate(question, "old", "ann", "none", rated_at=utc(2026, 8, 1, 12))
     rate(question, "old", "ben", "critical", rated_at=utc(2026, 8, 1, 12))
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     chart = {"days": [20660, 20690], "n": [1, 4], "means": [0, -1], "evidence": [0, 1]}
     ann = Rater.objects.get(project=question.project, key="ann")
     case = make_alarm(question, ann, chart=chart)

@@ -106,6 +106,6 @@ def test_scorecards(
     assert found["ben"]["drift"]["watched"] is True
     assert found["new"]["drift"]["reason"] == "not_counted"
     assert found["ann"]["gold"]["reason"] == "no_gold_ratings"
-    services.step(alarm=case, state="muted", reason="x", by=lead)
+    services.change_alert_state(alert=case, state="muted", reason="x", by=lead)
     rows = api.get(address("quality/raters/")).json()["results"]
     assert {row["rater"]: row["status"] for row in rows}["ann"] == "watch"

@@ -62,7 +62,7 @@ def test_the_list_says_how_raters_do(
     for key in ("i00", "i01", "a/b"):
         put = api.put(address(f"quality/gold/{key}/"), {"answer": "minor"}, format="json")
         assert put.status_code == 200
-    recompute.renew(answered.pk, at_once=True)
+    recompute.recompute_question(answered.pk, at_once=True)
     first = api.get(address("quality/gold/?page_size=2")).json()
     rest = api.get(first["next"]).json()
     rows = first["results"] + rest["results"]

@@ -34,7 +34,7 @@ def all_labels(api: Any, url: str) -> list[dict[str, Any]]:
 def test_the_labels_of_a_question(
     answered: Question, api: Any, address: Callable[[str], str]
 ) -> None:
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     labels = all_labels(api, address("labels/?page_size=7"))
     assert len(labels) == len({label["item"] for label in labels}) == 60
     one = labels[0]
@@ -55,7 +55,7 @@ def test_the_labels_of_a_question(
 def test_a_decision_by_api(
     answered: Question, api: Any, address: Callable[[str], str], lead: User
 ) -> None:
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     body = {"item": "i00", "label": "critical", "reason": "the patient died"}
     answer = api.post(address("labels/"), body, format="json")
     assert answer.status_code == 201, answer.json()
@@ -101,7 +101,7 @@ def test_what_somebody_else_is_deciding_is_a_conflict(
     answered: Question, api: Any, address: Callable[[str], str], admin: User
 ) -> None:
     item = Item.objects.get(key="i00")
-    decisions.hold(question=answered, item=item, by=admin)
+    decisions.claim_item(question=answered, item=item, by=admin)
     answer = api.post(address("labels/"), {"item": "i00", "label": "none"}, format="json")
     assert answer.status_code == 409
     assert admin.username in answer.json()["error"]["message"]

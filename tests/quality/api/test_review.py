@@ -54,8 +54,10 @@ def test_how_far_two_adjudicators_agree(
     other = User.objects.create_user("other")
     LabelRules.objects.create(question=answered, second_share=1)
     for item, code in zip(Item.objects.order_by("key")[:4], (0, 1, 1, 2), strict=True):
-        decisions.decide(question=answered, item=item, code=min(code, 1), by=lead)
-        second_opinions.give(question=answered, item=item, code=code, reason="", by=other)
+        decisions.create_decision(question=answered, item=item, code=min(code, 1), by=lead)
+        second_opinions.create_second_opinion(
+            question=answered, item=item, code=code, reason="", by=other
+        )
     told = api.get(address("quality/second/")).json()
     assert (told["items"], told["same"], told["differ"]) == (4, 3, ["i03"])
     assert told["kappa"]["n_items"] == 4
@@ -65,7 +67,7 @@ def test_how_far_two_adjudicators_agree(
 def decided(rater: Rater, answered: Question, lead: User) -> Item:
     item = Item.objects.filter(ratings__rater=rater).order_by("key")[0]
     with time_machine.travel(timezone.now() - datetime.timedelta(days=10), tick=False):
-        decisions.decide(question=answered, item=item, code=2, by=lead)
+        decisions.create_decision(question=answered, item=item, code=2, by=lead)
     return item
 
 

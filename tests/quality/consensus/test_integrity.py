@@ -16,12 +16,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def labelled(answered: Question) -> Question:
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     return answered
 
 
 def test_labels_that_nobody_touched_are_exact(labelled: Question, capsys: Any) -> None:
-    assert integrity.differences(labelled.pk) == []
+    assert integrity.list_differences(labelled.pk) == []
     call_command("audit")
     assert "all counts are exact" in capsys.readouterr().out
 
@@ -37,12 +37,12 @@ def test_a_label_that_is_another_one_is_named_and_repaired(labelled: Question, c
     assert "label of item i08" in said
     call_command("audit", "--repair")
     assert ItemLabel.objects.get(item__key="i07").confidence == right.confidence
-    assert integrity.differences(labelled.pk) == []
+    assert integrity.list_differences(labelled.pk) == []
 
 
 def test_labels_that_wait_are_not_compared(labelled: Question, rate: Any) -> None:
     from metrics.jobs import question_updates
 
     rate(labelled, "i07", "late", "minor")
-    question_updates.bring_up_to_date(labelled.pk)
-    assert integrity.differences(labelled.pk) == []
+    question_updates.update_question(labelled.pk)
+    assert integrity.list_differences(labelled.pk) == []

@@ -20,11 +20,11 @@ from quality.consensus import recompute
 from quality.escalation import rating_requests, settings
 from quality.models import Escalation, ItemLabel, LabelRules
 from quality.review import decisions
-from quality.validation import Refused
+from quality.validation import InvalidSettings
 from ratings.annotation.assignments import queue
 from ratings.models import Rating
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 pytestmark = pytest.mark.django_db
 
@@ -68,9 +68,9 @@ def work(question: Question, rater: Rater) -> int:
     """Some of what the rater's queue has for them."""
     rater = Rater.objects.select_related("project").get(pk=rater.pk)
     done = 0
-    while done < 4 and (item := queue.next_item(rater)) is not None:
+    while done < 4 and (item := queue.get_next_item(rater)) is not None:
         said = Judgement(item.pk, rater.pk, says(question, item, rater))
-        record({question: [said]}, by=None, source="form")
+        record_ratings({question: [said]}, by=None, source="form")
         done += 1
     return done
 
@@ -84,26 +84,26 @@ def everybody(question: Question) -> int:
 
 
 def look(question: Question) -> int:
-    question_updates.bring_up_to_date(question.pk)
-    recompute.renew(question.pk, at_once=True)
-    return rating_requests.look(question)
+    question_updates.update_question(question.pk)
+    recompute.recompute_question(question.pk, at_once=True)
+    return rating_requests.update_requests(question)
 
 
 def per_item() -> dict[str, int]:
-    return Counter(Rating.objects.standing().values_list("item__key", flat=True))
+    return Counter(Rating.objects.current().values_list("item__key", flat=True))
 
 
 def test_nothing_is_asked_again_before_a_lead_says_so(question: Question, lead: User) -> None:
     everybody(question)
-    question_updates.bring_up_to_date(question.pk)
-    recompute.renew(question.pk)
+    question_updates.update_question(question.pk)
+    recompute.recompute_question(question.pk)
     assert rating_requests.sweep() == 0
     assert not Escalation.objects.exists()
     assert everybody(question) == 0
 
 
 def test_what_is_in_doubt_is_asked_again_until_enough_stand(question: Question, lead: User) -> None:
-    settings.choose(question=question, by=lead, **RULE)
+    settings.set_label_rules(question=question, by=lead, **RULE)
     everybody(question)
     assert set(per_item().values()) == {PLANNED}
     while look(question):
@@ -121,7 +121,7 @@ def test_what_is_in_doubt_is_asked_again_until_enough_stand(question: Question, 
 
 
 def test_the_budget_is_never_passed_and_more_of_it_goes_on(question: Question, lead: User) -> None:
-    settings.choose(question=question, by=lead, **RULE | {"budget": 3})
+    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 3})
     everybody(question)
     assert look(question)
     assert LabelRules.objects.get().used == 3
@@ -130,7 +130,7 @@ def test_the_budget_is_never_passed_and_more_of_it_goes_on(question: Question, l
     assert everybody(question) == 3
     look(question)
     assert LabelRules.objects.get().used == 3
-    settings.choose(question=question, by=lead, **RULE | {"budget": 5})
+    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 5})
     look(question)
     assert LabelRules.objects.get().used == 5
     assert everybody(question) == 2
@@ -138,18 +138,18 @@ def test_the_budget_is_never_passed_and_more_of_it_goes_on(question: Question, l
 
 def test_a_stale_label_asks_for_nothing(question: Question, lead: User) -> None:
     """The rating that makes an item sure may be on its way already."""
-    settings.choose(question=question, by=lead, **RULE | {"sure_from": 0.999})
+    settings.set_label_rules(question=question, by=lead, **RULE | {"sure_from": 0.999})
     everybody(question)
-    question_updates.bring_up_to_date(question.pk)
-    recompute.renew(question.pk)
+    question_updates.update_question(question.pk)
+    recompute.recompute_question(question.pk)
     odd = ItemLabel.objects.order_by("-doubt").first()
     assert odd is not None
     rater = Rater.objects.exclude(ratings__item=odd.item).first()
     assert rater is not None
     said = {rating.code for rating in odd.item.ratings.all()}
     another = min({0, 1, 2, 3} - said)
-    record({question: [Judgement(odd.item_id, rater.pk, another)]}, by=None, source="api")
-    rating_requests.look(question)
+    record_ratings({question: [Judgement(odd.item_id, rater.pk, another)]}, by=None, source="api")
+    rating_requests.update_requests(question)
     assert not Escalation.objects.filter(item=odd.item).exists()
     look(question)
     everybody(question)
@@ -157,17 +157,17 @@ def test_a_stale_label_asks_for_nothing(question: Question, lead: User) -> None:
 
 
 def test_what_was_asked_for_and_is_not_needed_is_taken_back(question: Question, lead: User) -> None:
-    settings.choose(question=question, by=lead, **RULE)
+    settings.set_label_rules(question=question, by=lead, **RULE)
     everybody(question)
     look(question)
     used = LabelRules.objects.get().used
     item = Item.objects.filter(extra_places=1).first()
     assert item is not None
-    decisions.decide(question=question, item=item, code=1, by=lead)
+    decisions.create_decision(question=question, item=item, code=1, by=lead)
     look(question)
     assert Escalation.objects.get(item=item).state == "sure"
     assert LabelRules.objects.get().used < used
-    settings.choose(question=question, by=lead, **RULE | {"escalate": False})
+    settings.set_label_rules(question=question, by=lead, **RULE | {"escalate": False})
     rating_requests.sweep()
     assert not Item.objects.filter(extra_places__gt=0).exists()
     assert not Escalation.objects.filter(state="waiting").exists()
@@ -179,12 +179,12 @@ def test_what_was_asked_for_and_is_not_needed_is_taken_back(question: Question, 
 def test_what_comes_back_of_the_budget_goes_to_what_it_was_too_small_for(
     question: Question, lead: User
 ) -> None:
-    settings.choose(question=question, by=lead, **RULE | {"budget": 1})
+    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 1})
     everybody(question)
     look(question)
     asked = Escalation.objects.get(state="waiting")
     assert Escalation.objects.filter(why="budget").count() > 1
-    decisions.decide(question=question, item=asked.item, code=1, by=lead)
+    decisions.create_decision(question=question, item=asked.item, code=1, by=lead)
     look(question)
     another = Escalation.objects.get(state="waiting")
     assert another.item != asked.item
@@ -192,7 +192,7 @@ def test_what_comes_back_of_the_budget_goes_to_what_it_was_too_small_for(
 
 
 def test_an_item_that_nobody_is_left_for_goes_to_a_decision(question: Question, lead: User) -> None:
-    settings.choose(question=question, by=lead, **RULE)
+    settings.set_label_rules(question=question, by=lead, **RULE)
     Rater.objects.exclude(key__in=["desk0", "desk1"]).update(paused=True)
     everybody(question)
     look(question)
@@ -216,15 +216,15 @@ def test_an_item_that_nobody_is_left_for_goes_to_a_decision(question: Question, 
 def test_a_rule_that_cannot_be_changes_nothing(
     question: Question, lead: User, field: str, value: Any
 ) -> None:
-    with pytest.raises(Refused) as refused:
-        settings.choose(question=question, by=lead, **RULE | {field: value})
+    with pytest.raises(InvalidSettings) as refused:
+        settings.set_label_rules(question=question, by=lead, **RULE | {field: value})
     assert list(refused.value.fields) == [field]
     assert not LabelRules.objects.exists()
 
 
 def test_a_change_of_the_rule_is_written_down_once(question: Question, lead: User) -> None:
     for _ in range(2):
-        settings.choose(question=question, by=lead, **RULE)
+        settings.set_label_rules(question=question, by=lead, **RULE)
     event = Event.objects.get(kind="label_rules_changed")
     assert (event.by, event.data["after"]["most"]) == (lead, 4)
 
@@ -237,7 +237,7 @@ def test_many_annotators_and_sweeps_at_once(
     in doubt than it is enough for."""
     for number in range(22):
         add(question.project, f"late{number}")
-    settings.choose(question=question, by=lead, **RULE | {"budget": 5, "sure_from": 0.999})
+    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 5, "sure_from": 0.999})
     everyone = list(question.project.raters.values_list("pk", flat=True))
     stop = threading.Event()
     working = itertools.count()

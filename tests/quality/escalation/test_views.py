@@ -34,7 +34,7 @@ def made_once(answered_once: Cast) -> Cast:
 @pytest.fixture
 def page(answered: Question) -> str:
     """Four ratings an item at most, of which three were planned."""
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     return f"/projects/{answered.project_id}/"
 
 

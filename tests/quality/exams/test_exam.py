@@ -11,7 +11,7 @@ from django.test import Client
 
 from events.models import Event
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.gold import retire_gold, set_gold
+from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from projects.services.projects import change_project
 from quality.exams import settings
 from quality.gold import recompute
@@ -37,8 +37,10 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
         for number in range(ITEMS)
     )
     for item in made[:GOLD]:
-        set_gold(item=item, question=question, answer=[RIGHT], by=lead, explanation=f"as {item}")
-    settings.choose(question=question, by=lead, required=True)
+        set_gold_answer(
+            item=item, question=question, answer=[RIGHT], by=lead, explanation=f"as {item}"
+        )
+    settings.set_exam_rules(question=question, by=lead, required=True)
     return made
 
 
@@ -104,7 +106,7 @@ def test_eleven_right_answers_pass_and_stand_apart(
     assert Rating.objects.get().item == item
     assert Apart.objects.filter(why="exam", stands=True).count() == 11
     # They are exposures of the gold answers, and no score.
-    recompute.renew(question.pk)
+    recompute.recompute_question(question.pk)
     assert GoldItem.objects.filter(exposures=1).count() == 11 + (item.pk in order)
     score = GoldScore.objects.filter(rater__key="ann").first()
     assert (score.n if score else 0) == (item.pk in order)
@@ -281,22 +283,22 @@ def test_retired_and_doubted_gold_and_too_little_of_it(
     shown = desk.get(rate_url(project)).context["item"]
     assert shown == upcoming[0]
     for item in upcoming:
-        retire_gold(item=item, question=question, by=lead)
+        retire_gold_answer(item=item, question=question, by=lead)
     # What lies on the desk counts for nothing, what would have come next does not come.
     submit(desk, project, shown, question, WRONG)
     assert desk.get(rate_url(project)).context["item"].pk == exam.items[3]
     exam.refresh_from_db()
     assert [right for _item, _code, right, _gold in exam.course] == [False, None]
     for item in items[:GOLD]:
-        retire_gold(item=item, question=question, by=lead)
+        retire_gold_answer(item=item, question=question, by=lead)
     # The answers so far decide.
     assert desk.get(rate_url(project)).context.get("item") is None
     exam.refresh_from_db()
     assert exam.state == "failed"
     page = desk.get(rate_url(project)).text
     assert "too few items with known answers" in page
-    with pytest.raises(exams.NoExam):
-        exams.begin(question=question, rater=Rater.objects.get(key="ann"))
+    with pytest.raises(exams.ExamNotAvailable):
+        exams.begin_exam(question=question, rater=Rater.objects.get(key="ann"))
 
 
 def test_hidden_gold_does_not_come_again_and_those_who_rated_are_let_off(
@@ -312,7 +314,9 @@ def test_hidden_gold_does_not_come_again_and_those_who_rated_are_let_off(
     sit(desk, project, question, RIGHT, 11)
     seen = {pk for pk, *_rest in Exam.objects.get().course}
     Project.objects.update(gold_percent=50, queue_order="random")
-    monkeypatch.setattr("ratings.annotation.assignments.hidden_checks._drawn", lambda *_about: 0.0)
+    monkeypatch.setattr(
+        "ratings.annotation.assignments.hidden_checks._draw_fraction", lambda *_about: 0.0
+    )
     for _ in range(GOLD - 11):
         submit(desk, project, desk.get(rate_url(project)).context["item"], question, RIGHT)
     hidden = set(Assignment.objects.filter(why="gold").values_list("item", flat=True))

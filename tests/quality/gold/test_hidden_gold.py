@@ -12,7 +12,7 @@ from django.utils import timezone
 from metrics.jobs import question_updates
 from metrics.models import CountState, Reading
 from projects.models import Item, Question, Rater
-from projects.services.items.gold import set_gold
+from projects.services.items.gold import set_gold_answer
 from quality import tasks
 from quality.gold import input_version, recompute
 from quality.models import GoldItem, GoldScore, GoldState
@@ -30,7 +30,7 @@ def asked(answered: Question) -> list[Item]:
     for number in range(5):
         body = {"text": f"gold {number}"}
         item = Item.objects.create(project=answered.project, key=f"g{number}", body=body)
-        set_gold(item=item, question=answered, answer=[1], by=None)
+        set_gold_answer(item=item, question=answered, answer=[1], by=None)
         until = timezone.now() + datetime.timedelta(minutes=30)
         Assignment.objects.create(item=item, rater=ann, why="gold", leased_until=until)
         items.append(item)
@@ -50,11 +50,11 @@ def test_answers_to_hidden_gold_are_scored_and_stand_apart(
     desk: Client = client_for(annotator)
     for item, code in zip(asked, (1, 1, 1, 2, 1), strict=True):
         assert submit(desk, project, item, answered, code).status_code == 302
-    question_updates.bring_up_to_date(answered.pk)
+    question_updates.update_question(answered.pk)
     assert readings() == before
-    assert answered.pk in input_version.waiting()
-    recompute.renew(answered.pk, at_once=True)
-    assert answered.pk not in input_version.waiting()
+    assert answered.pk in input_version.list_outdated_questions()
+    recompute.recompute_question(answered.pk, at_once=True)
+    assert answered.pk not in input_version.list_outdated_questions()
     score = GoldScore.objects.get()
     assert (score.rater.key, score.n, score.right) == ("ann", 5, 4)
     assert score.table[1][1] == 4 and score.table[2][1] == 1
@@ -67,8 +67,8 @@ def test_answers_to_hidden_gold_are_scored_and_stand_apart(
     # Another answer counts once it stands; a rating of the same item by a file does not.
     submit(desk, project, asked[3], answered, 1)
     rate(answered, "g0", "ann", "critical")
-    question_updates.bring_up_to_date(answered.pk)
-    recompute.renew(answered.pk, at_once=True)
+    question_updates.update_question(answered.pk)
+    recompute.recompute_question(answered.pk, at_once=True)
     score = GoldScore.objects.get()
     assert (score.n, score.right) == (5, 5)
     assert Apart.objects.count() == 6
@@ -79,7 +79,7 @@ def test_before_anybody_rated_the_page_counts_nothing(
     project: Any, question: Question, lead: Any, client_for: Any
 ) -> None:
     item = Item.objects.create(project=project, key="only", body={"text": "x"})
-    set_gold(item=item, question=question, answer=[1], by=lead)
+    set_gold_answer(item=item, question=question, answer=[1], by=lead)
     page = client_for(lead).get(f"/projects/{project.pk}/gold/").text
     assert "Nobody has rated an item with gold yet." in page
     assert "Gold answers in force" not in page

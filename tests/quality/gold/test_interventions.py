@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from events.models import Event
-from metrics.agreement.rater_quality.gold import PAUSE_AT, evidence, paused_at
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE, compute_evidence, find_pause
+from metrics.jobs.question_updates import update_question
 from projects.models import Item, Question, Rater
-from projects.services.items.gold import set_gold
+from projects.services.items.gold import set_gold_answer
 from quality.gold import interventions, recompute
 from quality.models import GoldAct, GoldScore
 
@@ -29,7 +29,7 @@ def gold(question: Question, lead: User) -> Question:
         item = Item.objects.create(
             project=question.project, key=f"g{number:02}", body={"text": f"gold {number}"}
         )
-        set_gold(item=item, question=question, answer=[1], by=lead)
+        set_gold_answer(item=item, question=question, answer=[1], by=lead)
     return question
 
 
@@ -42,8 +42,8 @@ def says(gold: Question, rate: Callable[..., Any]) -> Callable[..., None]:
         for _ in range(times):
             rate(gold, f"g{len(given):02}", "ann", label)
             given.append(1)
-        bring_up_to_date(gold.pk)
-        recompute.renew(gold.pk, at_once=True)
+        update_question(gold.pk)
+        recompute.recompute_question(gold.pk, at_once=True)
 
     return say
 
@@ -68,10 +68,10 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     assert not GoldAct.objects.exists()  # off at first
     assert leads.post(f"{page}bar/", {"bar": "0.7", "rule": "odd"}).status_code == 400
     choose(leads, gold, "propose")
-    recompute.renew(gold.pk, at_once=True)
+    recompute.recompute_question(gold.pk, at_once=True)
     warning = GoldAct.objects.get()
     assert (warning.step, warning.state) == ("warn", "proposed")
-    assert interventions.WARN_AT <= warning.evidence < PAUSE_AT
+    assert interventions.WARN_AT <= warning.evidence < PAUSE_EVIDENCE
     desk_page = f"/projects/{gold.project_id}/rate/"
     assert "wrong more often" not in desk.get(desk_page).text
     leads.post(f"{page}acts/{warning.pk}/", {"do": "carry_out"})
@@ -102,7 +102,7 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     # The evidence begins anew with the answers that come after.
     says(WRONG, 2)
     score = GoldScore.objects.get(rater=ann)
-    assert score.n == 14 and score.highest == pytest.approx(evidence([0, 0])[-1])
+    assert score.n == 14 and score.highest == pytest.approx(compute_evidence([0, 0])[-1])
     assert not GoldAct.objects.exclude(state="overridden").exists()
     kinds = set(Event.objects.values_list("kind", flat=True))
     assert {"gold_warn_proposed", "gold_pause_carried_out", "gold_overridden"} <= kinds
@@ -132,7 +132,12 @@ def test_by_rule_at_once_and_resumed_among_the_people(
 def test_honest_raters_are_paused_in_one_case_of_a_hundred_at_most() -> None:
     """Right as often as the bar asks, looked at after every one of 400 answers."""
     rng = np.random.default_rng(20)
-    paused = [paused_at(evidence(rng.random(400) < 0.7, 0.7)) is not None for _ in range(2_000)]
+    paused = [
+        find_pause(compute_evidence(rng.random(400) < 0.7, 0.7)) is not None for _ in range(2_000)
+    ]
     assert np.mean(paused) <= 0.01
-    warned = [paused_at(evidence(rng.random(400) < 0.7, 0.7), 20.0) is not None for _ in range(500)]
+    warned = [
+        find_pause(compute_evidence(rng.random(400) < 0.7, 0.7), 20.0) is not None
+        for _ in range(500)
+    ]
     assert np.mean(warned) <= 0.05

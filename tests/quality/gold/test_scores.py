@@ -12,7 +12,7 @@ from django.test import Client
 from metrics.agreement.rater_quality import gold as formulas
 from metrics.jobs import question_updates
 from projects.models import GoldAnswer, Item, Question, Rater
-from projects.services.items.gold import retire_gold, set_gold
+from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from quality import tasks
 from quality.gold import input_version, recompute, settings, suspected_answers
 from quality.models import GoldItem, GoldReview, GoldScore, GoldState
@@ -33,7 +33,7 @@ def known(answered: Question, lead: Any) -> Question:
             if rng.random() >= 0.2 and rng.random() >= right:
                 rng.integers(4)
         item = Item.objects.get(key=f"i{number:02}")
-        set_gold(item=item, question=answered, answer=[truth], by=lead)
+        set_gold_answer(item=item, question=answered, answer=[truth], by=lead)
     return answered
 
 
@@ -55,14 +55,14 @@ def check(question: Question) -> None:
         table = np.zeros((4, 4), int)
         for own, gold in given:
             table[own, gold] += 1
-        expected = formulas.score(table)
+        expected = formulas.compute_score(table)
         row = GoldScore.objects.get(question=question, rater__key=rater)
         assert (row.n, row.right) == (expected.n, expected.right)
         assert (row.accuracy, row.low, row.high) == (expected.accuracy, expected.low, expected.high)
         assert row.kappa == pytest.approx(expected.kappa)
         assert row.bias == pytest.approx(expected.bias)
         assert row.chance == expected.chance
-        course = formulas.evidence([own == gold for own, gold in given], 0.7)
+        course = formulas.compute_evidence([own == gold for own, gold in given], 0.7)
         assert row.evidence == pytest.approx(course[-1])
         assert row.highest == pytest.approx(course.max())
         assert row.table == table.tolist()
@@ -80,13 +80,13 @@ def test_scores_are_those_of_the_formulas_and_follow_the_ratings(
     item = Item.objects.get(key="i00")
     gold = GoldAnswer.objects.get(item=item).answer[0]
     rate(known, "i00", "ann", ("none", "minor", "major", "critical")[(gold + 1) % 4])
-    question_updates.bring_up_to_date(known.pk)
-    assert recompute.renew(known.pk, at_once=True)
+    question_updates.update_question(known.pk)
+    assert recompute.recompute_question(known.pk, at_once=True)
     check(known)
     assert GoldScore.objects.get(rater__key="ann").right == before.right - 1
-    set_gold(item=item, question=known, answer=[(gold + 1) % 4], by=None)
-    assert known.pk in input_version.waiting()
-    recompute.renew(known.pk, at_once=True)
+    set_gold_answer(item=item, question=known, answer=[(gold + 1) % 4], by=None)
+    assert known.pk in input_version.list_outdated_questions()
+    recompute.recompute_question(known.pk, at_once=True)
     check(known)
     assert GoldScore.objects.get(rater__key="ann").right >= before.right - 1
 
@@ -98,11 +98,11 @@ def test_of_several_right_ones_any_is_right_and_shares_are_not_scored(
     for key in ("x0", "x1", "x2"):
         rate(answered, key, "eve", "minor")
     items = list(Item.objects.filter(key__startswith="x").order_by("key"))
-    set_gold(item=items[0], question=answered, answer=[0, 1], by=None)
-    set_gold(item=items[1], question=answered, answer=[3], by=None)
-    set_gold(item=items[2], question=answered, answer={0: 0.5, 1: 0.5}, by=None)
-    question_updates.bring_up_to_date(answered.pk)
-    recompute.renew(answered.pk, at_once=True)
+    set_gold_answer(item=items[0], question=answered, answer=[0, 1], by=None)
+    set_gold_answer(item=items[1], question=answered, answer=[3], by=None)
+    set_gold_answer(item=items[2], question=answered, answer={0: 0.5, 1: 0.5}, by=None)
+    question_updates.update_question(answered.pk)
+    recompute.recompute_question(answered.pk, at_once=True)
     row = GoldScore.objects.get(rater__key="eve")
     assert (row.n, row.right) == (2, 1)
     assert np.array(row.table).sum() == 1
@@ -113,11 +113,11 @@ def test_of_several_right_ones_any_is_right_and_shares_are_not_scored(
 
 
 def test_without_gold_there_are_no_scores(known: Question) -> None:
-    recompute.renew(known.pk, at_once=True)
+    recompute.recompute_question(known.pk, at_once=True)
     assert GoldScore.objects.count() == 4
     for item in Item.objects.filter(gold_answers__isnull=False):
-        retire_gold(item=item, question=known, by=None)
-    recompute.renew(known.pk, at_once=True)
+        retire_gold_answer(item=item, question=known, by=None)
+    recompute.recompute_question(known.pk, at_once=True)
     assert not GoldScore.objects.exists()
     assert not GoldItem.objects.exists()
 
@@ -127,9 +127,9 @@ def poison(question: Question, key: str, rate: Callable[..., Any]) -> Item:
     for rater in Rater.objects.all():
         rate(question, key, rater.key, "minor")
     item = Item.objects.get(key=key)
-    set_gold(item=item, question=question, answer=[3], by=None)
-    question_updates.bring_up_to_date(question.pk)
-    recompute.renew(question.pk, at_once=True)
+    set_gold_answer(item=item, question=question, answer=[3], by=None)
+    question_updates.update_question(question.pk)
+    recompute.recompute_question(question.pk, at_once=True)
     return item
 
 
@@ -156,25 +156,25 @@ def test_gold_that_good_raters_miss_is_suspected_and_in_no_score_until_decided(
     assert wrong.status_code == 400 and not GoldReview.objects.exists()
     kept = client_for(lead).post(address, {"verdict": "keep", "reason": "I wrote it"})
     assert kept.status_code == 302
-    assert known.pk in input_version.waiting()
-    recompute.renew(known.pk, at_once=True)
+    assert known.pk in input_version.list_outdated_questions()
+    recompute.recompute_question(known.pk, at_once=True)
     assert not GoldItem.objects.get(item=item).suspected
     assert GoldScore.objects.get(rater__key="ann").n == n + 1
     check(known)
     review = GoldReview.objects.get()
     assert review.reason == "I wrote it" and review.evidence["people"] == 4
     client_for(lead).post(address, {"verdict": "retire"})
-    recompute.renew(known.pk, at_once=True)
+    recompute.recompute_question(known.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="ann").n == n
     assert client_for(lead).post(address, {"verdict": "retire"}).status_code == 404
-    with pytest.raises(suspected_answers.Refused):
-        suspected_answers.review(gold=review.gold, verdict="keep", by=lead)
+    with pytest.raises(suspected_answers.InvalidGoldReview):
+        suspected_answers.create_review(gold=review.gold, verdict="keep", by=lead)
 
 
 def test_the_pages_are_for_leads(
     known: Question, client_for: Callable[..., Client], lead: Any, annotator: Any, viewer: Any
 ) -> None:
-    recompute.renew(known.pk, at_once=True)
+    recompute.recompute_question(known.pk, at_once=True)
     ann = Rater.objects.get(key="ann").pk
     for address in ("gold/", f"gold/raters/{ann}/"):
         where = f"/projects/{known.project_id}/{address}"
@@ -193,9 +193,9 @@ def test_few_answers_are_an_interval_and_never_a_percentage(
     for number in range(4):
         rate(answered, f"x{number}", "eve", "minor")
         item = Item.objects.get(key=f"x{number}")
-        set_gold(item=item, question=answered, answer=[1 if number else 0], by=None)
-    question_updates.bring_up_to_date(answered.pk)
-    recompute.renew(answered.pk, at_once=True)
+        set_gold_answer(item=item, question=answered, answer=[1 if number else 0], by=None)
+    question_updates.update_question(answered.pk)
+    recompute.recompute_question(answered.pk, at_once=True)
     page = client_for(lead).get(f"/projects/{answered.project_id}/gold/")
     assert "3 of 4" in page.text
     assert "0.75" not in page.text
@@ -205,14 +205,14 @@ def test_few_answers_are_an_interval_and_never_a_percentage(
 def test_the_bar_is_chosen_and_weighs_the_evidence_anew(
     known: Question, client_for: Callable[..., Client], lead: Any
 ) -> None:
-    recompute.renew(known.pk, at_once=True)
+    recompute.recompute_question(known.pk, at_once=True)
     before = GoldScore.objects.get(rater__key="dan").highest
     address = f"/projects/{known.project_id}/gold/bar/"
     assert client_for(lead).post(address, {"bar": "1"}).status_code == 400
     assert client_for(lead).post(address, {"bar": "nan"}).status_code == 400
     assert client_for(lead).post(address, {"bar": "0.95"}).status_code == 302
-    assert known.pk in input_version.waiting()
-    recompute.renew(known.pk, at_once=True)
+    assert known.pk in input_version.list_outdated_questions()
+    recompute.recompute_question(known.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").highest > before
     with pytest.raises(ValueError, match="from 0"):
-        settings.choose(question=known, bar="high", by=lead)
+        settings.set_pass_mark(question=known, pass_mark="high", by=lead)

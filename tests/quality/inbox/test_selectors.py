@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
 from quality.exams import decisions
 from quality.inbox import selectors
@@ -88,8 +88,8 @@ def test_the_lead_alone_is_told_at_each_place_and_led_to_the_page(
 
 
 def number(project: Project, what: str) -> int:
-    found = selectors.by_project({project.pk: "lead"}).get(project.pk, [])
-    return sum(one.number for one in found if one.what == what)
+    found = selectors.get_project_entries({project.pk: "lead"}).get(project.pk, [])
+    return sum(one.number for one in found if one.kind == what)
 
 
 def test_what_was_decided_waits_no_more(
@@ -108,7 +108,7 @@ def test_what_was_decided_waits_no_more(
     assert number(project, "exams") == 0
     Rater.objects.update(paused=False)
     assert number(project, "exams") == 1
-    decisions.waive(question=question, rater=rater, by=lead, reason="known to be good")
+    decisions.waive_exam(question=question, rater=rater, by=lead, reason="known to be good")
     assert number(project, "exams") == 0
 
 
@@ -117,7 +117,7 @@ def test_all_projects_are_asked_in_one_query(
 ) -> None:
     others = {make_project(f"Other {number}").pk: "lead" for number in range(3)}
     with django_assert_num_queries(1):
-        found = selectors.by_project({project.pk: "lead", **others})
+        found = selectors.get_project_entries({project.pk: "lead", **others})
     assert list(found) == [project.pk]
     assert [one.words for one in found[project.pk]] == ["1 rater has no try of the exam left"]
 
@@ -135,8 +135,8 @@ def test_tables_of_raters_mark_cases_and_what_is_proposed(
     for number in range(4):
         for key in ("ann", "ben"):
             rate(question, f"i{number}", key, "minor")
-    bring_up_to_date(question.pk)
-    comparison.renew(question.pk, at_once=True)
+    update_question(question.pk)
+    comparison.recompute_question(question.pk, at_once=True)
     case = make_alarm(question, act.rater)
     base = f"/projects/{project.pk}/"
     of_case = f'href="{base}alarms/{case.pk}/">'

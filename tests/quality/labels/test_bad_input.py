@@ -54,8 +54,8 @@ def labelled(request: Any, question: Question, rate: Callable[..., Any]) -> tupl
         if label is None:  # said once, and taken back
             rate(question, item, rater, "none")
         rate(question, item, rater, label)
-    question_updates.bring_up_to_date(question.pk)
-    recompute.renew(question.pk)
+    question_updates.update_question(question.pk)
+    recompute.recompute_question(question.pk)
     return question, reason
 
 
@@ -82,7 +82,7 @@ def test_values_have_reasons_and_none_is_nan(
         assert answer.status_code == 200, kind
         if kind != "parquet":
             assert not NO_NUMBER.search(answer.getvalue().decode()), kind
-    assert queue_order.plan(question.project) is not None
+    assert queue_order.plan_queue(question.project) is not None
 
 
 def visible(page: str) -> str:

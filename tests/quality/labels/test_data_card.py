@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import Reading
 from projects.models import Question, Rater
 from quality.labels import data_card
@@ -23,11 +23,11 @@ def test_the_agreement_is_that_of_the_pages(question: Question, rate: Any) -> No
         rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
         rate(question, f"i{number}", "cleo", labels[number % 4])
         rate(question, f"i{number}", "bot", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     reading = Reading.objects.get(question=question, span="all")
     name, first = reading.headline["name"], reading.headline["value"]
     assert first["value"] != reading.coefficients[name]["value"]
-    lines = data_card.text(question).splitlines()
+    lines = data_card.build_data_card(question).splitlines()
     at = lines.index("* Agreement below: of the people")
     assert lines[at + 1] == (
         f"* {name}: {first['value']:.3f} [{first['low']:.3f}, {first['high']:.3f}]"

@@ -29,14 +29,14 @@ def made_once(answered_once: Cast) -> Cast:
 @pytest.fixture
 def labelled(answered: Question, lead: User) -> Question:
     """One of the sixty items is decided."""
-    recompute.renew(answered.pk)
-    decisions.decide(question=answered, item=Item.objects.get(key="i00"), code=3, by=lead)
+    recompute.recompute_question(answered.pk)
+    decisions.create_decision(question=answered, item=Item.objects.get(key="i00"), code=3, by=lead)
     return answered
 
 
 def made(question: Question, kind: str) -> bytes:
-    words = selectors.Words.of(question, Consensus.objects.get(question=question))
-    return b"".join(files.KINDS[kind].make(selectors.chosen(question), words))
+    words = selectors.LabelNames.for_question(question, Consensus.objects.get(question=question))
+    return b"".join(files.FORMATS[kind].stream(selectors.get_labels(question), words))
 
 
 def test_csv_and_json_lines_say_the_same(labelled: Question) -> None:
@@ -49,7 +49,7 @@ def test_csv_and_json_lines_say_the_same(labelled: Question) -> None:
         assert float(row["confidence"]) == line["confidence"]
         shares = {label: float(row[f"p {label}"]) for label in line["distribution"]}
         assert shares == line["distribution"]
-        assert row["split"] == line["split"] == selectors.part_of(line["item"])
+        assert row["split"] == line["split"] == selectors.get_split(line["item"])
     decided = next(line for line in lines if line["item"] == "i00")
     assert (decided["label"], decided["source"], decided["decided_by"]) == (
         "critical",
@@ -91,21 +91,21 @@ def test_other_tools_get_tasks_with_their_content(labelled: Question) -> None:
 
 
 def test_a_split_stays_whatever_else_comes() -> None:
-    parts = [selectors.part_of(f"item {number}") for number in range(10_000)]
+    parts = [selectors.get_split(f"item {number}") for number in range(10_000)]
     assert parts.count("train") == pytest.approx(8_000, abs=150)
     assert parts.count("dev") == pytest.approx(1_000, abs=100)
-    assert [selectors.part_of(key) for key in ("item 0", "item 1")] == ["test", "train"]
+    assert [selectors.get_split(key) for key in ("item 0", "item 1")] == ["test", "train"]
 
 
 def test_the_card_says_what_the_labels_rest_on(labelled: Question) -> None:
-    said = data_card.text(labelled)
+    said = data_card.build_data_card(labelled)
     assert "60 items: 59 by consensus, 1 by decision" in said
     assert "4 people, 0 models" in said
     assert "fleiss_kappa: 0." in said
-    first = data_card.digest(labelled, Consensus.objects.get())
+    first = data_card.compute_digest(labelled, Consensus.objects.get())
     assert first in said
     ItemLabel.objects.filter(item__key="i01").update(code=None)
-    assert data_card.digest(labelled, Consensus.objects.get()) != first
+    assert data_card.compute_digest(labelled, Consensus.objects.get()) != first
 
 
 def test_the_command_prints_labels_as_they_are_now(

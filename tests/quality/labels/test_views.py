@@ -25,7 +25,7 @@ def made_once(answered_once: Cast) -> Cast:
 
 @pytest.fixture
 def labelled(answered: Question) -> Question:
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     return answered
 
 
@@ -144,7 +144,7 @@ def test_what_cannot_be_decided_is_said_and_changes_nothing(
         answer = client.post(decide, {"code": code})
         assert answer.status_code == 400
         assert 'role="alert"' in answer.text
-    decisions.hold(question=labelled, item=item, by=admin)
+    decisions.claim_item(question=labelled, item=item, by=admin)
     answer = client.post(decide, {"code": "1"})
     assert answer.status_code == 409
     assert "admin is deciding this item just now" in answer.text
@@ -166,7 +166,7 @@ def test_the_habits_of_raters(client: Client, page: str) -> None:
     assert client.get(f"{page}labels/raters/?rater=nobody").status_code == 404
     assert client.get(f"{page}labels/raters/?page=9").status_code == 404
     Consensus.objects.update(method="majority")
-    recompute.renew(Consensus.objects.get().pk, at_once=True)
+    recompute.recompute_question(Consensus.objects.get().pk, at_once=True)
     assert "Nothing is estimated yet" in client.get(f"{page}labels/raters/").text
     assert "Nothing is estimated yet" in client.get(f"{page}labels/raters/?rater=dan").text
 

@@ -27,13 +27,13 @@ from quality.consensus import recompute
 from quality.labels import data_card
 from quality.models import ItemLabel
 from quality.planning import queue_order
-from quality.planning.overlaps import overlaps
+from quality.planning.overlaps import compute_overlap_plans
 from quality.review import decisions
 from ratings.annotation.assignments import candidates, queue
 from ratings.models import Assignment
 from ratings.services import slots
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
@@ -46,8 +46,8 @@ def made_once(answered_once: Cast) -> Cast:
 
 @pytest.fixture(autouse=True)
 def afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_order, "_made", {})
-    monkeypatch.setattr(candidates, "UNPLANNED", 2**64)  # none at random
+    monkeypatch.setattr(queue_order, "_input_version_of", {})
+    monkeypatch.setattr(candidates, "RANDOM_EVERY", 2**64)  # none at random
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def study(answered: Question) -> Project:
     Item.objects.bulk_create(
         Item(project=project, key=f"new{number}", body={"text": "x"}) for number in range(5)
     )
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     return project
 
 
@@ -79,7 +79,7 @@ def test_what_a_rating_tells_most_of_comes_first_and_what_is_sure_last(study: Pr
     assert set(rated) == {item for item, doubt in doubts.items() if doubt > 0.05}
     assert doubts[rated[0]] > 0.4 > doubts[rated[-1]]
     rater = Rater.objects.create(project=study, key="late")
-    given = queue.next_item(Rater.objects.select_related("project").get(pk=rater.pk))
+    given = queue.get_next_item(Rater.objects.select_related("project").get(pk=rater.pk))
     assert given is not None
     assert given.pk == planned[0]
     assert in_turn(study) == planned[1:]  # handed out once a plan
@@ -90,8 +90,8 @@ def test_a_plan_is_made_anew_when_labels_are_and_not_before(
 ) -> None:
     assert [queue_order.sweep(), queue_order.sweep()] == [1, 0]
     first = next(pk for pk in in_turn(study) if Item.objects.get(pk=pk).key[0] == "i")
-    decisions.decide(question=answered, item=Item.objects.get(pk=first), code=1, by=lead)
-    recompute.renew(answered.pk, at_once=True)
+    decisions.create_decision(question=answered, item=Item.objects.get(pk=first), code=1, by=lead)
+    recompute.recompute_question(answered.pk, at_once=True)
     assert queue_order.sweep() == 1
     assert first not in in_turn(study)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.RANDOM)
@@ -103,10 +103,10 @@ def test_full_withdrawn_and_open_items_are_not_planned(study: Project) -> None:
     Item.objects.filter(pk=new[0].pk).update(places_taken=6)
     Item.objects.filter(pk=new[1].pk).update(has_content=False)
     rater = Rater.objects.create(project=study, key="late")
-    queue_order.plan(study)
-    open_item = queue.next_item(Rater.objects.select_related("project").get(pk=rater.pk))
+    queue_order.plan_queue(study)
+    open_item = queue.get_next_item(Rater.objects.select_related("project").get(pk=rater.pk))
     assert open_item == new[2]
-    queue_order.plan(study)
+    queue_order.plan_queue(study)
     assert in_turn(study)[:2] == [new[3].pk, new[4].pk]
 
 
@@ -115,7 +115,7 @@ def test_for_a_narrow_interval_items_are_completed_before_others_begin(
 ) -> None:
     study.queue_order = QueueOrder.NARROW
     study.save()
-    best = overlaps(answered).cheapest
+    best = compute_overlap_plans(answered).cheapest
     assert best is not None
     queue_order.sweep()
     taken = dict(Item.objects.values_list("pk", "places_taken"))
@@ -131,9 +131,9 @@ def rate_next(study: Project, answered: Question) -> Callable[[], Assignment]:
     rater = Rater.objects.create(project=study, key="late")
 
     def rate() -> Assignment:
-        asked = queue.next_item(Rater.objects.select_related("project").get(pk=rater.pk))
+        asked = queue.get_next_item(Rater.objects.select_related("project").get(pk=rater.pk))
         assert asked is not None
-        record({answered: [Judgement(asked.pk, rater.pk, 3)]}, by=None, source="form")
+        record_ratings({answered: [Judgement(asked.pk, rater.pk, 3)]}, by=None, source="form")
         return Assignment.objects.get(rater=rater, item=asked)
 
     return rate
@@ -151,7 +151,7 @@ def test_what_is_read_first_rests_on_what_was_drawn_at_random(
 
     def dashboard(query: str = "") -> Any:
         client.get(f"{home}{query}")
-        filtered_jobs.WORK.sweep()
+        filtered_jobs.FILTERED_RESULT_JOB.sweep()
         return client.get(f"{home}{query}").context
 
     before = dashboard()["headline"]
@@ -161,7 +161,7 @@ def test_what_is_read_first_rests_on_what_was_drawn_at_random(
     planned = [rate_next() for _ in in_turn(study)[:15]]
     assert len(planned) > 10
     assert all(one.planned for one in planned)
-    question_updates.bring_up_to_date(answered.pk)
+    question_updates.update_question(answered.pk)
 
     shown = dashboard()
     every, alone = dashboard("?drawn=all"), dashboard("?drawn=random")
@@ -186,16 +186,16 @@ def test_what_is_read_first_rests_on_what_was_drawn_at_random(
     assert told["pooled"]["value"] == pytest.approx(every["headline"]["value"])
     for page in ("/", f"{home}questions/"):
         assert "of what was drawn at random" in client.get(page).content.decode()
-    facts = report_facts.facts_at(answered, timezone.now())
+    facts = report_facts.compute_report_facts(answered, timezone.now())
     assert facts["headline"]["value"]["value"] == pytest.approx(before["value"])
-    assert "left their items in doubt are left out" in str(texts.methods(facts))
-    assert f"{len(planned)} ratings were asked for" in data_card.text(answered)
-    assert not audit.audit(answered.pk).differences
+    assert "left their items in doubt are left out" in str(texts.build_methods(facts))
+    assert f"{len(planned)} ratings were asked for" in data_card.build_data_card(answered)
+    assert not audit.audit_question(answered.pk).differences
 
     # Who counts anew finds the same, and after the order was switched off it stays so.
-    question_updates.recount(answered)
+    question_updates.reset_counts(answered)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.RANDOM)
-    question_updates.bring_up_to_date(answered.pk)
+    question_updates.update_question(answered.pk)
     assert dashboard()["headline"]["value"] == pytest.approx(before["value"])
 
 
@@ -205,22 +205,22 @@ def test_what_was_chosen_for_its_doubt_raises_no_alarm(
     queue_order.sweep()
     before = answered.ratings.count()
     assert rate_next().planned
-    assert scan.look(answered, today=timezone.localdate()).n_ratings == before
+    assert scan.scan_question(answered, today=timezone.localdate()).n_ratings == before
 
 
 def test_who_was_asked_what_was_in_doubt_is_not_told_to_be_apart(
     study: Project, answered: Question, rate_next: Callable[[], Assignment],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(bands, "FEW_ITEMS", 1)  # another reason to tell nobody
+    monkeypatch.setattr(bands, "MIN_ITEMS_ZERO_WIDTH", 1)  # another reason to tell nobody
     queue_order.sweep()
     for _ in range(20):
         rate_next()
-    question_updates.bring_up_to_date(answered.pk)
+    question_updates.update_question(answered.pk)
     reading = Reading.objects.get(question=answered, span="all")
-    assert insights.raters_apart({answered.pk: reading}) == {}
+    assert insights.list_outlier_raters({answered.pk: reading}) == {}
     Assignment.objects.filter(rater__key="late").update(planned=False)
-    assert insights.raters_apart({answered.pk: reading}) == {answered.pk: ["late"]}
+    assert insights.list_outlier_raters({answered.pk: reading}) == {answered.pk: ["late"]}
 
 
 def test_of_too_little_drawn_at_random_it_is_said(
@@ -235,7 +235,7 @@ def test_of_too_little_drawn_at_random_it_is_said(
         for item, rater in items
     )
     CountState.objects.update(bootstrapped=0)
-    deferred_results.renew(answered.pk)
+    deferred_results.recompute_deferred_results(answered.pk)
     page = client_for(lead).get(f"/projects/{study.pk}/")
     assert page.context["headline"]["reason"] == "no_pairable_items"
     assert page.context["drawn"].few
@@ -247,18 +247,18 @@ def test_what_takes_long_rests(
     study: Project, answered: Question, rate_next: Callable[[], Assignment],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(random_sample, "QUICK", 0)
-    monkeypatch.setattr(random_sample, "REST_FACTOR", 1e6)
+    monkeypatch.setattr(random_sample, "QUICK_SECONDS", 0)
+    monkeypatch.setattr(random_sample, "PAUSE_FACTOR", 1e6)
     queue_order.sweep()
     left_out = []
     for _ in range(2):
         rate_next()
-        question_updates.bring_up_to_date(answered.pk)
+        question_updates.update_question(answered.pk)
         state = CountState.objects.get(pk=answered.pk)
         left_out.append((state.drawn["drawn"]["left_out"], state.drawn_behind))
     assert left_out == [(1, False), (1, True)]
     CountState.objects.update(drawn_rests_until=timezone.now())
-    deferred_results.sweep()
+    deferred_results.refresh_deferred_results()
     state = CountState.objects.get(pk=answered.pk)
     assert (state.drawn["drawn"]["left_out"], state.drawn_behind) == (2, False)
 
@@ -270,9 +270,9 @@ def test_who_is_asked_at_random_or_by_no_doubt_is_not_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     queue_order.sweep()
-    monkeypatch.setattr(candidates, "UNPLANNED", 0)
+    monkeypatch.setattr(candidates, "RANDOM_EVERY", 0)
     assert not rate_next().planned
-    monkeypatch.setattr(candidates, "UNPLANNED", 2**64)
+    monkeypatch.setattr(candidates, "RANDOM_EVERY", 2**64)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.NARROW)
     queue_order.sweep()
     assert not rate_next().planned
@@ -286,7 +286,7 @@ def test_a_place_beyond_the_overlap_is_one_of_doubt(
     full = Item.objects.filter(project=study, ratings__isnull=False).distinct()
     Item.objects.filter(pk__in=full).update(places_taken=3)
     chosen = next(one for one in full if one.ratings.values("rater").distinct().count() == 3)
-    slots.want(chosen.pk, 4, overlap=3)
+    slots.set_requested_slots(chosen.pk, 4, overlap=3)
     found = rate_next()
     assert (found.item_id, found.planned) == (chosen.pk, True)
 
@@ -296,11 +296,11 @@ def test_who_comes_back_to_a_planned_item_was_asked_it_for_its_doubt(study: Proj
     rater = Rater.objects.select_related("project").get(
         pk=Rater.objects.create(project=study, key="late").pk
     )
-    item = queue.next_item(rater)
+    item = queue.get_next_item(rater)
     assert item is not None
     mine = Assignment.objects.filter(rater=rater, item=item)
     mine.update(state=Assignment.State.EXPIRED, closed_at=timezone.now())
-    assert queue.take_place(rater, item)
+    assert queue.claim_slot(rater, item)
     found = mine.get()
     assert (found.state, found.planned) == (Assignment.State.OPEN, True)
 
@@ -327,6 +327,6 @@ def test_too_many_ratings_an_item_are_not_worked_out(project: Project, question:
     raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{n}") for n in range(30))
     item = Item.objects.create(project=project, key="a", body={"text": "x"})
     said = [Judgement(item.pk, rater.pk, rater.pk % 4) for rater in raters]
-    record({question: said}, by=None, source="api")
-    question_updates.bring_up_to_date(question.pk)
-    assert overlaps(question).too_many
+    record_ratings({question: said}, by=None, source="api")
+    question_updates.update_question(question.pk)
+    assert compute_overlap_plans(question).too_many

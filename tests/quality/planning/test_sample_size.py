@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import Reading
 from projects.models import Question, Rater
 
@@ -90,7 +90,7 @@ def test_the_number_is_the_one_that_is_read_first(
             rate(question, f"i{number}", key, labels[(number + near) % 4])
         rate(question, f"i{number}", bot.key, "none" if number % 2 else said)
     Question.objects.filter(pk=question.pk).update(weights="none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client, base = client_for(viewer), f"/projects/{question.project_id}/"
     first = client.get(base).context["headline"]
     outlook = client.get(f"{base}plan/").context["outlook"]
@@ -112,9 +112,9 @@ def test_of_two_raters_it_is_their_kappa(
         rate(question, f"i{number}", "ann", labels[number % 4])
         rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
         if number == 20:
-            bring_up_to_date(question.pk)
+            update_question(question.pk)
             assert rough in client.get(f"{base}plan/").content.decode()
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     first = client.get(base).context["headline"]
     page = client.get(f"{base}plan/")
     outlook = page.context["outlook"]

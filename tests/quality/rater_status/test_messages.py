@@ -183,7 +183,7 @@ def test_from_a_raters_page_one_comes_back_to_it(ann: Rater, client: Client, bas
 def test_under_a_pseudonym_no_name_is_told(
     project: Project, ann: Rater, lead: User, client: Client, desk: Client, base: str
 ) -> None:
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     ann.refresh_from_db()
     page = client.get(f"{base}write/?rater={ann.pk}").text
     assert ann.key in page and "Ann" not in page and "annotator" not in page

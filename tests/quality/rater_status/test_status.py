@@ -12,7 +12,12 @@ from metrics.models import RaterReading
 from projects.models import Question, Rater
 from quality.models import Alarm, GoldScore
 from quality.rater_status import comparison
-from quality.rater_status.status import Card, cards, is_apart, without
+from quality.rater_status.status import (
+    RaterSummary,
+    build_undefined_value,
+    is_outlier,
+    list_rater_summaries,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -47,9 +52,9 @@ def reading(question: Question) -> Callable[..., Rater]:
     return make
 
 
-def of(question: Question) -> dict[str, Card]:
-    comparison.renew(question.pk, at_once=True)
-    return {card.rater.key: card for card in cards(question, ordered=True)}
+def of(question: Question) -> dict[str, RaterSummary]:
+    comparison.recompute_question(question.pk, at_once=True)
+    return {card.rater.key: card for card in list_rater_summaries(question, ordered=True)}
 
 
 def test_who_is_apart_is_what_the_alarms_say(
@@ -71,7 +76,7 @@ def test_who_is_apart_is_what_the_alarms_say(
         found = of(question)
         assert not found["eve"].reasons
         dans = found["dan"]
-        assert is_apart(question, dan) == ("apart_from_peers" in dans.reasons), changed
+        assert is_outlier(question, dan) == ("apart_from_peers" in dans.reasons), changed
         seen[tuple(changed.values())] = (dans.status, dans.reasons)
     assert seen == {
         ("open",): ("act", ["drift_alarm", "apart_from_peers"]),
@@ -105,7 +110,7 @@ def test_an_alarm_asks_for_an_act_until_it_is_resolved(
 
 
 def test_gold_that_is_missed_asks_for_an_act(question: Question, reading: Any) -> None:
-    nothing = without("too_few_items")
+    nothing = build_undefined_value("too_few_items")
     for key, evidence in (("ann", 99.0), ("ben", 101.0)):
         GoldScore.objects.create(
             question=question,
@@ -132,4 +137,4 @@ def test_a_thousand_raters_cost_no_more_queries_than_three(
     for number in range(40):
         reading(f"r{number}", 0.7)
     with django_assert_num_queries(7):
-        cards(question, ordered=True)
+        list_rater_summaries(question, ordered=True)

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from agreement_site.models import TrailLine
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.saved_views import services
 from projects.models import Item, Project, Question, Rater
 from projects.services.members import usernames
@@ -23,7 +23,7 @@ from quality import tasks
 from quality.models import Alarm
 from quality.rater_status import funnel_chart
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
@@ -43,8 +43,8 @@ def rated(answered: Question, make_alarm: Any) -> Question:
     gus, few = (Rater.objects.create(project=project, key=key) for key in ("gus", "few"))
     said = [Judgement(item.pk, gus.pk, 0) for item in items]
     said += [Judgement(item.pk, few.pk, 3) for item in items[:3]]
-    record({answered: said}, by=None, source="api")
-    bring_up_to_date(answered.pk)
+    record_ratings({answered: said}, by=None, source="api")
+    update_question(answered.pk)
     assert tasks.sweep_raters() == 1
     # Sixty items are too few to be that sure: tests/quality/alerts/test_kinds.py raises one.
     make_alarm(
@@ -87,8 +87,10 @@ def test_who_does_most_harm_comes_first(
     assert case.kind == "rater_same"
     assert sentence == "answers “none” nearly always" and sentence in page.text
     # Whoever has a link sees no cases: they read all reasons in words.
-    named = services.name_view(project=rated.project, page="raters", name="All", query="", by=lead)
-    secret = services.share(view=named, until=timezone.localdate(), by=lead)
+    named = services.create_saved_view(
+        project=rated.project, page="raters", name="All", query="", by=lead
+    )
+    secret = services.create_share_link(view=named, until=timezone.localdate(), by=lead)
     chinese = Client().get(f"/shared/{secret}/", headers={"Accept-Language": "zh-hans"})
     assert "有未解决的警报；几乎总是" in chinese.text
     chips = {name: n for name, _words, n in page.context["chips"]}
@@ -186,7 +188,7 @@ def test_without_some_raters_the_number_is_that_of_the_filter(
 ) -> None:
     address = f"{base}raters/?without=gus"
     assert client.get(address).context["comparison"].waiting
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     found = client.get(address).context["comparison"]
     whole = client.get(base).context["headline"]["value"]
     without = client.get(f"{base}?without=gus").context["headline"]["value"]
@@ -251,7 +253,7 @@ def test_the_funnel_tells_many_by_squares(
     assert points["gus"]["outside"] and points["gus"]["same"]
     assert not points["ann"]["outside"]
     assert points["gus"]["url"] == f"{base}raters/gus/?question=severity"
-    monkeypatch.setattr(funnel_chart, "POINTS", 2)
+    monkeypatch.setattr(funnel_chart, "MAX_POINTS", 2)
     rows = client.get(f"{base}funnel.json").json()["rows"]
     names = [row["rater"] for row in rows if row["kind"] == "rater"]
     assert names[0] == "gus" and len(names) == 2
@@ -301,7 +303,7 @@ def test_the_page_of_a_rater_begins_with_a_judgement(
     ],
 )
 def test_initials_tell_numbered_raters_apart(name: str, told: str) -> None:
-    assert usernames.initials(name) == told
+    assert usernames.get_initials(name) == told
 
 
 @pytest.mark.fresh
@@ -318,7 +320,7 @@ def test_what_is_not_there_yet_comes_by_itself(
     for item in ("i1", "i2"):
         for rater in ("ann", "ben"):
             rate(question, item, rater, "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     waiting = "These numbers are being computed. They appear here by themselves."
     assert waiting in client.get(page).text
     assert client.get(page, headers=open_page).status_code == 204

@@ -18,7 +18,7 @@ from quality import tasks
 from quality.models import RepeatScore, RepeatState
 from quality.repeats import recompute
 from ratings.models import Assignment, Rating
-from ratings.services.check_answers import record_apart
+from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
 from tests.cast import Cast
 
@@ -41,7 +41,7 @@ def again(question: Question, rater: str, moves: tuple[int, ...]) -> list[tuple[
             item_id=row.item_id, rater_id=row.rater_id, why="repeat", leased_until=until
         )
         said = {question: Judgement(row.item_id, row.rater_id, second)}
-        record_apart(said, why="repeat", by=None, source="form")
+        record_check_answers(said, why="repeat", by=None, source="form")
         pairs.append((row.code, second))
     return pairs
 
@@ -65,7 +65,7 @@ def test_repeats_are_what_the_formulas_say_and_follow_the_desk(
     }
     assert tasks.sweep_gold() == 1
     assert tasks.sweep_gold() == 0, "nothing changed"
-    expected = repeats.intra([table(pairs) for pairs in said.values()])
+    expected = repeats.compute_intra_rater_agreement([table(pairs) for pairs in said.values()])
     for one, rater in zip(expected.raters, said, strict=True):
         row = RepeatScore.objects.get(rater__key=rater)
         assert row.n == one.n == len(said[rater])
@@ -89,15 +89,15 @@ def test_repeats_are_what_the_formulas_say_and_follow_the_desk(
     assert by_rater["ann"]["value"] == pytest.approx(row.kappa["value"])
     assert by_rater["ben"]["reason"] == "no_repeats"
     # What is corrected counts once; a change of the first answer, later, changes nothing.
-    item = Item.objects.get(pk=Assignment.objects.apart().earliest("pk").item_id)
+    item = Item.objects.get(pk=Assignment.objects.checks().earliest("pk").item_id)
     ann = Rater.objects.get(key="ann")
     first = Rating.objects.get(item=item, rater=ann).code
     other = {answered: Judgement(item.pk, ann.pk, (first + 1) % 4)}
-    record_apart(other, why="repeat", by=None, source="form")
+    record_check_answers(other, why="repeat", by=None, source="form")
     rate(answered, item.key, "ann", ("none", "minor", "major", "critical")[(first + 2) % 4])
-    question_updates.bring_up_to_date(answered.pk)
-    assert answered.pk in recompute.waiting()
-    recompute.renew(answered.pk, at_once=True)
+    question_updates.update_question(answered.pk)
+    assert answered.pk in recompute.list_outdated_questions()
+    recompute.recompute_question(answered.pk, at_once=True)
     moved = RepeatScore.objects.get(rater__key="ann")
     assert (moved.n, moved.same) == (row.n, row.same - 1)
     assert moved.table[first][(first + 1) % 4] == row.table[first][(first + 1) % 4] + 1
@@ -123,7 +123,7 @@ def test_models_that_ran_twice_stand_apart_from_people(answered: Question, rate:
     for key in ("ann", "dan"):
         again(answered, key, (0, 0, 1, 0))
     Rater.objects.filter(key="dan").update(kind=Rater.Kind.MODEL)
-    recompute.renew(answered.pk, at_once=True)
+    recompute.recompute_question(answered.pk, at_once=True)
     assert RepeatState.objects.get().n == 4
     assert dict(RepeatScore.objects.values_list("rater__key", "n")) == {"ann": 4, "dan": 4}
 
@@ -133,10 +133,10 @@ def test_on_numeric_scales_the_intraclass_correlation_stands_beside_kappa(
 ) -> None:
     Project.objects.update(repeat_percent=3)
     pairs = again(answered, "ann", (0, 0, 1, 0, -1, 0, 1, 0))
-    recompute.renew(answered.pk, at_once=True)
+    recompute.recompute_question(answered.pk, at_once=True)
     assert RepeatScore.objects.get().icc is None
     Question.objects.update(scale="interval", scale_version=9)
-    recompute.renew(answered.pk, at_once=True)
+    recompute.recompute_question(answered.pk, at_once=True)
     expected = icc(np.array(pairs, float))["icc2"]
     stored: Any = RepeatScore.objects.get().icc
     told = (expected.value, expected.ci_low, expected.ci_high)

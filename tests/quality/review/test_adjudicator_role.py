@@ -42,7 +42,7 @@ def path_of(name: str, known: dict[str, Any]) -> str:
 @pytest.fixture
 def known(answered: Question) -> dict[str, Any]:
     """What the routes want to be told: there is one of each, or the number 1."""
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     item, rater = Item.objects.all()[0], Rater.objects.all()[0]
     words = {"form": "json", "kind": "csv", "name": "trend", "period": "week", "what": "items"}
     numbers = dict.fromkeys(

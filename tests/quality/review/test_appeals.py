@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from events.models import Event
 from projects.models import Item, Member, Question, Rater
-from projects.services.items.gold import set_gold
+from projects.services.items.gold import set_gold_answer
 from quality.models import Appeal, ItemLabel, LabelRules
 from quality.review import appeals, decisions
 from tests.cast import Cast
@@ -34,7 +34,9 @@ def items(rater: Rater, answered: Question, lead: User) -> list[Item]:
     assert other is not None
     for item, days in zip([*mine, other], (10, 9, 1, 10), strict=True):
         with time_machine.travel(timezone.now() - datetime.timedelta(days=days), tick=False):
-            decisions.decide(question=answered, item=item, code=2, reason="as 3.1 says", by=lead)
+            decisions.create_decision(
+                question=answered, item=item, code=2, reason="as 3.1 says", by=lead
+            )
     return mine
 
 
@@ -71,8 +73,8 @@ def test_nothing_is_told_of_gold_or_of_what_was_taken_back(
     client_for: Callable[[User], Client],
 ) -> None:
     assert rater.user is not None
-    set_gold(item=items[0], question=answered, answer=[2], by=lead)
-    decisions.decide(question=answered, item=items[1], code=None, by=lead)
+    set_gold_answer(item=items[0], question=answered, answer=[2], by=lead)
+    decisions.create_decision(question=answered, item=items[1], code=None, by=lead)
     client = client_for(rater.user)
     assert seen(client, page) == []
     answer = client.post(
@@ -124,8 +126,8 @@ def test_who_may_see_appeals(
 def test_nobody_contests_what_they_may_not_know(
     rater: Rater, items: list[Item], answered: Question
 ) -> None:
-    with pytest.raises(appeals.Refused):
-        appeals.contest(rater=rater, question=answered, item=items[2], text="No.")
+    with pytest.raises(appeals.InvalidAppeal):
+        appeals.create_decision_appeal(rater=rater, question=answered, item=items[2], text="No.")
 
 
 def test_what_is_contested_comes_to_be_decided_anew(
@@ -143,7 +145,9 @@ def test_what_is_contested_comes_to_be_decided_anew(
     client, queue = client_for(other), f"{page}adjudicate/?contested=1"
     assert client.get(queue).context["item"] is None
     for item in items[:2]:
-        appeals.contest(rater=rater, question=answered, item=item, text="It breaks callers.")
+        appeals.create_decision_appeal(
+            rater=rater, question=answered, item=item, text="It breaks callers."
+        )
     seen = client.get(queue)
     # the older decision first
     assert (seen.context["left"], seen.context["item"]) == (2, items[0])

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def labelled(answered: Question) -> Question:
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     return answered
 
 
@@ -29,18 +29,18 @@ def test_a_decision_stands_above_the_ratings_and_is_revised_with_history(
 ) -> None:
     item = Item.objects.get(key="i00")
     before = list(Rating.objects.order_by("pk").values())
-    decisions.decide(question=labelled, item=item, code=3, reason="clear", by=lead)
-    decisions.decide(question=labelled, item=item, code=2, by=lead)
+    decisions.create_decision(question=labelled, item=item, code=3, reason="clear", by=lead)
+    decisions.create_decision(question=labelled, item=item, code=2, by=lead)
     label = ItemLabel.objects.get(item=item)
     assert (label.code, label.source, label.confidence) == (2, "decision", 1.0)
     assert label.shares == [0, 0, 1, 0]
-    recompute.renew(labelled.pk, at_once=True)
+    recompute.recompute_question(labelled.pk, at_once=True)
     assert ItemLabel.objects.get(item=item).code == 2
     history = Decision.objects.filter(item=item)
     assert [(one.number, one.code, one.reason) for one in history] == [(1, 3, "clear"), (2, 2, "")]
     assert list(Rating.objects.order_by("pk").values()) == before
-    decisions.decide(question=labelled, item=item, code=None, by=lead)
-    recompute.renew(labelled.pk, at_once=True)
+    decisions.create_decision(question=labelled, item=item, code=None, by=lead)
+    recompute.recompute_question(labelled.pk, at_once=True)
     assert ItemLabel.objects.get(item=item).source == "consensus"
 
 
@@ -52,8 +52,8 @@ def test_what_is_decided_teaches_the_consensus(labelled: Question, lead: User) -
     assert item is not None
     said = Rating.objects.get(item=item, rater__key="ann").code
     before = RaterConfusion.objects.get(rater__key="ann").accuracy
-    decisions.decide(question=labelled, item=item, code=(said + 2) % 4, by=lead)
-    recompute.renew(labelled.pk, at_once=True)
+    decisions.create_decision(question=labelled, item=item, code=(said + 2) % 4, by=lead)
+    recompute.recompute_question(labelled.pk, at_once=True)
     assert RaterConfusion.objects.get(rater__key="ann").accuracy < before
 
 
@@ -61,8 +61,10 @@ def test_a_decision_that_cannot_be_changes_nothing(labelled: Question, lead: Use
     item = Item.objects.get(key="i00")
     before = list(ItemLabel.objects.order_by("pk").values())
     for field, code, reason in (("label", 9, ""), ("label", None, ""), ("reason", 1, "x" * 4001)):
-        with pytest.raises(decisions.Refused) as refused:
-            decisions.decide(question=labelled, item=item, code=code, reason=reason, by=lead)
+        with pytest.raises(decisions.InvalidDecision) as refused:
+            decisions.create_decision(
+                question=labelled, item=item, code=code, reason=reason, by=lead
+            )
         assert refused.value.field == field
     assert not Decision.objects.exists()
     assert list(ItemLabel.objects.order_by("pk").values()) == before
@@ -75,13 +77,15 @@ def test_two_adjudicators_get_two_items_and_the_most_doubtful_first(
     other = decisions.claim_next(question=labelled, by=admin, doubt=0.05)
     assert one is not None
     assert other is not None
-    doubts = list(decisions.worth_deciding(labelled, doubt=0.05).values_list("item_id", flat=True))
+    doubts = list(
+        decisions.get_review_queue(labelled, doubt=0.05).values_list("item_id", flat=True)
+    )
     assert [one.item_id, other.item_id] == doubts[:2]
     again = decisions.claim_next(question=labelled, by=lead, doubt=0.05)
     assert again == one
-    with pytest.raises(decisions.Held):
-        decisions.decide(question=labelled, item=one.item, code=1, by=admin)
-    decisions.decide(question=labelled, item=one.item, code=1, by=lead)
+    with pytest.raises(decisions.ItemClaimed):
+        decisions.create_decision(question=labelled, item=one.item, code=1, by=admin)
+    decisions.create_decision(question=labelled, item=one.item, code=1, by=lead)
     assert not Claim.objects.filter(item=one.item).exists()
 
 
@@ -90,7 +94,7 @@ def test_a_claim_ends_by_itself_and_passing_brings_another_item(
 ) -> None:
     one = decisions.claim_next(question=labelled, by=lead, doubt=0.05)
     assert one is not None
-    decisions.hold(question=labelled, item=one.item, by=lead, passed=True)
+    decisions.claim_item(question=labelled, item=one.item, by=lead, passed=True)
     other = decisions.claim_next(question=labelled, by=lead, doubt=0.05)
     assert other is not None
     assert other.item != one.item
@@ -103,7 +107,9 @@ def test_nothing_in_doubt_is_no_item(labelled: Question, lead: User) -> None:
 
 
 def test_a_decision_is_written_once(labelled: Question, lead: User) -> None:
-    made = decisions.decide(question=labelled, item=Item.objects.get(key="i00"), code=1, by=lead)
+    made = decisions.create_decision(
+        question=labelled, item=Item.objects.get(key="i00"), code=1, by=lead
+    )
     with pytest.raises(TypeError):
         made.save()
     with pytest.raises(TypeError):
@@ -112,16 +118,16 @@ def test_a_decision_is_written_once(labelled: Question, lead: User) -> None:
 
 def test_who_looked_at_names_is_written_down_once(labelled: Question, lead: User) -> None:
     item: Any = Item.objects.get(key="i00")
-    assert not decisions.names_seen(question=labelled, item=item, by=lead)
-    decisions.show_names(question=labelled, item=item, by=lead)
-    decisions.show_names(question=labelled, item=item, by=lead)
-    assert decisions.names_seen(question=labelled, item=item, by=lead)
+    assert not decisions.has_seen_names(question=labelled, item=item, by=lead)
+    decisions.record_names_seen(question=labelled, item=item, by=lead)
+    decisions.record_names_seen(question=labelled, item=item, by=lead)
+    assert decisions.has_seen_names(question=labelled, item=item, by=lead)
 
 
 def test_what_a_lead_sends_is_decided_first_whatever_its_doubt(
     labelled: Question, lead: User, client_for: Any
 ) -> None:
-    doubtful = decisions.worth_deciding(labelled, doubt=0.05)
+    doubtful = decisions.get_review_queue(labelled, doubt=0.05)
     sure = ItemLabel.objects.filter(question=labelled).order_by("doubt", "item_id").first()
     assert sure is not None
     assert not doubtful.filter(pk=sure.pk).exists()
@@ -136,9 +142,11 @@ def test_what_a_lead_sends_is_decided_first_whatever_its_doubt(
     first = decisions.claim_next(question=labelled, by=lead, doubt=0.05)
     assert first is not None
     assert first.item_id == sure.item_id
-    decisions.decide(question=labelled, item=sure.item, code=1, by=lead)
+    decisions.create_decision(question=labelled, item=sure.item, code=1, by=lead)
     assert not Sent.objects.exists()
-    assert assignments.send(question=labelled, item_ids=[sure.item_id], by=lead) == 0  # decided
-    again = decisions.worth_deciding(labelled, doubt=0.05).first()
+    assert (
+        assignments.assign_for_review(question=labelled, item_ids=[sure.item_id], by=lead) == 0
+    )  # decided
+    again = decisions.get_review_queue(labelled, doubt=0.05).first()
     assert again is not None
     assert again.item_id != sure.item_id

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.gold import retire_gold, set_gold
+from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from quality.models import Appeal, LabelRules
 from ratings.models import Apart, Assignment, Exam
 
@@ -28,7 +28,9 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
         item = Item.objects.create(
             project=project, key=f"i{number}", body={"text": f"Text {number}"}
         )
-        gold = set_gold(item=item, question=question, answer=[1], by=lead, explanation="as 3.1")
+        gold = set_gold_answer(
+            item=item, question=question, answer=[1], by=lead, explanation="as 3.1"
+        )
         Assignment.objects.create(
             item=item, rater=ann, why=why, state="done", closed_at=now, leased_until=now
         )
@@ -85,7 +87,7 @@ def test_what_is_known_may_be_contested_and_hidden_gold_stays_hidden(
     assert "it reads well" in desk.get(f"{base}exam/").text
 
     # One of the hidden ones is retired; the rater learns of it a week later.
-    retire_gold(item=items[1], question=question, by=lead)
+    retire_gold_answer(item=items[1], question=question, by=lead)
     assert "not in use any more" not in desk.get(f"{base}decisions/").text
     with time_machine.travel(timezone.now() + datetime.timedelta(days=8), tick=False):
         desk.force_login(annotator)
@@ -95,7 +97,7 @@ def test_what_is_known_may_be_contested_and_hidden_gold_stays_hidden(
         contest(items[1])
         contest(items[2])
         assert Appeal.objects.count() == 2
-        set_gold(item=items[1], question=question, answer=[2], by=lead)
+        set_gold_answer(item=items[1], question=question, answer=[2], by=lead)
         assert "Text 1" not in desk.get(f"{base}decisions/").text
 
     shown = leads.get(f"{base}appeals/").text

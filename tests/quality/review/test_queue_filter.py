@@ -13,7 +13,7 @@ from django.utils import timezone
 from projects.models import GoldAnswer, Item, Question, Rater
 from quality.consensus import recompute
 from quality.models import Escalation, ItemLabel
-from quality.review.queue_filter import Narrowing
+from quality.review.queue_filter import ReviewFilter
 from ratings.models import Assignment
 from tests.cast import Cast
 
@@ -27,7 +27,7 @@ def made_once(answered_once: Cast) -> Cast:
 
 @pytest.fixture
 def page(answered: Question) -> str:
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     return f"/projects/{answered.project_id}/adjudicate/"
 
 
@@ -80,10 +80,10 @@ def test_what_was_chosen_stays_chosen_while_deciding(client: Client, page: str) 
 
 
 def test_what_is_not_known_is_passed_over() -> None:
-    from metrics.filters import EVERYTHING
+    from metrics.filters import NO_FILTER
 
-    found = Narrowing.of({"flagged": "yes", "less_sure": "2", "split": ""}, EVERYTHING)
-    assert found == Narrowing()
+    found = ReviewFilter.from_query({"flagged": "yes", "less_sure": "2", "split": ""}, NO_FILTER)
+    assert found == ReviewFilter()
     assert found.parameters == {}
 
 

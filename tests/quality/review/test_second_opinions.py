@@ -24,7 +24,7 @@ def made_once(answered_once: Cast) -> Cast:
 
 @pytest.fixture
 def labelled(answered: Question) -> Question:
-    recompute.renew(answered.pk)
+    recompute.recompute_question(answered.pk)
     LabelRules.objects.create(question=answered, second_share=1.0)
     return answered
 
@@ -39,7 +39,9 @@ def other(labelled: Question) -> User:
 
 def decided(question: Question, by: User, codes: dict[str, int]) -> None:
     for key, code in codes.items():
-        decisions.decide(question=question, item=Item.objects.get(key=key), code=code, by=by)
+        decisions.create_decision(
+            question=question, item=Item.objects.get(key=key), code=code, by=by
+        )
 
 
 def test_what_somebody_else_decided_comes_up_blind(
@@ -61,7 +63,7 @@ def test_what_somebody_else_decided_comes_up_blind(
     # Then it is open to them, and what they say next is a decision.
     assert client_for(other).get(f"{page}?item=i00").context["decisions"]
     assert isinstance(
-        decisions.say(question=labelled, item=item, code=2, by=other),
+        decisions.submit_answer(question=labelled, item=item, code=2, by=other),
         Decision,
     )
 
@@ -73,11 +75,11 @@ def test_second_opinions_are_among_what_an_adjudicator_gets(
     got = []
     while (label := decisions.claim_next(question=labelled, by=other, doubt=0.3)) is not None:
         got.append(label.item.key)
-        decisions.say(question=labelled, item=label.item, code=1, by=other)
+        decisions.submit_answer(question=labelled, item=label.item, code=1, by=other)
     assert set(got) >= {"i00", "i01", "i02"}
     assert SecondOpinion.objects.count() == 3
     assert (
-        second_opinions.next_of(question=labelled, by=lead) is not None
+        second_opinions.find_next_label(question=labelled, by=lead) is not None
     )  # what the other one decided
 
 
@@ -86,27 +88,29 @@ def test_nobody_gives_a_second_opinion_on_their_own_decision(
 ) -> None:
     decided(labelled, lead, {"i00": 1})
     item = Item.objects.get(key="i00")
-    assert not second_opinions.is_second(question=labelled, item=item, by=lead)
-    assert second_opinions.is_second(question=labelled, item=item, by=other)
+    assert not second_opinions.is_second_opinion(question=labelled, item=item, by=lead)
+    assert second_opinions.is_second_opinion(question=labelled, item=item, by=other)
     LabelRules.objects.update(second_share=0)
-    assert not second_opinions.is_second(question=labelled, item=item, by=other)
-    assert second_opinions.next_of(question=labelled, by=other) is None
+    assert not second_opinions.is_second_opinion(question=labelled, item=item, by=other)
+    assert second_opinions.find_next_label(question=labelled, by=other) is None
 
 
 def test_a_share_of_the_items_is_drawn(labelled: Question) -> None:
-    drawn = sum(second_opinions._drawn(labelled, item, 0.2) for item in range(20_000))
+    drawn = sum(second_opinions._is_sampled(labelled, item, 0.2) for item in range(20_000))
     assert 3_600 < drawn < 4_400  # seven standard deviations on either side
 
 
 def test_their_agreement_with_its_interval(labelled: Question, lead: User, other: User) -> None:
-    assert second_opinions.agreement(labelled).kappa is None
+    assert second_opinions.compute_agreement(labelled).kappa is None
     firsts = {f"i{number:02}": number % 2 for number in range(12)}
     decided(labelled, lead, firsts)
     for key, code in firsts.items():
         said = 3 if key == "i03" else code
-        decisions.say(question=labelled, item=Item.objects.get(key=key), code=said, by=other)
-    found = second_opinions.agreement(labelled)
-    assert (found.n, found.same, found.differ) == (12, 11, ["i03"])
+        decisions.submit_answer(
+            question=labelled, item=Item.objects.get(key=key), code=said, by=other
+        )
+    found = second_opinions.compute_agreement(labelled)
+    assert (found.n, found.same, found.differing_items) == (12, 11, ["i03"])
     assert found.kappa is not None
     assert 0.5 < found.kappa["low"] < found.kappa["value"] < 1
 
@@ -116,9 +120,9 @@ def test_a_second_opinion_that_cannot_be_changes_nothing(
 ) -> None:
     decided(labelled, lead, {"i00": 1})
     item = Item.objects.get(key="i00")
-    with pytest.raises(decisions.Refused):
-        decisions.say(question=labelled, item=item, code=9, by=other)
-    decisions.say(question=labelled, item=item, code=1, by=other)
+    with pytest.raises(decisions.InvalidDecision):
+        decisions.submit_answer(question=labelled, item=item, code=9, by=other)
+    decisions.submit_answer(question=labelled, item=item, code=1, by=other)
     with pytest.raises(TypeError):
         SecondOpinion.objects.get().save()
 
@@ -128,7 +132,7 @@ def test_the_page_of_labels_says_how_far_they_agree(
 ) -> None:
     decided(labelled, lead, {"i00": 1, "i01": 2})
     for key in ("i00", "i01"):
-        decisions.say(question=labelled, item=Item.objects.get(key=key), code=1, by=other)
+        decisions.submit_answer(question=labelled, item=Item.objects.get(key=key), code=1, by=other)
     page = client_for(lead).get(f"/projects/{labelled.project_id}/labels/")
     assert "2 decided items were put before a second adjudicator" in " ".join(page.text.split())
     assert "item=i01" in page.text

@@ -567,7 +567,7 @@ def test_an_annotator_may_not_see_what_was_set_aside(desk, project):
 @pytest.mark.sqlite_only("PostgreSQL keeps statistics")
 def test_what_was_set_aside_is_found_without_a_look_at_all_items(project):
     """The rail counts it on each page of a lead."""
-    (plan,) = query_plans.of_sqlite(Assignment.objects.set_aside_in(project).count)
+    (plan,) = query_plans.of_sqlite(Assignment.objects.skipped_or_flagged_in(project).count)
     assert "assignment_set_aside" in plan
     assert "item_of_project" not in plan
 
@@ -739,7 +739,7 @@ def test_addresses_in_a_message_are_links_and_nothing_else_is(desk, project, ite
         "See https://example.org/a?b=1&c=<b>, (http://example.org/d).\n"
         "Not javascript:alert(1), example.org or <script>."
     )
-    rater_messages.write(raters=[rater], text=text, by=lead)
+    rater_messages.send_messages(raters=[rater], text=text, by=lead)
     link = '<a href="{0}" target="_blank" rel="noopener noreferrer nofollow">{0}</a>'
     for address in (rate_url(project), f"/projects/{project.pk}/my-ratings/"):
         page = desk.get(address).text

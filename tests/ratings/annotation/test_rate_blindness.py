@@ -16,7 +16,7 @@ from django.db import transaction
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Item
 from projects.services.projects import change_project
 from quality.models import Alarm
@@ -80,7 +80,7 @@ def say(question, rate, label, comment):
             rate(question, f"i{number}", rater, label, comment=f"{comment} of {rater}")
     for rater in OTHERS:
         rate(question, "i6", rater, label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
 
 
 def _alarm(question):
@@ -255,7 +255,7 @@ def a_day(client, project, question, items, why):
         for key in keys:
             address = f"{history}?item={key}&rater=ann"
             answers[address] = _told(client.get(address))
-        bring_up_to_date(question.pk)  # /healthz tells everybody how much is not counted yet
+        update_question(question.pk)  # /healthz tells everybody how much is not counted yet
         answers |= everything(client, project, question, keys)
     return answers
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.cache import cache
 
 from projects.models import Item, Project, Rater
-from ratings.annotation.progress.rater_progress import Progress
+from ratings.annotation.progress.rater_progress import RaterProgress
 from ratings.models import Assignment, Rating, Revision
 from tests.ratings.annotation.test_rate import SHEET, rate_url, submit
 
@@ -168,4 +168,7 @@ def test_at_the_end_the_next_project_is_named(
 
 @pytest.mark.parametrize(("pace", "hours"), [(40.0, None), (60.0, 2), (720.0, 20), (None, None)])
 def test_a_long_rest_is_told_in_hours(pace: float | None, hours: int | None) -> None:
-    assert Progress(today=0, rated=0, skipped=0, items=200, left=100, pace=pace).hours_left == hours
+    assert (
+        RaterProgress(today=0, rated=0, skipped=0, items=200, remaining=100, pace=pace).hours_left
+        == hours
+    )

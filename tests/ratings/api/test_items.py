@@ -171,8 +171,8 @@ def test_pages_leave_nothing_out(
     project: Project, api: APIClient, get: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a search that looks at few items a page, so that pages are short and some are empty."""
-    monkeypatch.setattr(item_search, "LOOKED_AT", 7)
-    monkeypatch.setattr(item_search, "READ_AT_ONCE", 3)
+    monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 7)
+    monkeypatch.setattr(item_search, "ITEMS_PER_READ", 3)
     for number in range(40):
         body = {"text": "yes" if number % 13 == 0 else "no"}
         Item.objects.create(project=project, key=f"k{number}", body=body)

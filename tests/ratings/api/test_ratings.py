@@ -344,13 +344,13 @@ def test_who_was_removed_meanwhile_rates_nothing(
     mine: APIClient, address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the request waits for its turn, behind the door."""
-    store = write_batching.store
+    store = write_batching.store_request
 
     def removed_first(sent: Any) -> Any:
         Member.objects.filter(user=sent.user).delete()
         return store(sent)
 
-    monkeypatch.setattr(write_batching, "store", removed_first)
+    monkeypatch.setattr(write_batching, "store_request", removed_first)
     assert mine.post(address("ratings/"), row(), format="json").status_code == 403
     assert not Rating.objects.exists()
 

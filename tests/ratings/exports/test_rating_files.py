@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from projects.models import Category, Item, Project, Question, Rater
 from ratings.exports import rating_files
 from ratings.files import parquet_file
-from ratings.files.formula_escaping import guard, unguard
-from ratings.models import NOTHING, Rating
+from ratings.files.formula_escaping import escape_formula, unescape_formula
+from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.ratings.imports.wizard_client import Wizard, said
 
 NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
@@ -108,7 +108,7 @@ def test_parquet_has_the_plain_values(
     parquet = pytest.importorskip(
         "pyarrow.parquet", reason="requirements-extra.txt is not installed"
     )
-    monkeypatch.setattr(parquet_file, "ROWS_OF_A_GROUP", 2)
+    monkeypatch.setattr(parquet_file, "ROWS_PER_GROUP", 2)
     moment = utc(2026, 3, 1, 9, 30, 0, 5)
     rate(question, "=i1", "an\u00e4", "major", rated_at=moment, comment="=1+1")
     for item in ("i2", "i3"):
@@ -213,16 +213,16 @@ def test_who_may_export(
     ],
 )
 def test_formulas_get_an_apostrophe(text: str) -> None:
-    assert guard(text) == f"'{text}"
-    assert unguard(guard(text)) == text
+    assert escape_formula(text) == f"'{text}"
+    assert unescape_formula(escape_formula(text)) == text
 
 
 @pytest.mark.parametrize(
     "text", ["-1", "+1.5", "-.5", "-1e-3", "x=1", "'x", "a@b.c", "", "'", "ok", "1-1"]
 )
 def test_numbers_and_plain_texts_stay(text: str) -> None:
-    assert guard(text) == text
-    assert unguard(text) == text
+    assert escape_formula(text) == text
+    assert unescape_formula(text) == text
 
 
 def test_formulas_are_quoted_in_the_file(
@@ -251,9 +251,9 @@ def test_queries_do_not_grow_with_the_rows(
 
 @given(st.text(alphabet="'=+-@\t\r\n＝1a ,", max_size=6))
 def test_guard_is_reversed_exactly(text: str) -> None:
-    assert unguard(guard(text)) == text
-    if guard(text)[:1] in tuple("=+-@\t\r\n＝"):
-        float(guard(text))  # only a plain number may begin so
+    assert unescape_formula(escape_formula(text)) == text
+    if escape_formula(text)[:1] in tuple("=+-@\t\r\n＝"):
+        float(escape_formula(text))  # only a plain number may begin so
 
 
 # --- there and back --------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ def test_export_imports_as_equal_ratings(
 def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -> Project:
     from projects.services.projects import create_project
     from projects.services.question_validation import NewCategory, NewQuestion
-    from ratings.imports.staging.timestamps import moment_of
+    from ratings.imports.staging.timestamps import to_datetime
 
     question = NewQuestion("q", "Q?", categories=[NewCategory(label) for label in labels])
     project = create_project(by=lead, name="There", questions=[question])
@@ -346,18 +346,18 @@ def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -
             items[item],
             raters[rater],
             code % len(labels),
-            rated_at=moment_of(moment + 10**12),
+            rated_at=to_datetime(moment + 10**12),
             comment=comment,
         )
         for (item, rater), (code, comment, moment) in given_ratings.items()
     ]
-    record({project.questions.get(): new}, by=lead, source="api")
+    record_ratings({project.questions.get(): new}, by=lead, source="api")
     return project
 
 
 def _ratings(question: Question) -> dict[Any, Any]:
     labels = said(question)
-    rest = Rating.objects.exclude(code=NOTHING).filter(question=question)
+    rest = Rating.objects.exclude(code=NO_CODE).filter(question=question)
     values = rest.values_list("item__key", "rater__key", "rated_at", "comment")
     return {
         (item, rater): (labels[item, rater], rated_at, comment)
@@ -368,7 +368,7 @@ def _ratings(question: Question) -> dict[Any, Any]:
 def test_streams_in_parcels(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(rating_files, "ROWS_AT_A_TIME", 2)
+    monkeypatch.setattr(rating_files, "ROWS_PER_CHUNK", 2)
     for number in range(5):
         rate(question, f"i{number}", "r", "major")
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")

@@ -261,6 +261,6 @@ def test_a_part_that_is_not_there(
     ],
 )
 def test_a_file_is_what_its_first_bytes_say(head: bytes, extension: str | None) -> None:
-    from ratings.files.media import extension_of
+    from ratings.files.media import detect_extension
 
-    assert extension_of(head) == extension
+    assert detect_extension(head) == extension

@@ -208,7 +208,7 @@ def test_killed_while_writing_goes_on(wizard: Wizard, project: Project, monkeypa
         raise OSError("the disc is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(archives.media, "store", die)
+        patched.setattr(archives.media, "store_file", die)
         assert wizard.work().state == "writing"
     assert not Item.objects.exists()
     assert wizard.work().state == "done"
@@ -218,7 +218,7 @@ def test_killed_while_writing_goes_on(wizard: Wizard, project: Project, monkeypa
 def test_an_archive_that_is_gone_is_told(wizard: Wizard) -> None:
     wizard.check(zipped(GOOD))
     wizard.start()
-    beside = uploads.absolute(wizard.run.path + archives.BESIDE)
+    beside = uploads.get_absolute_path(wizard.run.path + archives.ARCHIVE_SUFFIX)
     beside.write_bytes(b"PK")
     assert wizard.work().state in ("writing", "failed")
     assert not Item.objects.exists()

@@ -31,7 +31,7 @@ def said(question: Question) -> dict[tuple[str, str], str]:
     items = dict(question.project.items.values_list("id", "key"))
     raters = dict(question.project.raters.values_list("id", "key"))
     rows = (
-        Rating.objects.standing()
+        Rating.objects.current()
         .filter(question=question)
         .values_list("item_id", "rater_id", "code")
     )
@@ -40,7 +40,7 @@ def said(question: Question) -> dict[tuple[str, str], str]:
 
 def stored() -> set[str]:
     """The names of the files that imports hold on disk."""
-    folder = uploads.absolute(uploads.FOLDER)
+    folder = uploads.get_absolute_path(uploads.FOLDER)
     return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
 
 

@@ -6,7 +6,7 @@ from ratings.items import content
 
 
 def kinds(body):
-    return [(block.kind, block.value) for block in content.blocks(body)]
+    return [(block.kind, block.value) for block in content.build_blocks(body)]
 
 
 def test_text_is_text():
@@ -15,31 +15,33 @@ def test_text_is_text():
 
 @pytest.mark.parametrize("body", [{}, None, ""])
 def test_an_empty_body_has_no_blocks(body):
-    assert content.blocks(body) == []
+    assert content.build_blocks(body) == []
 
 
 def test_other_keys_are_rows_of_a_table():
-    (table,) = content.blocks({"source": "甲", "target": {"en": "A"}, "words": 3, "tags": ["x"]})
+    (table,) = content.build_blocks(
+        {"source": "甲", "target": {"en": "A"}, "words": 3, "tags": ["x"]}
+    )
     assert table.kind == "table"
     rows = dict(table.rows)
-    assert rows["source"] == content.Block("text", "甲")
-    assert rows["target"].rows == (("en", content.Block("text", "A")),)
-    assert rows["words"] == content.Block("text", "3")
-    assert rows["tags"] == content.Block("data", '[\n  "x"\n]')
+    assert rows["source"] == content.ContentBlock("text", "甲")
+    assert rows["target"].rows == (("en", content.ContentBlock("text", "A")),)
+    assert rows["words"] == content.ContentBlock("text", "3")
+    assert rows["tags"] == content.ContentBlock("data", '[\n  "x"\n]')
 
 
 @pytest.mark.parametrize("key", ["turns", "messages"])
 def test_a_conversation(key):
-    (turns,) = content.blocks({key: [{"role": "user", "content": "Hi"}, {"text": "Hello"}]})
+    (turns,) = content.build_blocks({key: [{"role": "user", "content": "Hi"}, {"text": "Hello"}]})
     assert turns.kind == "turns"
     assert turns.rows == (
-        ("user", content.Block("text", "Hi")),
-        ("", content.Block("text", "Hello")),
+        ("user", content.ContentBlock("text", "Hi")),
+        ("", content.ContentBlock("text", "Hello")),
     )
 
 
 def test_what_is_no_conversation_is_shown_as_data():
-    (table,) = content.blocks({"turns": [1, 2]})
+    (table,) = content.build_blocks({"turns": [1, 2]})
     assert table.rows[0][1].kind == "data"
 
 
@@ -62,11 +64,11 @@ def test_what_is_no_conversation_is_shown_as_data():
 )
 def test_media_come_only_from_where_the_page_may_load_them(body, kind, settings):
     settings.ITEM_MEDIA_ORIGINS = ["https://media.example.org"]
-    assert [block.kind for block in content.blocks(body)] == [kind]
+    assert [block.kind for block in content.build_blocks(body)] == [kind]
 
 
 def test_several_images():
-    assert len(content.blocks({"image": ["/a.png", "/b.png", ""]})) == 2
+    assert len(content.build_blocks({"image": ["/a.png", "/b.png", ""]})) == 2
 
 
 @pytest.mark.parametrize(
@@ -87,13 +89,13 @@ def test_several_images():
     ],
 )
 def test_html_can_do_nothing(html):
-    (block,) = content.blocks({"html": f"<p>kept</p>{html}"})
+    (block,) = content.build_blocks({"html": f"<p>kept</p>{html}"})
     assert "<p>kept</p>" in block.value
     assert "x()" not in block.value
 
 
 def test_links_tell_the_other_side_nothing():
-    (block,) = content.blocks({"html": "<a href='https://a.example/'>a</a>"})
+    (block,) = content.build_blocks({"html": "<a href='https://a.example/'>a</a>"})
     assert 'rel="noopener noreferrer nofollow"' in block.value
 
 
@@ -107,17 +109,17 @@ def test_links_tell_the_other_side_nothing():
         ({"words": 3}, ""),
         ({}, ""),
         ("plain", "plain"),
-        ({"text": "x" * 200}, "x" * content.EXCERPT + "…"),
+        ({"text": "x" * 200}, "x" * content.MAX_EXCERPT_LENGTH + "…"),
     ],
 )
 def test_the_first_words_of_an_item(body, words):
-    assert content.excerpt(body) == words
+    assert content.get_excerpt(body) == words
 
 
 def test_a_line_of_a_list_shows_a_picture_or_the_first_words():
     picture = '<img class="thumbnail" src="/a.png?b=1&amp;c=%22" alt="i1" loading="lazy" decoding="async">'
     for given in ("/a.png?b=1&c=%22", ["/a.png?b=1&c=%22", "/b.png"]):
-        assert content.in_a_line({"image": given}, "i1") == picture
-        assert content.in_a_line({"image": given, "text": "<b>"}, "i1") == "<b>"
-    assert content.in_a_line({"image": "https://other.example/a.png"}).startswith("https://")
-    assert content.in_a_line({"image": []}) == ""
+        assert content.render_inline({"image": given}, "i1") == picture
+        assert content.render_inline({"image": given, "text": "<b>"}, "i1") == "<b>"
+    assert content.render_inline({"image": "https://other.example/a.png"}).startswith("https://")
+    assert content.render_inline({"image": []}) == ""

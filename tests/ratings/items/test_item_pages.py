@@ -13,7 +13,7 @@ from django.utils import timezone
 from metrics.views.items import item_rows
 from projects.models import GoldAnswer, Item, ItemVersion, Project, Rater
 from projects.services.items import gold
-from projects.services.items.upsert import put_items
+from projects.services.items.upsert import upsert_items
 from ratings.annotation.assignments import queue
 from ratings.items import item_search
 from ratings.models import Assignment, Rating
@@ -106,7 +106,7 @@ def test_a_row_more_keeps_what_was_typed(desk: Any, project: Project) -> None:
 def test_an_edit_after_ratings_is_a_version_and_the_page_warns(
     desk: Any, project: Project, question: Any, rate: Any, lead: Any
 ) -> None:
-    put_items(
+    upsert_items(
         project=project,
         rows=[{"key": "a", "body": {"text": "One", "n": 5}, "attributes": {"x": 1, "y": "z"}}],
     )
@@ -137,7 +137,7 @@ def test_an_edit_after_ratings_is_a_version_and_the_page_warns(
 def test_the_ticked_items_are_withdrawn_and_restored(
     desk: Any, project: Project, make_project: Any
 ) -> None:
-    put_items(
+    upsert_items(
         project=project, rows=[{"key": key, "body": {"text": key}} for key in ("a", "b", "c")]
     )
     foreign = Item.objects.create(project=make_project("Other"), key="f", body={"text": "f"})
@@ -155,7 +155,9 @@ def test_the_ticked_items_are_withdrawn_and_restored(
 
 
 def test_the_lead_is_told_what_waits(desk: Any, project: Project) -> None:
-    put_items(project=project, rows=[{"key": "a", "body": {}}, {"key": "b", "body": {"text": "x"}}])
+    upsert_items(
+        project=project, rows=[{"key": "a", "body": {}}, {"key": "b", "body": {"text": "x"}}]
+    )
     page = text_of(desk.get(f"/projects/{project.pk}/items/"))
     assert "1 waits for content and is not asked for" in page
     assert keys(desk, project, "?state=waiting") == ["a"]
@@ -174,7 +176,7 @@ def test_the_list_is_narrowed_and_sorted(
             ("d", "none", "de"),
         )
     ]
-    put_items(project=project, rows=rows)
+    upsert_items(project=project, rows=rows)
     said = {"a": ["none", "critical"], "b": ["minor"] * 3, "c": ["none", "minor", "minor", "none"]}
     for item, labels in said.items():
         for number, label in enumerate(labels):
@@ -199,7 +201,7 @@ def test_the_file_has_the_items_that_fit(
         {"key": "b", "body": {"source": "s"}, "attributes": {"lang": "de"}},
         {"key": "c", "body": {}},
     ]
-    put_items(project=project, rows=rows)
+    upsert_items(project=project, rows=rows)
     rate(question, "a", "r1", "none")
     rate(question, "a", "r2", "critical")
     address = f"/projects/{project.pk}/items.csv"
@@ -254,7 +256,7 @@ def test_a_gold_answer_is_set_on_the_page_of_the_item(
     assert GoldAnswer.objects.in_force().get() == row
     desk.post(address, {"do": "retire"})
     assert not GoldAnswer.objects.in_force().exists()
-    gold.set_gold(item=item, question=question, answer={1: 0.25, 2: 0.75}, by=lead)
+    gold.set_gold_answer(item=item, question=question, answer={1: 0.25, 2: 0.75}, by=lead)
     assert "75" in text_of(desk.get(f"/projects/{project.pk}/items/a/"))
 
 
@@ -282,7 +284,7 @@ def test_only_leads_change_items(project: Project, client_for: Any, request: Any
 def answered(project: Project, question: Any, rate: Any) -> dict[str, int]:
     """Five items: on a the raters differ by much, on b by little, on c they agree, d has one
     rating, e none. Who rated last is r2, on a."""
-    put_items(project=project, rows=[{"key": key, "body": {"text": key}} for key in "abcde"])
+    upsert_items(project=project, rows=[{"key": key, "body": {"text": key}} for key in "abcde"])
     said = {"d": ["none"], "c": ["none", "none"], "b": ["minor", "none"], "a": ["none", "critical"]}
     for item, labels in said.items():
         for number, label in enumerate(labels, start=1):
@@ -326,8 +328,8 @@ def test_a_rater_of_many_ratings_is_searched_in_parts(
 ) -> None:
     address = f"/projects/{project.pk}/items/"
     assert "has the key or the name “x”" in text_of(desk.get(f"{address}?rater=x"))
-    monkeypatch.setattr(item_rows, "ITEMS_A_PAGE", 1)
-    monkeypatch.setattr(item_search, "LOOKED_AT", 2)  # r2 has three ratings
+    monkeypatch.setattr(item_rows, "ITEMS_PER_PAGE", 1)
+    monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 2)  # r2 has three ratings
     found, after = [], 0
     while after is not None:
         page = desk.get(f"{address}?rater=r2&after={after}").context
@@ -380,10 +382,10 @@ def test_another_rating_is_asked_of_the_ticked_items(
     }
     late, later = (Rater.objects.create(project=project, key=key) for key in ("r4", "r5"))
     Item.objects.exclude(key="a").update(withdrawn_at=timezone.now())
-    item = queue.next_item(late)
+    item = queue.get_next_item(late)
     assert item is not None
     assert item.key == "a"
-    assert queue.next_item(later) is None
+    assert queue.get_next_item(later) is None
 
 
 def test_the_ticked_items_get_a_gold_answer(

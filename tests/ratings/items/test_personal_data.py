@@ -13,14 +13,14 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from events.models import Event
-from metrics.integrity.audit import audit
+from metrics.integrity.audit import audit_question
 from metrics.jobs import deletions
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import RaterReading
 from projects.models import Deletion, Item, Member, Project, Rater
 from ratings.items import purge
 from ratings.models import Apart, ImportRun, RaterMessage, Rating, Revision
-from ratings.services.check_answers import record_apart
+from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
 
 pytestmark = pytest.mark.django_db
@@ -37,9 +37,9 @@ def rated(project: Project, question: Any, rate: Any) -> Any:
                 1,
                 comment=f"said by {rater}",
             )
-            record_apart({question: tested}, why="repeat", by=None, source="form")
+            record_check_answers({question: tested}, why="repeat", by=None, source="form")
     rate(question, "i0", "ann", "major")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     Event.objects.create(
         project=project, kind="alarm_raised", data={"rater": "ann"}, at="2026-01-01T00:00Z"
     )
@@ -56,8 +56,8 @@ def rated(project: Project, question: Any, rate: Any) -> Any:
 
 def finish() -> None:
     for _turn in range(20):
-        deletions.sweep()
-    assert not purge.under_way().exists()
+        deletions.process_deletions()
+    assert not purge.list_open_deletions().exists()
 
 
 def everything_kept() -> str:
@@ -84,8 +84,8 @@ def test_the_person_goes_and_the_ratings_stay(
     assert "'ann'" not in kept
     assert "said by ann" not in kept
     assert "said by ben" in kept
-    bring_up_to_date(rated.pk)
-    assert not audit(rated.pk).differences
+    update_question(rated.pk)
+    assert not audit_question(rated.pk).differences
     assert RaterReading.objects.get(rater=rater).coefficients == before
     trace = Deletion.objects.get()
     assert (trace.kind, trace.by, trace.counts["ratings"]) == ("person", lead, 4)
@@ -113,8 +113,8 @@ def test_erasing_leaves_no_name_behind(
     kept = everything_kept()
     assert "'ann'" not in kept
     assert "said by ann" not in kept
-    bring_up_to_date(rated.pk)
-    assert not audit(rated.pk).differences
+    update_question(rated.pk)
+    assert not audit_question(rated.pk).differences
 
 
 def test_what_is_kept_is_handed_out_to_leads_alone(
@@ -146,8 +146,8 @@ def test_several_items_go_at_once(rated: Any, project: Project, client_for: Any,
     finish()
     assert set(Item.objects.values_list("key", flat=True)) == {"i0", "i3"}
     assert Deletion.objects.filter(kind="item", finished_at__isnull=False).count() == 2
-    bring_up_to_date(rated.pk)
-    assert not audit(rated.pk).differences
+    update_question(rated.pk)
+    assert not audit_question(rated.pk).differences
     assert client.get(address).status_code == 302  # nothing is ticked
 
 
@@ -181,7 +181,7 @@ def test_an_account_is_exported_and_forgotten(
     assert told["raters"][0]["ratings"] == 4
     assert Rater.objects.filter(key=told["raters"][0]["kept_as"]).exists()
     assert not User.objects.filter(username="annotator").exists()
-    assert Rating.objects.standing().count() == 8
+    assert Rating.objects.current().count() == 8
 
 
 def test_everything_of_an_account_is_erased(rated: Any, annotator: User) -> None:

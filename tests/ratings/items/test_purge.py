@@ -11,9 +11,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.urls import reverse
 
-from metrics.integrity.audit import audit
+from metrics.integrity.audit import audit_question
 from metrics.jobs import deletions
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import PairTally
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.services.items import gold
@@ -33,24 +33,24 @@ def rated(project: Project, question: Any, rate: Any, lead: Any) -> Any:
         for number, rater in enumerate(("ann", "ben", "cleo", "dan")):
             rate(question, f"i{item}", rater, labels[(item + number * (item % 3)) % 4])
     rate(question, "i1", "ben", "critical")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     rate(question, "i2", "eve", "minor")
-    gold.set_gold(
+    gold.set_gold_answer(
         item=Item.objects.get(key="i1"), question=question, answer=[1], by=lead, explanation="Why"
     )
     return question
 
 
 def audited(question: Any) -> None:
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     call_command("audit")  # ends with an error where a count differs
-    assert not audit(question.pk).differences
+    assert not audit_question(question.pk).differences
 
 
 def finish() -> None:
     for _turn in range(20):
-        deletions.sweep()
-        if not purge.under_way().exists():
+        deletions.process_deletions()
+        if not purge.list_open_deletions().exists():
             return
     raise AssertionError("it does not come to an end")
 
@@ -72,7 +72,7 @@ def test_an_item_goes_with_its_ratings_and_its_place_in_the_counts(
     assert trace.counts["ratings"] == 4
     finish()
     assert not Item.objects.filter(pk=item.pk).exists()
-    assert Rating.objects.standing().count() == 21
+    assert Rating.objects.current().count() == 21
     assert not GoldAnswer.objects.exists()
     assert Revision.objects.count() == 21
     trace.refresh_from_db()
@@ -99,7 +99,7 @@ def test_a_rater_goes_and_no_pair_knows_them(rated: Any, client_for: Any, lead: 
     assert not Assignment.objects.exists()
     assert Rating.objects.count() == 19
     for item in Item.objects.all():
-        assert item.places_taken == item.ratings.standing().count()
+        assert item.places_taken == item.ratings.current().count()
     audited(rated)
 
 
@@ -135,11 +135,11 @@ def test_a_project_goes_whole_and_nothing_else(
 def test_a_worker_that_dies_between_two_steps_is_followed_by_another(
     rated: Any, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(purge, "AT_ONCE", 2)
+    monkeypatch.setattr(purge, "RATINGS_PER_STEP", 2)
     rater = Rater.objects.get(key="ben")
-    purge.ask(kind="rater", target=rater, by=lead)
+    purge.start_deletion(kind="rater", target=rater, by=lead)
     turns = 0
-    while not deletions.work_on_one(Deletion.objects.get(), seconds=0.0):
+    while not deletions.process_deletion(Deletion.objects.get(), seconds=0.0):
         turns += 1
         assert turns < 40
     assert turns > 3
@@ -149,14 +149,14 @@ def test_a_worker_that_dies_between_two_steps_is_followed_by_another(
 
 def test_what_is_rated_meanwhile_is_withdrawn_too(rated: Any, lead: Any, rate: Any) -> None:
     item = Item.objects.get(key="i3")
-    deletion = purge.ask(kind="item", target=item, by=lead)
-    while purge.withdraw_some(deletion):
+    deletion = purge.start_deletion(kind="item", target=item, by=lead)
+    while purge.withdraw_next_ratings(deletion):
         pass
     rate(rated, "i3", "late", "minor")
-    bring_up_to_date(rated.pk)
-    while purge.remove_some(deletion):
+    update_question(rated.pk)
+    while purge.remove_next_rows(deletion):
         pass
-    assert not purge.finish(deletion)
+    assert not purge.finish_deletion(deletion)
     assert Item.objects.filter(pk=item.pk).exists()
     finish()
     assert not Item.objects.filter(pk=item.pk).exists()

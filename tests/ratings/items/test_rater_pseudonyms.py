@@ -11,11 +11,11 @@ from django.db import transaction
 
 from agreement_site.models import TrailLine
 from events.models import Event
-from events.services import record
+from events.services import record_event
 from metrics.models import NamedView
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.services.members import membership
-from ratings.annotation.submission import begin
+from ratings.annotation.submission import get_or_create_rater
 from ratings.items import personal_data, rater_pseudonyms
 from ratings.models import Rating
 from tests.ratings.imports.wizard_client import Wizard
@@ -34,7 +34,7 @@ def rated(project: Project, question: Any, rate: Any) -> Any:
     Rater.objects.filter(project=project, key="gpt").update(kind="model", name="The model")
     with transaction.atomic():
         data = {"rater": "ann", "other_rater": "ben", "of": "ann"}
-        record(project_id=project.pk, kind="alarm_raised", data=data)
+        record_event(project_id=project.pk, kind="alarm_raised", data=data)
     return question
 
 
@@ -85,7 +85,7 @@ def test_a_pseudonym_is_nobodys_key(project: Project, lead: User) -> None:
         Rater(project=project, key=key, kind=kind)
         for key, kind in (("rater-01", "human"), ("rater-2", "human"), ("rater-003", "model"))
     )
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     assert not set(RaterIdentity.objects.values_list("rater__key", flat=True)) & {
         "rater-01", "rater-02", "rater-03", "rater-2", "rater-003",
     }  # fmt: skip
@@ -93,7 +93,7 @@ def test_a_pseudonym_is_nobodys_key(project: Project, lead: User) -> None:
 
 def test_the_order_tells_nothing(project: Project, lead: User) -> None:
     Rater.objects.bulk_create(Rater(project=project, key=f"p{n:03}") for n in range(60))
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     found = RaterIdentity.objects.filter(key__startswith="p").order_by("key")
     given = list(found.values_list("rater__key", flat=True))
     assert given != sorted(given)
@@ -141,12 +141,12 @@ def test_no_page_and_no_file_names_a_person(
 def test_who_comes_later_is_hidden_at_once(
     rated: Any, project: Project, api_for: Any, lead: User, admin: User, make_user: Any
 ) -> None:
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     project.refresh_from_db()
     eva, finn = make_user("eva"), make_user("finn")
     membership.add_member(project=project, username="eva", role=Member.Role.ANNOTATOR, by=admin)
     Member.objects.create(project=project, user=finn, role=Member.Role.LEAD)
-    assert begin(project, finn).key.startswith("rater-")
+    assert get_or_create_rater(project, finn).key.startswith("rater-")
     api = api_for(lead)
     sent = {"key": "gus", "name": "Gus Person"}
     path = f"/api/v1/projects/{project.pk}/raters/"
@@ -164,7 +164,7 @@ def test_who_comes_later_is_hidden_at_once(
     tied = api.post(path, {"key": "other", "username": "eva"}, format="json")
     assert tied.status_code == 400
     assert "rater-" not in tied.content.decode()
-    rater_pseudonyms.show(project=project, by=lead)
+    rater_pseudonyms.restore_raters(project=project, by=lead)
     assert Rater.objects.get(project=project, key="gus").name == "Augustus"
     assert {"eva", "finn"} <= set(Rater.objects.values_list("key", flat=True))
 
@@ -174,7 +174,7 @@ def test_ratings_come_in_under_either_key(
 ) -> None:
     ann = Rater.objects.get(project=project, key="ann")
     assert ann.user == annotator
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     path = f"/api/v1/projects/{project.pk}/ratings/"
 
     def send(user: User, rater: str, label: str) -> Any:
@@ -205,7 +205,7 @@ def test_looking_is_for_leads_and_written_down(
     rated: Any, project: Project, client_for: Any, lead: User, annotator: User, viewer: User,
     make_user: Any, make_project: Any,
 ) -> None:  # fmt: skip
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     address = f"/projects/{project.pk}/people/identities/look/"
     other = make_user("other")
     elsewhere = make_project()
@@ -241,15 +241,15 @@ def test_nothing_is_switched_unless_one_is_sure(
 def test_a_persons_own_data_say_who_they_are(
     rated: Any, project: Project, client_for: Any, lead: User
 ) -> None:
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     ben = RaterIdentity.objects.get(project=project, key="ben").rater
-    told = json.loads(next(personal_data.lines(ben)))
+    told = json.loads(next(personal_data.iter_personal_data(ben)))
     assert (told["rater"], told["name"]) == ("ben", "Ben Person")
     page = client_for(lead).get(f"/projects/{project.pk}/people/raters/{ben.pk}/data.jsonl")
     assert json.loads(page.getvalue().splitlines()[0])["rater"] == ben.key
-    kept = personal_data.keep_under_pseudonym(rater=ben, by=lead, comments=False)
+    kept = personal_data.pseudonymize_rater(rater=ben, by=lead, comments=False)
     assert kept.key == ben.key
-    rater_pseudonyms.show(project=project, by=lead)
+    rater_pseudonyms.restore_raters(project=project, by=lead)
     kept.refresh_from_db()
     assert kept.key.startswith("former-")
     assert kept.name == ""
@@ -258,7 +258,7 @@ def test_a_persons_own_data_say_who_they_are(
 def test_a_change_of_a_hidden_rater_keeps_who_it_is(
     rated: Any, project: Project, client_for: Any, lead: User, annotator: User
 ) -> None:
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     ann = Rater.objects.get(project=project, user=annotator)
     address = f"/projects/{project.pk}/people/raters/{ann.pk}/"
     page = client_for(lead).get(address)
@@ -279,7 +279,7 @@ def test_a_change_of_a_hidden_rater_keeps_who_it_is(
 def test_an_import_finds_raters_under_either_key_and_hides_new_ones(
     rated: Any, project: Project, client_for: Any, lead: User
 ) -> None:
-    rater_pseudonyms.hide(project=project, by=lead)
+    rater_pseudonyms.hide_raters(project=project, by=lead)
     project.refresh_from_db()
     ann = Rater.objects.get(project=project, key=pseudonym(project, "ann"))
     ben = Rater.objects.get(project=project, key=pseudonym(project, "ben"))

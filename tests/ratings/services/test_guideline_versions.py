@@ -15,7 +15,7 @@ from projects.models import Item, Project, Rater
 from projects.services.projects import change_project
 from ratings.models import Rating, Revision
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 pytestmark = pytest.mark.django_db
 
@@ -86,7 +86,7 @@ def test_many_rows_carry_it_too(project: Project, question: Any, lead: Any) -> N
         Judgement(item.pk, rater.pk, 0, rated_at=LONG_AGO if item.pk % 2 else None)
         for item in items
     ]
-    record({question: ratings}, by=lead, source="import")
+    record_ratings({question: ratings}, by=lead, source="import")
     odd = sum(item.pk % 2 for item in items)
     for model in (Rating, Revision):
         assert model.objects.filter(guidelines=1).count() == 300 - odd

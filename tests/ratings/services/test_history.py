@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from projects.models import Item, Rater
 from ratings.models import Revision
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 
@@ -38,7 +38,7 @@ def test_what_a_source_said_before_comes_before_what_stands(
         )
         for place, item in enumerate(items)
     ]
-    assert record({question: ratings[::-1]}, by=lead, source="import").created == many
+    assert record_ratings({question: ratings[::-1]}, by=lead, source="import").created == many
     fields = ("rating__item_id", "code", "rated_at", "comment", "superseded", "by_id", "source")
     lines = Revision.objects.order_by("rating__item_id", "id")
     assert list(lines.values_list(*fields)) == [

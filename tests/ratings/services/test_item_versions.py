@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Item, Project
-from projects.services.items.upsert import put_items
+from projects.services.items.upsert import upsert_items
 from ratings.models import Rating, Revision
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +20,7 @@ LONG_AGO = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 
 
 def write(project: Project, text: str, *keys: str) -> None:
-    put_items(project=project, rows=[{"key": key, "body": {"text": text}} for key in keys])
+    upsert_items(project=project, rows=[{"key": key, "body": {"text": text}} for key in keys])
 
 
 def stamps(question: Any) -> list[tuple[int | None, list[int | None]]]:
@@ -63,7 +63,7 @@ def test_many_rows_carry_it_too(project: Project, question: Any, lead: Any, numb
     items = list(Item.objects.order_by("key"))
     earlier = ((0, LONG_AGO), (1, None))
     said = [Judgement(item.pk, rater.pk, 2, superseded=earlier) for item in items]
-    record({question: said}, by=lead, source="import")
+    record_ratings({question: said}, by=lead, source="import")
     for item in items:
         versions = list(Revision.objects.filter(rating__item=item).values_list("item_version"))
         newest = item.version

@@ -11,17 +11,17 @@ from django.db import models, transaction
 
 from projects.models import Category, Item, Question, Rater
 from ratings.models import Apart, Rating, Revision
-from ratings.services.judgement import DETAILS, FIELDS, KEPT, Judgement, UnknownCode
-from ratings.services.record import record
+from ratings.services.judgement import DETAIL_FIELDS, FIELDS, STORED_TEXTS, Judgement, UnknownCode
+from ratings.services.record import record_ratings
 
 
-@pytest.mark.parametrize("name", [field.name for field in DETAILS])
+@pytest.mark.parametrize("name", [field.name for field in DETAIL_FIELDS])
 def test_a_detail_is_a_column_of_a_rating(name: str) -> None:
     field = Rating._meta.get_field(name)
     assert isinstance(field, models.Field) and field.column == name
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", STORED_TEXTS)
 def test_what_is_kept_is_a_text_with_its_history(name: str) -> None:
     assert name in Judgement._fields
     for model in (Rating, Revision, Apart):
@@ -46,7 +46,7 @@ def judged(project: Any, question: Question) -> dict[Question, list[Judgement]]:
 
 @pytest.mark.django_db
 def test_several_questions_go_through_one_door(judged: dict[Any, Any], lead: Any) -> None:
-    outcome = record(judged, by=lead, source="api")
+    outcome = record_ratings(judged, by=lead, source="api")
     assert outcome.created == 2
     assert list(Revision.objects.values_list("comment", "by")) == [("so", lead.pk)] * 2
     assert Item.objects.get().places_taken == 1
@@ -57,6 +57,6 @@ def test_an_unknown_code_keeps_all_out(judged: dict[Any, Any], question: Questio
     [said] = judged[question]
     judged[question] = [said._replace(code=99)]
     with pytest.raises(UnknownCode, match="'severity' has the code 99"), transaction.atomic():
-        record(judged, by=None, source="api")
+        record_ratings(judged, by=None, source="api")
     assert not Rating.objects.exists()
     assert not Revision.objects.exists()

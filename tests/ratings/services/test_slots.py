@@ -32,14 +32,14 @@ def full(project: Project, question: Question, rate: Rate) -> Item:
 
 def once_more(item: Item) -> None:
     with transaction.atomic():
-        asked = slots.lock_and_look(item.pk, overlap=2)
+        asked = slots.lock_and_get_demand(item.pk, overlap=2)
         assert asked is not None
-        slots.want(item.pk, asked.taken + 1, overlap=2)
+        slots.set_requested_slots(item.pk, asked.taken + 1, overlap=2)
 
 
 def next_of(project: Project, key: str) -> Item | None:
     Rater.objects.get_or_create(project=project, key=key)
-    return queue.next_item(Rater.objects.select_related("project").get(key=key))
+    return queue.get_next_item(Rater.objects.select_related("project").get(key=key))
 
 
 def test_a_full_item_that_is_wanted_once_more_goes_to_one_rater(
@@ -50,7 +50,9 @@ def test_a_full_item_that_is_wanted_once_more_goes_to_one_rater(
     assert next_of(project, "x") is None  # has rated it
     assert next_of(project, "z") == full
     assert next_of(project, "w") is None  # while it is open
-    assert slots.lock_and_look(full.pk, overlap=2) == slots.Asked(wanted=3, taken=3, open=1)
+    assert slots.lock_and_get_demand(full.pk, overlap=2) == slots.SlotDemand(
+        requested=3, taken=3, open=1
+    )
     rate(question, "i0", "z", "major")
     assert next_of(project, "w") is None
     full.refresh_from_db()
@@ -92,11 +94,13 @@ def test_a_higher_overlap_is_not_added_to_what_was_wanted_already(
 ) -> None:
     once_more(full)
     projects.change_project(project=project, by=lead, overlap=3)
-    assert slots.lock_and_look(full.pk, overlap=3) == slots.Asked(wanted=3, taken=2, open=0)
+    assert slots.lock_and_get_demand(full.pk, overlap=3) == slots.SlotDemand(
+        requested=3, taken=2, open=0
+    )
     assert next_of(project, "z") == full
     assert next_of(project, "w") is None
 
 
 def test_what_is_withdrawn_or_shows_nothing_is_not_wanted(project: Project, full: Item) -> None:
     Item.objects.update(body={}, has_content=False)
-    assert slots.lock_and_look(full.pk, overlap=2) is None
+    assert slots.lock_and_get_demand(full.pk, overlap=2) is None

@@ -14,7 +14,7 @@ from projects.services.projects import change_project
 from ratings import tasks
 from ratings.models import DayMove, Rating
 from ratings.services import timezone_backfill
-from ratings.services.days import day_of
+from ratings.services.days import day_number
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
@@ -26,14 +26,14 @@ EAST, WEST = "Pacific/Kiritimati", "America/Los_Angeles"
 @pytest.fixture
 def rated(project: Project, question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) -> Project:
     """Twelve ratings of two questions, counted; a step looks at three."""
-    monkeypatch.setattr(timezone_backfill, "RATINGS_A_STEP", 3)
+    monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 3)
     other = Question.objects.create(project=project, key="tone", text="Tone?", position=1)
     Category.objects.create(question=other, code=0, label="kind", position=0)
     for number in range(4):
         for rater in ("ann", "ben"):
             rate(question, f"i{number}", rater, "major", rated_at=EVENING)
         rate(other, f"i{number}", "ann", "kind", rated_at=EVENING)
-    counting.sweep()
+    counting.sweep_questions()
     return project
 
 
@@ -44,7 +44,7 @@ def move(project: Project, zone: str, lead: Any) -> None:
 def misplaced(project: Project) -> int:
     zone = ZoneInfo(Project.objects.get(pk=project.pk).time_zone)
     rows = Rating.objects.filter(question__project=project).values_list("rated_at", "day")
-    return sum(day != day_of(rated_at, zone) for rated_at, day in rows)
+    return sum(day != day_number(rated_at, zone) for rated_at, day in rows)
 
 
 def test_the_change_moves_a_part_and_the_sweep_the_rest(rated: Project, lead: Any) -> None:
@@ -54,7 +54,7 @@ def test_the_change_moves_a_part_and_the_sweep_the_rest(rated: Project, lead: An
     assert misplaced(rated) == 0
     assert not DayMove.objects.exists()
     assert tasks.resume_stalled() == 0
-    counting.sweep()
+    counting.sweep_questions()
     for question in rated.questions.all():
         invariants.check(question.pk)
 
@@ -62,7 +62,7 @@ def test_the_change_moves_a_part_and_the_sweep_the_rest(rated: Project, lead: An
 def test_a_small_project_is_moved_at_once(
     rated: Project, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timezone_backfill, "RATINGS_A_STEP", 100)
+    monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 100)
     move(rated, EAST, lead)
     assert misplaced(rated) == 0
     assert not DayMove.objects.exists()
@@ -82,7 +82,7 @@ def test_ratings_that_come_meanwhile_are_on_their_days(
 
 def test_another_change_begins_anew(rated: Project, lead: Any) -> None:
     move(rated, EAST, lead)
-    assert timezone_backfill.step(rated.pk) == 3
+    assert timezone_backfill.run_step(rated.pk) == 3
     move(rated, WEST, lead)
     tasks.resume_stalled()
     assert misplaced(rated) == 0

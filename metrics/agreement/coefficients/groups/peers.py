@@ -1,4 +1,4 @@
-"""One rater against all others on the same items, from peer tables (tally.PeerTables).
+"""Agreement of one rater with all others on the same items, from peer tables (PeerTables).
 
 The table T (k, k) of own category against every other rating of the same items, S = sum T,
 p = T / S, margins r, c:
@@ -11,7 +11,7 @@ p = T / S, margins r, c:
 Each is a smooth function of T, and T is a sum over items. So the standard error is the delta method
 with items as clusters: f_i = sum_jl A_jl x_jl with x the item's contribution, se^2 = n / (n - 1)
 sum f_i^2, where sum f_i^2 follows exactly from the stored moments. Without moments an item's f_i^2
-is bounded as if its other raters spoke with one voice (Cauchy-Schwarz with the mean number of
+is bounded as if its other raters gave identical ratings (Cauchy-Schwarz with the mean number of
 others): wider, not narrower. Interval: t(n - 1). (Liang & Zeger 1986, Biometrika 73, 13-22;
 agreement of one with a group: Williams 1976, Biometrics 32, 619-627.)
 """
@@ -19,102 +19,121 @@ agreement of one with a group: Williams 1976, Biometrics 32, 619-627.)
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficients.declaration import Formula, Values
-from metrics.agreement.counts.contingency import bilinear, mean_weight, outer_sum
-from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, Floats, divided, estimated
+from metrics.agreement.coefficients.declaration import CategoryValues, Formula
+from metrics.agreement.counts.contingency import bilinear_form, mean_weight, outer_sum
+from metrics.agreement.estimate import (
+    REASON_CODES,
+    ChanceCorrected,
+    Estimate,
+    EstimateBasis,
+    Floats,
+    build_estimate,
+    divide_or_nan,
+)
 from metrics.agreement.glossary import gettext_noop as _
-from metrics.agreement.weights import weighting
+from metrics.agreement.weights import as_weight_matrix
 
 
-def kappa(
+def peer_kappa(
     tables: npt.ArrayLike,
     moments: npt.ArrayLike | None,
     n_items: npt.ArrayLike,
     *,
     weights: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """tables (..., k, k), moments (..., k, k, k) or None, n_items (...) -> Estimate (...)."""
-    p, total = _proportions(tables)
-    w = weighting(weights, p.shape[-1])
+    """Return Estimate (...) of kappa of a rater with the others.
+
+    tables (..., k, k), moments (..., k, k, k) or None, n_items (...).
+    """
+    p, total = _compute_proportions(tables)
+    w = as_weight_matrix(weights, p.shape[-1])
     rows, columns = p.sum(axis=-1), p.sum(axis=-2)
-    observed, expected = mean_weight(p, w), bilinear(rows, w, columns)
-    point = Corrected.of(observed, expected, total > 0)
+    observed, expected = mean_weight(p, w), bilinear_form(rows, w, columns)
+    point = ChanceCorrected.from_agreement(observed, expected, total > 0)
     slope = outer_sum(columns @ w.T, rows @ w) - 2 * expected[..., None, None]
     influence = w - observed[..., None, None] - (1 - point.value)[..., None, None] * slope
-    influence = divided(influence, (total * (1 - expected))[..., None, None])
-    return _clustered(point, influence, (tables, moments, n_items))
+    influence = divide_or_nan(influence, (total * (1 - expected))[..., None, None])
+    return _build_clustered_estimate(point, influence, (tables, moments, n_items))
 
 
-def percent_agreement(
+def peer_percent_agreement(
     tables: npt.ArrayLike,
     moments: npt.ArrayLike | None,
     n_items: npt.ArrayLike,
     *,
     weights: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """tables (..., k, k), moments (..., k, k, k) or None, n_items (...) -> Estimate (...)."""
-    p, total = _proportions(tables)
-    w = weighting(weights, p.shape[-1])
-    point = Corrected.of(mean_weight(p, w), 0 * total, total > 0)
-    influence = divided(w - point.value[..., None, None], total[..., None, None])
-    return _clustered(point, influence, (tables, moments, n_items))
+    """Return Estimate (...) of the percent agreement of a rater with the others.
+
+    tables (..., k, k), moments (..., k, k, k) or None, n_items (...).
+    """
+    p, total = _compute_proportions(tables)
+    w = as_weight_matrix(weights, p.shape[-1])
+    point = ChanceCorrected.from_agreement(mean_weight(p, w), 0 * total, total > 0)
+    influence = divide_or_nan(w - point.value[..., None, None], total[..., None, None])
+    return _build_clustered_estimate(point, influence, (tables, moments, n_items))
 
 
-def bias(
+def peer_bias(
     tables: npt.ArrayLike,
     moments: npt.ArrayLike | None,
     n_items: npt.ArrayLike,
     *,
     values: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Own less peers in values (k,), ranks when None: positive when the rater rates higher than the
-    others."""
-    p, total = _proportions(tables)
+    """Return Estimate (...) of the mean of own less peers' values (k,), ranks when None.
+
+    It is positive when the rater rates higher than the others.
+    """
+    p, total = _compute_proportions(tables)
     k = p.shape[-1]
     v = np.arange(1.0, k + 1) if values is None else np.asarray(values, float)
     difference = v[:, None] - v[None, :]
     value = mean_weight(p, difference)
-    nothing = np.full(total.shape, np.nan)
-    reason = np.where(total > 0, 0, CODE["no_pairable_items"])
-    influence = divided(difference - value[..., None, None], total[..., None, None])
-    point = Corrected(nothing, nothing, value, reason)
-    return _clustered(point, influence, (tables, moments, n_items), upper=np.inf)
+    nan_values = np.full(total.shape, np.nan)
+    reason = np.where(total > 0, 0, REASON_CODES["no_pairable_items"])
+    influence = divide_or_nan(difference - value[..., None, None], total[..., None, None])
+    point = ChanceCorrected(nan_values, nan_values, value, reason)
+    return _build_clustered_estimate(point, influence, (tables, moments, n_items), upper=np.inf)
 
 
-def _proportions(tables: npt.ArrayLike) -> tuple[Floats, Floats]:
+def _compute_proportions(tables: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return p (..., k, k) and the sums of the tables (...)."""
     table = np.asarray(tables, float)
     total = table.sum(axis=(-2, -1))
-    return divided(table, total[..., None, None]), total
+    return divide_or_nan(table, total[..., None, None]), total
 
 
-def _clustered(
-    point: Corrected,
+def _build_clustered_estimate(
+    point: ChanceCorrected,
     influence: Floats,
     counts: tuple[npt.ArrayLike, npt.ArrayLike | None, npt.ArrayLike],
     *,
     upper: float = 1.0,
 ) -> Estimate:
-    """The estimate with its cluster-robust interval; influence A (..., k, k)."""
+    """Return the estimate with its cluster-robust interval; influence A (..., k, k)."""
     tables, moments, n_items = np.asarray(counts[0], float), counts[1], np.asarray(counts[2], float)
     influence = np.where(np.isfinite(influence), influence, 0.0)
     total = tables.sum(axis=(-2, -1))
     if moments is None:
-        square = divided(total, n_items) * (tables * influence**2).sum(axis=(-2, -1))
+        squared_influence = divide_or_nan(total, n_items) * (tables * influence**2).sum(
+            axis=(-2, -1)
+        )
     else:
-        inner = (np.asarray(moments, float) @ influence[..., None])[..., 0]
-        square = (inner * influence).sum(axis=(-2, -1))
-    se = np.sqrt(np.maximum(square * divided(n_items, n_items - 1), 0))
-    basis = Basis(n_items.astype(np.int64), (n_items + total).astype(np.int64), n_items - 1)
-    return estimated(point, se, basis, upper=upper)
+        moment_products = (np.asarray(moments, float) @ influence[..., None])[..., 0]
+        squared_influence = (moment_products * influence).sum(axis=(-2, -1))
+    se = np.sqrt(np.maximum(squared_influence * divide_or_nan(n_items, n_items - 1), 0))
+    basis = EstimateBasis(n_items.astype(np.int64), (n_items + total).astype(np.int64), n_items - 1)
+    return build_estimate(point, se, basis, upper=upper)
 
 
-FORMULAS = {
-    "vs_peers": Formula(kappa, weights=True),
-    "vs_peers_percent": Formula(percent_agreement),
-    "vs_peers_bias": Formula(bias, values=Values.OR_RANKS),
+PEER_FORMULAS = {
+    "vs_peers": Formula(peer_kappa, takes_weights=True),
+    "vs_peers_percent": Formula(peer_percent_agreement),
+    "vs_peers_bias": Formula(peer_bias, category_values=CategoryValues.OPTIONAL),
 }
-# What each is called, and what it says.
-SAID: dict[str, tuple[str, str]] = {
+# Name -> label and description.
+PEER_TEXTS: dict[str, tuple[str, str]] = {
     "vs_peers": (
         _("Kappa with peers"),
         _("Agreement beyond chance of one rater with everybody else on the same items."),

@@ -1,13 +1,13 @@
 """Agreement between two groups of raters, as people and models, on the items that both rated.
 
-    u_i, v_i    shares of the categories among the ratings of item i by the one and the other group
-    P_o         mean over shared items of u_i' W v_i: a random rater of the one against a random one
-                of the other
+    u_i, v_i    shares of the categories among the ratings of item i by the first and second group
+    P_o         mean over shared items of u_i' W v_i: a random rater of the first group against a
+                random one of the second
     P_e         u' W v of the means of u_i and v_i
 
-With one rater in each group this is Cohen's (weighted) kappa. The same P_o and P_e are those of
-Vanbelle & Albert 2009, Psychometrika 74, 477-491; here 1 is the most that can be reached, as in
-every other coefficient, also where a group is divided.
+With one rater in each group this is Cohen's (weighted) kappa. P_o and P_e are those of Vanbelle &
+Albert 2009, Psychometrika 74, 477-491; here the maximum is 1, as for every other coefficient, also
+where a group disagrees internally.
 
 Standard error: delta method on u_i'Wv_i, u_i and v_i over items, t(n - 1).
 """
@@ -17,66 +17,77 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.counts.sums import pattern_sums
-from metrics.agreement.estimate import Basis, Corrected, Estimate, Floats, divided, estimated
-from metrics.agreement.weights import chance_factor, weighting
+from metrics.agreement.counts.sums import build_pattern_sums
+from metrics.agreement.estimate import (
+    ChanceCorrected,
+    Estimate,
+    EstimateBasis,
+    Floats,
+    build_estimate,
+    divide_or_nan,
+)
+from metrics.agreement.weights import as_weight_matrix, chance_factor
 
-Chance = Literal["margins", "gwet", "none"]
+ChanceModel = Literal["margins", "gwet", "none"]
 
 
-def between(
+def between_group_kappa(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     n_items: npt.ArrayLike,
     *,
     weights: npt.ArrayLike | None = None,
-    chance: Chance = "margins",
+    chance: ChanceModel = "margins",
 ) -> Estimate:
-    """Patterns of the two groups (P, k) each, numbers of items (..., P), weights (k, k) -> Estimate
-    (...). `chance`: expected from both margins, as Gwet's AC, or none at all."""
-    one, other = np.asarray(first, float), np.asarray(second, float)
-    shared = (one.sum(axis=1) > 0) & (other.sum(axis=1) > 0)
-    one, other = one[shared], other[shared]
+    """Return Estimate (...) of the agreement between two groups of raters.
+
+    first, second (P, k): patterns of the two groups on the same items; n_items (..., P): numbers of
+    items; weights (k, k). chance: expected agreement from both margins, as Gwet's AC, or none at
+    all.
+    """
+    first_counts, second_counts = np.asarray(first, float), np.asarray(second, float)
+    shared = (first_counts.sum(axis=1) > 0) & (second_counts.sum(axis=1) > 0)
+    first_counts, second_counts = first_counts[shared], second_counts[shared]
     items = np.asarray(n_items, float)[..., shared]
-    k = one.shape[1]
-    w = weighting(weights, k)
-    u = one / one.sum(axis=1, keepdims=True)
-    v = other / other.sum(axis=1, keepdims=True)
+    k = first_counts.shape[1]
+    w = as_weight_matrix(weights, k)
+    u = first_counts / first_counts.sum(axis=1, keepdims=True)
+    v = second_counts / second_counts.sum(axis=1, keepdims=True)
     agreement = ((u @ w) * v).sum(axis=1)
     n = items.sum(axis=-1)
-    observed = divided(items @ agreement, n)
-    margins = divided(items @ u, n[..., None]), divided(items @ v, n[..., None])
-    expected, slopes = _expected(margins, w, chance)
-    point = Corrected.of(observed, expected, n > 0)
-    room = 1 - point.value if chance != "none" else np.zeros_like(point.value)
-    sums = pattern_sums(np.concatenate([one, other], axis=1), items)
-    from_margins = sum((p * s).sum(axis=-1) for p, s in zip(margins, slopes, strict=True))
-    spread = sums.spread(
+    observed = divide_or_nan(items @ agreement, n)
+    margins = divide_or_nan(items @ u, n[..., None]), divide_or_nan(items @ v, n[..., None])
+    expected, slopes = _compute_expected(margins, w, chance)
+    point = ChanceCorrected.from_agreement(observed, expected, n > 0)
+    chance_slope = 1 - point.value if chance != "none" else np.zeros_like(point.value)
+    sums = build_pattern_sums(np.concatenate([first_counts, second_counts], axis=1), items)
+    margin_term = sum((p * s).sum(axis=-1) for p, s in zip(margins, slopes, strict=True))
+    spread = sums.sum_squared_influence(
         [
             (np.ones_like(n), agreement),
-            (-room[..., None] * slopes[0], u),
-            (-room[..., None] * slopes[1], v),
+            (-chance_slope[..., None] * slopes[0], u),
+            (-chance_slope[..., None] * slopes[1], v),
         ],
-        constant=room * from_margins - observed,
+        constant=chance_slope * margin_term - observed,
     )
-    se = divided(sums.standard_error(spread, n), 1 - expected)
-    n_ratings = items @ (one.sum(axis=1) + other.sum(axis=1))
-    basis = Basis(n.astype(np.int64), n_ratings.astype(np.int64), n - 1)
-    return estimated(point, se, basis)
+    se = divide_or_nan(sums.compute_standard_error(spread, n), 1 - expected)
+    n_ratings = items @ (first_counts.sum(axis=1) + second_counts.sum(axis=1))
+    basis = EstimateBasis(n.astype(np.int64), n_ratings.astype(np.int64), n - 1)
+    return build_estimate(point, se, basis)
 
 
-def _expected(
-    margins: tuple[Floats, Floats], w: Floats, chance: Chance
+def _compute_expected(
+    margins: tuple[Floats, Floats], w: Floats, chance: ChanceModel
 ) -> tuple[Floats, tuple[Floats, Floats]]:
-    """P_e (...) and its slopes by the two margins (..., k)."""
-    one, other = margins
+    """Return P_e (...) and its derivatives by the two margins (..., k)."""
+    first_margin, second_margin = margins
     if chance == "margins":
-        slopes = other @ w.T, one @ w
-        return (one * slopes[0]).sum(axis=-1), slopes
+        slopes = second_margin @ w.T, first_margin @ w
+        return (first_margin * slopes[0]).sum(axis=-1), slopes
     if chance == "none":
-        nothing = np.zeros_like(one)
-        return np.where(np.isnan(one[..., 0]), np.nan, 0.0), (nothing, nothing)
-    both = (one + other) / 2
+        zeros = np.zeros_like(first_margin)
+        return np.where(np.isnan(first_margin[..., 0]), np.nan, 0.0), (zeros, zeros)
+    pooled = (first_margin + second_margin) / 2
     factor = chance_factor(w, len(w))
-    slope = factor * (1 - 2 * both) / 2
-    return factor * (both * (1 - both)).sum(axis=-1), (slope, slope)
+    slope = factor * (1 - 2 * pooled) / 2
+    return factor * (pooled * (1 - pooled)).sum(axis=-1), (slope, slope)

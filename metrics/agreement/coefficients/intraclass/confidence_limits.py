@@ -1,28 +1,32 @@
-"""F tests and intervals of intraclass correlations, from mean squares."""
+"""F tests and confidence limits of intraclass correlations, from mean squares."""
 
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from metrics.agreement.coefficients.intraclass.mean_squares import ROUNDING, MeanSquares
-from metrics.agreement.estimate import LEVEL
+from metrics.agreement.coefficients.intraclass.mean_squares import ROUNDING_TOLERANCE, MeanSquares
+from metrics.agreement.estimate import CONFIDENCE_LEVEL
 
 
 def f_limits(between: float, within: float, df1: float, df2: float) -> tuple[float, float]:
-    """F / F_crit(df1, df2) and F * F_crit(df2, df1): the interval of the ratio of variances."""
+    """Return the interval of the ratio of variances.
+
+    It is F / F_crit(df1, df2) to F * F_crit(df2, df1); infinite where within is 0.
+    """
     if within == 0:
         return np.inf, np.inf
-    f, tail = between / within, (1 - LEVEL) / 2
+    f, tail = between / within, (1 - CONFIDENCE_LEVEL) / 2
     return f / _f_quantile(df1, df2, tail), f * _f_quantile(df2, df1, tail)
 
 
 def _f_quantile(df1: float, df2: float, tail: float) -> float:
-    """Upper-tail quantile of F."""
+    """Return the upper-tail quantile of F."""
     return float(special.fdtri(df1, df2, 1 - tail))
 
 
 def f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
+    """Return F, df1, df2 and p of the test, as fields of Icc; F is None where within is 0."""
     if within == 0:
         return {
             "F": None,
@@ -36,37 +40,57 @@ def f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
 
 
 def spearman_brown(bound: float | None, raters: int) -> float | None:
-    """The reliability of the mean of R raters from that of one; None below the range where that
-    makes sense."""
+    """Return the reliability of the mean of R raters from that of one rater.
+
+    None below the range where the formula is meaningful.
+    """
     if bound is None or bound * (raters - 1) <= -1 + 1e-9:
         return None
     return raters * bound / (1 + (raters - 1) * bound)
 
 
-def agreement_limits(s: MeanSquares, value: float) -> tuple[float | None, float | None]:
-    """Shrout & Fleiss 1979, p. 424, every term multiplied by MSE^2 so that MSE = 0 gives the
-    limit."""
-    n, raters, tail = s.n, s.raters, (1 - LEVEL) / 2
-    # nothing but items differ (1), or nothing but raters (0)
-    if s.mse == 0 and (s.msc == 0 or s.msr == 0):
+def agreement_limits(squares: MeanSquares, value: float) -> tuple[float | None, float | None]:
+    """Return the confidence limits of ICC(A,1), None for a limit that is infinitely low.
+
+    Shrout & Fleiss 1979, p. 424, with every term multiplied by MSE^2, so that MSE = 0 gives the
+    limit of the formula.
+    """
+    n, raters, tail = squares.n, squares.raters, (1 - CONFIDENCE_LEVEL) / 2
+    # Only items differ (ICC 1), or only raters (ICC 0).
+    if squares.mse == 0 and (squares.msc == 0 or squares.msr == 0):
         return value, value
-    steps = (n - 1) * (raters - 1)
+    error_df = (n - 1) * (raters - 1)
     constant = n * (1 + (raters - 1) * value) - raters * value
-    top = raters * value * s.msc + constant * s.mse
-    if abs(top) <= ROUNDING * (raters * abs(value) * s.msc + n * (1 + raters * abs(value)) * s.mse):
+    numerator = raters * value * squares.msc + constant * squares.mse
+    if abs(numerator) <= ROUNDING_TOLERANCE * (
+        raters * abs(value) * squares.msc + n * (1 + raters * abs(value)) * squares.mse
+    ):
         return None, None
-    v = steps * top**2 / ((n - 1) * raters**2 * value**2 * s.msc**2 + constant**2 * s.mse**2)
+    v = (
+        error_df
+        * numerator**2
+        / ((n - 1) * raters**2 * value**2 * squares.msc**2 + constant**2 * squares.mse**2)
+    )
     f_upper, f_lower = _f_quantile(n - 1, v, tail), _f_quantile(v, n - 1, tail)
-    rest = raters * s.msc + (raters * n - raters - n) * s.mse
-    low = _ratio(n * (s.msr - f_upper * s.mse), f_upper * rest, n * s.msr)
-    high = _ratio(n * (f_lower * s.msr - s.mse), rest, n * f_lower * s.msr)
+    rater_and_error = raters * squares.msc + (raters * n - raters - n) * squares.mse
+    low = _divide_or_none(
+        n * (squares.msr - f_upper * squares.mse), f_upper * rater_and_error, n * squares.msr
+    )
+    high = _divide_or_none(
+        n * (f_lower * squares.msr - squares.mse), rater_and_error, n * f_lower * squares.msr
+    )
     return low, high
 
 
-def _ratio(top: float, one: float, other: float) -> float | None:
-    """top / (one + other); None where the limit lies infinitely low, or so few degrees of freedom
-    have no quantile."""
-    bottom = one + other
-    if not np.isfinite(bottom) or abs(bottom) <= ROUNDING * (abs(one) + abs(other)):
+def _divide_or_none(numerator: float, first_term: float, second_term: float) -> float | None:
+    """Return numerator / (first_term + second_term), or None where the result is unbounded.
+
+    That is where the limit lies infinitely low, or where so few degrees of freedom have no
+    quantile.
+    """
+    denominator = first_term + second_term
+    if not np.isfinite(denominator) or abs(denominator) <= ROUNDING_TOLERANCE * (
+        abs(first_term) + abs(second_term)
+    ):
         return None
-    return float(top / bottom)
+    return float(numerator / denominator)

@@ -1,7 +1,7 @@
-"""Six intraclass correlations of R raters on the n items that all of them rated, with F tests and
-intervals.
+"""Six intraclass correlations of R raters on the n items that all of them rated.
 
-    MSR, MSC, MSE, MSW: mean squares of items, raters, error (two-way) and within items (one-way)
+With F tests and intervals. MSR, MSC, MSE, MSW: mean squares of items, raters, error (two-way) and
+within items (one-way).
 
     icc1 = ICC(1,1)  (MSR - MSW) / (MSR + (R-1) MSW)         one-way random, absolute agreement
     icc2 = ICC(A,1)  (MSR - MSE) / (MSR + (R-1) MSE + R (MSC - MSE) / n)
@@ -22,18 +22,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficients.declaration import OF_COMPLETE_ITEMS, Coefficient, Example
-from metrics.agreement.coefficients.intraclass.mean_squares import ROUNDING, MeanSquares
+from metrics.agreement.coefficients.declaration import COMPLETE_ITEM_REASONS, Coefficient, Example
+from metrics.agreement.coefficients.intraclass.mean_squares import ROUNDING_TOLERANCE, MeanSquares
 from metrics.agreement.glossary import gettext_noop as _
 
 from .confidence_limits import agreement_limits, f_limits, f_test, spearman_brown
 
-NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
+ICC_NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
 
 
 @dataclass(frozen=True)
 class Icc:
-    """One coefficient; None where undefined, with the reason."""
+    """One intraclass correlation with its F test and interval.
+
+    None where undefined, with the reason.
+    """
 
     value: float | None
     reason: str | None = None
@@ -49,195 +52,221 @@ class Icc:
 
 
 def icc(values: npt.ArrayLike) -> dict[str, Icc]:
-    """values (n, R): the complete items, one column a rater -> name -> Icc."""
+    """Return name -> Icc from values (n, R) of the complete items, one column a rater."""
     table = np.asarray(values, float)
     n, raters = table.shape
-    if reason := _why_none(n, raters, varies=bool(table.size and np.ptp(table))):
-        return {name: Icc(None, reason) for name in NAMES}
-    return _all(MeanSquares.of(table))
+    if reason := _get_undefined_reason(n, raters, has_variance=bool(table.size and np.ptp(table))):
+        return {name: Icc(None, reason) for name in ICC_NAMES}
+    return _compute_all(MeanSquares.from_values(table))
 
 
-def icc_of_counts(
+def icc_from_counts(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, raters: npt.ArrayLike, values: npt.ArrayLike
 ) -> dict[str, Icc]:
-    """The same from counts of complete items (MeanSquares.of_counts): name -> Icc."""
-    own = np.asarray(raters)
+    """Return name -> Icc from counts of complete items; arguments as in MeanSquares.from_counts."""
+    rater_counts = np.asarray(raters)
     n = int(np.asarray(n_items).sum())
-    varies = len(np.unique(np.asarray(values, float)[own.any(axis=0)])) > 1 if own.size else False
-    if reason := _why_none(n, len(own), varies=varies):
-        return {name: Icc(None, reason) for name in NAMES}
-    return _all(MeanSquares.of_counts(counts, n_items, own, values))
+    has_variance = (
+        len(np.unique(np.asarray(values, float)[rater_counts.any(axis=0)])) > 1
+        if rater_counts.size
+        else False
+    )
+    if reason := _get_undefined_reason(n, len(rater_counts), has_variance=has_variance):
+        return {name: Icc(None, reason) for name in ICC_NAMES}
+    return _compute_all(MeanSquares.from_counts(counts, n_items, rater_counts, values))
 
 
-def icc_of_table(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, Icc]:
-    """The same of two raters from the table (k, k) of the items that both rated."""
-    met = np.asarray(table, np.int64)
-    rows, columns = np.nonzero(met)
-    each = np.eye(len(met), dtype=np.int64)
-    own = np.stack([met.sum(axis=1), met.sum(axis=0)])
-    return icc_of_counts(each[rows] + each[columns], met[rows, columns], own, values)
+def icc_from_table(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, Icc]:
+    """Return name -> Icc of two raters, from the table (k, k) of shared items and values (k,)."""
+    counts = np.asarray(table, np.int64)
+    rows, columns = np.nonzero(counts)
+    identity = np.eye(len(counts), dtype=np.int64)
+    rater_counts = np.stack([counts.sum(axis=1), counts.sum(axis=0)])
+    return icc_from_counts(
+        identity[rows] + identity[columns], counts[rows, columns], rater_counts, values
+    )
 
 
-def _why_none(n: int, raters: int, *, varies: bool) -> str | None:
+def _get_undefined_reason(n: int, raters: int, *, has_variance: bool) -> str | None:
+    """Return the reason why the correlations are undefined, or None."""
     if raters < 2:
         return "needs_two_raters"
     if n < 2:
         return "needs_complete_items" if n == 0 else "too_few_items"
-    return None if varies else "zero_variance"
+    return None if has_variance else "zero_variance"
 
 
-def _all(squares: MeanSquares) -> dict[str, Icc]:
-    return _one_way(squares) | _agreement(squares) | _consistency(squares)
+def _compute_all(squares: MeanSquares) -> dict[str, Icc]:
+    return _compute_one_way(squares) | _compute_agreement(squares) | _compute_consistency(squares)
 
 
-def _one_way(s: MeanSquares) -> dict[str, Icc]:
-    df1, df2 = s.n - 1, s.n * (s.raters - 1)
-    test = f_test(s.msr, s.msw, df1, df2)
-    limits = f_limits(s.msr, s.msw, df1, df2)
-    return _single_and_mean("icc1", s, squares=(s.msr, s.msw), limits=limits, test=test)
+def _compute_one_way(squares: MeanSquares) -> dict[str, Icc]:
+    df1, df2 = squares.n - 1, squares.n * (squares.raters - 1)
+    test = f_test(squares.msr, squares.msw, df1, df2)
+    limits = f_limits(squares.msr, squares.msw, df1, df2)
+    return _build_single_and_mean(
+        "icc1", squares, mean_squares=(squares.msr, squares.msw), limits=limits, test=test
+    )
 
 
-def _consistency(s: MeanSquares) -> dict[str, Icc]:
-    df1, df2 = s.n - 1, (s.n - 1) * (s.raters - 1)
-    test = f_test(s.msr, s.mse, df1, df2)
-    limits = f_limits(s.msr, s.mse, df1, df2)
-    return _single_and_mean("icc3", s, squares=(s.msr, s.mse), limits=limits, test=test)
+def _compute_consistency(squares: MeanSquares) -> dict[str, Icc]:
+    df1, df2 = squares.n - 1, (squares.n - 1) * (squares.raters - 1)
+    test = f_test(squares.msr, squares.mse, df1, df2)
+    limits = f_limits(squares.msr, squares.mse, df1, df2)
+    return _build_single_and_mean(
+        "icc3", squares, mean_squares=(squares.msr, squares.mse), limits=limits, test=test
+    )
 
 
-def _single_and_mean(
+def _build_single_and_mean(
     name: str,
-    s: MeanSquares,
+    anova: MeanSquares,
     *,
-    squares: tuple[float, float],
+    mean_squares: tuple[float, float],
     limits: tuple[float, float],
     test: dict[str, Any],
 ) -> dict[str, Icc]:
-    """From between and within mean squares and the limits F_L, F_U of their ratio (within = 0:
-    infinite)."""
-    between, within = squares
-    single, mean = between + (s.raters - 1) * within, between
+    """Return the single and the mean form of one correlation.
+
+    mean_squares: between and within; limits: F_L, F_U of their ratio (infinite for within = 0).
+    """
+    between, within = mean_squares
+    single, mean = between + (anova.raters - 1) * within, between
     if single == 0 or mean == 0:
-        # no variance between items (or none at all): the single form may still be defined
+        # Without variance between items the single form may still be defined.
         value = (between - within) / single if single else None
         return {
             name: Icc(
                 value,
                 None if single else "zero_variance",
                 **test,
-                **_single_limits(limits, s.raters),
+                **_transform_limits(limits, anova.raters),
             ),
             f"{name}k": Icc(None, "zero_variance", **test),
         }
-    means: dict[str, Any] = {
+    mean_limits: dict[str, Any] = {
         "ci_low": 1 - 1 / limits[0] if limits[0] else None,
         "ci_high": 1 - 1 / limits[1] if limits[1] else None,
     }
     return {
-        name: Icc((between - within) / single, **test, **_single_limits(limits, s.raters)),
-        f"{name}k": Icc((between - within) / mean, **test, **means),
+        name: Icc((between - within) / single, **test, **_transform_limits(limits, anova.raters)),
+        f"{name}k": Icc((between - within) / mean, **test, **mean_limits),
     }
 
 
-def _single_limits(limits: tuple[float, float], raters: int) -> dict[str, Any]:
-    """(F - 1) / (F + R - 1), 1 for an infinite F."""
+def _transform_limits(limits: tuple[float, float], raters: int) -> dict[str, Any]:
+    """Return the limits (F - 1) / (F + R - 1), 1 for an infinite F."""
     low, high = (1.0 if np.isinf(f) else (f - 1) / (f + raters - 1) for f in limits)
     return {"ci_low": low, "ci_high": high}
 
 
-def _agreement(s: MeanSquares) -> dict[str, Icc]:
-    test = f_test(s.msr, s.mse, s.n - 1, (s.n - 1) * (s.raters - 1))
-    extra = (s.msc - s.mse) / s.n
-    single = s.msr + (s.raters - 1) * s.mse + s.raters * extra
-    mean = s.msr + extra
-    least = ROUNDING * (s.msr + s.mse + (s.msc + s.mse) / s.n)
-    found = {name: Icc(None, "zero_variance", **test) for name in ("icc2", "icc2k")}
-    if single > least:
-        value = (s.msr - s.mse) / single
+def _compute_agreement(squares: MeanSquares) -> dict[str, Icc]:
+    test = f_test(squares.msr, squares.mse, squares.n - 1, (squares.n - 1) * (squares.raters - 1))
+    rater_term = (squares.msc - squares.mse) / squares.n
+    single = squares.msr + (squares.raters - 1) * squares.mse + squares.raters * rater_term
+    mean = squares.msr + rater_term
+    tolerance = ROUNDING_TOLERANCE * (
+        squares.msr + squares.mse + (squares.msc + squares.mse) / squares.n
+    )
+    results = {name: Icc(None, "zero_variance", **test) for name in ("icc2", "icc2k")}
+    if single > tolerance:
+        value = (squares.msr - squares.mse) / single
         limits: dict[str, Any] = dict(
-            zip(("ci_low", "ci_high"), agreement_limits(s, value), strict=True)
+            zip(("ci_low", "ci_high"), agreement_limits(squares, value), strict=True)
         )
-        found["icc2"] = Icc(value, **test, **limits, **_why(limits))
-        if abs(mean) > least:
-            stepped: dict[str, Any] = {
-                side: spearman_brown(bound, s.raters) for side, bound in limits.items()
+        results["icc2"] = Icc(value, **test, **limits, **_build_limit_reasons(limits))
+        if abs(mean) > tolerance:
+            mean_limits: dict[str, Any] = {
+                side: spearman_brown(bound, squares.raters) for side, bound in limits.items()
             }
-            found["icc2k"] = Icc((s.msr - s.mse) / mean, **test, **stepped, **_why(stepped))
-    return found
+            results["icc2k"] = Icc(
+                (squares.msr - squares.mse) / mean,
+                **test,
+                **mean_limits,
+                **_build_limit_reasons(mean_limits),
+            )
+    return results
 
 
-def _why(limits: dict[str, float | None]) -> dict[str, Any]:
+def _build_limit_reasons(limits: dict[str, float | None]) -> dict[str, Any]:
+    """Return the reasons of the limits that are None."""
     return {f"{side}_reason": "below_range" for side, bound in limits.items() if bound is None}
 
 
-def _declared(name: str, value: str, formula: str, *, called: str, says: str) -> Coefficient:
+def _declare_icc(
+    name: str, value: str, formula: str, *, label: str, description: str
+) -> Coefficient:
+    """Build the declaration of one intraclass correlation."""
     return Coefficient(
         name=name,
-        called=called,
-        says=says,
+        label=label,
+        description=description,
         formula=formula,
         low=None,
-        # the denominator of icc2k can be negative when raters differ less than chance
+        # The denominator of icc2k can be negative when raters differ less than by chance.
         high=None if name == "icc2k" else 1,
-        undefined=OF_COMPLETE_ITEMS,
+        undefined=COMPLETE_ITEM_REASONS,
         error="F test and F interval",
         source="Shrout & Fleiss 1979, Psychological Bulletin 86, 420-428",
         example=Example("15_shrout_fleiss1979", name, value, "Shrout & Fleiss 1979, table 4"),
-        numeric=True,
-        corrected=False,
-        told="icc",
+        needs_numbers=True,
+        chance_corrected=False,
+        report_format="icc",
     )
 
 
 ICCS = (
-    _declared(
+    _declare_icc(
         "icc1",
         "0.17",
         "(MSR - MSW) / (MSR + (R - 1) MSW)",
-        called=_("ICC(1,1), one-way"),
-        says=_(
+        label=_("ICC(1,1), one-way"),
+        description=_(
             "How much of the differences among ratings are differences among items, where each "
             "item may have other raters."
         ),
     ),
-    _declared(
+    _declare_icc(
         "icc2",
         "0.29",
         "(MSR - MSE) / (MSR + (R - 1) MSE + R (MSC - MSE) / n)",
-        called=_("ICC(A,1), absolute agreement"),
-        says=_(
+        label=_("ICC(A,1), absolute agreement"),
+        description=_(
             "Absolute agreement of one rater with another on the number itself: a rater who is "
             "always 5 higher makes it smaller. The one to report for numbers."
         ),
     ),
-    _declared(
+    _declare_icc(
         "icc3",
         "0.71",
         "(MSR - MSE) / (MSR + (R - 1) MSE)",
-        called=_("ICC(C,1), consistency"),
-        says=_(
+        label=_("ICC(C,1), consistency"),
+        description=_(
             "Consistency: whether raters keep the same distances between items. A rater who is "
             "always 5 higher does not make it smaller."
         ),
     ),
-    _declared(
+    _declare_icc(
         "icc1k",
         "0.44",
         "(MSR - MSW) / MSR",
-        called=_("ICC(1,k), mean of the raters"),
-        says=_("ICC(1,1) of the mean of all raters instead of a single one."),
+        label=_("ICC(1,k), mean of the raters"),
+        description=_("ICC(1,1) of the mean of all raters instead of a single one."),
     ),
-    _declared(
+    _declare_icc(
         "icc2k",
         "0.62",
         "(MSR - MSE) / (MSR + (MSC - MSE) / n)",
-        called=_("ICC(A,k), mean of the raters"),
-        says=_("ICC(A,1) of the mean of all raters: for when you use the mean, not one rating."),
+        label=_("ICC(A,k), mean of the raters"),
+        description=_(
+            "ICC(A,1) of the mean of all raters: for when you use the mean, not one rating."
+        ),
     ),
-    _declared(
+    _declare_icc(
         "icc3k",
         "0.91",
         "(MSR - MSE) / MSR",
-        called=_("ICC(C,k), mean of the raters"),
-        says=_("ICC(C,1) of the mean of all raters; it is Cronbach’s alpha."),
+        label=_("ICC(C,k), mean of the raters"),
+        description=_("ICC(C,1) of the mean of all raters; it is Cronbach’s alpha."),
     ),
 )

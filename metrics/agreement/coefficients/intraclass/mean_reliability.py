@@ -1,4 +1,4 @@
-"""Reliability of the mean of m raters: how much of the variance is items, raters, and the rest.
+"""Reliability of the mean of m raters, from the variance components of items, raters and the rest.
 
 Mean squared differences of two values v of the same item by different raters, of the same rater on
 different items, and of both different, with Q = sum over groups of (n sum v^2 - (sum v)^2):
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.counts.grouping import Ints, compact
+from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.estimate import Floats
 
 from . import icc
@@ -33,9 +33,12 @@ NEEDS_BOOTSTRAP = "needs_bootstrap"
 
 
 @dataclass(frozen=True)
-class Components:
-    """Variance of items, of raters (their severity) and the rest, as estimated: a negative one
-    counts as 0 in what is made of them. None, with the reason, where they cannot be told apart."""
+class VarianceComponents:
+    """Estimated variance of items, of raters (their severity), and the residual variance `rest`.
+
+    Negative components count as 0 in what is computed from them. None, with the reason, where they
+    cannot be separated.
+    """
 
     item: float | None
     rater: float | None
@@ -44,25 +47,25 @@ class Components:
 
     @property
     def negative(self) -> tuple[str, ...]:
-        """The components that came out negative."""
-        named = {"item": self.item, "rater": self.rater, "rest": self.rest}
-        return tuple(name for name, value in named.items() if value is not None and value < 0)
+        """The names of the components that were estimated as negative."""
+        components = {"item": self.item, "rater": self.rater, "rest": self.rest}
+        return tuple(name for name, value in components.items() if value is not None and value < 0)
 
     @property
     def shares(self) -> dict[str, float] | None:
         """Each component's share of the variance, None where there is none."""
         if self.reason is not None:
             return None
-        item, rater, rest = _kept(self)
-        total = item + rater + rest
+        item, rater, residual = _clip_negative(self)
+        total = item + rater + residual
         if total == 0:
             return None
-        return {"item": item / total, "rater": rater / total, "rest": rest / total}
+        return {"item": item / total, "rater": rater / total, "rest": residual / total}
 
 
 @dataclass(frozen=True)
-class Reliability:
-    """Of the mean of m raters; None with a reason where undefined."""
+class MeanReliability:
+    """Reliability of the mean of m raters; None with a reason where undefined."""
 
     absolute: float | None
     relative: float | None
@@ -72,7 +75,7 @@ class Reliability:
 
 @dataclass(frozen=True)
 class RatersNeeded:
-    """How many raters an item reach the target; None with a reason where no number does."""
+    """Number of raters an item that reaches the target; None with a reason where no number does."""
 
     absolute: int | None
     relative: int | None
@@ -80,80 +83,96 @@ class RatersNeeded:
     relative_reason: str | None = None
 
 
-def components(item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike) -> Components:
-    """Ratings in long form (M,), at most one an item and rater; values as numbers."""
+def estimate_components(
+    item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike
+) -> VarianceComponents:
+    """Return the variance components of ratings in long form (M,), at most one an item and rater.
+
+    value (M,): the ratings as numbers.
+    """
     v = np.asarray(value, float)
     if v.size == 0:
-        return Components(None, None, None, NOT_CROSSED)
+        return VarianceComponents(None, None, None, NOT_CROSSED)
     v = v - v.mean()  # squares of large values would lose digits
-    of_items, item_pairs = _squares(compact(item)[1], v)
-    of_raters, rater_pairs = _squares(compact(rater)[1], v)
-    everything, pairs = _squares(np.zeros(v.size, np.int64), v)
+    item_squares, item_pairs = _sum_squared_differences(index_distinct(item)[1], v)
+    rater_squares, rater_pairs = _sum_squared_differences(index_distinct(rater)[1], v)
+    total_squares, pairs = _sum_squared_differences(np.zeros(v.size, np.int64), v)
     other_pairs = pairs - item_pairs - rater_pairs
     if not (item_pairs and rater_pairs and other_pairs):
-        return Components(None, None, None, NOT_CROSSED)
-    d_item = of_items / item_pairs
-    d_rater = of_raters / rater_pairs
-    d_other = (everything - of_items - of_raters) / other_pairs
-    # what is left of rounding is no variance
-    found = np.array([d_other - d_item, d_other - d_rater, d_item + d_rater - d_other]) / 2
-    found[np.abs(found) < 1e-12 * max(float(np.mean(v**2)), 1e-300)] = 0.0
-    return Components(float(found[0]), float(found[1]), float(found[2]))
+        return VarianceComponents(None, None, None, NOT_CROSSED)
+    d_item = item_squares / item_pairs
+    d_rater = rater_squares / rater_pairs
+    d_other = (total_squares - item_squares - rater_squares) / other_pairs
+    # Rounding errors are not variance.
+    estimates = np.array([d_other - d_item, d_other - d_rater, d_item + d_rater - d_other]) / 2
+    estimates[np.abs(estimates) < 1e-12 * max(float(np.mean(v**2)), 1e-300)] = 0.0
+    return VarianceComponents(float(estimates[0]), float(estimates[1]), float(estimates[2]))
 
 
-def _squares(group: Ints, value: Floats) -> tuple[float, int]:
-    """Sum of squared differences over all pairs inside the groups, and the number of pairs."""
+def _sum_squared_differences(group: Ints, value: Floats) -> tuple[float, int]:
+    """Return the sum of squared differences over all pairs in the groups, and their number."""
     n = np.bincount(group)
-    s, q = np.bincount(group, value), np.bincount(group, value**2)
-    total = float((n * q - s**2).sum())
+    sums, square_sums = np.bincount(group, value), np.bincount(group, value**2)
+    total = float((n * square_sums - sums**2).sum())
     return total, int((n * (n - 1) // 2).sum())
 
 
-def mean_of(found: Components, m: int) -> Reliability:
-    """Reliability of the mean of m >= 1 raters."""
+def compute_reliability(components: VarianceComponents, m: int) -> MeanReliability:
+    """Return the reliability of the mean of m >= 1 raters."""
     if m < 1:
         raise ValueError(f"a mean needs one rater at least, not {m}")
-    if found.reason is not None:
-        return Reliability(None, None, found.reason, found.reason)
-    item, rater, rest = _kept(found)
-    absolute, why_not = _share(item, (rater + rest) / m)
-    relative, why_no_relative = _share(item, rest / m)
-    return Reliability(absolute, relative, why_not, why_no_relative)
+    if components.reason is not None:
+        return MeanReliability(None, None, components.reason, components.reason)
+    item, rater, residual = _clip_negative(components)
+    absolute, absolute_reason = _compute_share(item, (rater + residual) / m)
+    relative, relative_reason = _compute_share(item, residual / m)
+    return MeanReliability(absolute, relative, absolute_reason, relative_reason)
 
 
-def raters_needed(found: Components, target: float) -> RatersNeeded:
-    """How many raters an item until the mean's reliability is `target`, 0 < target < 1
-    (Spearman-Brown)."""
+def compute_raters_needed(components: VarianceComponents, target: float) -> RatersNeeded:
+    """Return the number of raters an item at which the mean's reliability is `target`.
+
+    0 < target < 1, ValueError otherwise (Spearman-Brown).
+    """
     if not 0 < target < 1:
         raise ValueError(f"the target must lie between 0 and 1, not {target:g}")
-    one = mean_of(found, 1)
-    absolute, why_not = _needed(one.absolute, one.absolute_reason, target)
-    relative, why_no_relative = _needed(one.relative, one.relative_reason, target)
-    return RatersNeeded(absolute, relative, why_not, why_no_relative)
+    single = compute_reliability(components, 1)
+    absolute, absolute_reason = _count_raters_needed(
+        single.absolute, single.absolute_reason, target
+    )
+    relative, relative_reason = _count_raters_needed(
+        single.relative, single.relative_reason, target
+    )
+    return RatersNeeded(absolute, relative, absolute_reason, relative_reason)
 
 
-def _kept(found: Components) -> tuple[float, float, float]:
-    item, rater, rest = (max(part or 0.0, 0.0) for part in (found.item, found.rater, found.rest))
-    return item, rater, rest
+def _clip_negative(components: VarianceComponents) -> tuple[float, float, float]:
+    """Return the components of items, raters and the rest, negative ones as 0."""
+    item, rater, residual = (
+        max(part or 0.0, 0.0) for part in (components.item, components.rater, components.rest)
+    )
+    return item, rater, residual
 
 
-def _share(item: float, error: float) -> tuple[float | None, str | None]:
+def _compute_share(item: float, error: float) -> tuple[float | None, str | None]:
     if item + error == 0:
         return None, NO_VARIANCE
     return item / (item + error), None
 
 
-def _needed(one: float | None, reason: str | None, target: float) -> tuple[int | None, str | None]:
-    if one is None:
+def _count_raters_needed(
+    single_reliability: float | None, reason: str | None, target: float
+) -> tuple[int | None, str | None]:
+    if single_reliability is None:
         return None, NO_RELIABILITY if reason == NO_VARIANCE else reason
-    if one <= 0:
+    if single_reliability <= 0:
         return None, NO_RELIABILITY
-    exact = target * (1 - one) / (one * (1 - target))
+    exact = target * (1 - single_reliability) / (single_reliability * (1 - target))
     return max(1, math.ceil(exact * (1 - 1e-12))), None
 
 
 @dataclass(frozen=True)
-class Limits:
+class ReliabilityLimits:
     """95 % limits of the absolute and relative reliability of a mean; None with a reason."""
 
     absolute: tuple[float, float] | None
@@ -161,28 +180,34 @@ class Limits:
     reason: str | None = None
 
 
-def limits(item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike, m: int = 1) -> Limits:
-    """F limits of the reliability of the mean of m raters, where every item has every rater; else
-    only the bootstrap over items gives an interval."""
-    items, rows = compact(item)
-    raters, columns = compact(rater)
+def compute_limits(
+    item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike, m: int = 1
+) -> ReliabilityLimits:
+    """Return the F limits of the reliability of the mean of m raters, for complete ratings.
+
+    Where some item lacks a rater, only the bootstrap over items gives an interval.
+    """
+    items, rows = index_distinct(item)
+    raters, columns = index_distinct(rater)
     values = np.asarray(value, float)
     if values.size != items.size * raters.size or raters.size < 2 or items.size < 2:
-        return Limits(None, None, NEEDS_BOOTSTRAP)
+        return ReliabilityLimits(None, None, NEEDS_BOOTSTRAP)
     table = np.full((items.size, raters.size), np.nan)
     table[rows, columns] = values
-    found = icc.icc(table)
-    absolute = _stepped(found["icc2"], m)
-    relative = _stepped(found["icc3"], m)
+    iccs = icc.icc(table)
+    absolute = _apply_spearman_brown(iccs["icc2"], m)
+    relative = _apply_spearman_brown(iccs["icc3"], m)
     reason = NEEDS_BOOTSTRAP if absolute is None or relative is None else None
-    return Limits(absolute, relative, reason)
+    return ReliabilityLimits(absolute, relative, reason)
 
 
-def _stepped(one: icc.Icc, m: int) -> tuple[float, float] | None:
-    """Spearman-Brown of both limits; None where one lies outside the formula's range."""
-    found = []
-    for bound in (one.ci_low, one.ci_high):
+def _apply_spearman_brown(coefficient: icc.Icc, m: int) -> tuple[float, float] | None:
+    """Return both limits for the mean of m raters.
+    None where one is outside the formula's range.
+    """
+    bounds = []
+    for bound in (coefficient.ci_low, coefficient.ci_high):
         if bound is None or bound * (m - 1) <= -1 + 1e-9:
             return None
-        found.append(m * bound / (1 + (m - 1) * bound))
-    return found[0], found[1]
+        bounds.append(m * bound / (1 + (m - 1) * bound))
+    return bounds[0], bounds[1]

@@ -1,4 +1,4 @@
-"""Vega-Lite specifications of squares: who agrees with whom, and who says what where."""
+"""Vega-Lite specifications of heat maps: rater pairs, and confusion tables."""
 
 from __future__ import annotations
 
@@ -7,61 +7,79 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from .vega_lite import QUIET, Spec, chart, field, two_digits, whole, within_expressions
+from .vega_lite import (
+    QUIET_AXIS,
+    Spec,
+    build_chart,
+    build_count_field,
+    build_decimal_field,
+    build_field,
+    escape_title,
+)
 
-# Agreement on viridis from 0 (chance) to 1; below chance looks like chance, the tooltip says more.
-AGREEMENT = {"scheme": "viridis", "domain": [0, 1], "clamp": True}
-INK = {"name": "inkOnGround", "value": "#1d2126"}  # that of the page (static/js/charts.js)
-MANY_NAMES = 12  # raters of a heat map from which on names stand upright, and figures go
+# Agreement on viridis from 0 (chance) to 1. Values below 0 look like 0; the tooltip shows them.
+AGREEMENT_SCALE = {"scheme": "viridis", "domain": [0, 1], "clamp": True}
+INK_PARAM = {"name": "inkOnGround", "value": "#1d2126"}  # set by the page (static/js/charts.js)
+MAX_LABELLED_RATERS = 12  # with more raters, names are vertical and cells have no numbers
 
 
-def pair_matrix(raters: list[str], apart: Sequence[tuple[str, str]] = ()) -> Spec:
-    """Who agrees with whom. rows: a, b, value, low, high, n_items, wide, url. Wide ones are an
-    outline; ``apart``: pairs without a value, which are struck through."""
-    many = len(raters) > MANY_NAMES
-    axis = {**QUIET, "labelLimit": 120, **({"labelFontSize": 9} if many else {})}
-    x = field(
+def build_pair_matrix(raters: list[str], undefined_pairs: Sequence[tuple[str, str]] = ()) -> Spec:
+    """Return the heat map of rater pairs.
+
+    rows: a, b, value, low, high, n_items, wide, url. Pairs with a wide interval are outlined.
+    ``undefined_pairs``: pairs without a value, which are struck through.
+    """
+    is_large = len(raters) > MAX_LABELLED_RATERS
+    axis = {**QUIET_AXIS, "labelLimit": 120, **({"labelFontSize": 9} if is_large else {})}
+    x = build_field(
         "b",
         "nominal",
         sort=raters,
-        axis={**axis, "orient": "top", "labelAngle": -90 if many else -45, "labelOverlap": True},
+        axis={
+            **axis,
+            "orient": "top",
+            "labelAngle": -90 if is_large else -45,
+            "labelOverlap": True,
+        },
         scale={"domain": raters},
     )
-    y = field(
+    y = build_field(
         "a", "nominal", sort=raters, axis={**axis, "labelOverlap": True}, scale={"domain": raters}
     )
     tooltip = [
-        field("a", "nominal", _("rater")),
-        field("b", "nominal", _("with")),
-        two_digits("value", _("kappa")),
-        two_digits("low", _("95 % from")),
-        two_digits("high", pgettext("upper end of an interval", "to")),
-        whole("n_items", _("items in common")),
+        build_field("a", "nominal", _("rater")),
+        build_field("b", "nominal", _("with")),
+        build_decimal_field("value", _("kappa")),
+        build_decimal_field("low", _("95 % from")),
+        build_decimal_field("high", pgettext("upper end of an interval", "to")),
+        build_count_field("n_items", _("items in common")),
     ]
-    colour = field("value", "quantitative", _("kappa"), scale=AGREEMENT, legend=_legend())
+    color = build_field(
+        "value", "quantitative", _("kappa"), scale=AGREEMENT_SCALE, legend=_build_legend()
+    )
     shape: Spec = {"type": "rect", "cursor": "pointer", "cornerRadius": 1}
-    sure = {"mark": {**shape, "style": "tile"}, "encoding": {"color": colour}}
-    outline = {"filled": False, "fill": "transparent", "strokeWidth": 1.5 if many else 2.5}
-    unsure = {
+    filled_cells = {"mark": {**shape, "style": "tile"}, "encoding": {"color": color}}
+    outline = {"filled": False, "fill": "transparent", "strokeWidth": 1.5 if is_large else 2.5}
+    outlined_cells = {
         "mark": {**shape, **outline},
-        "encoding": {"stroke": {**colour, "legend": None}},
+        "encoding": {"stroke": {**color, "legend": None}},
     }
     layers: list[Spec] = [
-        {"transform": [{"filter": "!datum.wide"}], **sure},
-        {"transform": [{"filter": "datum.wide"}], **unsure},
+        {"transform": [{"filter": "!datum.wide"}], **filled_cells},
+        {"transform": [{"filter": "datum.wide"}], **outlined_cells},
     ]
-    if apart:
+    if undefined_pairs:
         stroke = {"type": "point", "shape": "M-1,1L1,-1", "strokeWidth": 1, "style": "faint"}
         layers.append(
             {
-                "data": {"values": [{"a": a, "b": b, "n_items": 0} for a, b in apart]},
-                "mark": {**stroke, "size": 40 if many else 160},
+                "data": {"values": [{"a": a, "b": b, "n_items": 0} for a, b in undefined_pairs]},
+                "mark": {**stroke, "size": 40 if is_large else 160},
                 "encoding": {"href": None, "tooltip": [tooltip[0], tooltip[1], tooltip[-1]]},
             }
         )
-    if len(raters) <= MANY_NAMES:
+    if len(raters) <= MAX_LABELLED_RATERS:
         layers.append(
-            _figures(
+            _build_numbers_layer(
                 {
                     "condition": [
                         {"test": "datum.wide", "value": {"expr": "inkOnGround"}},
@@ -73,25 +91,28 @@ def pair_matrix(raters: list[str], apart: Sequence[tuple[str, str]] = ()) -> Spe
                 ".2f",
             )
         )
-    # Shared by cells and figures: a figure lies over its cell.
+    # Shared by cells and numbers: a number lies over its cell.
     encoding = {"x": x, "y": y, "href": {"field": "url"}, "tooltip": tooltip}
-    return chart(
-        matrix_height(len(raters))[1],
-        params=[INK],
+    return build_chart(
+        get_matrix_height(len(raters))[1],
+        params=[INK_PARAM],
         encoding=encoding,
         layer=layers,
-        resolve={"legend": {"stroke": "independent"}},  # the outline's is switched off
+        resolve={"legend": {"stroke": "independent"}},  # the outline has no legend
     )
 
 
-def matrix_height(n_raters: int) -> tuple[str, int]:
-    """The class of the space kept free for a heat map (css/results.css) and its height in pixels:
-    nothing may jump."""
+def get_matrix_height(n_raters: int) -> tuple[str, int]:
+    """Return the CSS class that reserves the height of a heat map, and the height in pixels.
+
+    The classes stand in css/results.css. The space is reserved so that the page does not jump when
+    the chart is drawn.
+    """
     sizes = [(4, "tiny", 300), (8, "small", 420), (12, "middle", 560), (24, "large", 660)]
     return next(((name, height) for most, name, height in sizes if n_raters <= most), ("huge", 800))
 
 
-def _legend() -> Spec:
+def _build_legend() -> Spec:
     return {
         "orient": "bottom",
         "direction": "horizontal",
@@ -101,57 +122,62 @@ def _legend() -> Spec:
     }
 
 
-def _figures(color: Spec, name: str, form: str) -> Spec:
+def _build_numbers_layer(color: Spec, name: str, number_format: str) -> Spec:
     return {
         "mark": {"type": "text", "fontSize": 11, "style": "figure"},
-        "encoding": {"text": field(name, "quantitative", format=form), "color": color},
+        "encoding": {
+            "text": build_field(name, "quantitative", format=number_format),
+            "color": color,
+        },
     }
 
 
-def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
-    """A k x k table with its sums. rows: own, other, n, share (of the row), apart (0 on the
-    diagonal). Colour is the share of the disagreement, lest a rare row shines; what is the same is
-    grey."""
-    axis = {**QUIET, "labelLimit": 140, "titlePadding": 10}
-    own, other = within_expressions(rows_title), within_expressions(columns_title)
+def build_confusion_table(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
+    """Return the heat map of a k x k table with its sums.
+
+    rows: own, other, n, share (of the row), apart (0 on the diagonal). The color is the share of
+    all disagreement, so that rare rows do not stand out; the diagonal is grey.
+    """
+    axis = {**QUIET_AXIS, "labelLimit": 140, "titlePadding": 10}
+    own_title, other_title = escape_title(rows_title), escape_title(columns_title)
     angle = 0 if len(labels) <= 6 else -45
-    places = [*labels, _together(labels)]
-    x = field(
+    labels_with_sum = [*labels, _get_sum_label(labels)]
+    x = build_field(
         "other",
         "nominal",
-        other,
-        sort=places,
-        scale={"domain": places},
+        other_title,
+        sort=labels_with_sum,
+        scale={"domain": labels_with_sum},
         axis={**axis, "title": columns_title, "orient": "top", "labelAngle": angle},
     )
-    y = field(
+    y = build_field(
         "own",
         "nominal",
-        own,
-        sort=places,
-        scale={"domain": places},
+        own_title,
+        sort=labels_with_sum,
+        scale={"domain": labels_with_sum},
         axis={**axis, "title": rows_title},
     )
     tooltip = [
-        field("own", "nominal", own),
-        field("other", "nominal", other),
-        whole("n", _("ratings")),
-        field("share", "quantitative", _("share of the row"), format=".0%"),
+        build_field("own", "nominal", own_title),
+        build_field("other", "nominal", other_title),
+        build_count_field("n", _("ratings")),
+        build_field("share", "quantitative", _("share of the row"), format=".0%"),
     ]
     rect = {
         "mark": {"type": "rect", "cornerRadius": 1, "style": "tile"},
         "encoding": {
-            "color": field(
+            "color": build_field(
                 "apart",
                 "quantitative",
                 _("share of the disagreement"),
-                scale=AGREEMENT,
-                legend={**_legend(), "format": ".0%"},
+                scale=AGREEMENT_SCALE,
+                legend={**_build_legend(), "format": ".0%"},
                 condition={"test": "datum.own === datum.other", "value": "#b9bcc0"},
             ),
         },
     }
-    text = _figures(
+    text = _build_numbers_layer(
         {
             "condition": {
                 "test": "datum.own === datum.other || datum.apart > 0.45",
@@ -162,36 +188,46 @@ def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec
         "n",
         ",d",
     )
-    sums = [_sums(x, y, places[-1], tooltip, of=of) for of in ({"own"}, {"other"}, set())]
-    return chart(
+    sums = [
+        _build_sums_layer(x, y, labels_with_sum[-1], tooltip, summed_by=summed_by)
+        for summed_by in ({"own"}, {"other"}, set())
+    ]
+    return build_chart(
         46 * len(labels) + 150 if len(labels) <= 8 else 526,
-        params=[INK],
+        params=[INK_PARAM],
         encoding={"x": x, "y": y, "tooltip": tooltip},
         layer=[rect, text, *sums],
     )
 
 
-def _together(labels: list[str]) -> str:
-    """What the sums are called: no category is."""
+def _get_sum_label(labels: list[str]) -> str:
+    """Return the label of the sums; it differs from every category's."""
     name = _("together")
     while name in labels:
         name += "*"
     return name
 
 
-def _sums(x: Spec, y: Spec, place: str, tooltip: list[Spec], *, of: set[str]) -> Spec:
-    """The sum of each row (``of`` own), of each column (other), or of all (neither), as a figure
-    at ``place``."""
+def _build_sums_layer(
+    x: Spec, y: Spec, sum_label: str, tooltip: list[Spec], *, summed_by: set[str]
+) -> Spec:
+    """Return the layer of the sums of each row, of each column, or of all.
+
+    ``summed_by``: own (rows), other (columns) or empty (all). They are drawn at ``sum_label``.
+    """
     sides = {"x": x, "y": y}
     for side, name in (("x", "other"), ("y", "own")):
-        if name not in of:
-            rest = {key: value for key, value in sides[side].items() if key != "field"}
-            sides[side] = {**rest, "datum": place}
-    total = {"aggregate": [{"op": "sum", "field": "n", "as": "n"}], "groupby": sorted(of)}
-    figures = _figures({"value": {"expr": "inkOnGround"}}, "n", ",d")
-    told = [part for part in tooltip if part["field"] in of | {"n"}]
+        if name not in summed_by:
+            without_field = {key: value for key, value in sides[side].items() if key != "field"}
+            sides[side] = {**without_field, "datum": sum_label}
+    aggregate = {
+        "aggregate": [{"op": "sum", "field": "n", "as": "n"}],
+        "groupby": sorted(summed_by),
+    }
+    numbers = _build_numbers_layer({"value": {"expr": "inkOnGround"}}, "n", ",d")
+    sum_tooltip = [part for part in tooltip if part["field"] in summed_by | {"n"}]
     return {
-        "transform": [total],
-        "mark": figures["mark"],
-        "encoding": {**figures["encoding"], **sides, "tooltip": told},
+        "transform": [aggregate],
+        "mark": numbers["mark"],
+        "encoding": {**numbers["encoding"], **sides, "tooltip": sum_tooltip},
     }

@@ -1,9 +1,10 @@
-"""Vega-Lite specifications as plain dicts. The data stand beside them under the name "rows"; width
-and the colours of text, grid and ground come from the page (static/js/charts.js), so that a chart
-follows light and dark.
+"""Vega-Lite specifications as plain dicts.
 
-Every expression is a predicate or a plain field: the page's policy forbids eval, and Vega's
-interpreter runs them.
+The data come under the name "rows"; width and the colours of text, grid and background come from
+the page (static/js/charts.js), so that a chart follows the light and dark themes.
+
+Every expression is a predicate or a plain field: the page's content security policy forbids eval,
+so Vega's interpreter runs them.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-QUIET = {"domain": False, "ticks": False, "labelPadding": 6}
+QUIET_AXIS = {"domain": False, "ticks": False, "labelPadding": 6}
 
 Spec = dict[str, Any]
 
 
-def locale() -> Spec:
-    """Numbers and times in the reader's language, as the pages write them: d3's formatLocale and
-    timeFormatLocale."""
+def build_locale() -> Spec:
+    """Return the number and time formats of the reader's language.
+
+    In the form of d3's formatLocale and timeFormatLocale.
+    """
     number = {
         "decimal": get_format("DECIMAL_SEPARATOR"),
         "thousands": get_format("THOUSAND_SEPARATOR"),
@@ -45,7 +48,8 @@ def locale() -> Spec:
     return {"number": number, "time": time}
 
 
-def chart(height: int, **parts: Any) -> Spec:
+def build_chart(height: int, **parts: Any) -> Spec:
+    """Return a specification with the common parts of all charts."""
     return {
         "$schema": SCHEMA,
         "height": height,
@@ -55,41 +59,49 @@ def chart(height: int, **parts: Any) -> Spec:
     }
 
 
-def field(name: str, kind: str, title: str | None = None, **more: Any) -> Spec:
-    return {"field": name, "type": kind, "title": title, **more}
+def build_field(name: str, kind: str, title: str | None = None, **options: Any) -> Spec:
+    """Return the encoding of a field."""
+    return {"field": name, "type": kind, "title": title, **options}
 
 
-def within_expressions(title: str) -> str:
-    """A title that people chose: Vega-Lite puts titles of fields into expressions, and escapes
-    their quotation marks alone."""
+def escape_title(title: str) -> str:
+    """Escape a title that users typed.
+
+    Vega-Lite puts titles of fields into expressions and escapes only their quotation marks.
+    """
     return title.replace("\\", "\\\\")
 
 
-def two_digits(name: str, title: str) -> Spec:
-    return field(name, "quantitative", title, format=".2f")
+def build_decimal_field(name: str, title: str) -> Spec:
+    """Return the encoding of a number with two decimals."""
+    return build_field(name, "quantitative", title, format=".2f")
 
 
-def whole(name: str, title: str) -> Spec:
-    return field(name, "quantitative", title, format=",d")
+def build_count_field(name: str, title: str) -> Spec:
+    """Return the encoding of a whole number."""
+    return build_field(name, "quantitative", title, format=",d")
 
 
-DAY = 86_400_000  # in ms
+DAY_MS = 86_400_000
 
 
-def time_axis(period: str) -> Spec:
-    """The time axis: dates of the project's zone are plain dates, drawn as UTC so that no browser's
-    zone moves them."""
+def build_time_axis(period: str) -> Spec:
+    """Return the time axis.
+
+    Dates of the project's time zone are drawn as UTC, so that the browser's zone does not shift
+    them.
+    """
     if period == "month":
-        form, days = pgettext("time format of a month (d3)", "%b %Y"), 30
+        time_format, min_days = pgettext("time format of a month (d3)", "%b %Y"), 30
     else:
-        form, days = pgettext("time format of a day (d3)", "%-d %b"), 1
+        time_format, min_days = pgettext("time format of a day (d3)", "%-d %b"), 1
     axis = {
-        "format": form,
+        "format": time_format,
         "grid": False,
         "labelOverlap": True,
         "labelSeparation": 10,
         "tickSize": 4,
-        "tickMinStep": days * DAY,  # of ticks that are closer two would say the same
+        "tickMinStep": min_days * DAY_MS,  # closer ticks would have equal labels
     }
     return {
         "field": "start",
@@ -100,37 +112,39 @@ def time_axis(period: str) -> Spec:
     }
 
 
-def trend(
+def build_trend_chart(
     rows: list[dict[str, Any]],
     *,
     title: str,
     period: str,
     bias: bool = False,
-    marks: Sequence[tuple[str, str]] = (),
+    annotations: Sequence[tuple[str, str]] = (),
 ) -> Spec:
-    """A line with its interval as a band; points on few items in grey; the running total dashed.
-    One below the other shares its time axis: labels at the left take the same room.
+    """Return a line chart with the interval as a band.
 
-    rows: start, end, value, low, high, firm, n_items and, for a project, cumulative. ``marks``:
-    (day, what came then).
+    Points based on few items are grey; the running total is dashed. Charts below each other share
+    the time axis, so the labels at the left have a fixed width.
+
+    rows: start, end, value, low, high, firm, n_items and, for a project, cumulative.
+    ``annotations``: annotations (day, text).
     """
-    x = time_axis(period)
+    x = build_time_axis(period)
     y: Spec = {
         "type": "quantitative",
-        "scale": {"domain": _domain(rows, bias=bias), "zero": False, "nice": False},
+        "scale": {"domain": _compute_domain(rows, bias=bias), "zero": False, "nice": False},
         "axis": {"minExtent": 40},
     }
     tooltip = [
-        field("start", "temporal", _("from"), format="%Y-%m-%d"),
-        two_digits("value", title),
-        two_digits("low", _("95 % from")),
-        two_digits("high", pgettext("upper end of an interval", "to")),
-        whole("n_items", _("items")),
+        build_field("start", "temporal", _("from"), format="%Y-%m-%d"),
+        build_decimal_field("value", title),
+        build_decimal_field("low", _("95 % from")),
+        build_decimal_field("high", pgettext("upper end of an interval", "to")),
+        build_count_field("n_items", _("items")),
     ]
     firm, few = {"filter": "datum.firm"}, {"filter": "!datum.firm"}
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
-    layers = _marks(x, marks)
+    layers = _build_annotation_layers(x, annotations)
     if bias:
         layers.append(
             {"mark": {"type": "rule", "style": "faint"}, "encoding": {"y": {**y, "datum": 0}}}
@@ -150,14 +164,14 @@ def trend(
                 "encoding": line,
             }
         )
-    if len(rows) <= 2:  # no area to speak of: each point shows its own interval
+    if len(rows) <= 2:  # too few points for a band: each point shows its own interval
         mark = {"type": "rule", "clip": True, "style": "accent", "strokeWidth": 1.5, "opacity": 0.6}
         layers.append({"transform": [firm], "mark": mark, "encoding": band})
     if not all(row["firm"] for row in rows):
         mark = {"type": "rule", "clip": True, "style": "faint", "strokeWidth": 1.5}
         layers.append({"transform": [few], "mark": mark, "encoding": band})
     if any(row.get("cumulative") is not None for row in rows):
-        tooltip.append(two_digits("cumulative", _("all until then")))
+        tooltip.append(build_decimal_field("cumulative", _("all until then")))
         mark = {
             "type": "line",
             "clip": True,
@@ -180,34 +194,39 @@ def trend(
         layers.append(
             {"transform": [condition], "mark": mark, "encoding": {**line, "tooltip": tooltip}}
         )
-    return chart(180 if bias else 260, layer=layers)
+    return build_chart(180 if bias else 260, layer=layers)
 
 
-def versions(rows: list[dict[str, Any]], names: Sequence[str], *, title: str, period: str) -> Spec:
-    """A line for each version of a model; rows: version, start, end, value, low, high, firm,
-    n_items. ``names``: the versions, oldest first."""
-    x = time_axis(period)
+def build_versions_chart(
+    rows: list[dict[str, Any]], names: Sequence[str], *, title: str, period: str
+) -> Spec:
+    """Return a chart with a line for each prompt version of a model.
+
+    rows: version, start, end, value, low, high, firm, n_items. ``names``: the versions, oldest
+    first.
+    """
+    x = build_time_axis(period)
     y: Spec = {
         "field": "value",
         "type": "quantitative",
         "title": title,
-        "scale": {"domain": _domain(rows, bias=False), "zero": False, "nice": False},
+        "scale": {"domain": _compute_domain(rows, bias=False), "zero": False, "nice": False},
     }
-    colour = field(
+    color = build_field(
         "version", "nominal", None, scale={"domain": list(names)}, legend={"orient": "top"}
     )
     tooltip = [
-        field("version", "nominal", _("version")),
-        field("start", "temporal", _("from"), format="%Y-%m-%d"),
-        two_digits("value", title),
-        two_digits("low", _("95 % from")),
-        two_digits("high", pgettext("upper end of an interval", "to")),
-        whole("n_items", _("items")),
+        build_field("version", "nominal", _("version")),
+        build_field("start", "temporal", _("from"), format="%Y-%m-%d"),
+        build_decimal_field("value", title),
+        build_decimal_field("low", _("95 % from")),
+        build_decimal_field("high", pgettext("upper end of an interval", "to")),
+        build_count_field("n_items", _("items")),
     ]
-    both = {"x": x, "y": y, "color": colour}
+    both = {"x": x, "y": y, "color": color}
     interval = {**both, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
     point = {"type": "point", "filled": True, "size": 42, "clip": True}
-    return chart(
+    return build_chart(
         260,
         layer=[
             {"mark": {"type": "rule", "opacity": 0.4, "clip": True}, "encoding": interval},
@@ -217,11 +236,11 @@ def versions(rows: list[dict[str, Any]], names: Sequence[str], *, title: str, pe
     )
 
 
-def _marks(x: Spec, marks: Sequence[tuple[str, str]]) -> list[Spec]:
-    """A rule with its words at the top for each day on which something changed."""
-    if not marks:
+def _build_annotation_layers(x: Spec, annotations: Sequence[tuple[str, str]]) -> list[Spec]:
+    """Return a vertical rule with a text at the top for each annotation (day, text)."""
+    if not annotations:
         return []
-    data = {"values": [{"start": day, "words": words} for day, words in marks]}
+    data = {"values": [{"start": day, "words": words} for day, words in annotations]}
     words = {
         "type": "text",
         "align": "left",
@@ -245,9 +264,11 @@ def _marks(x: Spec, marks: Sequence[tuple[str, str]]) -> list[Spec]:
     ]
 
 
-def _domain(rows: list[dict[str, Any]], *, bias: bool) -> list[float]:
-    """The values with a margin; intervals of small samples may leave the frame, or they would
-    flatten the line."""
+def _compute_domain(rows: list[dict[str, Any]], *, bias: bool) -> list[float]:
+    """Return the range of the values with a margin.
+
+    Intervals of small samples are not included: they would flatten the line.
+    """
     values = [
         row[name] for row in rows for name in ("value", "cumulative") if row.get(name) is not None
     ]

@@ -1,13 +1,14 @@
-"""The numbers of a page, of all ratings or of some: `source_of` picks, and nobody asks again."""
+"""Sources of a page's results: of all ratings, or of a filter. `get_sources` chooses."""
 
 from metrics.views.common.selection import Selection
 
-from .base import Source
-from .filtered import Sliced
-from .stored import Stored
+from .base import QuestionSources
+from .filtered import FilteredSources
+from .stored import StoredSources
 
-__all__ = ["Source", "source_of"]
+__all__ = ["QuestionSources", "get_sources"]
 
 
-def source_of(chosen: Selection) -> Source:
-    return Sliced(chosen) if chosen.filter else Stored(chosen)
+def get_sources(selection: Selection) -> QuestionSources:
+    """Return the sources of the selected question, filtered if the selection has a filter."""
+    return FilteredSources(selection) if selection.filter else StoredSources(selection)

@@ -1,9 +1,9 @@
-"""Where the numbers of a page come from.
+"""Interface of the sources of a page's results.
 
-A page shows all ratings of a question, or those that a filter chooses. It asks a Source, and does
-not know which of the two it is: `stored` reads what workers keep up to date of all ratings,
-`sliced` what a worker computed of the chosen ones. While a worker is still at it, ``waiting`` is
-true and everything is empty.
+A page shows all ratings of a question, or those that match a filter. It reads from QuestionSources
+and does not know which: `stored` reads what workers keep up to date for all ratings, `filtered`
+what a worker computed for the filter. While a worker still computes, ``pending`` is true and
+everything is empty.
 """
 
 from __future__ import annotations
@@ -19,160 +19,182 @@ from django.db.models import QuerySet
 
 from metrics.agreement.explain import bands
 from metrics.models import RaterReading, Reading
-from metrics.results.disagreement.disputed_items import Disputes
+from metrics.results.disagreement.disputed_items import DisputedItems
 from metrics.results.disagreement.findings import Confusions
-from metrics.results.pairs.pair_results import Pair
+from metrics.results.pairs.pair_results import PairAgreement
 from metrics.views.common.freshness import Freshness
-from metrics.views.common.insights import apart_sentences, sentences
-from metrics.views.common.rater_columns import Column, RaterRow
+from metrics.views.common.insights import build_outlier_sentences, build_sentences
+from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
-from metrics.views.common.trends.recent_changes import Move
-from metrics.views.common.trends.trend_points import Point
+from metrics.views.common.trends.recent_changes import RecentChange
+from metrics.views.common.trends.trend_points import TrendPoint
 from projects.models import Rater
 
-Raters = QuerySet[RaterReading] | list[RaterReading]
+RaterResults = QuerySet[RaterReading] | list[RaterReading]
 
 
 @dataclass(frozen=True)
-class Course:
-    """Coefficients over time: for each name asked for its points, oldest first."""
+class TrendLines:
+    """Coefficients over time: the points of each requested name, oldest first."""
 
     period: str
-    lines: list[list[Point]]
-    older: int = 0  # periods before these
+    lines: list[list[TrendPoint]]
+    n_older: int = 0  # number of periods before these
 
 
-class Numbers(ABC):
-    """What all three have: how fresh they are, and their course over time."""
-
-    @property
-    @abstractmethod
-    def fresh(self) -> Freshness: ...
+class ResultSource(ABC):
+    """Common parts of all sources: freshness and trends."""
 
     @property
     @abstractmethod
-    def waiting(self) -> bool: ...
-
-    @abstractmethod
-    def course(self, *names: str) -> Course:
-        """The points of charts: at most trends.POINTS."""
-
-    @abstractmethod
-    def newest_course(self, *names: str) -> Course:
-        """The points of tables: at most trends.TABLE_PERIODS."""
-
-
-class ProjectNumbers(Numbers):
-    """Of a whole question."""
-
-    chosen: Selection
+    def freshness(self) -> Freshness: ...
 
     @property
     @abstractmethod
-    def reading(self) -> Reading | None: ...
+    def pending(self) -> bool: ...
 
     @abstractmethod
-    def group_values(self) -> dict[str, list[float | None]]:
-        """What is read first over time, of people, of models and between them."""
+    def get_trend(self, *names: str) -> TrendLines:
+        """Return the points for charts: at most trend_points.MAX_POINTS."""
 
     @abstractmethod
-    def n_items(self) -> int:
-        """Items that there are to rate."""
+    def get_table_trend(self, *names: str) -> TrendLines:
+        """Return the points for tables: at most trend_points.TABLE_PERIODS."""
+
+
+class ProjectSource(ResultSource):
+    """Results of a question."""
+
+    selection: Selection
+
+    @property
+    @abstractmethod
+    def question_result(self) -> Reading | None: ...
 
     @abstractmethod
-    def heat_map_raters(self, who: str = "") -> list[Rater]:
-        """The raters with the most ratings, or of ``who`` (selection.WHO); of some ratings there
-        are no others than the former."""
+    def get_group_values(self) -> dict[str, list[float | None]]:
+        """Return the headline over time: of people, of models and between them."""
 
     @abstractmethod
-    def pairs_among(self, raters: list[Rater], weights: str = "") -> list[Pair]:
-        """The pairs among these; under the weights of the page, if no others are named."""
+    def count_items(self) -> int:
+        """Return the number of items to rate."""
 
     @abstractmethod
-    def listed_pairs(self, sort: str) -> Sequence[Any]:
-        """What a page of the list of pairs is cut from; `pairs_of_page` reads it."""
+    def list_heat_map_raters(self, choice: str = "") -> list[Rater]:
+        """Return the raters with the most ratings, or those of a heat map choice.
+
+        ``choice``: empty, or one of selection.HEAT_MAP_CHOICES. With a filter, always those with
+        the most ratings.
+        """
 
     @abstractmethod
-    def pairs_of_page(self, part: list[Any]) -> list[Pair]: ...
+    def list_pairs_among(self, raters: list[Rater], weights: str = "") -> list[PairAgreement]:
+        """Return the pairs of these raters, under the weights of the page by default."""
 
     @abstractmethod
-    def raters(self, column: Column, *, descending: bool) -> Raters:
-        """All raters' readings in this order; what has no value comes last, equals by key."""
+    def list_pair_refs(self, sort: str) -> Sequence[Any]:
+        """Return references to all listed pairs, for pagination.
+
+        `load_pairs` reads those of a page.
+        """
 
     @abstractmethod
-    def rater_rows(self, part: Sequence[RaterReading]) -> list[RaterRow]:
-        """Some of `raters`, with their sparklines."""
+    def load_pairs(self, refs: list[Any]) -> list[PairAgreement]: ...
 
     @abstractmethod
-    def disputes(self) -> Disputes: ...
+    def list_rater_results(self, column: RaterColumn, *, descending: bool) -> RaterResults:
+        """Return the results of all raters in this order.
+
+        Rows without a value last, ties by key.
+        """
 
     @abstractmethod
-    def moves(self) -> list[Move]:
-        """What moved lately of agreement."""
+    def build_rater_rows(self, results: Sequence[RaterReading]) -> list[RaterResultRow]:
+        """Return some of `list_rater_results` with their sparklines."""
 
     @abstractmethod
-    def raters_apart(self) -> list[str]:
-        """Keys of the raters who agree less with the others than all do, interval and all; those of
-        most harm first."""
+    def get_disputed_items(self) -> DisputedItems: ...
+
+    @abstractmethod
+    def list_recent_changes(self) -> list[RecentChange]:
+        """Return the recent changes of agreement."""
+
+    @abstractmethod
+    def find_outlier_keys(self) -> list[str]:
+        """Return the keys of outlier raters, those with the greatest impact first.
+
+        The interval of their agreement with peers lies below that of all raters.
+        """
 
     @cached_property
-    def apart(self) -> list[str]:
-        """``raters_apart``, asked once."""
-        return self.raters_apart()
+    def outlier_keys(self) -> list[str]:
+        """Keys of outlier raters, computed once."""
+        return self.find_outlier_keys()
 
     @abstractmethod
-    def found(self) -> list[dict[str, Any]]:
-        """The diagnoses that apply: {"name", "figures"}."""
+    def get_findings(self) -> list[dict[str, Any]]:
+        """Return the stored findings that apply: {"name", "figures"}."""
 
     @abstractmethod
-    def confusions(self) -> Confusions:
-        """The categories that are confused most."""
+    def get_confusions(self) -> Confusions:
+        """Return the most confused pairs of categories."""
 
-    def findings(self, raters: list[Rater]) -> list[str]:
-        """What there is to say, in the reader's language; ``raters``: those of the heat map."""
-        apart = apart_sentences(self.apart, self.chosen.project.pk, self.chosen.query)
-        scheme = self.chosen.project.band_scheme
-        found = [one for one in self.found() if one["name"] != "weightings" or self._has_words()]
-        return [*apart, *sentences(found, raters, self.chosen.scale, scheme=scheme)]
+    def build_insights(self, raters: list[Rater]) -> list[str]:
+        """Return the insights in the reader's language. ``raters``: those of the heat map."""
+        outlier_sentences = build_outlier_sentences(
+            self.outlier_keys, self.selection.project.pk, self.selection.query
+        )
+        scheme = self.selection.project.band_scheme
+        findings = [
+            finding
+            for finding in self.get_findings()
+            if finding["name"] != "weightings" or self._has_enough_data()
+        ]
+        return [
+            *outlier_sentences,
+            *build_sentences(findings, raters, self.selection.scale, scheme=scheme),
+        ]
 
-    def _has_words(self) -> bool:
-        """Whether enough is known of what is read first to say a word of it, under any weights."""
-        first = self.reading.headline.get("value") if self.reading else None
-        if not first:
+    def _has_enough_data(self) -> bool:
+        """Return True if the headline is precise enough to name its band, under any weights."""
+        estimate = self.question_result.headline.get("value") if self.question_result else None
+        if not estimate:
             return False
-        scheme = self.chosen.project.band_scheme
-        return not bands.too_early(first["n_items"], first["low"], first["high"], scheme)
+        scheme = self.selection.project.band_scheme
+        return not bands.is_inconclusive(
+            estimate["n_items"], estimate["low"], estimate["high"], scheme
+        )
 
 
-class RaterNumbers(Numbers):
-    """Of one rater against the others."""
+class RaterSource(ResultSource):
+    """Results of one rater against the others."""
 
     @property
     @abstractmethod
-    def whole(self) -> RaterReading | None:
-        """Of the whole time; None without a rating."""
+    def rater_result(self) -> RaterReading | None:
+        """Result of all time; None without a rating."""
 
     @abstractmethod
-    def pairs(self) -> list[Pair]:
-        """With the others, the rater first."""
+    def list_pairs(self) -> list[PairAgreement]:
+        """Return the pairs with the other raters; this rater is the first of each."""
 
 
-class PairNumbers(Numbers):
-    """Of two raters."""
-
-    @abstractmethod
-    def table(self) -> np.ndarray:
-        """The (k, k) table of the items that both rated, the first rater in rows."""
-
-
-class Source(ABC):
-    """All ratings of a question, or some."""
+class PairSource(ResultSource):
+    """Results of two raters."""
 
     @abstractmethod
-    def project(self) -> ProjectNumbers: ...
+    def get_table(self) -> np.ndarray:
+        """Return the (k, k) table of the items that both rated; rows: the first rater."""
+
+
+class QuestionSources(ABC):
+    """Sources of a question's results, of all ratings or of some."""
 
     @abstractmethod
-    def rater(self, rater: Rater) -> RaterNumbers: ...
+    def for_project(self) -> ProjectSource: ...
 
     @abstractmethod
-    def pair(self, a: Rater, b: Rater) -> PairNumbers: ...
+    def for_rater(self, rater: Rater) -> RaterSource: ...
+
+    @abstractmethod
+    def for_pair(self, a: Rater, b: Rater) -> PairSource: ...

@@ -1,4 +1,4 @@
-"""The numbers of the chosen ratings, read from the body of a slice (metrics.filtered)."""
+"""Sources of filtered results: bodies of Slice rows (metrics.filtered)."""
 
 from __future__ import annotations
 
@@ -17,253 +17,292 @@ from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import Confusions
 from metrics.results.pairs import pair_results
 from metrics.views.common.freshness import Freshness, SliceFreshness
-from metrics.views.common.insights import apart_below, judged
-from metrics.views.common.rater_columns import Column, RaterRow
+from metrics.views.common.insights import get_outlier_threshold, is_comparable
+from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
-from metrics.views.common.trends.recent_changes import Move
+from metrics.views.common.trends.recent_changes import RecentChange
 from projects.models import Rater
-from projects.selectors.item_counts import n_items
+from projects.selectors.item_counts import count_items
 
-from .base import Course, Numbers, PairNumbers, ProjectNumbers, RaterNumbers, Source
+from .base import PairSource, ProjectSource, QuestionSources, RaterSource, ResultSource, TrendLines
 
-READING = ("value", "low", "high", "reason", "n_items", "n_ratings", "se")  # slice_numbers.point
-
-
-class Sliced(Source):
-    """The ratings that a filter chooses."""
-
-    def __init__(self, chosen: Selection) -> None:
-        self.chosen = chosen
-
-    def project(self) -> ProjectNumbers:
-        return SlicedProject(self.chosen)
-
-    def rater(self, rater: Rater) -> RaterNumbers:
-        return SlicedRater(self.chosen, rater)
-
-    def pair(self, a: Rater, b: Rater) -> PairNumbers:
-        return SlicedPair(self.chosen, a, b)
+# The order of metrics.filtered.compact_values.
+ESTIMATE_FIELDS = ("value", "low", "high", "reason", "n_items", "n_ratings", "se")
 
 
-class SliceNumbers(Numbers):
-    """Numbers that stand in one slice."""
+class FilteredSources(QuestionSources):
+    """Sources of the ratings that match a filter."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+
+    def for_project(self) -> ProjectSource:
+        return FilteredProjectSource(self.selection)
+
+    def for_rater(self, rater: Rater) -> RaterSource:
+        return FilteredRaterSource(self.selection, rater)
+
+    def for_pair(self, a: Rater, b: Rater) -> PairSource:
+        return FilteredPairSource(self.selection, a, b)
+
+
+class FilteredResultSource(ResultSource):
+    """Results that stand in one Slice."""
 
     kind: Slice.Kind
 
-    def __init__(self, chosen: Selection, *raters: Rater, scores: str = "") -> None:
-        self.chosen = chosen
-        self.of_raters = raters
+    def __init__(self, selection: Selection, *raters: Rater, scores: str = "") -> None:
+        self.selection = selection
+        self.selected_raters = raters
         self.scores = scores
 
     @cached_property
-    def fresh(self) -> SliceFreshness:
-        """Asks for the slice. Raises BadRequest for a filter by what there is not."""
-        counts = Freshness.of(self.chosen.question)
-        filter_choices.check(self.chosen.question, self.chosen.filter)
-        ids = tuple(rater.pk for rater in self.of_raters)
-        wanted = filtered_jobs.Wanted(self.kind, self.chosen.filter, ids, self.scores)
-        version = counts.state.version if counts.state else 0
-        row = filtered_jobs.ask(self.chosen.question, wanted, version=version)
-        row.question = self.chosen.question
-        return SliceFreshness(counts.state, counts.uncounted, row)
+    def freshness(self) -> SliceFreshness:
+        """Freshness of the Slice; requests the Slice.
+
+        Raises BadRequest for an unknown filter value.
+        """
+        question_freshness = Freshness.for_question(self.selection.question)
+        filter_choices.validate_filter(self.selection.question, self.selection.filter)
+        ids = tuple(rater.pk for rater in self.selected_raters)
+        filtered_request = filtered_jobs.FilteredRequest(
+            self.kind, self.selection.filter, ids, self.scores
+        )
+        version = question_freshness.state.version if question_freshness.state else 0
+        row = filtered_jobs.get_or_request_filtered_result(
+            self.selection.question, filtered_request, version=version
+        )
+        row.question = self.selection.question
+        return SliceFreshness(question_freshness.state, question_freshness.uncounted, row)
 
     @property
-    def waiting(self) -> bool:
-        return self.fresh.row.body is None
+    def pending(self) -> bool:
+        return self.freshness.row.body is None
 
     @property
     def body(self) -> dict[str, Any]:
-        """What a worker computed; empty while it is at it."""
-        return self.fresh.row.body or {}
+        """The body that a worker computed; empty until then."""
+        return self.freshness.row.body or {}
 
-    def course(self, *names: str) -> Course:
+    def get_trend(self, *names: str) -> TrendLines:
         trend = self.body.get("trend", {})
-        period = self.chosen.period or _default_period(trend)
-        return Course(period, [self._points(trend, period, name) for name in names])
+        period = self.selection.period or _choose_default_period(trend)
+        return TrendLines(period, [self._build_points(trend, period, name) for name in names])
 
-    def newest_course(self, *names: str) -> Course:
-        course = self.course(*names)
-        tables = [trend_points.newest(points) for points in course.lines]
-        return Course(course.period, [points for points, _older in tables], tables[0][1])
+    def get_table_trend(self, *names: str) -> TrendLines:
+        course = self.get_trend(*names)
+        tables = [trend_points.cut_to_table(points) for points in course.lines]
+        return TrendLines(course.period, [points for points, _older in tables], tables[0][1])
 
-    def _points(self, trend: dict[str, Any], span: str, name: str) -> list[trend_points.Point]:
+    def _build_points(
+        self, trend: dict[str, Any], span: str, name: str
+    ) -> list[trend_points.TrendPoint]:
         lines = trend.get(span, {})
-        found = []
-        for text, parts in zip(lines.get("starts", []), lines.get(name, []), strict=False):
+        points = []
+        for text, values in zip(lines.get("starts", []), lines.get(name, []), strict=False):
             start = datetime.date.fromisoformat(text)
-            own, *total = parts
-            reading = dict(zip(READING, own, strict=True))
-            cumulative = dict(zip(READING, total[0], strict=False)) if total else None
-            found.append(
-                trend_points.Point(start, periods.end_date(start, span), reading, cumulative)
+            estimate_values, *cumulative_values = values
+            estimate = dict(zip(ESTIMATE_FIELDS, estimate_values, strict=True))
+            cumulative = (
+                dict(zip(ESTIMATE_FIELDS, cumulative_values[0], strict=False))
+                if cumulative_values
+                else None
             )
-        return trend_points.marked(found, self.chosen.project)
+            points.append(
+                trend_points.TrendPoint(
+                    start, periods.get_end_date(start, span), estimate, cumulative
+                )
+            )
+        return trend_points.add_guideline_marks(points, self.selection.project)
 
 
-def _default_period(trend: dict[str, Any]) -> str:
-    """The finest period whose middle point rests on enough items, as on pages of all ratings."""
+def _choose_default_period(trend: dict[str, Any]) -> str:
+    """Return the default period, chosen as on pages of all ratings."""
     sizes = []
     for span, lines in trend.items():
-        first: list[Any] = next((lines[name] for name in lines if name != "starts"), [])
-        sizes += [(span, point[0][READING.index("n_items")]) for point in first]
-    return trend_points.finest(sizes)
+        points: list[Any] = next((lines[name] for name in lines if name != "starts"), [])
+        sizes += [(span, point[0][ESTIMATE_FIELDS.index("n_items")]) for point in points]
+    return trend_points.choose_period(sizes)
 
 
-class SlicedProject(SliceNumbers, ProjectNumbers):
+class FilteredProjectSource(FilteredResultSource, ProjectSource):
     kind = Slice.Kind.DASHBOARD
 
     @cached_property
-    def reading(self) -> Reading:
-        found = Reading(
-            question=self.chosen.question,
+    def question_result(self) -> Reading:
+        result = Reading(
+            question=self.selection.question,
             coefficients=self.body["coefficients"],
             headline=self.body["headline"],
             details=self.body["details"],
         )
-        found.means = {} if "drawn" in found.headline else self.body["means"]  # of all
-        return found
+        # The means in the body are of all matching ratings.
+        result.pairwise_means = {} if "drawn" in result.headline else self.body["means"]
+        return result
 
-    def group_values(self) -> dict[str, list[float | None]]:
+    def get_group_values(self) -> dict[str, list[float | None]]:
         return {}
 
-    def n_items(self) -> int:
-        """A filter by attributes chooses items; other filters leave them all."""
+    def count_items(self) -> int:
+        """Return the number of items.
+
+        A filter by attributes selects items; other filters keep all.
+        """
         if "n_items" in self.body:
             return int(self.body["n_items"])
-        return n_items(self.chosen.project)
+        return count_items(self.selection.project)
 
-    def heat_map_raters(self, who: str = "") -> list[Rater]:
+    def list_heat_map_raters(self, choice: str = "") -> list[Rater]:
         raters = Rater.objects.in_bulk(self.body.get("shown", []))
-        return sorted(raters.values(), key=lambda rater: pair_results.natural(rater.key))
+        return sorted(raters.values(), key=lambda rater: pair_results.build_natural_key(rater.key))
 
-    def pairs_among(self, raters: list[Rater], weights: str = "") -> list[pair_results.Pair]:
-        known = {rater.pk: rater for rater in raters}
-        return _pairs(self.body.get("pairs", []), known, weights or self.chosen.weights)
+    def list_pairs_among(
+        self, raters: list[Rater], weights: str = ""
+    ) -> list[pair_results.PairAgreement]:
+        rater_by_id = {rater.pk: rater for rater in raters}
+        return _build_pairs(
+            self.body.get("pairs", []), rater_by_id, weights or self.selection.weights
+        )
 
-    def listed_pairs(self, sort: str) -> list[pair_results.Pair]:
-        """The pairs of the heat map."""
-        raters = self.heat_map_raters()
-        found = self.pairs_among(raters)
-        place = {rater.pk: index for index, rater in enumerate(raters)}
-        found.sort(key=lambda pair: (place[pair.rater_a.pk], place[pair.rater_b.pk]))
-        down = sort.startswith("-")
+    def list_pair_refs(self, sort: str) -> list[pair_results.PairAgreement]:
+        """Return the pairs of the heat map."""
+        raters = self.list_heat_map_raters()
+        rater_pairs = self.list_pairs_among(raters)
+        position = {rater.pk: index for index, rater in enumerate(raters)}
+        rater_pairs.sort(key=lambda pair: (position[pair.rater_a.pk], position[pair.rater_b.pk]))
+        descending = sort.startswith("-")
         if sort.endswith("items"):
-            return sorted(found, key=lambda pair: pair.n_items, reverse=down)
-        known = [pair for pair in found if pair.reading["value"] is not None]
-        known.sort(key=lambda pair: pair.reading["value"], reverse=down)
-        return known + [pair for pair in found if pair.reading["value"] is None]
+            return sorted(rater_pairs, key=lambda pair: pair.n_items, reverse=descending)
+        defined = [pair for pair in rater_pairs if pair.kappa["value"] is not None]
+        defined.sort(key=lambda pair: pair.kappa["value"], reverse=descending)
+        return defined + [pair for pair in rater_pairs if pair.kappa["value"] is None]
 
-    def pairs_of_page(self, part: list[pair_results.Pair]) -> list[pair_results.Pair]:
-        return part
+    def load_pairs(
+        self, refs: list[pair_results.PairAgreement]
+    ) -> list[pair_results.PairAgreement]:
+        return refs
 
-    def raters(self, column: Column, *, descending: bool) -> list[RaterReading]:
-        stored = {row["id"]: row for row in self.body.get("raters", [])}
-        raters = Rater.objects.in_bulk(list(stored))
+    def list_rater_results(self, column: RaterColumn, *, descending: bool) -> list[RaterReading]:
+        stored_rows = {row["id"]: row for row in self.body.get("raters", [])}
+        raters = Rater.objects.in_bulk(list(stored_rows))
         rows = [
-            _rater_reading(self.chosen, raters[pk], stored[pk]) for pk in stored if pk in raters
+            _build_rater_result(self.selection, raters[pk], stored_rows[pk])
+            for pk in stored_rows
+            if pk in raters
         ]
-        return column.sorted_list(rows, self.chosen, descending=descending)
+        return column.sort_rows(rows, self.selection, descending=descending)
 
-    def rater_rows(self, part: Sequence[RaterReading]) -> list[RaterRow]:
-        lines = {row["id"]: row["spark"] for row in self.body.get("raters", [])}
-        name = self.chosen.vs_peers
-        return [RaterRow(row, lines[row.rater_id].get(name, [])) for row in part]
+    def build_rater_rows(self, results: Sequence[RaterReading]) -> list[RaterResultRow]:
+        weekly_values = {row["id"]: row["spark"] for row in self.body.get("raters", [])}
+        name = self.selection.vs_peers
+        return [RaterResultRow(row, weekly_values[row.rater_id].get(name, [])) for row in results]
 
-    def disputes(self) -> disputed_items.Disputes:
-        stored = self.body.get("disputes", {})
-        return disputed_items.read(stored, self.chosen.scale, self.chosen.weights)
+    def get_disputed_items(self) -> disputed_items.DisputedItems:
+        stored_items = self.body.get("disputes", {})
+        return disputed_items.load_disputed_items(
+            stored_items, self.selection.scale, self.selection.weights
+        )
 
-    def moves(self) -> list[Move]:
-        """None are told: what explains a move is computed of all ratings."""
+    def list_recent_changes(self) -> list[RecentChange]:
+        """Return an empty list: changes are explained for all ratings only."""
         return []
 
-    def raters_apart(self) -> list[str]:
-        name, floor = apart_below(self.reading)
-        if floor is None:
+    def find_outlier_keys(self) -> list[str]:
+        name, threshold = get_outlier_threshold(self.question_result)
+        if threshold is None:
             return []
-        harm: dict[int, float] = {}
+        impact: dict[int, float] = {}
         for row in self.body["raters"]:
-            reading = row["coefficients"][name]
-            low = reading["high"] is not None and reading["high"] < floor
+            estimate = row["coefficients"][name]
+            is_below = estimate["high"] is not None and estimate["high"] < threshold
             if (
-                low
-                and reading["n_items"] >= bands.FEW_ITEMS
-                and judged(self.reading, row["id"], row["n"])
+                is_below
+                and estimate["n_items"] >= bands.MIN_ITEMS_ZERO_WIDTH
+                and is_comparable(self.question_result, row["id"], row["n"])
             ):
-                harm[row["id"]] = row["n"] * (floor - reading["value"])
-        if not harm:
+                impact[row["id"]] = row["n"] * (threshold - estimate["value"])
+        if not impact:
             return []
-        keys = Rater.objects.filter(pk__in=harm).values_list("pk", "key")
-        return [key for _pk, key in sorted(keys, key=lambda one: (-harm[one[0]], one[1]))]
+        keys = Rater.objects.filter(pk__in=impact).values_list("pk", "key")
+        return [
+            key
+            for _pk, key in sorted(
+                keys, key=lambda id_and_key: (-impact[id_and_key[0]], id_and_key[1])
+            )
+        ]
 
-    def found(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.body["findings"]
-        return found
+    def get_findings(self) -> list[dict[str, Any]]:
+        findings: list[dict[str, Any]] = self.body["findings"]
+        return findings
 
-    def confusions(self) -> Confusions:
-        # A slice that was made before the last update has none.
+    def get_confusions(self) -> Confusions:
+        # A body computed by an older release has none.
         return [(a, b, share) for a, b, share in self.body.get("confusions", ())]
 
 
-class SlicedCoefficients(SliceNumbers):
-    """Every coefficient: a slice even of all ratings, for the stored counts do not hold all of
-    them."""
+class CoefficientSource(FilteredResultSource):
+    """Every coefficient.
+
+    Computed by a worker even without a filter: the stored counts do not hold all coefficients.
+    """
 
     kind = Slice.Kind.EVERY
 
 
-class SlicedRater(SliceNumbers, RaterNumbers):
+class FilteredRaterSource(FilteredResultSource, RaterSource):
     kind = Slice.Kind.RATER
 
     @cached_property
-    def whole(self) -> RaterReading | None:
+    def rater_result(self) -> RaterReading | None:
         if not self.body.get("n_ratings"):
             return None
         row = self.body | {"n": self.body["n_ratings"]}
-        reading = _rater_reading(self.chosen, self.of_raters[0], row)
-        reading.details = {"table": self.body["table"]}
-        return reading
+        result = _build_rater_result(self.selection, self.selected_raters[0], row)
+        result.details = {"table": self.body["table"]}
+        return result
 
-    def pairs(self) -> list[pair_results.Pair]:
+    def list_pairs(self) -> list[pair_results.PairAgreement]:
         rows = self.body.get("pairs", [])
-        raters = Rater.objects.in_bulk({row["b"] for row in rows} | {self.of_raters[0].pk})
-        return _pairs(rows, raters, self.chosen.weights)
+        raters = Rater.objects.in_bulk({row["b"] for row in rows} | {self.selected_raters[0].pk})
+        return _build_pairs(rows, raters, self.selection.weights)
 
 
-class SlicedPair(SliceNumbers, PairNumbers):
+class FilteredPairSource(FilteredResultSource, PairSource):
     kind = Slice.Kind.PAIR
 
     @property
     def a(self) -> Rater:
-        return self.of_raters[0]
+        return self.selected_raters[0]
 
     @property
     def b(self) -> Rater:
-        return self.of_raters[1]
+        return self.selected_raters[1]
 
-    def table(self) -> np.ndarray:
-        k = self.chosen.scale.k
+    def get_table(self) -> np.ndarray:
+        k = self.selection.scale.k
         return np.array(self.body.get("table", np.zeros((k, k))), np.int64)
 
 
-def _pairs(
+def _build_pairs(
     rows: list[dict[str, Any]], raters: dict[int, Rater], weights: str
-) -> list[pair_results.Pair]:
-    """The pairs of these raters. A slice of an older scale may not know the weighting."""
-    found = []
+) -> list[pair_results.PairAgreement]:
+    """Return the pairs of these raters. The body of an older scale may lack the weighting."""
+    rater_pairs = []
     for row in rows:
         if row["a"] not in raters or row["b"] not in raters or weights not in row:
             continue
-        found.append(
-            pair_results.Pair.of(raters[row["a"]], raters[row["b"]], row[weights], row["n"])
+        rater_pairs.append(
+            pair_results.PairAgreement.from_kappa(
+                raters[row["a"]], raters[row["b"]], row[weights], row["n"]
+            )
         )
-    return found
+    return rater_pairs
 
 
-def _rater_reading(chosen: Selection, rater: Rater, row: dict[str, Any]) -> RaterReading:
+def _build_rater_result(selection: Selection, rater: Rater, row: dict[str, Any]) -> RaterReading:
     return RaterReading(
-        question=chosen.question,
+        question=selection.question,
         rater=rater,
         n_ratings=row["n"],
         coefficients=row["coefficients"],

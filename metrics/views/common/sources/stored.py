@@ -1,4 +1,4 @@
-"""The numbers of all ratings, read from stored counts and readings."""
+"""Sources of the results of all ratings: stored results and counts."""
 
 from __future__ import annotations
 
@@ -16,186 +16,209 @@ from metrics.results.disagreement.findings import Confusions
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_details, pair_results
 from metrics.views.common.freshness import Freshness
-from metrics.views.common.insights import raters_apart
-from metrics.views.common.rater_columns import Column, RaterRow
+from metrics.views.common.insights import list_outlier_raters
+from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
-from metrics.views.common.trends.recent_changes import Move, moves
+from metrics.views.common.trends.recent_changes import RecentChange, list_recent_changes
 from projects.models import Question, Rater
-from projects.selectors.item_counts import n_items
+from projects.selectors.item_counts import count_items
 
-from .base import Course, PairNumbers, ProjectNumbers, RaterNumbers, Source
-from .filtered import SlicedPair
-
-
-class Stored(Source):
-    """All ratings of a question."""
-
-    def __init__(self, chosen: Selection) -> None:
-        self.chosen = chosen
-
-    def project(self) -> ProjectNumbers:
-        return StoredProject(self.chosen)
-
-    def rater(self, rater: Rater) -> RaterNumbers:
-        return StoredRater(self.chosen, rater)
-
-    def pair(self, a: Rater, b: Rater) -> PairNumbers:
-        return StoredPair(self.chosen, a, b)
+from .base import PairSource, ProjectSource, QuestionSources, RaterSource, TrendLines
+from .filtered import FilteredPairSource
 
 
-def whole_reading(question: Question) -> Reading | None:
-    """The reading of the whole time, its bootstrap intervals filled in."""
+class StoredSources(QuestionSources):
+    """Sources of all ratings of a question."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+
+    def for_project(self) -> ProjectSource:
+        return StoredProjectSource(self.selection)
+
+    def for_rater(self, rater: Rater) -> RaterSource:
+        return StoredRaterSource(self.selection, rater)
+
+    def for_pair(self, a: Rater, b: Rater) -> PairSource:
+        return StoredPairSource(self.selection, a, b)
+
+
+def get_all_time_result(question: Question) -> Reading | None:
+    """Return the question's result of all time with its bootstrap intervals, or None."""
     rows = Reading.objects.select_related("question__count_state")
-    found = rows.filter(question=question, span=Span.ALL).first()
-    if found is not None:
-        state = found.question.count_state
-        found.coefficients = bootstrap.filled(found.coefficients, state.bootstrap)
-        if "coefficients" in found.headline:
-            people = found.headline["coefficients"]
-            found.headline["coefficients"] = bootstrap.filled(people, state.bootstrap_people)
-        if found.headline:
-            found.headline = bootstrap.first_filled(found.headline, state)
-        found.means = {} if "drawn" in found.headline else state.pairwise  # these are of all
-    return found
+    result = rows.filter(question=question, span=Span.ALL).first()
+    if result is not None:
+        state = result.question.count_state
+        result.coefficients = bootstrap.add_intervals(result.coefficients, state.bootstrap)
+        if "coefficients" in result.headline:
+            people_coefficients = result.headline["coefficients"]
+            result.headline["coefficients"] = bootstrap.add_intervals(
+                people_coefficients, state.bootstrap_people
+            )
+        if result.headline:
+            result.headline = bootstrap.add_headline_interval(result.headline, state)
+        # The stored means are of all ratings.
+        result.pairwise_means = {} if "drawn" in result.headline else state.pairwise
+    return result
 
 
-class StoredProject(ProjectNumbers):
-    waiting = False
+class StoredProjectSource(ProjectSource):
+    pending = False
 
-    def __init__(self, chosen: Selection) -> None:
-        self.chosen = chosen
-        self.question = chosen.question
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+        self.question = selection.question
 
     @cached_property
-    def fresh(self) -> Freshness:
-        return Freshness.of(self.question)
+    def freshness(self) -> Freshness:
+        return Freshness.for_question(self.question)
 
     @cached_property
-    def reading(self) -> Reading | None:
-        return whole_reading(self.question)
+    def question_result(self) -> Reading | None:
+        return get_all_time_result(self.question)
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """Empty while there is none, or only one of an older scale."""
-        found = Diagnosis.objects.select_related("question__count_state")
-        row = found.filter(question=self.question).first()
+        """The stored findings; an empty Diagnosis while there is none of the current scale."""
+        rows = Diagnosis.objects.select_related("question__count_state")
+        row = rows.filter(question=self.question).first()
         if row is None or row.question.count_state.scale_version != row.question.scale_version:
             return Diagnosis()
         return row
 
-    def group_values(self) -> dict[str, list[float | None]]:
-        lines = trend_points.group_values(
-            self.question, self._period(), limit=trend_points.TABLE_PERIODS
+    def get_group_values(self) -> dict[str, list[float | None]]:
+        lines = trend_points.get_group_values(
+            self.question, self._get_period(), limit=trend_points.TABLE_PERIODS
         )
-        shown = self.chosen.first["shown"]
-        if headline_trend.is_of_two(shown):  # the people's line is that of the number above it
-            points, _older = trend_points.project_table(self.question, self._period(), shown)
-            lines["people"] = [point.reading.get("value") for point in points]
+        coefficient = self.selection.headline["shown"]
+        if headline_trend.is_two_rater_coefficient(
+            coefficient
+        ):  # the people's line is that of the number above it
+            people_points, _n_older = trend_points.get_project_table(
+                self.question, self._get_period(), coefficient
+            )
+            lines["people"] = [point.estimate.get("value") for point in people_points]
         return lines
 
-    def n_items(self) -> int:
-        return n_items(self.chosen.project)
+    def count_items(self) -> int:
+        return count_items(self.selection.project)
 
-    def course(self, *names: str) -> Course:
-        period = self._period()
-        lines = [trend_points.project_points(self.question, period, name) for name in names]
-        return Course(period, lines)
+    def get_trend(self, *names: str) -> TrendLines:
+        period = self._get_period()
+        lines = [trend_points.list_project_points(self.question, period, name) for name in names]
+        return TrendLines(period, lines)
 
-    def newest_course(self, *names: str) -> Course:
-        period = self._period()
-        tables = [trend_points.project_table(self.question, period, name) for name in names]
-        return Course(period, [points for points, _older in tables], tables[0][1])
+    def get_table_trend(self, *names: str) -> TrendLines:
+        period = self._get_period()
+        tables = [trend_points.get_project_table(self.question, period, name) for name in names]
+        return TrendLines(period, [points for points, _older in tables], tables[0][1])
 
-    def _period(self) -> str:
-        return self.chosen.period or trend_points.project_period(self.question)
+    def _get_period(self) -> str:
+        return self.selection.period or trend_points.choose_project_period(self.question)
 
-    def heat_map_raters(self, who: str = "") -> list[Rater]:
-        if not who:
-            return pair_results.busiest_raters(self.question.pk)
-        lowest = who == "lowest"
-        return pair_results.extreme_raters(self.question.pk, self.chosen.vs_peers, lowest=lowest)
+    def list_heat_map_raters(self, choice: str = "") -> list[Rater]:
+        if not choice:
+            return pair_results.list_most_active_raters(self.question.pk)
+        lowest = choice == "lowest"
+        return pair_results.list_extreme_raters(
+            self.question.pk, self.selection.vs_peers, lowest=lowest
+        )
 
-    def pairs_among(self, raters: list[Rater], weights: str = "") -> list[pair_results.Pair]:
-        return pair_results.among(self.question, raters, weights or self.chosen.weights)
+    def list_pairs_among(
+        self, raters: list[Rater], weights: str = ""
+    ) -> list[pair_results.PairAgreement]:
+        return pair_results.list_pairs_among(
+            self.question, raters, weights or self.selection.weights
+        )
 
-    def listed_pairs(self, sort: str) -> list[int]:
-        return pair_results.listed(self.question, self.chosen.weights, sort)
+    def list_pair_refs(self, sort: str) -> list[int]:
+        return pair_results.list_pair_ids(self.question, self.selection.weights, sort)
 
-    def pairs_of_page(self, part: list[int]) -> list[pair_results.Pair]:
-        return pair_results.read_listed(part, self.chosen.weights)
+    def load_pairs(self, refs: list[int]) -> list[pair_results.PairAgreement]:
+        return pair_results.list_pairs_by_id(refs, self.selection.weights)
 
-    def raters(self, column: Column, *, descending: bool) -> QuerySet[RaterReading]:
+    def list_rater_results(
+        self, column: RaterColumn, *, descending: bool
+    ) -> QuerySet[RaterReading]:
         rows = RaterReading.objects.filter(question=self.question)
         rows = rows.select_related("rater").defer("details")
-        return column.sorted_rows(rows, self.chosen, descending=descending)
+        return column.sort_queryset(rows, self.selection, descending=descending)
 
-    def rater_rows(self, part: Sequence[RaterReading]) -> list[RaterRow]:
-        ids = [row.rater_id for row in part]
-        lines = trend_points.sparklines(
-            self.question, ids, self.chosen.vs_peers, scale=self.chosen.scale
+    def build_rater_rows(self, results: Sequence[RaterReading]) -> list[RaterResultRow]:
+        ids = [row.rater_id for row in results]
+        weekly_values = trend_points.get_sparklines(
+            self.question, ids, self.selection.vs_peers, scale=self.selection.scale
         )
-        return [RaterRow(row, lines.get(row.rater_id, [])) for row in part]
+        return [RaterResultRow(row, weekly_values.get(row.rater_id, [])) for row in results]
 
-    def disputes(self) -> disputed_items.Disputes:
-        return disputed_items.read(self.diagnosis.disputes, self.chosen.scale, self.chosen.weights)
+    def get_disputed_items(self) -> disputed_items.DisputedItems:
+        return disputed_items.load_disputed_items(
+            self.diagnosis.disputes, self.selection.scale, self.selection.weights
+        )
 
-    def moves(self) -> list[Move]:
-        return moves(self.chosen)
+    def list_recent_changes(self) -> list[RecentChange]:
+        return list_recent_changes(self.selection)
 
-    def raters_apart(self) -> list[str]:
-        if self.reading is None:
+    def find_outlier_keys(self) -> list[str]:
+        if self.question_result is None:
             return []
-        return raters_apart({self.question.pk: self.reading}).get(self.question.pk, [])
+        return list_outlier_raters({self.question.pk: self.question_result}).get(
+            self.question.pk, []
+        )
 
-    def found(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.diagnosis.findings
-        return found
+    def get_findings(self) -> list[dict[str, Any]]:
+        findings: list[dict[str, Any]] = self.diagnosis.findings
+        return findings
 
-    def confusions(self) -> Confusions:
+    def get_confusions(self) -> Confusions:
         return [(a, b, share) for a, b, share in self.diagnosis.confusions]
 
 
-class StoredRater(RaterNumbers):
-    waiting = False
+class StoredRaterSource(RaterSource):
+    pending = False
 
-    def __init__(self, chosen: Selection, rater: Rater) -> None:
-        self.chosen = chosen
-        self.question = chosen.question
-        self.of_rater = rater
-
-    @cached_property
-    def fresh(self) -> Freshness:
-        return Freshness.of(self.question)
+    def __init__(self, selection: Selection, rater: Rater) -> None:
+        self.selection = selection
+        self.question = selection.question
+        self.rater = rater
 
     @cached_property
-    def whole(self) -> RaterReading | None:
+    def freshness(self) -> Freshness:
+        return Freshness.for_question(self.question)
+
+    @cached_property
+    def rater_result(self) -> RaterReading | None:
         rows = RaterReading.objects.filter(question=self.question)
-        return rows.filter(rater=self.of_rater).first()
+        return rows.filter(rater=self.rater).first()
 
-    def course(self, *names: str) -> Course:
-        period = self._period()
-        scale = self.chosen.scale
-        lines = trend_points.rater_lines(self.question, self.of_rater, period, *names, scale=scale)
-        return Course(period, lines)
-
-    def newest_course(self, *names: str) -> Course:
-        period = self._period()
-        scale = self.chosen.scale
-        tables = trend_points.rater_tables(
-            self.question, self.of_rater, period, *names, scale=scale
+    def get_trend(self, *names: str) -> TrendLines:
+        period = self._get_period()
+        scale = self.selection.scale
+        lines = trend_points.list_rater_points(
+            self.question, self.rater, period, *names, scale=scale
         )
-        return Course(period, *tables)
+        return TrendLines(period, lines)
 
-    def _period(self) -> str:
-        return self.chosen.period or trend_points.rater_period(self.question, self.of_rater)
+    def get_table_trend(self, *names: str) -> TrendLines:
+        period = self._get_period()
+        scale = self.selection.scale
+        tables = trend_points.get_rater_tables(
+            self.question, self.rater, period, *names, scale=scale
+        )
+        return TrendLines(period, *tables)
 
-    def pairs(self) -> list[pair_results.Pair]:
-        return pair_results.with_rater(self.question, self.of_rater, self.chosen.weights)
+    def _get_period(self) -> str:
+        return self.selection.period or trend_points.choose_rater_period(self.question, self.rater)
+
+    def list_pairs(self) -> list[pair_results.PairAgreement]:
+        return pair_results.list_pairs_of_rater(self.question, self.rater, self.selection.weights)
 
 
-class StoredPair(SlicedPair):
-    """The table is stored; the course over time is a slice even of all ratings."""
+class StoredPairSource(FilteredPairSource):
+    """The table is stored; the trend is computed by a worker even without a filter."""
 
-    def table(self) -> np.ndarray:
-        return pair_details.stored(self.chosen.question, self.a, self.b, self.chosen.scale)
+    def get_table(self) -> np.ndarray:
+        return pair_details.load_pair_table(
+            self.selection.question, self.a, self.b, self.selection.scale
+        )

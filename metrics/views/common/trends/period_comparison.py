@@ -1,4 +1,4 @@
-"""What changed between two periods: which ones the address asks for, and what is stored of them."""
+"""Comparison of two periods: the periods that the URL selects, and the stored explanation."""
 
 from __future__ import annotations
 
@@ -16,165 +16,220 @@ from django.utils.translation import gettext as _
 
 from metrics import periods
 from metrics.models import Attribution, Reading, Span
-from metrics.scale import weighted
+from metrics.scale import get_weighted_name
 from metrics.views.common import display_names
-from metrics.views.common.selection import Selection, one_of
+from metrics.views.common.selection import Selection, get_choice
 from projects.models import Question
 
 SPANS = (Span.WEEK.value, Span.MONTH.value)
-PERIODS = 260  # the newest so many weeks and months together can be chosen from
-LOOKED_AT = 53  # so many newest periods with enough items are looked at for the latest real move
-CHANCE = 0.05  # of calling one of those moves real where none is
-MOVED, LAST = "moved", "last"  # what the page opens with: a real move, or the last two periods
-CLEAR = 2.0  # standard errors of the difference from which on a move of agreement is told
+MAX_PERIODS = 260  # newest weeks and months, together, that can be selected
+MAX_SCANNED_PERIODS = (
+    53  # newest periods with enough items that are searched for the latest clear change
+)
+FAMILY_ERROR_RATE = 0.05  # probability that any of these changes is called clear by chance
+CLEAR_CHANGE, LAST_TWO = (
+    "moved",
+    "last",
+)  # default of the page: a clear change, or the last two periods
+CLEAR_STANDARD_ERRORS = 2.0  # standard errors of a difference of agreement that make it clear
 
 
 @dataclass(frozen=True)
-class Period:
-    """A week or month with ratings, and its stored reading."""
+class TrendPeriod:
+    """A week or month with ratings, and its stored estimate."""
 
     span: str
     start: datetime.date
-    reading: dict[str, Any]
+    estimate: dict[str, Any]
 
     @property
-    def firm(self) -> bool:
-        return (self.reading.get("n_items") or 0) >= periods.FIRM
+    def has_enough_items(self) -> bool:
+        return (self.estimate.get("n_items") or 0) >= periods.MIN_ITEMS
 
     @property
-    def named(self) -> str:
-        return period_name(self.span, self.start)
+    def label(self) -> str:
+        return format_period(self.span, self.start)
 
 
-def period_name(span: str, start: datetime.date) -> str:
+def format_period(span: str, start: datetime.date) -> str:
     if span == Span.MONTH:
         return date_format(start, "YEAR_MONTH_FORMAT")
     return _("the week of %(date)s") % {"date": date_format(start)}
 
 
 @dataclass(frozen=True)
-class Change:
-    """The two periods that are compared; ``problem`` says why there are none. ``opened``: MOVED or
-    LAST where the page chose them, of ``n_moves`` between periods with enough items."""
+class PeriodComparison:
+    """The two periods to compare; ``error`` is the error message when there are none.
+
+    ``default_kind``: CLEAR_CHANGE or LAST_TWO when the page selected them, out of ``n_changes``
+    changes between neighbouring periods with enough items.
+    """
 
     span: str
-    periods: list[Period]  # of this span, newest first
-    before: Period | None = None
-    after: Period | None = None
-    problem: str | None = None
-    opened: str = ""
-    n_moves: int = 0
+    periods: list[TrendPeriod]  # of this span, newest first
+    before: TrendPeriod | None = None
+    after: TrendPeriod | None = None
+    error: str | None = None
+    default_kind: str = ""
+    n_changes: int = 0
 
     @classmethod
-    def of(cls, request: HttpRequest, chosen: Selection) -> Change:
-        """What the address asks for; without, the latest move beyond chance between neighbouring
-        periods with enough items, or the last two. Http404 for an unknown span."""
-        known = _periods(chosen)
-        span = one_of(request.GET, "span", SPANS) or _default_span(known)
-        mine = [period for period in known if period.span == span]
+    def from_request(cls, request: HttpRequest, selection: Selection) -> PeriodComparison:
+        """Return the periods that the URL selects.
+
+        Without any: the latest clear change between neighbouring periods with enough items, or else
+        the last two. Raises Http404 for an unknown span.
+        """
+        all_periods = _list_periods(selection)
+        span = get_choice(request.GET, "span", SPANS) or _choose_default_span(all_periods)
+        span_periods = [period for period in all_periods if period.span == span]
         if request.GET.get("from") or request.GET.get("to"):
-            return _asked_for(request, span, mine)
-        firm = [period for period in mine if period.firm][:LOOKED_AT]
-        if real := latest_move(firm):
-            after, before = real
-            return cls(span, mine, before, after, opened=MOVED, n_moves=len(firm) - 1)
-        last_two = (firm if len(firm) > 1 else mine)[:2]
+            return _build_requested_comparison(request, span, span_periods)
+        firm_periods = [period for period in span_periods if period.has_enough_items][
+            :MAX_SCANNED_PERIODS
+        ]
+        if clear_change_periods := find_latest_change(firm_periods):
+            after, before = clear_change_periods
+            return cls(
+                span,
+                span_periods,
+                before,
+                after,
+                default_kind=CLEAR_CHANGE,
+                n_changes=len(firm_periods) - 1,
+            )
+        last_two = (firm_periods if len(firm_periods) > 1 else span_periods)[:2]
         if len(last_two) < 2:
-            return cls(span, mine)
+            return cls(span, span_periods)
         after, before = last_two
-        return cls(span, mine, before, after, opened=LAST, n_moves=max(len(firm) - 1, 0))
+        return cls(
+            span,
+            span_periods,
+            before,
+            after,
+            default_kind=LAST_TWO,
+            n_changes=max(len(firm_periods) - 1, 0),
+        )
 
     @property
-    def which(self) -> dict[str, Any]:
-        """The fields of an Attribution that name the move."""
+    def attribution_fields(self) -> dict[str, Any]:
+        """Fields of the Attribution that explains the change; empty without two periods."""
         if self.before is None or self.after is None:
             return {}
         return {"span": self.span, "start_from": self.before.start, "start_to": self.after.start}
 
 
-def _periods(chosen: Selection) -> list[Period]:
-    return newest_periods(chosen.question, weighted("fleiss_kappa", chosen.weights), PERIODS)
+def _list_periods(selection: Selection) -> list[TrendPeriod]:
+    return list_newest_periods(
+        selection.question, get_weighted_name("fleiss_kappa", selection.weights), MAX_PERIODS
+    )
 
 
-def newest_periods(question: Question, name: str, number: int) -> list[Period]:
-    """The newest weeks and months with a coefficient: the people's where models are kept apart,
-    unless the lead wants them pooled."""
+def list_newest_periods(question: Question, name: str, limit: int) -> list[TrendPeriod]:
+    """Return the newest weeks and months with a coefficient.
+
+    Those of people where models are separate, unless the lead pools them.
+    """
     rows = Reading.objects.filter(question=question, span__in=SPANS).order_by("-start")
     columns = f"coefficients__{name}", f"headline__people__{name}"
-    found = []
-    for span, start, of_all, people in rows.values_list("span", "start", *columns)[:number]:
-        told = of_all if people is None or question.headline_pooled else people
-        found.append(Period(span, start, told or {}))
-    return found
+    trend_periods = []
+    for span, start, all_estimate, people_estimate in rows.values_list("span", "start", *columns)[
+        :limit
+    ]:
+        estimate = (
+            all_estimate if people_estimate is None or question.headline_pooled else people_estimate
+        )
+        trend_periods.append(TrendPeriod(span, start, estimate or {}))
+    return trend_periods
 
 
-def latest_move(newest: Sequence[Period]) -> tuple[Period, Period] | None:
-    """The latest two neighbours, the later one first, between which agreement moved by more than
-    chance moves any of so many neighbours (Bonferroni)."""
-    moves = list(pairwise(newest))
-    errors = NormalDist().inv_cdf(1 - CHANCE / 2 / max(len(moves), 1))
-    for after, before in moves:
-        change = clear_change(before.reading, after.reading)
-        se = math.hypot(before.reading.get("se") or 0.0, after.reading.get("se") or 0.0)
-        if change is not None and abs(change) > errors * se:
+def find_latest_change(newest: Sequence[TrendPeriod]) -> tuple[TrendPeriod, TrendPeriod] | None:
+    """Return the latest two neighbouring periods with a clear change, the later one first, or None.
+
+    Clear: by more than chance would give in any of the changes searched (Bonferroni).
+    """
+    neighbours = list(pairwise(newest))
+    critical_z = NormalDist().inv_cdf(1 - FAMILY_ERROR_RATE / 2 / max(len(neighbours), 1))
+    for after, before in neighbours:
+        change = compute_clear_change(before.estimate, after.estimate)
+        se = math.hypot(before.estimate.get("se") or 0.0, after.estimate.get("se") or 0.0)
+        if change is not None and abs(change) > critical_z * se:
             return after, before
     return None
 
 
-def clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
-    """The difference of two readings, when their intervals are apart or it is more than CLEAR
-    standard errors."""
+def compute_clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
+    """Return the difference of two estimates, or None when it is not clear.
+
+    It is clear when the intervals are disjoint, or by more than CLEAR_STANDARD_ERRORS standard
+    errors.
+    """
     if any(
-        reading.get(name) is None
-        for reading in (before, after)
+        estimate.get(name) is None
+        for estimate in (before, after)
         for name in ("value", "se", "low", "high")
     ):
         return None
     change: float = after["value"] - before["value"]
-    apart = before["high"] < after["low"] or after["high"] < before["low"]
+    disjoint = before["high"] < after["low"] or after["high"] < before["low"]
     return (
         change
-        if change and (apart or abs(change) > CLEAR * math.hypot(before["se"], after["se"]))
+        if change
+        and (
+            disjoint or abs(change) > CLEAR_STANDARD_ERRORS * math.hypot(before["se"], after["se"])
+        )
         else None
     )
 
 
-def _default_span(known: list[Period]) -> str:
-    firm_weeks, firm_months = (sum(p.firm for p in known if p.span == span) for span in SPANS)
+def _choose_default_span(all_periods: list[TrendPeriod]) -> str:
+    firm_weeks, firm_months = (
+        sum(period.has_enough_items for period in all_periods if period.span == span)
+        for span in SPANS
+    )
     return Span.MONTH.value if firm_weeks < 2 <= firm_months else Span.WEEK.value
 
 
-def _asked_for(request: HttpRequest, span: str, known: list[Period]) -> Change:
-    found = []
+def _build_requested_comparison(
+    request: HttpRequest, span: str, span_periods: list[TrendPeriod]
+) -> PeriodComparison:
+    selected = []
     for name in ("from", "to"):
         text = request.GET.get(name, "")
         try:
             start = datetime.date.fromisoformat(text)
         except ValueError:
-            problem = _(
+            error = _(
                 "“%(name)s” must be the first day of a period, written like 2026-03-02; not "
                 "“%(text)s”."
             )
-            return Change(span, known, problem=problem % {"name": name, "text": text[:40]})
-        period = next((period for period in known if period.start == start), None)
+            return PeriodComparison(
+                span, span_periods, error=error % {"name": name, "text": text[:40]}
+            )
+        period = next((period for period in span_periods if period.start == start), None)
         if period is None:
-            problem = _(
+            error = _(
                 "“%(name)s”: no %(span)s with ratings begins on %(date)s. Choose one of the list."
             )
-            told = {"name": name, "span": display_names.PERIODS[span], "date": start.isoformat()}
-            return Change(span, known, problem=problem % told)
-        found.append(period)
-    before, after = found
+            params = {
+                "name": name,
+                "span": display_names.PERIOD_NAMES[span],
+                "date": start.isoformat(),
+            }
+            return PeriodComparison(span, span_periods, error=error % params)
+        selected.append(period)
+    before, after = selected
     if before.start >= after.start:
-        return Change(
-            span, known, problem=_("The first period must be earlier than the second one.")
+        return PeriodComparison(
+            span, span_periods, error=_("The first period must be earlier than the second one.")
         )
-    return Change(span, known, before, after)
+    return PeriodComparison(span, span_periods, before, after)
 
 
-def stored(change: Change, chosen: Selection) -> Attribution | None:
-    if not change.which:
+def find_attribution(comparison: PeriodComparison, selection: Selection) -> Attribution | None:
+    """Return the stored explanation of the change, or None."""
+    if not comparison.attribution_fields:
         return None
     return Attribution.objects.filter(
-        question=chosen.question, weights=chosen.weights, **change.which
+        question=selection.question, weights=selection.weights, **comparison.attribution_fields
     ).first()

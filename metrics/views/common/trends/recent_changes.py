@@ -1,5 +1,7 @@
-"""What moved lately, in plain sentences with the page that explains it. Read from stored readings
-alone."""
+"""Recent changes of agreement as sentences that link to their explanation.
+
+Read from stored results only.
+"""
 
 from __future__ import annotations
 
@@ -12,108 +14,124 @@ import numpy as np
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from metrics.scale import weighted
+from metrics.scale import get_weighted_name
 from metrics.views.common import display_names
-from metrics.views.common.number_formats import figure
+from metrics.views.common.number_formats import format_number
 from metrics.views.common.selection import Selection
 
-from .period_comparison import SPANS, Period, clear_change, newest_periods
-from .trend_points import Point
+from .period_comparison import SPANS, TrendPeriod, compute_clear_change, list_newest_periods
+from .trend_points import TrendPoint
 
-RECENT = 24  # the newest weeks and months together in which a move is looked for
-BIAS_CLEAR = 3.0  # of the difference of two raters: there are many pairs
-BIAS_STEP = 0.15  # a smaller change of it is of no interest, however sure
+RECENT_PERIODS = 24  # newest weeks and months, together, that are searched for a change
+MIN_BIAS_Z = 3.0  # standard errors of the difference of two raters: strict, as there are many pairs
+MIN_BIAS_CHANGE = (
+    0.15  # smaller changes of the difference do not matter, even if they are significant
+)
 
 
 @dataclass(frozen=True)
-class Move:
-    """A sentence and where it is explained; an empty address where it is not."""
+class RecentChange:
+    """A sentence, and the URL of its explanation; empty without one."""
 
     text: str
     url: str
 
 
-def moves(chosen: Selection) -> list[Move]:
-    """The last move of agreement, where it is clear; it names nobody. One query. Who moved is told
-    by alarms, whose evidence keeps a promise (quality.alerts)."""
-    name = chosen.coefficient
+def list_recent_changes(selection: Selection) -> list[RecentChange]:
+    """Return the last change of agreement if it is clear: a list of at most one. One query.
+
+    It names no rater: changes of raters are alerts, whose evidence is stricter (quality.alerts).
+    """
+    name = selection.coefficient
     if not name.startswith("fleiss_kappa"):
-        name = weighted("fleiss_kappa", chosen.first["weights"])
-    found = newest_periods(chosen.question, name, RECENT)
-    if not found:
+        name = get_weighted_name("fleiss_kappa", selection.headline["weights"])
+    recent_periods = list_newest_periods(selection.question, name, RECENT_PERIODS)
+    if not recent_periods:
         return []
-    agreement = _agreement(chosen, name, [period for period in found if period.firm])
-    return [agreement] if agreement else []
+    change = _find_agreement_change(
+        selection, name, [period for period in recent_periods if period.has_enough_items]
+    )
+    return [change] if change else []
 
 
 # --- agreement
 
 
-def _agreement(chosen: Selection, name: str, firm: list[Period]) -> Move | None:
-    """The move between the last two weeks, or months where there are no two weeks, that rest on
-    enough items."""
-    by_span = [[period for period in firm if period.span == span][:2] for span in SPANS]
-    last = next((two for two in by_span if len(two) == 2), None)
-    if last is None:
+def _find_agreement_change(
+    selection: Selection, name: str, firm_periods: list[TrendPeriod]
+) -> RecentChange | None:
+    """Return the change between the last two weeks with enough items, or else months, or None."""
+    by_span = [[period for period in firm_periods if period.span == span][:2] for span in SPANS]
+    last_two = next((newest_two for newest_two in by_span if len(newest_two) == 2), None)
+    if last_two is None:
         return None
-    after, before = last
-    change = clear_change(before.reading, after.reading)
+    after, before = last_two
+    change = compute_clear_change(before.estimate, after.estimate)
     if change is None:
         return None
-    told = {
-        "name": display_names.coefficient(name),
-        "before": figure(before.reading["value"]),
-        "after": figure(after.reading["value"]),
-        "period": after.named,
+    params = {
+        "name": display_names.get_coefficient_name(name),
+        "before": format_number(before.estimate["value"]),
+        "after": format_number(after.estimate["value"]),
+        "period": after.label,
     }
     if change < 0:
-        text = _("%(name)s fell from %(before)s to %(after)s in %(period)s.") % told
+        text = _("%(name)s fell from %(before)s to %(after)s in %(period)s.") % params
     else:
-        text = _("%(name)s rose from %(before)s to %(after)s in %(period)s.") % told
-    asked = {
-        "question": chosen.question.key,
+        text = _("%(name)s rose from %(before)s to %(after)s in %(period)s.") % params
+    parameters = {
+        "question": selection.question.key,
         "weights": name.removeprefix("fleiss_kappa").lstrip("_") or "none",
         "span": after.span,
         "from": before.start.isoformat(),
         "to": after.start.isoformat(),
     }
-    return Move(text, f"{reverse('change', args=[chosen.project.pk])}?{urlencode(asked)}")
+    return RecentChange(
+        text, f"{reverse('change', args=[selection.project.pk])}?{urlencode(parameters)}"
+    )
 
 
-# --- two raters: the change of their difference
+# --- level shift between two raters
 
 
 @dataclass(frozen=True)
-class Turn:
-    """A change of the mean difference: from the first of ``week`` on against before, and its size
-    in standard errors."""
+class LevelShift:
+    """A change of the mean difference of two raters.
 
-    week: datetime.date
+    The weeks from ``start`` on against those before; ``z``: its size in standard errors.
+    """
+
+    start: datetime.date
     change: float
     z: float
 
 
-def turn(weeks: Sequence[Period | Point]) -> Turn | None:
-    """The clearest change between the weeks before and from some week on; None when none is clear.
-    Oldest first."""
-    firm = [
-        p
-        for p in weeks
-        if p.firm and p.reading.get("value") is not None and p.reading.get("se") is not None
+def find_level_shift(points: Sequence[TrendPeriod | TrendPoint]) -> LevelShift | None:
+    """Return the clearest shift between the weeks before and from some week on, or None.
+
+    ``points``: oldest first.
+    """
+    valid_points = [
+        point
+        for point in points
+        if point.has_enough_items
+        and point.estimate.get("value") is not None
+        and point.estimate.get("se") is not None
     ]
-    if len(firm) < 2:
+    if len(valid_points) < 2:
         return None
     value, se, n = (
-        np.array([p.reading[name] for p in firm], float) for name in ("value", "se", "n_items")
+        np.array([point.estimate[name] for point in valid_points], float)
+        for name in ("value", "se", "n_items")
     )
     sums = np.cumsum([n, n * value, (n * se) ** 2], axis=1)
-    # of the weeks before and from each but the first
+    # sums of the weeks before, and from, each week but the first
     before, after = sums[:, :-1], sums[:, -1:] - sums[:, :-1]
     change = after[1] / after[0] - before[1] / before[0]
     error = np.sqrt(before[2] / before[0] ** 2 + after[2] / after[0] ** 2)
     z = np.divide(change, error, out=np.copysign(np.inf, change), where=error > 0)
-    clear = (np.abs(change) >= BIAS_STEP) & (np.abs(z) > BIAS_CLEAR)
+    clear = (np.abs(change) >= MIN_BIAS_CHANGE) & (np.abs(z) > MIN_BIAS_Z)
     if not clear.any():
         return None
     best = int(np.argmax(np.where(clear, np.abs(z), 0)))
-    return Turn(firm[best + 1].start, float(change[best]), float(z[best]))
+    return LevelShift(valid_points[best + 1].start, float(change[best]), float(z[best]))

@@ -1,5 +1,4 @@
-"""The course of what is read first, small: of the newest weeks of many questions, in a number of
-queries that does not grow with them."""
+"""Headlines of the newest weeks of many questions, in a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -14,150 +13,200 @@ from django.utils import timezone
 
 from metrics import periods
 from metrics.agreement.headline import ICCS
-from metrics.models import EVER, PeerTally, Reading, Span
+from metrics.models import ALL_DAYS, PeerTally, Reading, Span
 from metrics.results.headline import headline_trend
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.services.days import EPOCH, date_of
+from ratings.services.days import EPOCH, date_from_day
 
-from .period_comparison import CLEAR
+from .period_comparison import CLEAR_STANDARD_ERRORS
 
 WEEKS = 12
-COMPARED = datetime.timedelta(weeks=4)  # against as many before them
-SEEN = 0.005  # a smaller change is written as none
+COMPARED_SPAN = datetime.timedelta(weeks=4)  # the newest weeks, compared with as many before them
+MIN_SHOWN_CHANGE = 0.005  # a smaller change is shown as 0.00
 
-Line = list[float | None]
+WeeklyValues = list[float | None]
 
 
 @dataclass(frozen=True)
-class Change:
-    """How far the last four weeks are from the four before; ``sure``: more than chance does."""
+class RecentWeeksChange:
+    """Difference of the last four weeks from the four before; ``is_clear``: it is more than chance."""
 
     value: float
-    sure: bool
+    is_clear: bool
 
     @property
-    def unsure(self) -> bool:
-        """Whether what is seen may be chance: of no change it is not said."""
-        return not self.sure and abs(self.value) >= SEEN
+    def may_be_chance(self) -> bool:
+        """True if a change is shown that may be chance."""
+        return not self.is_clear and abs(self.value) >= MIN_SHOWN_CHANGE
 
 
 @dataclass(frozen=True)
-class Lately:
-    """What is read first in those of the last WEEKS that rest on enough items (first day, READING),
-    oldest first; ``newest``: the last day of all that has a rating. ``this_week``: its Monday."""
+class RecentWeeks:
+    """The headline of the newest weeks with enough items, oldest first.
+
+    ``weeks``: (first day, estimate), at most WEEKS. ``newest_day``: the last day with a rating.
+    ``this_week``: Monday of the current week.
+    """
 
     weeks: list[tuple[datetime.date, Mapping[str, Any]]]
-    newest: datetime.date
+    newest_day: datetime.date
     this_week: datetime.date
 
     @property
-    def line(self) -> Line:
-        return [reading.get("value") for _start, reading in self.weeks]
+    def values(self) -> WeeklyValues:
+        return [estimate.get("value") for _start, estimate in self.weeks]
 
     @property
     def n_items(self) -> int:
-        known = [one for _start, one in self.weeks if one.get("value") is not None]
-        return sum(one["n_items"] for one in known)
+        defined = [estimate for _start, estimate in self.weeks if estimate.get("value") is not None]
+        return sum(estimate["n_items"] for estimate in defined)
 
     @property
-    def recent(self) -> bool:
-        """Whether any of these weeks has a rating."""
-        return self.newest >= _since(self.this_week)
+    def has_recent_ratings(self) -> bool:
+        """True if any of these weeks has a rating."""
+        return self.newest_day >= _get_first_week(self.this_week)
 
     @property
-    def change(self) -> Change | None:
-        """None where the weeks before or since have no value. Of weeks the means, each by its
-        items: no item is in two of them."""
-        middle = self.this_week - COMPARED
-        after = _mean([one for start, one in self.weeks if start > middle])
-        before = _mean([one for start, one in self.weeks if middle - COMPARED < start <= middle])
+    def change(self) -> RecentWeeksChange | None:
+        """Change of the last four weeks against the four before; None if either has no value.
+
+        Weeks are averaged by their items; no item belongs to two weeks.
+        """
+        middle = self.this_week - COMPARED_SPAN
+        after = _compute_mean([estimate for start, estimate in self.weeks if start > middle])
+        before = _compute_mean(
+            [estimate for start, estimate in self.weeks if middle - COMPARED_SPAN < start <= middle]
+        )
         if after is None or before is None:
             return None
         value, error = after[0] - before[0], math.hypot(after[1], before[1])
-        return Change(value, abs(value) > CLEAR * error)
+        return RecentWeeksChange(value, abs(value) > CLEAR_STANDARD_ERRORS * error)
 
 
-def _mean(readings: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
-    """Mean and standard error; infinite where one of them has none."""
-    known = [one for one in readings if one.get("value") is not None]
-    n = sum(one["n_items"] for one in known)
+def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
+    """Return the mean and its standard error, which is infinite where an estimate has none."""
+    defined = [estimate for estimate in estimates if estimate.get("value") is not None]
+    n = sum(estimate["n_items"] for estimate in defined)
     if not n:
         return None
-    errors = [math.inf if one.get("se") is None else one["n_items"] * one["se"] for one in known]
-    return sum(one["n_items"] * one["value"] for one in known) / n, math.hypot(*errors) / n
+    errors = [
+        math.inf if estimate.get("se") is None else estimate["n_items"] * estimate["se"]
+        for estimate in defined
+    ]
+    return sum(estimate["n_items"] * estimate["value"] for estimate in defined) / n, math.hypot(
+        *errors
+    ) / n
 
 
-def lately(readings: Iterable[Reading]) -> dict[int, Lately]:
-    """Question -> its course up to today, where it has a day at all. ``readings``: of the whole
-    time, one a question."""
-    of_two, of_patterns = {}, []
-    for reading in readings:
-        first = reading.headline
-        value = first.get("value") or {}
-        if first.get("name") and headline_trend.reads_two(first, value.get("reason")):
-            of_two[reading.question_id] = first["name"]
+def get_recent_weeks(results: Iterable[Reading]) -> dict[int, RecentWeeks]:
+    """Return {question id: its newest weeks up to today}, without questions that have no ratings.
+
+    ``results``: the results of all time, one a question.
+    """
+    two_rater_names, pattern_results = {}, []
+    for result in results:
+        headline = result.headline
+        estimate = headline.get("value") or {}
+        if headline.get("name") and headline_trend.is_two_rater_headline(
+            headline, estimate.get("reason")
+        ):
+            two_rater_names[result.question_id] = headline["name"]
         else:
-            of_patterns.append(reading)
+            pattern_results.append(result)
     today = timezone.localdate(timezone=datetime.UTC)
     week = today - datetime.timedelta(days=today.weekday())
-    return _of_patterns(of_patterns, week) | _of_two(of_two, week)
+    return _get_from_results(pattern_results, week) | _get_for_two_raters(two_rater_names, week)
 
 
-def _lately(
-    weeks: Iterable[tuple[datetime.date, Any]], newest: datetime.date, week: datetime.date
-) -> Lately:
-    """Without the weeks of few items, whose value would be noise."""
-    firm = [one for one in weeks if (one[1].get("n_items") or 0) >= periods.FIRM]
-    return Lately(firm, newest, week)
+def _build_recent_weeks(
+    weeks: Iterable[tuple[datetime.date, Any]], newest_day: datetime.date, this_week: datetime.date
+) -> RecentWeeks:
+    """Build RecentWeeks without weeks of few items, whose values would be noise."""
+    firm_weeks = [
+        week_estimate
+        for week_estimate in weeks
+        if (week_estimate[1].get("n_items") or 0) >= periods.MIN_ITEMS
+    ]
+    return RecentWeeks(firm_weeks, newest_day, this_week)
 
 
-def _since(week: datetime.date) -> datetime.date:
+def _get_first_week(week: datetime.date) -> datetime.date:
     return week - datetime.timedelta(weeks=WEEKS - 1)
 
 
-def _of_patterns(readings: list[Reading], week: datetime.date) -> dict[int, Lately]:
-    whose = {reading.question_id: reading.headline.get("of") for reading in readings}
-    by_name: dict[str, list[int]] = {}  # a query each, and there are few
-    for reading in readings:
-        if name := reading.headline.get("over_time"):
-            by_name.setdefault(name, []).append(reading.question_id)
-    found: dict[int, list[tuple[datetime.date, Any]]] = {}
+def _get_from_results(results: list[Reading], this_week: datetime.date) -> dict[int, RecentWeeks]:
+    rater_groups = {result.question_id: result.headline.get("of") for result in results}
+    by_name: dict[str, list[int]] = {}  # by coefficient: one query each
+    for result in results:
+        if name := result.headline.get("over_time"):
+            by_name.setdefault(name, []).append(result.question_id)
+    weeks: dict[int, list[tuple[datetime.date, Any]]] = {}
     for name, questions in by_name.items():
         rows = Reading.objects.filter(question__in=questions, span=Span.WEEK)
-        rows = rows.filter(start__gte=_since(week)).order_by("question_id", "start")
+        rows = rows.filter(start__gte=_get_first_week(this_week)).order_by("question_id", "start")
         columns = f"coefficients__{name}", f"headline__people__{name}"
-        for question, start, of_all, people in rows.values_list("question_id", "start", *columns):
-            told = of_all if people is None or whose[question] == "all" else people
-            found.setdefault(question, []).append((start, told or {}))
-    days = Reading.objects.filter(question__in=list(whose), span=Span.DAY).order_by()
+        for question, start, all_estimate, people_estimate in rows.values_list(
+            "question_id", "start", *columns
+        ):
+            estimate = (
+                all_estimate
+                if people_estimate is None or rater_groups[question] == "all"
+                else people_estimate
+            )
+            weeks.setdefault(question, []).append((start, estimate or {}))
+    days = Reading.objects.filter(question__in=list(rater_groups), span=Span.DAY).order_by()
     newest = days.values_list("question_id").annotate(Max("start"))
-    return {question: _lately(found.get(question, []), day, week) for question, day in newest}
+    return {
+        question: _build_recent_weeks(weeks.get(question, []), newest_day, this_week)
+        for question, newest_day in newest
+    }
 
 
-def _of_two(names: dict[int, str], week: datetime.date) -> dict[int, Lately]:
-    """Cohen's kappa, or an intraclass correlation, as the trends of these questions show it: read
-    off the first of the two."""
-    raters: dict[int, Rater] = headline_trend.first_of_each_two(list(names)) if names else {}
+def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict[int, RecentWeeks]:
+    """Return the newest weeks of questions whose headline is one of two raters.
+
+    Cohen's kappa or an intraclass correlation. As in the trends of these questions, computed for
+    the first of the two raters.
+    """
+    raters: dict[int, Rater] = headline_trend.get_trend_raters(list(names)) if names else {}
     if not raters:
         return {}
-    mine = Q()
+    rater_filter = Q()
     for question, rater in raters.items():
-        mine |= Q(question_id=question, rater=rater)
-    days = PeerTally.objects.filter(mine, day__gt=EVER, n_ratings__gt=0).order_by()
-    recent = days.filter(day__gte=(_since(week) - EPOCH).days)
-    asked = Question.objects.filter(pk__in=list(raters)).prefetch_related("categories")
-    scales = {question.pk: QuestionScale.of(question) for question in asked}
-    iccs = {pk: name for pk, name in names.items() if pk in raters and name in ICCS}
-    kappas = {pk: name for pk, name in names.items() if pk in raters and name not in ICCS}
-    found: dict[int, headline_trend.Course] = {}
+        rater_filter |= Q(question_id=question, rater=rater)
+    days = PeerTally.objects.filter(rater_filter, day__gt=ALL_DAYS, n_ratings__gt=0).order_by()
+    recent = days.filter(day__gte=(_get_first_week(this_week) - EPOCH).days)
+    questions = Question.objects.filter(pk__in=list(raters)).prefetch_related("categories")
+    scales = {question.pk: QuestionScale.for_question(question) for question in questions}
+    iccs = {
+        question_id: name
+        for question_id, name in names.items()
+        if question_id in raters and name in ICCS
+    }
+    kappas = {
+        question_id: name
+        for question_id, name in names.items()
+        if question_id in raters and name not in ICCS
+    }
+    weekly_estimates: dict[int, headline_trend.TrendPoints] = {}
     if kappas:
-        against = {pk: headline_trend.against_peers(name) for pk, name in kappas.items()}
-        of_these = recent.filter(question__in=list(kappas))
-        found |= rater_periods.of_each(of_these, Span.WEEK, scales, against)
+        peer_coefficients = {
+            question_id: headline_trend.get_peer_coefficient(name)
+            for question_id, name in kappas.items()
+        }
+        kappa_rows = recent.filter(question__in=list(kappas))
+        weekly_estimates |= rater_periods.get_trends_by_question(
+            kappa_rows, Span.WEEK, scales, peer_coefficients
+        )
     if iccs:
         rows = recent.filter(question__in=list(iccs))
-        found |= headline_trend.icc_of_each(rows, Span.WEEK, scales, iccs)
+        weekly_estimates |= headline_trend.get_icc_trends(rows, Span.WEEK, scales, iccs)
     newest = days.values_list("question_id").annotate(Max("day"))
-    return {pk: _lately(found.get(pk, []), date_of(day), week) for pk, day in newest}
+    return {
+        question_id: _build_recent_weeks(
+            weekly_estimates.get(question_id, []), date_from_day(day), this_week
+        )
+        for question_id, day in newest
+    }

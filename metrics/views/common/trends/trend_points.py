@@ -1,5 +1,7 @@
-"""Trends as the pages show them: points from stored readings (a rater's: from the counts), and the
-period that suits their density."""
+"""Points of trends, and the period that suits their density.
+
+Read from stored results; trends of raters from the counts.
+"""
 
 from __future__ import annotations
 
@@ -21,90 +23,104 @@ from metrics.results.headline import headline_trend
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
 from projects.models import Project, Question, Rater
-from ratings.services.days import EPOCH, date_of
+from ratings.services.days import EPOCH, date_from_day
 
-POINTS = 400  # the newest so many: more cannot be told apart on a screen
-TABLE_PERIODS = 60  # of a trend as a table; its file has the POINTS
-DENSE = 30  # the finest period whose middle point has so many items is the default,
-SPARK = datetime.timedelta(weeks=26)
-LATELY = 60  # so many newest days, weeks and months decide it
-POINTS_WANTED = 3  # unless it leaves fewer points than this: then the coarsest that leaves as many
+MAX_POINTS = 400  # newest points of a chart: more cannot be distinguished on a screen
+TABLE_PERIODS = 60  # newest rows of the table of a trend; its CSV file has the points of the chart
+# The default period is the finest whose median point has so many items, ...
+MIN_MEDIAN_ITEMS = 30
+SPARKLINE_SPAN = datetime.timedelta(weeks=26)
+RECENT_PERIODS = 60  # newest days, weeks and months that are looked at to choose the default period
+MIN_POINTS = 3  # ... unless it leaves fewer points: then the coarsest period with so many
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A version of the guidelines and the day, in the project's zone, from which it is in force."""
+class GuidelineMark:
+    """A version of the guidelines, and the day in the project's time zone from which it applies."""
 
     day: datetime.date
     number: int
 
 
 @dataclass(frozen=True)
-class Point:
+class TrendPoint:
+    """The estimate of a period, and of all items up to its end (``cumulative``)."""
+
     start: datetime.date
     end: datetime.date
-    reading: dict[str, Any]
+    estimate: dict[str, Any]
     cumulative: dict[str, Any] | None = None
-    # the versions that came into force in this period, or in the gap before it
-    guidelines: tuple[Mark, ...] = ()
+    # versions that started to apply in this period, or in the gap before it
+    guidelines: tuple[GuidelineMark, ...] = ()
 
     @property
-    def firm(self) -> bool:
-        return (self.reading.get("n_items") or 0) >= periods.FIRM
+    def has_enough_items(self) -> bool:
+        return (self.estimate.get("n_items") or 0) >= periods.MIN_ITEMS
 
     @property
     def span(self) -> str:
-        """ "day", "week" or "month"."""
+        """The period: "day", "week" or "month"."""
         days = (self.end - self.start).days
         return {1: "day", 7: "week"}.get(days, "month")
 
 
-def is_drawn(points: Sequence[Point]) -> bool:
-    """Whether there is a line to draw, and enough under it: less than ten items in all would make a
-    picture of chance."""
-    n_items = sum(point.reading.get("n_items") or 0 for point in points)
-    return len(points) > 1 and n_items >= periods.FIRM
+def is_drawable(points: Sequence[TrendPoint]) -> bool:
+    """Return True if there are enough points and items for a line.
+
+    Two or more points, and ten or more items in all: with fewer, a line would show only chance.
+    """
+    n_items = sum(point.estimate.get("n_items") or 0 for point in points)
+    return len(points) > 1 and n_items >= periods.MIN_ITEMS
 
 
-def project_points(
-    question: Question, span: str, coefficient: str, *, limit: int = POINTS
-) -> list[Point]:
-    """The newest points of a project's trend, oldest first: the people's where models are kept
-    apart, unless the lead wants them pooled. Of two raters: of the first of them."""
-    if headline_trend.is_of_two(coefficient):
-        return _points_of_two(question, span, coefficient, limit=limit)
-    of_all = f"coefficients__{coefficient}", f"cumulative__{coefficient}"
-    of_people = f"headline__people__{coefficient}", f"people_cumulative__{coefficient}"
+def list_project_points(
+    question: Question, span: str, coefficient: str, *, limit: int = MAX_POINTS
+) -> list[TrendPoint]:
+    """Return the newest points of a project's trend, oldest first.
+
+    Those of people where models are separate, unless the lead pools them. A coefficient of two
+    raters is that of the first of them against the other.
+    """
+    if headline_trend.is_two_rater_coefficient(coefficient):
+        return _list_two_rater_points(question, span, coefficient, limit=limit)
+    all_columns = f"coefficients__{coefficient}", f"cumulative__{coefficient}"
+    people_columns = f"headline__people__{coefficient}", f"people_cumulative__{coefficient}"
     rows = Reading.objects.filter(question=question, span=span).order_by("-start")
-    found = rows.values_list("start", *of_all, *of_people)[:limit]
+    values = rows.values_list("start", *all_columns, *people_columns)[:limit]
     points = []
-    for start, *readings in reversed(found):
-        own, total, people, people_total = readings
+    for start, *estimates in reversed(values):
+        estimate, cumulative, people, people_cumulative = estimates
         if people is not None and not question.headline_pooled:
-            own, total = people, people_total
-        points.append(Point(start, periods.end_date(start, span), own or {}, total or {}))
-    return marked(points, question.project)
+            estimate, cumulative = people, people_cumulative
+        points.append(
+            TrendPoint(start, periods.get_end_date(start, span), estimate or {}, cumulative or {})
+        )
+    return add_guideline_marks(points, question.project)
 
 
-def _points_of_two(question: Question, span: str, coefficient: str, *, limit: int) -> list[Point]:
-    scale = QuestionScale.of(question)
+def _list_two_rater_points(
+    question: Question, span: str, coefficient: str, *, limit: int
+) -> list[TrendPoint]:
+    scale = QuestionScale.for_question(question)
     if coefficient in ICCS:
-        course = headline_trend.icc_course(question, scale, span, coefficient, newest=limit)
+        estimates = headline_trend.get_icc_trend(question, scale, span, coefficient, newest=limit)
         points = [
-            Point(start, periods.end_date(start, span), reading, {}) for start, reading in course
+            TrendPoint(start, periods.get_end_date(start, span), estimate, {})
+            for start, estimate in estimates
         ]
-        return marked(points, question.project)
-    rater = headline_trend.first_of_two(question)
+        return add_guideline_marks(points, question.project)
+    rater = headline_trend.get_trend_rater(question)
     if rater is None:
         return []
-    name = headline_trend.against_peers(coefficient)
-    (points,) = rater_lines(question, rater, span, name, scale=scale, limit=limit)
+    name = headline_trend.get_peer_coefficient(coefficient)
+    (points,) = list_rater_points(question, rater, span, name, scale=scale, limit=limit)
     return points
 
 
-def group_values(question: Question, span: str, *, limit: int = POINTS) -> dict[str, list[Any]]:
-    """The newest values of the coefficient read first, oldest first: of people, of models and
-    between them, where they are apart."""
+def get_group_values(
+    question: Question, span: str, *, limit: int = MAX_POINTS
+) -> dict[str, list[Any]]:
+    """Return the newest headlines of people, of models and between them, oldest first."""
     rows = Reading.objects.filter(question=question, span=span).order_by("-start")
     lines: dict[str, list[Any]] = {"people": [], "models": [], "between": []}
     columns = "headline__value", "headline__models__value", "headline__between__value"
@@ -114,128 +130,178 @@ def group_values(question: Question, span: str, *, limit: int = POINTS) -> dict[
     return lines
 
 
-def rater_lines(
+def list_rater_points(
     question: Question,
     rater: Rater,
     span: str,
     *coefficients: str,
     scale: QuestionScale,
-    limit: int = POINTS,
-) -> list[list[Point]]:
-    """The newest points of a rater's trends, oldest first: a list a coefficient, all read by one
-    query."""
-    rows = rater_periods.newest(question, rater, span, coefficients, scale=scale, number=limit)
+    limit: int = MAX_POINTS,
+) -> list[list[TrendPoint]]:
+    """Return the newest points of a rater's trends, oldest first.
+
+    One list a coefficient, all in one query.
+    """
+    rows = rater_periods.list_newest_periods(
+        question, rater, span, coefficients, scale=scale, number=limit
+    )
     lines = [
-        [Point(row[0], periods.end_date(row[0], span), row[place]) for row in rows]
-        for place in range(1, 1 + len(coefficients))
+        [TrendPoint(row[0], periods.get_end_date(row[0], span), row[index]) for row in rows]
+        for index in range(1, 1 + len(coefficients))
     ]
-    return [marked(points, question.project) for points in lines]
+    return [add_guideline_marks(points, question.project) for points in lines]
 
 
-def newest(points: list[Point]) -> tuple[list[Point], int]:
-    """The points that a table shows, of all, oldest first, and how many older ones there are."""
+def cut_to_table(points: list[TrendPoint]) -> tuple[list[TrendPoint], int]:
+    """Return the points that a table shows, and the number of older ones.
+
+    ``points``: oldest first.
+    """
     return points[-TABLE_PERIODS:], max(len(points) - TABLE_PERIODS, 0)
 
 
-def project_table(question: Question, span: str, coefficient: str) -> tuple[list[Point], int]:
-    """Those of a project's trend, without reading the older ones."""
-    points = project_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
-    if headline_trend.is_of_two(coefficient) and (rater := headline_trend.first_of_two(question)):
-        return _table(points, partial(_periods_of, question, rater, span))
-    return _table(points, Reading.objects.filter(question=question, span=span).count)
+def get_project_table(
+    question: Question, span: str, coefficient: str
+) -> tuple[list[TrendPoint], int]:
+    """Return the points that the table of a project's trend shows, and the number of older ones.
+
+    Older points are counted, but not read.
+    """
+    points = list_project_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
+    if headline_trend.is_two_rater_coefficient(coefficient) and (
+        rater := headline_trend.get_trend_rater(question)
+    ):
+        return _cut_and_count(points, partial(_count_periods, question, rater, span))
+    return _cut_and_count(points, Reading.objects.filter(question=question, span=span).count)
 
 
-def rater_tables(
+def get_rater_tables(
     question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale
-) -> tuple[list[list[Point]], int]:
-    """Those of a rater's trends; one number, for the periods are the same."""
-    lines = rater_lines(question, rater, span, *coefficients, scale=scale, limit=TABLE_PERIODS + 1)
-    _points, older = _table(lines[0], partial(_periods_of, question, rater, span))
+) -> tuple[list[list[TrendPoint]], int]:
+    """Return the points of the tables of a rater's trends, and the number of older ones.
+
+    One number for all trends: their periods are the same.
+    """
+    lines = list_rater_points(
+        question, rater, span, *coefficients, scale=scale, limit=TABLE_PERIODS + 1
+    )
+    _points, older = _cut_and_count(lines[0], partial(_count_periods, question, rater, span))
     return [points[-TABLE_PERIODS:] for points in lines], older
 
 
-def _table(points: list[Point], number: Callable[[], int]) -> tuple[list[Point], int]:
-    """``points``: one more than a table shows, where there are so many. Only then their
-    ``number`` is asked for."""
-    older = min(number(), POINTS) - TABLE_PERIODS if len(points) > TABLE_PERIODS else 0
+def _cut_and_count(
+    points: list[TrendPoint], count_periods: Callable[[], int]
+) -> tuple[list[TrendPoint], int]:
+    """Return the newest points and the number of older ones.
+
+    ``points``: one more than a table shows, if there are so many. ``count_periods`` is called only
+    then.
+    """
+    older = min(count_periods(), MAX_POINTS) - TABLE_PERIODS if len(points) > TABLE_PERIODS else 0
     return points[-TABLE_PERIODS:], older
 
 
-def _periods_of(question: Question, rater: Rater, span: str) -> int:
-    return rater_periods.number_of(question, rater, span, most=POINTS)
+def _count_periods(question: Question, rater: Rater, span: str) -> int:
+    return rater_periods.count_periods(question, rater, span, most=MAX_POINTS)
 
 
-def marked(points: list[Point], project: Project) -> list[Point]:
-    """The points with the versions of the guidelines; no query where none was ever written."""
+def add_guideline_marks(points: list[TrendPoint], project: Project) -> list[TrendPoint]:
+    """Return the points with the guideline versions; without a query if there are no guidelines."""
     if not points or not project.guidelines_version:
         return points
     zone = ZoneInfo(project.time_zone)
     versions = project.guideline_versions.values_list("made_at", "number")
-    marks = [Mark(made_at.astimezone(zone).date(), number) for made_at, number in versions]
-    begins = [points[0].start, *(point.end for point in points)]
+    guideline_marks = [
+        GuidelineMark(made_at.astimezone(zone).date(), number) for made_at, number in versions
+    ]
+    begin_dates = [points[0].start, *(point.end for point in points)]
     return [
-        replace(point, guidelines=tuple(mark for mark in marks if begin <= mark.day < point.end))
-        for begin, point in zip(begins, points, strict=False)
+        replace(
+            point,
+            guidelines=tuple(mark for mark in guideline_marks if begin <= mark.day < point.end),
+        )
+        for begin, point in zip(begin_dates, points, strict=False)
     ]
 
 
-def project_period(question: Question) -> str:
-    """The finest period whose middle point rests on at least DENSE items; a finer one where that
-    leaves no line."""
+def choose_project_period(question: Question) -> str:
+    """Return the default period of a project's trend.
+
+    The finest period whose median point is based on MIN_MEDIAN_ITEMS items; a finer one where that
+    leaves no line.
+    """
     rows = Reading.objects.filter(question=question)
     newest = rows.filter(span=Span.DAY).order_by("-start").values_list("start", flat=True).first()
     if newest is None:
-        return finest([])
-    recent = rows.filter(_lately(newest, *periods.SPANS)).order_by()
-    return finest(list(recent.values_list("span", "coefficients__percent_agreement__n_items")))
+        return choose_period([])
+    recent = rows.filter(_build_recent_filter(newest, *periods.SPANS)).order_by()
+    return choose_period(
+        list(recent.values_list("span", "coefficients__percent_agreement__n_items"))
+    )
 
 
-def rater_period(question: Question, rater: Rater) -> str:
-    """The same of a rater's own trend, by the items shared with others."""
-    days = rater_periods.newest_days(question, rater, Span.MONTH, LATELY + 1)
+def choose_rater_period(question: Question, rater: Rater) -> str:
+    """Return the default period of a rater's trend, by the items shared with others."""
+    days = rater_periods.filter_newest_days(question, rater, Span.MONTH, RECENT_PERIODS + 1)
     daily = np.array(list(days.values_list("day", "n_items")), np.int64).reshape(-1, 2)
     sizes = []
     for span in periods.SPANS if len(daily) else ():
-        starts, place = np.unique(periods.starts(daily[:, 0], span), return_inverse=True)
-        n_items = np.bincount(place, weights=daily[:, 1])[starts > _before(daily[0, 0], span)]
+        starts, period_index = np.unique(
+            periods.compute_start_days(daily[:, 0], span), return_inverse=True
+        )
+        n_items = np.bincount(period_index, weights=daily[:, 1])[
+            starts > _get_cutoff_day(daily[0, 0], span)
+        ]
         sizes += [(span, number) for number in n_items.tolist()]
-    return finest(sizes)
+    return choose_period(sizes)
 
 
-def _lately(newest: datetime.date, *spans: str) -> Q:
-    """The last LATELY days, weeks and months up to the newest day: years of them cost more than
-    they tell."""
+def _build_recent_filter(newest: datetime.date, *spans: str) -> Q:
+    """Return the filter for the newest RECENT_PERIODS days, weeks and months.
+
+    Reading years of them would cost more than it adds.
+    """
     recent = Q()
     for span in spans:
-        recent |= Q(span=span, start__gt=date_of(_before((newest - EPOCH).days, span)))
+        recent |= Q(
+            span=span, start__gt=date_from_day(_get_cutoff_day((newest - EPOCH).days, span))
+        )
     return recent
 
 
-def _before(newest: int, span: str) -> int:
-    """The day after which the last LATELY periods begin."""
-    return newest - LATELY * periods.LONGEST[span]
+def _get_cutoff_day(newest: int, span: str) -> int:
+    """Return the day after which the newest RECENT_PERIODS periods begin."""
+    return newest - RECENT_PERIODS * periods.MAX_DAYS[span]
 
 
-def finest(sizes: list[tuple[str, Any]]) -> str:
+def choose_period(sizes: list[tuple[str, Any]]) -> str:
+    """Return the finest period with enough items at its median point.
+
+    ``sizes``: (period, items).
+    """
     by_span: dict[str, list[int]] = {}
     for span, n_items in sizes:
         by_span.setdefault(span, []).append(n_items or 0)
-    dense = [span for span in periods.SPANS if median(by_span.get(span, [0])) >= DENSE]
-    telling = [span for span in periods.SPANS if len(by_span.get(span, [])) >= POINTS_WANTED]
-    if dense and (dense[0] in telling or not telling):
+    dense = [span for span in periods.SPANS if median(by_span.get(span, [0])) >= MIN_MEDIAN_ITEMS]
+    with_enough_points = [
+        span for span in periods.SPANS if len(by_span.get(span, [])) >= MIN_POINTS
+    ]
+    if dense and (dense[0] in with_enough_points or not with_enough_points):
         return dense[0]
-    return telling[-1] if telling else "week"
+    return with_enough_points[-1] if with_enough_points else "week"
 
 
-def sparklines(
+def get_sparklines(
     question: Question, raters: list[int], coefficient: str, *, scale: QuestionScale
 ) -> dict[int, list[float | None]]:
-    """Rater -> the newest values by week, at most SPARK back from the newest of all; None for a
-    week of fewer than periods.FIRM items, whose value would be noise."""
-    found = rater_periods.newest_values(
-        question, raters, Span.WEEK, coefficient, scale=scale, back=SPARK
+    """Return {rater id: newest weekly values}, at most SPARKLINE_SPAN back from the newest of all.
+
+    None for a week with fewer than periods.FIRM items, whose value would be noise.
+    """
+    weekly_values = rater_periods.get_recent_values(
+        question, raters, Span.WEEK, coefficient, scale=scale, back=SPARKLINE_SPAN
     )
     return {
-        rater: [value if n_items >= periods.FIRM else None for value, n_items in line]
-        for rater, line in found.items()
+        rater: [value if n_items >= periods.MIN_ITEMS else None for value, n_items in week_values]
+        for rater, week_values in weekly_values.items()
     }

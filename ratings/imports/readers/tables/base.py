@@ -1,4 +1,4 @@
-"""What sources have in common whose files are tables: a source says what the lines are."""
+"""Base classes of sources whose files are tables; each source provides the lines."""
 
 from __future__ import annotations
 
@@ -7,94 +7,110 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from ratings.imports.mapping.columns import Guess, Look, checked_names, guess_columns
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.problems import Unreadable
-from ratings.imports.readers.tables.rows import Line, Table, text_of
-from ratings.imports.records import Record, Wrong
+from ratings.imports.mapping.columns import (
+    ColumnGuess,
+    TableHead,
+    guess_columns,
+    validate_column_names,
+)
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.rows import TableLine, TableParser, format_cell
+from ratings.imports.records import ReaderProblem, Record
 
-SAMPLE_ROWS = 20  # shown and guessed from
+SAMPLE_ROWS = 20  # rows shown to the lead and used for guesses
 
 
-class Lines(Protocol):
-    """Iterates over (line, cells), the names first; raises Unreadable. ``aside`` are records of
-    what the lines cannot say; the reader takes them away."""
+class TableLines(Protocol):
+    """Iterates over (line, cells), the column names first; raises UnreadableFileError.
 
-    aside: list[Record]
+    ``extra_records`` are records that have no cells of their own; the reader yields and clears
+    them.
+    """
+
+    extra_records: list[Record]
 
     @property
     def bytes_read(self) -> int: ...
 
-    def __iter__(self) -> Iterator[Line]: ...
+    def __iter__(self) -> Iterator[TableLine]: ...
 
 
 class CountedLines:
-    """The rows of a file that tells how many it has: what was read of it follows from their number.
-    The base of Lines; ``__iter__`` keeps ``rows`` and ``n_rows``."""
+    """Base of lines of a file with a known number of rows, from which the bytes read are estimated.
+
+    ``__iter__`` of a subclass updates ``rows`` and ``n_rows``.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.aside: list[Record] = []
-        self.rows = 0
+        self.extra_records: list[Record] = []
+        self.rows_read = 0
         self.n_rows = 1
 
     @property
     def bytes_read(self) -> int:
         if not self.path.is_file():
             return 0
-        return int(self.path.stat().st_size * min(1.0, self.rows / self.n_rows))
+        return int(self.path.stat().st_size * min(1.0, self.rows_read / self.n_rows))
 
 
 class TableSource:
-    """A source of tables; a subclass has the other attributes of Source, and ``lines``."""
+    """Base of a source of tables.
 
-    delimiters = False
+    A subclass has the other attributes of FileSource, and ``open_lines``.
+    """
 
-    def lines(self, path: Path, chosen: Mapping) -> Lines:
+    has_delimiter = False
+
+    def open_lines(self, path: Path, mapping: ImportMapping) -> TableLines:
+        """Return the lines of the file."""
         raise NotImplementedError
 
-    def look(self, path: Path, chosen: Mapping) -> Look:
-        """The line of names and the first rows."""
-        rows = list(itertools.islice(self.lines(path, chosen), SAMPLE_ROWS + 1))
+    def read_head(self, path: Path, mapping: ImportMapping) -> TableHead:
+        """Return the column names and the first rows. Raises UnreadableFileError."""
+        rows = list(itertools.islice(self.open_lines(path, mapping), SAMPLE_ROWS + 1))
         if not rows:
-            raise Unreadable("empty")
+            raise UnreadableFileError("empty")
         line, cells = rows[0]
-        names = checked_names([text_of(cell) for cell in cells], line)
+        names = validate_column_names([format_cell(cell) for cell in cells], line)
         if len(rows) == 1:
-            raise Unreadable("only_names", line=line)
-        return Look("", names, rows[1:])
+            raise UnreadableFileError("only_names", line=line)
+        return TableHead("", names, rows[1:])
 
-    def guess(self, look: Look, *, labels: set[str]) -> Guess:
-        return guess_columns(look, labels=labels)
+    def guess_columns(self, head: TableHead, *, labels: set[str]) -> ColumnGuess:
+        return guess_columns(head, labels=labels)
 
-    def reader(self, path: Path, chosen: Mapping) -> TableReader:
-        return TableReader(self.lines(path, chosen), chosen)
+    def open_reader(self, path: Path, mapping: ImportMapping) -> TableReader:
+        return TableReader(self.open_lines(path, mapping), mapping)
 
 
 class TableReader:
-    def __init__(self, lines: Lines, chosen: Mapping) -> None:
+    """Reads the records of a table."""
+
+    def __init__(self, lines: TableLines, mapping: ImportMapping) -> None:
         self.lines = lines
-        self.table = Table(lines, chosen)
+        self.table = TableParser(lines, mapping)
         self.columns: dict[str, str] = {}
 
     @property
     def bytes_read(self) -> int:
         return self.lines.bytes_read
 
-    def records(self) -> Iterator[Record]:
+    def iter_records(self) -> Iterator[Record]:
         try:
-            self.columns.update(self.table.read_names())
-            for record in self.table.records():
-                yield from self._aside()
+            self.columns.update(self.table.read_header())
+            for record in self.table.iter_records():
+                yield from self._iter_extra_records()
                 yield record
-            yield from self._aside()
-        except Unreadable as error:
-            yield error.as_record()
+            yield from self._iter_extra_records()
+        except UnreadableFileError as error:
+            yield error.to_record()
 
-    def _aside(self) -> Iterator[Record]:
-        if self.lines.aside:
-            yield from self.lines.aside
-            self.lines.aside.clear()
+    def _iter_extra_records(self) -> Iterator[Record]:
+        if self.lines.extra_records:
+            yield from self.lines.extra_records
+            self.lines.extra_records.clear()
 
-    def trouble(self, labels: Iterable[str], *, usable: bool) -> Wrong | None:
-        return self.table.trouble(labels, usable=usable)
+    def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
+        return self.table.find_final_problem(labels, is_usable=is_usable)

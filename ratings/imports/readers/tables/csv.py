@@ -1,4 +1,4 @@
-"""CSV: plain text, one record a line, in any encoding and with any usual delimiter."""
+"""CSV: plain text with one record per line, in any encoding and with any usual delimiter."""
 
 from __future__ import annotations
 
@@ -9,60 +9,60 @@ from pathlib import Path
 from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.columns import Look
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.problems import Unreadable
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.columns import TableHead
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
 
 from .base import SAMPLE_ROWS, TableSource
-from .csv_records import DELIMITERS, Records
+from .csv_records import DELIMITERS, CsvRecords
 
-# Troubles that another delimiter may not have.
-BY_DELIMITER = ("cell_long", "columns_many", "quote_open", "quote_wrong")
+# Problems that may disappear with another delimiter.
+DELIMITER_PROBLEMS = ("cell_long", "columns_many", "quote_open", "quote_wrong")
 
 
-class Csv(TableSource):
-    """The source of CSV files (see Source)."""
+class CsvSource(TableSource):
+    """Source of CSV files (see FileSource)."""
 
     name = _("table: CSV")
-    endings = (".csv", ".tsv", ".txt")
-    encodings = True
-    delimiters = True
+    extensions = (".csv", ".tsv", ".txt")
+    has_encoding = True
+    has_delimiter = True
 
-    def recognises(self, sample: Sample) -> bool:
+    def can_read(self, sample: FileSample) -> bool:
         return sample.kind == "text"
 
-    def lines(self, path: Path, chosen: Mapping) -> Records:
-        encoding = chosen.encoding or PROVISIONAL_ENCODING
-        return Records(path, encoding=encoding, delimiter=chosen.delimiter)
+    def open_lines(self, path: Path, mapping: ImportMapping) -> CsvRecords:
+        encoding = mapping.encoding or PROVISIONAL_ENCODING
+        return CsvRecords(path, encoding=encoding, delimiter=mapping.delimiter)
 
-    def look(self, path: Path, chosen: Mapping) -> Look:
-        """The delimiter is guessed where none is chosen."""
-        encoding = chosen.encoding or PROVISIONAL_ENCODING
-        delimiter = chosen.delimiter or guess_delimiter(path, encoding=encoding)
-        look = super().look(path, dataclasses.replace(chosen, delimiter=delimiter))
-        if len(look.names) == 1:
-            raise Unreadable("one_column", line=1)
-        return dataclasses.replace(look, delimiter=delimiter)
+    def read_head(self, path: Path, mapping: ImportMapping) -> TableHead:
+        """Return the head of the table; the delimiter is guessed if none is selected."""
+        encoding = mapping.encoding or PROVISIONAL_ENCODING
+        delimiter = mapping.delimiter or guess_delimiter(path, encoding=encoding)
+        head = super().read_head(path, dataclasses.replace(mapping, delimiter=delimiter))
+        if len(head.names) == 1:
+            raise UnreadableFileError("one_column", line=1)
+        return dataclasses.replace(head, delimiter=delimiter)
 
 
 def guess_delimiter(path: Path, *, encoding: str) -> str:
-    """The delimiter that splits the first rows into most columns, alike in every row."""
-    best = (0.0, 0, "")
-    trouble: Unreadable | None = None
+    """Return the delimiter that splits the first rows into most columns, equally in every row."""
+    best_score = (0.0, 0, "")
+    first_error: UnreadableFileError | None = None
     for delimiter in DELIMITERS:
         try:
-            records = Records(path, encoding=encoding, delimiter=delimiter)
+            records = CsvRecords(path, encoding=encoding, delimiter=delimiter)
             rows = list(itertools.islice(records, SAMPLE_ROWS + 1))
-        except Unreadable as error:
-            if error.problem.kind not in BY_DELIMITER:
+        except UnreadableFileError as error:
+            if error.problem.kind not in DELIMITER_PROBLEMS:
                 raise
-            trouble = trouble or error
+            first_error = first_error or error
             continue
         widths = [len(cells) for _line, cells in rows]
         if widths and widths[0] > 1:
-            alike = sum(width == widths[0] for width in widths) / len(widths)
-            best = max(best, (alike, widths[0], delimiter))
-    if best[2]:
-        return best[2]
-    raise trouble or Unreadable("one_column", line=1)
+            share_equal = sum(width == widths[0] for width in widths) / len(widths)
+            best_score = max(best_score, (share_equal, widths[0], delimiter))
+    if best_score[2]:
+        return best_score[2]
+    raise first_error or UnreadableFileError("one_column", line=1)

@@ -1,4 +1,7 @@
-"""Parquet: a table by columns, read some rows at a time. Needs pyarrow (requirements-extra.txt)."""
+"""Parquet: a columnar table, read in batches of rows.
+
+Needs pyarrow (requirements-extra.txt).
+"""
 
 from __future__ import annotations
 
@@ -10,74 +13,78 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from ratings.files.parquet_file import has_parquet
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.problems import Unreadable
-from ratings.imports.readers.tables.rows import Line
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.rows import TableLine
 
 from .base import CountedLines, TableSource
-from .csv_records import MAX_CELL, MAX_COLUMNS
+from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
 
-ROWS_AT_A_TIME = 1000
+BATCH_ROWS = 1000
 
 
-class Parquet(TableSource):
-    """The source of Parquet files (see Source)."""
+class ParquetSource(TableSource):
+    """Source of Parquet files (see FileSource)."""
 
     name = _("table: Parquet")
-    endings = (".parquet",)
-    encodings = False
+    extensions = (".parquet",)
+    has_encoding = False
 
-    def recognises(self, sample: Sample) -> bool:
+    def can_read(self, sample: FileSample) -> bool:
         return sample.kind == "parquet"
 
-    def lines(self, path: Path, chosen: Mapping) -> ParquetLines:
+    def open_lines(self, path: Path, mapping: ImportMapping) -> ParquetLines:
         return ParquetLines(path)
 
 
 class ParquetLines(CountedLines):
-    """The rows as lines of cells; a row's line is its number below the names."""
+    """Rows as lines of cells; the line of a row is its number below the header."""
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[TableLine]:
         if not has_parquet():
-            raise Unreadable("parquet_missing")
+            raise UnreadableFileError("parquet_missing")
         if not self.path.is_file():
-            raise Unreadable("lost")
+            raise UnreadableFileError("lost")
         try:
-            yield from self._lines()
-        except (Unreadable, GeneratorExit):
+            yield from self._iter_lines()
+        except (UnreadableFileError, GeneratorExit):
             raise
-        except Exception:  # any: pyarrow's errors have no common base
-            raise Unreadable("parquet", line=self.rows + 1) from None
+        except Exception:  # pyarrow's errors have no common base class
+            raise UnreadableFileError("parquet", line=self.rows_read + 1) from None
 
-    def _lines(self) -> Iterator[Line]:
+    def _iter_lines(self) -> Iterator[TableLine]:
         import pyarrow.parquet
 
         with pyarrow.parquet.ParquetFile(self.path) as file:
             _check_size(file.metadata)
             names = file.schema_arrow.names
             if len(names) > MAX_COLUMNS:
-                raise Unreadable("columns_many", line=1, found=len(names), limit=MAX_COLUMNS)
+                raise UnreadableFileError(
+                    "columns_many", line=1, found=len(names), limit=MAX_COLUMNS
+                )
             self.n_rows = file.metadata.num_rows or 1
             yield 1, names
-            for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME):
+            for batch in file.iter_batches(batch_size=BATCH_ROWS):
                 columns = [column.to_pylist() for column in batch.columns]
                 for cells in zip(*columns, strict=True):
-                    self.rows += 1
-                    yield self.rows + 1, [self._cell(cell) for cell in cells]
+                    self.rows_read += 1
+                    yield self.rows_read + 1, [self._validate_cell(cell) for cell in cells]
 
-    def _cell(self, cell: Any) -> Any:
+    def _validate_cell(self, cell: Any) -> Any:
         if isinstance(cell, str):
-            if len(cell) > MAX_CELL:
-                raise Unreadable("cell_long", line=self.rows + 1, limit=MAX_CELL)
+            if len(cell) > MAX_CELL_LENGTH:
+                raise UnreadableFileError(
+                    "cell_long", line=self.rows_read + 1, limit=MAX_CELL_LENGTH
+                )
             if "\0" in cell:
-                raise Unreadable("nul", line=self.rows + 1)
+                raise UnreadableFileError("nul", line=self.rows_read + 1)
         return None if isinstance(cell, bytes) else cell
 
 
 def _check_size(metadata: Any) -> None:
-    """The sizes that the file itself declares; its pages are bounded by them."""
+    """Check the size that the file declares, which limits the size of its pages."""
     groups = range(metadata.num_row_groups)
-    unpacked = sum(metadata.row_group(group).total_byte_size for group in groups)
-    if unpacked > settings.IMPORT_MAX_BYTES:
-        raise Unreadable("too_large", limit=settings.IMPORT_MAX_BYTES)
+    unpacked_bytes = sum(metadata.row_group(group).total_byte_size for group in groups)
+    if unpacked_bytes > settings.IMPORT_MAX_BYTES:
+        raise UnreadableFileError("too_large", limit=settings.IMPORT_MAX_BYTES)

@@ -1,7 +1,7 @@
-"""The items and ratings of a table with a line of names: what CSV files are, sheets of a workbook,
-and lists of JSON records.
+"""Items and ratings of a table with a header line: CSV files, sheets of a workbook, JSON records.
 
-Long: a row a rating. Wide: a row an item, and a column for each rater. Items: a row an item.
+Long layout: a row a rating. Wide layout: a row an item, and a column for each rater. Items layout:
+a row an item.
 """
 
 from __future__ import annotations
@@ -13,24 +13,32 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from projects.services.raters import fields
-from ratings.files.formula_escaping import unguard
-from ratings.imports.mapping.columns import CONTENT, checked_names
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.problems import Unreadable
-from ratings.imports.records import Gold, Item, Judgement, LeftOut, Rater, Record, Wrong
-from ratings.imports.staging.key_ids import text_trouble
+from ratings.files.formula_escaping import unescape_formula
+from ratings.imports.mapping.columns import CONTENT_ROLES, validate_column_names
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
+from ratings.imports.records import (
+    GoldRecord,
+    ItemRecord,
+    RaterRecord,
+    RatingRecord,
+    ReaderProblem,
+    Record,
+    SkippedRecord,
+)
+from ratings.imports.staging.key_ids import find_text_problem
 
-Cells = Sequence[Any]  # texts; from JSON and workbooks numbers, truth values and lists, too
-Line = tuple[int, Cells]
+Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists
+TableLine = tuple[int, Cells]
 
 
-def clean(cell: Any) -> str:
-    """A key or label as meant: without blanks around it and without the guard of an export."""
-    return unguard(text_of(cell).strip())
+def clean_cell(cell: Any) -> str:
+    """Return a key or label without surrounding whitespace and without a formula guard."""
+    return unescape_formula(format_cell(cell).strip())
 
 
-def text_of(cell: Any) -> str:
-    """A cell as text: 1.0 from a workbook is the label 1, a list of one is its element."""
+def format_cell(cell: Any) -> str:
+    """Return a cell as text: 1.0 is the label 1, a list of one element is that element."""
     if isinstance(cell, str):
         return cell
     if cell is None or isinstance(cell, bool):
@@ -38,193 +46,213 @@ def text_of(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     if isinstance(cell, list) and len(cell) == 1:
-        return text_of(cell[0])
+        return format_cell(cell[0])
     if isinstance(cell, dict | list):
         return json.dumps(cell, ensure_ascii=False)
     return cell.isoformat() if isinstance(cell, datetime.datetime) else str(cell)
 
 
-def is_empty(cell: Any) -> bool:
+def is_empty_cell(cell: Any) -> bool:
     return cell is None or cell in ("", [], {}) or (isinstance(cell, str) and not cell.strip())
 
 
-def key_of(body: dict[str, Any]) -> str:
-    """The key of an item that has none: made from its content, so that the same one is the same."""
+def compute_item_key(body: dict[str, Any]) -> str:
+    """Return the key of an item without one: a digest of its content, equal for equal content."""
     text = json.dumps(body, ensure_ascii=False, sort_keys=True)
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
 
 
-class Table:
-    """The records of a table's lines."""
+class TableParser:
+    """Parses the lines of a table into records."""
 
-    def __init__(self, lines: Iterable[Line], mapping: Mapping) -> None:
+    def __init__(self, lines: Iterable[TableLine], mapping: ImportMapping) -> None:
         self.lines = iter(lines)
         self.mapping = mapping
         self.columns = mapping.columns
-        self.names: list[str] = []
-        self.names_line = 1
-        self.rows = 0  # with all their cells
-        self.models: set[str] = set()  # raters that were told of
-        self.content = [(role, self.columns[role]) for role in CONTENT if role in self.columns]
+        self.column_names: list[str] = []
+        self.header_line = 1
+        self.n_complete_rows = 0
+        self.known_models: set[str] = set()  # keys of raters already yielded as models
+        self.content = [
+            (role, self.columns[role]) for role in CONTENT_ROLES if role in self.columns
+        ]
 
-    def read_names(self) -> dict[str, str]:
-        """What the table calls its roles. Raises Unreadable."""
-        self.names_line, cells = next(self.lines, (1, ()))
+    def read_header(self) -> dict[str, str]:
+        """Read the header and return role -> column name. Raises UnreadableFileError."""
+        self.header_line, cells = next(self.lines, (1, ()))
         if not cells:
-            raise Unreadable("empty")
-        self.names = checked_names([text_of(cell) for cell in cells], self.names_line)
+            raise UnreadableFileError("empty")
+        self.column_names = validate_column_names(
+            [format_cell(cell) for cell in cells], self.header_line
+        )
         return {
-            role: self.names[place]
-            for role, place in self.columns.items()
-            if place < len(self.names)
+            role: self.column_names[index]
+            for role, index in self.columns.items()
+            if index < len(self.column_names)
         }
 
-    def records(self) -> Iterator[Record]:
-        """Everything below the names. Raises Unreadable where the file cannot be read further."""
-        parts = [place for place in self.mapping.parts if place < len(self.names)]
-        self.content += [(self.names[place], place) for place in parts]
-        if self.mapping.layout == "long":
-            yield from self._long()
-        elif self.mapping.layout == "wide":
-            yield from self._wide()
-        else:
-            yield from self._items()
+    def iter_records(self) -> Iterator[Record]:
+        """Yield all records below the header.
 
-    def _complete(self) -> Iterator[Line | Wrong]:
-        wanted = len(self.names)
+        Raises UnreadableFileError where the file cannot be read further.
+        """
+        parts = [index for index in self.mapping.parts if index < len(self.column_names)]
+        self.content += [(self.column_names[index], index) for index in parts]
+        if self.mapping.layout == "long":
+            yield from self._iter_long()
+        elif self.mapping.layout == "wide":
+            yield from self._iter_wide()
+        else:
+            yield from self._iter_items()
+
+    def _iter_complete_rows(self) -> Iterator[TableLine | ReaderProblem]:
+        """Yield the rows with the right number of cells, and a problem for every other row."""
+        n_columns = len(self.column_names)
         for line, cells in self.lines:
-            if len(cells) == wanted:
-                self.rows += 1
+            if len(cells) == n_columns:
+                self.n_complete_rows += 1
                 yield line, cells
             else:
-                yield Wrong(line, "cells", "", {"found": len(cells), "wanted": wanted})
+                yield ReaderProblem(line, "cells", "", {"found": len(cells), "wanted": n_columns})
 
-    def _long(self) -> Iterator[Record]:
-        label_at, item_at = self.columns["label"], self.columns.get("item")
-        brings_items = self._brings_items()
-        for row in self._complete():
-            if isinstance(row, Wrong):
+    def _iter_long(self) -> Iterator[Record]:
+        label_index, item_index = self.columns["label"], self.columns.get("item")
+        has_items = self._has_items()
+        for row in self._iter_complete_rows():
+            if isinstance(row, ReaderProblem):
                 yield row
                 continue
             line, cells = row
-            key = clean(cells[item_at]) if item_at is not None else ""
-            if brings_items:
-                key = yield from self._item(line, cells, key)
-            if not key and item_at is None:
-                continue  # told as left out
-            if brings_items and is_empty(cells[label_at]):
-                yield from [LeftOut(line, "no_label")] if key else []
+            key = clean_cell(cells[item_index]) if item_index is not None else ""
+            if has_items:
+                key = yield from self._parse_item(line, cells, key)
+            if not key and item_index is None:
+                continue  # already yielded as a skipped record
+            if has_items and is_empty_cell(cells[label_index]):
+                yield from [SkippedRecord(line, "no_label")] if key else []
             else:
-                yield from self._model(line, cells)
-                yield self._judgement(line, cells, key)
+                yield from self._iter_new_model(line, cells)
+                yield self._build_rating(line, cells, key)
 
-    def _model(self, line: int, cells: Cells) -> Iterator[Rater]:
-        """The rater of the line, where it is a model of which no line has told yet."""
-        rater_at, model_at = self.columns.get("rater"), self.columns.get("model")
-        if rater_at is None or model_at is None or is_empty(cells[model_at]):
+    def _iter_new_model(self, line: int, cells: Cells) -> Iterator[RaterRecord]:
+        """Yield the rater of the row if it is a model that has not been yielded yet."""
+        rater_index, model_index = self.columns.get("rater"), self.columns.get("model")
+        if rater_index is None or model_index is None or is_empty_cell(cells[model_index]):
             return
-        rater, version_at = clean(cells[rater_at]), self.columns.get("prompt_version")
-        if rater not in self.models:
-            self.models.add(rater)
-            version = "" if version_at is None else clean(cells[version_at])
-            model = clean(cells[model_at])
-            yield Rater(line, rater, "model", model=model, prompt_version=version)
+        rater, version_index = clean_cell(cells[rater_index]), self.columns.get("prompt_version")
+        if rater not in self.known_models:
+            self.known_models.add(rater)
+            version = "" if version_index is None else clean_cell(cells[version_index])
+            model = clean_cell(cells[model_index])
+            yield RaterRecord(line, rater, "model", model=model, prompt_version=version)
 
-    def _judgement(self, line: int, cells: Cells, key: str) -> Judgement:
-        place = self.columns.get
-        rater_at, time_at, comment_at = place("rater"), place("rated_at"), place("comment")
-        question_at, seconds_at = place("question"), place("seconds")
-        guidelines_at = place("guidelines")
-        return Judgement(
+    def _build_rating(self, line: int, cells: Cells, key: str) -> RatingRecord:
+        """Return the rating of a row of the long layout."""
+        get_index = self.columns.get
+        rater_index, time_index, comment_index = (
+            get_index("rater"),
+            get_index("rated_at"),
+            get_index("comment"),
+        )
+        question_index, seconds_index = get_index("question"), get_index("seconds")
+        guidelines_index = get_index("guidelines")
+        return RatingRecord(
             line,
             key,
-            self.mapping.one_rater if rater_at is None else clean(cells[rater_at]),
-            "" if question_at is None else clean(cells[question_at]),
-            clean(cells[self.columns["label"]]),
-            None if time_at is None else clean(cells[time_at]),
-            None if comment_at is None else unguard(text_of(cells[comment_at])),
-            None if seconds_at is None else _number(cells[seconds_at]),
-            guidelines=None if guidelines_at is None else clean(cells[guidelines_at]),
+            self.mapping.one_rater if rater_index is None else clean_cell(cells[rater_index]),
+            "" if question_index is None else clean_cell(cells[question_index]),
+            clean_cell(cells[self.columns["label"]]),
+            None if time_index is None else clean_cell(cells[time_index]),
+            None if comment_index is None else unescape_formula(format_cell(cells[comment_index])),
+            None if seconds_index is None else _parse_number(cells[seconds_index]),
+            guidelines=None if guidelines_index is None else clean_cell(cells[guidelines_index]),
         )
 
-    def _wide(self) -> Iterator[Record]:
+    def _iter_wide(self) -> Iterator[Record]:
         columns = self.columns
-        item_at = columns.get("item")
-        used = {*columns.values(), *self.mapping.parts, *self.mapping.attributes}
-        left_out = used | set(self.mapping.leave_out)
-        rated_by = []
-        for place, name in enumerate(self.names):
-            if place not in left_out:
-                rater = clean(name)
-                yield Rater(self.names_line, rater, column=name)
-                # one whose name is wrong is a problem once, not in every line
-                if not text_trouble(rater, fields.LONGEST_KEY):
-                    rated_by.append((place, rater, name))
-        brings_items = self._brings_items()
-        for row in self._complete():
-            if isinstance(row, Wrong):
+        item_index = columns.get("item")
+        described_columns = {*columns.values(), *self.mapping.parts, *self.mapping.attributes}
+        excluded_columns = described_columns | set(self.mapping.leave_out)
+        rater_columns = []
+        for index, name in enumerate(self.column_names):
+            if index not in excluded_columns:
+                rater = clean_cell(name)
+                yield RaterRecord(self.header_line, rater, column=name)
+                # A rater with an invalid name is one problem, not one in every row.
+                if not find_text_problem(rater, fields.MAX_KEY_LENGTH):
+                    rater_columns.append((index, rater, name))
+        has_items = self._has_items()
+        for row in self._iter_complete_rows():
+            if isinstance(row, ReaderProblem):
                 yield row
                 continue
             line, cells = row
-            key = clean(cells[item_at]) if item_at is not None else ""
-            if brings_items:
-                key = yield from self._item(line, cells, key)
-            for place, rater, name in rated_by:
-                if not is_empty(cells[place]):
-                    yield Judgement(line, key, rater, "", clean(cells[place]), column=name)
+            key = clean_cell(cells[item_index]) if item_index is not None else ""
+            if has_items:
+                key = yield from self._parse_item(line, cells, key)
+            for index, rater, name in rater_columns:
+                if not is_empty_cell(cells[index]):
+                    yield RatingRecord(line, key, rater, "", clean_cell(cells[index]), column=name)
 
-    def _items(self) -> Iterator[Record]:
-        item_at = self.columns.get("item")
-        for row in self._complete():
-            if isinstance(row, Wrong):
+    def _iter_items(self) -> Iterator[Record]:
+        item_index = self.columns.get("item")
+        for row in self._iter_complete_rows():
+            if isinstance(row, ReaderProblem):
                 yield row
                 continue
             line, cells = row
-            key = clean(cells[item_at]) if item_at is not None else ""
-            yield from self._item(line, cells, key)
+            key = clean_cell(cells[item_index]) if item_index is not None else ""
+            yield from self._parse_item(line, cells, key)
 
-    def _brings_items(self) -> bool:
+    def _has_items(self) -> bool:
+        """Return whether the table has content, attributes or gold answers of items."""
         return bool(self.content or self.mapping.attributes or "gold" in self.columns)
 
-    def _item(self, line: int, cells: Cells, key: str) -> Generator[Record, None, str]:
-        """Yields what the line says of its item, and returns the item's key: empty where the line
-        has neither key nor content, which is left out."""
+    def _parse_item(self, line: int, cells: Cells, key: str) -> Generator[Record, None, str]:
+        """Yield the records of a row's item, and return the item's key.
+
+        The key is empty if the row has neither key nor content; the row is then skipped.
+        """
         body = {}
-        for name, place in self.content:
-            if not is_empty(cells[place]):
-                body[name] = self._content(cells[place])
+        for name, index in self.content:
+            if not is_empty_cell(cells[index]):
+                body[name] = self._convert_content(cells[index])
         attributes = {}
-        for place in self.mapping.attributes:
-            if not is_empty(cells[place]):
-                attributes[self.names[place]] = self._content(cells[place])
+        for index in self.mapping.attributes:
+            if not is_empty_cell(cells[index]):
+                attributes[self.column_names[index]] = self._convert_content(cells[index])
         if not key and "item" not in self.columns and body:
-            key = key_of(body)
+            key = compute_item_key(body)
         if not key and not ("item" in self.columns and body):
-            yield LeftOut(line, "no_content")
+            yield SkippedRecord(line, "no_content")
             return ""
-        yield Item(line, key, body or None, attributes or None)
-        gold_at = self.columns.get("gold")
-        if gold_at is not None and not is_empty(cells[gold_at]):
-            yield Gold(line, key, "", clean(cells[gold_at]))
+        yield ItemRecord(line, key, body or None, attributes or None)
+        gold_index = self.columns.get("gold")
+        if gold_index is not None and not is_empty_cell(cells[gold_index]):
+            yield GoldRecord(line, key, "", clean_cell(cells[gold_index]))
         return key
 
-    def _content(self, cell: Any) -> Any:
+    def _convert_content(self, cell: Any) -> Any:
+        """Return a cell as content of an item: without guard, dates as ISO 8601 text."""
         if isinstance(cell, str):
-            return unguard(cell)
+            return unescape_formula(cell)
         return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell
 
-    def trouble(self, labels: Iterable[str], *, usable: bool) -> Wrong | None:
-        """What can be said only after the last line; ``labels`` are those that were found."""
-        label_at = self.columns.get("label")
-        if label_at is not None and self.names and self.mapping.layout == "long":
-            name = clean(self.names[label_at])
+    def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
+        """Return a problem that is known only after the last line, or None.
+
+        ``labels`` are the labels found.
+        """
+        label_index = self.columns.get("label")
+        if label_index is not None and self.column_names and self.mapping.layout == "long":
+            name = clean_cell(self.column_names[label_index])
             if name in set(labels):
-                return Wrong(self.names_line, "no_names", "", {"name": name})
-        return None if usable else Wrong(self.names_line, "only_names")
+                return ReaderProblem(self.header_line, "no_names", "", {"name": name})
+        return None if is_usable else ReaderProblem(self.header_line, "only_names")
 
 
-def _number(cell: Any) -> float | None:
+def _parse_number(cell: Any) -> float | None:
     try:
-        return float(text_of(cell))
+        return float(format_cell(cell))
     except ValueError:
         return None

@@ -1,5 +1,8 @@
-"""Excel workbooks (.xlsx): the first sheet that has rows, read row by row. Values only: formulas
-give what the spreadsheet program last stored, links to other files are never followed."""
+"""Excel workbooks (.xlsx): the first sheet with rows, read row by row.
+
+Only values are read: a formula has the value that the spreadsheet program stored last, and links to
+other files are never followed.
+"""
 
 from __future__ import annotations
 
@@ -13,161 +16,176 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.problems import Unreadable
-from ratings.imports.readers.tables.rows import Line
-from ratings.imports.records import LeftOut, Wrong
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.rows import TableLine
+from ratings.imports.records import ReaderProblem, SkippedRecord
 
 from .base import CountedLines, TableSource
-from .csv_records import MAX_CELL, MAX_COLUMNS
+from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
 
-WORKBOOK = "xl/workbook.xml"
-STRINGS = "xl/sharedStrings.xml"
-MAX_STRINGS = 128 << 20  # bytes of the texts, which are held in memory
-ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
+WORKBOOK_PART = "xl/workbook.xml"
+STRINGS_PART = "xl/sharedStrings.xml"
+MAX_STRINGS_BYTES = 128 << 20  # the shared strings are held in memory
+ERROR_VALUES = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
 
 
-class Xlsx(TableSource):
-    """The source of Excel workbooks (see Source)."""
+class XlsxSource(TableSource):
+    """Source of Excel workbooks (see FileSource)."""
 
     name = _("table: Excel workbook")
-    endings = (".xlsx",)
-    encodings = False
+    extensions = (".xlsx",)
+    has_encoding = False
 
-    def recognises(self, sample: Sample) -> bool:
+    def can_read(self, sample: FileSample) -> bool:
         return sample.kind == "zip" and is_workbook(sample.path)
 
-    def lines(self, path: Path, chosen: Mapping) -> XlsxLines:
+    def open_lines(self, path: Path, mapping: ImportMapping) -> XlsxLines:
         return XlsxLines(path)
 
 
 def is_workbook(path: Path) -> bool:
-    """Whether a ZIP archive is one. Raises Unreadable."""
+    """Return whether a ZIP archive is a workbook. Raises UnreadableFileError."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return WORKBOOK in archive.namelist()
+            return WORKBOOK_PART in archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError):
-        raise Unreadable("xlsx") from None
+        raise UnreadableFileError("xlsx") from None
 
 
 class XlsxLines(CountedLines):
-    """The rows of the sheet as lines of cells; trailing empty cells are as good as none."""
+    """Rows of the sheet as lines of cells, without trailing empty cells."""
 
-    def __iter__(self) -> Iterator[Line]:
-        formulas = _look_inside(self.path)
+    def __iter__(self) -> Iterator[TableLine]:
+        has_formulas = _check_workbook(self.path)
         with contextlib.ExitStack() as stack:
-            values = stack.enter_context(_sheet(self.path, data_only=True))
-            self.n_rows = values.max_row or 1
-            values.reset_dimensions()
-            rows: Iterator[Any] = values.iter_rows(values_only=True)
-            written: Iterator[Any] = itertools.repeat(None)
-            if formulas:
-                sheet = stack.enter_context(_sheet(self.path, data_only=False))
-                sheet.reset_dimensions()
-                written = sheet.iter_rows(values_only=True)
-            for others in range(len(values.parent.worksheets) - 1):
-                self.aside.append(LeftOut(others + 1, "sheets"))
-            yield from self._lines(_parsed(rows), _parsed(written))
+            value_sheet = stack.enter_context(_open_sheet(self.path, data_only=True))
+            self.n_rows = value_sheet.max_row or 1
+            value_sheet.reset_dimensions()
+            rows: Iterator[Any] = value_sheet.iter_rows(values_only=True)
+            formula_rows: Iterator[Any] = itertools.repeat(None)
+            if has_formulas:
+                formula_sheet = stack.enter_context(_open_sheet(self.path, data_only=False))
+                formula_sheet.reset_dimensions()
+                formula_rows = formula_sheet.iter_rows(values_only=True)
+            for sheet_number in range(len(value_sheet.parent.worksheets) - 1):
+                self.extra_records.append(SkippedRecord(sheet_number + 1, "sheets"))
+            yield from self._iter_lines(_iter_parsed_rows(rows), _iter_parsed_rows(formula_rows))
 
-    def _lines(self, rows: Iterator[Any], written: Iterator[Any]) -> Iterator[Line]:
+    def _iter_lines(self, rows: Iterator[Any], formula_rows: Iterator[Any]) -> Iterator[TableLine]:
         width = 0
-        for line, (cells, formulas) in enumerate(zip(rows, written, strict=False), start=1):
-            self.rows = line
-            self._check(line, cells, formulas or ())
-            found = list(_trimmed(cells))
-            if len(found) > MAX_COLUMNS:
-                raise Unreadable("columns_many", line=line, found=len(found), limit=MAX_COLUMNS)
-            if found:
-                width = width or len(found)
-                yield line, found + [None] * (width - len(found))
+        for line, (cells, formulas) in enumerate(zip(rows, formula_rows, strict=False), start=1):
+            self.rows_read = line
+            self._check_cells(line, cells, formulas or ())
+            trimmed = list(_trim_cells(cells))
+            if len(trimmed) > MAX_COLUMNS:
+                raise UnreadableFileError(
+                    "columns_many", line=line, found=len(trimmed), limit=MAX_COLUMNS
+                )
+            if trimmed:
+                width = width or len(trimmed)
+                yield line, trimmed + [None] * (width - len(trimmed))
 
-    def _check(self, line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> None:
-        for place, cell in enumerate(cells):
+    def _check_cells(self, line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> None:
+        for index, cell in enumerate(cells):
             if isinstance(cell, str):
-                if len(cell) > MAX_CELL:
-                    raise Unreadable("cell_long", line=line, limit=MAX_CELL)
-                if cell in ERRORS:
-                    self.aside.append(Wrong(line, "xlsx_error", _letters(place), {"value": cell}))
-            elif cell is None and place < len(formulas) and _is_formula(formulas[place]):
-                self.aside.append(Wrong(line, "xlsx_formula", _letters(place)))
+                if len(cell) > MAX_CELL_LENGTH:
+                    raise UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)
+                if cell in ERROR_VALUES:
+                    self.extra_records.append(
+                        ReaderProblem(
+                            line, "xlsx_error", _format_column_name(index), {"value": cell}
+                        )
+                    )
+            elif cell is None and index < len(formulas) and _is_formula(formulas[index]):
+                self.extra_records.append(
+                    ReaderProblem(line, "xlsx_formula", _format_column_name(index))
+                )
 
 
-def _look_inside(path: Path) -> bool:
-    """Whether a sheet holds formulas. Raises Unreadable for a workbook that is broken or unpacks
-    to too much."""
+def _check_workbook(path: Path) -> bool:
+    """Return whether a sheet has formulas.
+
+    Raises UnreadableFileError for a workbook that is broken or unpacks to too many bytes.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
-            unpacked = sum(entry.file_size for entry in entries)
-            strings = sum(entry.file_size for entry in entries if entry.filename == STRINGS)
-            if unpacked > settings.IMPORT_MAX_BYTES:
-                raise Unreadable("xlsx_large", limit=settings.IMPORT_MAX_BYTES)
-            if strings > MAX_STRINGS:
-                raise Unreadable("xlsx_large", limit=MAX_STRINGS)
+            unpacked_bytes = sum(entry.file_size for entry in entries)
+            strings_bytes = sum(
+                entry.file_size for entry in entries if entry.filename == STRINGS_PART
+            )
+            if unpacked_bytes > settings.IMPORT_MAX_BYTES:
+                raise UnreadableFileError("xlsx_large", limit=settings.IMPORT_MAX_BYTES)
+            if strings_bytes > MAX_STRINGS_BYTES:
+                raise UnreadableFileError("xlsx_large", limit=MAX_STRINGS_BYTES)
             return any(
-                _holds_formula(archive, entry.filename)
+                _has_formula(archive, entry.filename)
                 for entry in entries
                 if entry.filename.startswith("xl/worksheets/")
             )
     except FileNotFoundError:
-        raise Unreadable("lost") from None
-    except Unreadable:
+        raise UnreadableFileError("lost") from None
+    except UnreadableFileError:
         raise
-    # zlib, zipfile and struct have no common base for what a broken archive raises
+    # Exceptions of zlib, zipfile and struct for a broken archive have no common base class.
     except Exception:
-        raise Unreadable("xlsx") from None
+        raise UnreadableFileError("xlsx") from None
 
 
-def _holds_formula(archive: zipfile.ZipFile, name: str) -> bool:
-    end = b""
+def _has_formula(archive: zipfile.ZipFile, name: str) -> bool:
+    tail = b""
     with archive.open(name) as part:
         while chunk := part.read(1 << 16):
-            text = end + chunk
+            text = tail + chunk
             if b"<f>" in text or b"<f " in text or b"<f/" in text:
                 return True
-            end = text[-2:]
+            tail = text[-2:]
     return False
 
 
 @contextlib.contextmanager
-def _sheet(path: Path, *, data_only: bool) -> Iterator[Any]:
-    """The first sheet that has rows, for reading in order."""
+def _open_sheet(path: Path, *, data_only: bool) -> Iterator[Any]:
+    """Yield the first sheet that has rows, for sequential reading."""
     import openpyxl
 
-    # open, for the name of a stored file has no ending that openpyxl would trust
+    # Pass an open file, because openpyxl rejects a path without a known extension.
     with path.open("rb") as file:
         try:
-            book = openpyxl.load_workbook(
+            workbook = openpyxl.load_workbook(
                 file, read_only=True, data_only=data_only, keep_links=False
             )
-        except Exception:  # any: a broken part raises whatever its parser meets first
-            raise Unreadable("xlsx") from None
-        if not book.worksheets:
-            raise Unreadable("empty")
-        yield next((sheet for sheet in book.worksheets if _has_rows(sheet)), book.worksheets[0])
+        except Exception:  # a broken part raises whatever its parser raises
+            raise UnreadableFileError("xlsx") from None
+        if not workbook.worksheets:
+            raise UnreadableFileError("empty")
+        yield next(
+            (sheet for sheet in workbook.worksheets if _has_rows(sheet)), workbook.worksheets[0]
+        )
 
 
 def _has_rows(sheet: Any) -> bool:
     try:
-        first = next(sheet.iter_rows(max_row=1, values_only=True), None)
+        first_row = next(sheet.iter_rows(max_row=1, values_only=True), None)
     except Exception:
-        raise Unreadable("xlsx") from None
-    return first is not None and any(cell is not None for cell in first)
+        raise UnreadableFileError("xlsx") from None
+    return first_row is not None and any(cell is not None for cell in first_row)
 
 
-def _parsed(rows: Iterator[Any]) -> Iterator[Any]:
+def _iter_parsed_rows(rows: Iterator[Any]) -> Iterator[Any]:
+    """Yield the rows; raise UnreadableFileError for any error of the parser."""
     while True:
         try:
             row = next(rows, ...)
         except Exception:
-            raise Unreadable("xlsx") from None
+            raise UnreadableFileError("xlsx") from None
         if row is ...:
             return
         yield row
 
 
-def _trimmed(cells: Sequence[Any]) -> Sequence[Any]:
+def _trim_cells(cells: Sequence[Any]) -> Sequence[Any]:
     end = len(cells)
     while end and cells[end - 1] is None:
         end -= 1
@@ -181,11 +199,11 @@ def _is_formula(cell: Any) -> bool:
     )
 
 
-def _letters(place: int) -> str:
-    """A column's name in a spreadsheet: A, B, ..., Z, AA."""
+def _format_column_name(index: int) -> str:
+    """Return the name of a column in a spreadsheet: A, B, ..., Z, AA."""
     letters = ""
-    place += 1
-    while place:
-        place, rest = divmod(place - 1, 26)
-        letters = chr(ord("A") + rest) + letters
+    index += 1
+    while index:
+        index, remainder = divmod(index - 1, 26)
+        letters = chr(ord("A") + remainder) + letters
     return letters

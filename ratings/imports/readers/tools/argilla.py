@@ -1,6 +1,8 @@
-"""Argilla: records as `to_dict`, `to_json` and `to_list(flatten=True)` write them, and those of
-Argilla 1. Submitted responses are answers, discarded ones skips, drafts are left out; suggestions
-are those of a model, named by their agent."""
+"""Argilla: records of `to_dict`, `to_json` and `to_list(flatten=True)`, and records of Argilla 1.
+
+Submitted responses are ratings and discarded ones skips; drafts are not imported. Suggestions are
+ratings of a model, named by their agent.
+"""
 
 from __future__ import annotations
 
@@ -9,175 +11,209 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.problems import Unreadable
-from ratings.imports.records import Item, Judgement, LeftOut, Rater, Record
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
+from ratings.imports.records import ItemRecord, RaterRecord, RatingRecord, Record, SkippedRecord
 
 from .base import (
     Fields,
-    Tool,
     ToolReader,
-    attributes_of,
-    body_of,
-    item_key,
-    objects,
-    one_answer,
-    question_key,
-    rows_of,
-    text,
+    ToolSource,
+    build_attributes,
+    build_body,
+    build_question_key,
+    get_item_key,
+    list_objects,
+    open_records,
+    parse_single_answer,
+    to_text,
 )
 
-RESPONSES = ".responses"
-SUGGESTION = ".suggestion"
-SEEN = 1000  # records by which names are told from texts
-OF_RECORD = {"id", "status", "_server_id"}
+RESPONSES_SUFFIX = ".responses"
+SUGGESTION_SUFFIX = ".suggestion"
+SAMPLE_RECORDS = 1000  # first records, from which fields of names are told from fields of text
+RECORD_FIELDS = {"id", "status", "_server_id"}
 
 
-class Argilla(Tool):
+class ArgillaSource(ToolSource):
+    """Source of Argilla's exports."""
+
     name = "Argilla"
-    endings = (".json", ".jsonl")
+    extensions = (".json", ".jsonl")
     columns = {"item": "id", "rater": "user_id", "label": "value"}
 
-    def __init__(self, names: Collection[str] = ()) -> None:
-        """``names``: fields of flattened records that hold names, not texts."""
-        self.names = names
+    def __init__(self, name_fields: Collection[str] = ()) -> None:
+        """Create a source.
 
-    def reader(self, path: Path, chosen: Mapping) -> ToolReader:
-        return ToolReader(Argilla(_names_in(path, chosen)), path, chosen)
+        ``name_fields``: fields of flattened records that have names, not texts.
+        """
+        self.name_fields = name_fields
 
-    def recognises(self, sample: Sample) -> bool:
-        if sample.has("fields") and sample.any_has({"responses", "suggestions"}):
+    def open_reader(self, path: Path, mapping: ImportMapping) -> ToolReader:
+        return ToolReader(ArgillaSource(_find_name_fields(path, mapping)), path, mapping)
+
+    def can_read(self, sample: FileSample) -> bool:
+        if sample.has_fields("fields") and sample.has_any_field({"responses", "suggestions"}):
             return True
         return any(
-            name.endswith((RESPONSES, f"{RESPONSES}.users"))
+            name.endswith((RESPONSES_SUFFIX, f"{RESPONSES_SUFFIX}.users"))
             for record in sample.records
             for name in record
         )
 
-    def records(self, line: int, fields: Fields, chosen: Mapping) -> Iterator[Record]:
-        shown = fields.get("fields")
-        if not isinstance(shown, dict):
-            yield from _flat(line, fields, self.names)
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        content_fields = fields.get("fields")
+        if not isinstance(content_fields, dict):
+            yield from _parse_flat_record(line, fields, self.name_fields)
             return
-        body = body_of(shown)
-        given = fields.get("id") or fields.get("external_id")
-        key = item_key(given, body)
+        body = build_body(content_fields)
+        record_id = fields.get("id") or fields.get("external_id")
+        key = get_item_key(record_id, body)
         if not key:
-            yield LeftOut(line, "no_content")
+            yield SkippedRecord(line, "no_content")
             return
         metadata = fields.get("metadata")
-        attributes = attributes_of(metadata) if isinstance(metadata, dict) else {}
-        yield Item(line, key, body or None, attributes or None)
-        yield from _responses(line, key, fields.get("responses"))
-        yield from _suggestions(line, key, fields.get("suggestions"))
+        attributes = build_attributes(metadata) if isinstance(metadata, dict) else {}
+        yield ItemRecord(line, key, body or None, attributes or None)
+        yield from _parse_responses(line, key, fields.get("responses"))
+        yield from _parse_suggestions(line, key, fields.get("suggestions"))
 
 
-def _responses(line: int, key: str, responses: Any) -> Iterator[Record]:
+def _parse_responses(line: int, key: str, responses: Any) -> Iterator[Record]:
     if isinstance(responses, dict):  # question -> its responses
-        for question, given in responses.items():
-            for one in objects(given):
-                yield _response(line, key, question, value=one.get("value"), one=one)
-    for one in objects(responses):  # Argilla 1: a user's answers
-        values = one.get("values")
+        for question, question_responses in responses.items():
+            for response in list_objects(question_responses):
+                yield _parse_response(
+                    line, key, question, value=response.get("value"), response=response
+                )
+    for response in list_objects(responses):  # Argilla 1: a user's answers
+        values = response.get("values")
         for question, value in (values if isinstance(values, dict) else {}).items():
-            said = value.get("value") if isinstance(value, dict) else value
-            yield _response(line, key, question, value=said, one=one)
+            answer = value.get("value") if isinstance(value, dict) else value
+            yield _parse_response(line, key, question, value=answer, response=response)
 
 
-def _response(line: int, key: str, question: str, *, value: Any, one: Fields) -> Record:
-    status = text(one.get("status")) or "submitted"
-    return _answer(line, key, question, value, user=text(one.get("user_id")), status=status)
+def _parse_response(line: int, key: str, question: str, *, value: Any, response: Fields) -> Record:
+    status = to_text(response.get("status")) or "submitted"
+    return _build_rating(
+        line, key, question, value, user=to_text(response.get("user_id")), status=status
+    )
 
 
-def _answer(line: int, key: str, question: str, value: Any, *, user: str, status: str) -> Record:
+def _build_rating(
+    line: int, key: str, question: str, value: Any, *, user: str, status: str
+) -> Record:
+    """Return the rating of a response, or why it is skipped."""
     if not user:
-        return LeftOut(line, "no_rater")
+        return SkippedRecord(line, "no_rater")
     if status == "discarded":
-        return Judgement(line, key, user, "", None)
+        return RatingRecord(line, key, user, "", None)
     if status == "draft":
-        return LeftOut(line, "draft")
-    label, reason = one_answer(value)
+        return SkippedRecord(line, "draft")
+    label, reason = parse_single_answer(value)
     if label is None:
-        return LeftOut(line, reason)
-    return Judgement(line, key, user, question_key(question), label)
+        return SkippedRecord(line, reason)
+    return RatingRecord(line, key, user, build_question_key(question), label)
 
 
-def _suggestions(line: int, key: str, suggestions: Any) -> Iterator[Record]:
-    named: list[tuple[str, Any]] = []
+def _parse_suggestions(line: int, key: str, suggestions: Any) -> Iterator[Record]:
+    by_question: list[tuple[str, Any]] = []
     if isinstance(suggestions, dict):
-        named = list(suggestions.items())
+        by_question = list(suggestions.items())
     elif isinstance(suggestions, list):
-        named = [(text(one.get("question_name")), one) for one in objects(suggestions)]
-    for question, one in named:
-        if isinstance(one, dict):
-            yield from _suggestion(
-                line, key, question, value=one.get("value"), agent=one.get("agent")
+        by_question = [
+            (to_text(suggestion.get("question_name")), suggestion)
+            for suggestion in list_objects(suggestions)
+        ]
+    for question, suggestion in by_question:
+        if isinstance(suggestion, dict):
+            yield from _parse_suggestion(
+                line, key, question, value=suggestion.get("value"), agent=suggestion.get("agent")
             )
 
 
-def _suggestion(line: int, key: str, question: str, *, value: Any, agent: Any) -> Iterator[Record]:
-    model = text(agent) or "suggestion"
-    label, reason = one_answer(value)
+def _parse_suggestion(
+    line: int, key: str, question: str, *, value: Any, agent: Any
+) -> Iterator[Record]:
+    model = to_text(agent) or "suggestion"
+    label, reason = parse_single_answer(value)
     if label is None:
         if reason != "no_label":
-            yield LeftOut(line, reason)
+            yield SkippedRecord(line, reason)
         return
-    yield Rater(line, model, kind="model", name=model, model=model)
-    yield Judgement(line, key, model, question_key(question), label)
+    yield RaterRecord(line, model, kind="model", name=model, model=model)
+    yield RatingRecord(line, key, model, build_question_key(question), label)
 
 
-def _names_in(path: Path, chosen: Mapping) -> set[str]:
-    """Fields whose values are single words wherever they stand, as those of metadata are: a model,
-    a source. They are never shown to raters, whom they could unblind. Without any field of several
-    words nothing is one of these."""
-    words: dict[str, bool] = {}
+def _find_name_fields(path: Path, mapping: ImportMapping) -> set[str]:
+    """Return the fields whose values are always single words, like metadata: a model, a source.
+
+    They are never shown to raters, whom they could unblind. The set is empty if no field has
+    several words.
+    """
+    is_single_word: dict[str, bool] = {}
     try:
-        for _line, fields in itertools.islice(rows_of(path, chosen), SEEN):
+        for _line, fields in itertools.islice(open_records(path, mapping), SAMPLE_RECORDS):
             for name, value in fields.items():
                 if isinstance(value, str):
-                    words[name] = words.get(name, True) and len(value.split()) < 2
-    except Unreadable:
-        pass  # named by the reader, in its turn
-    return {name for name, single in words.items() if single} if not all(words.values()) else set()
+                    is_single_word[name] = is_single_word.get(name, True) and len(value.split()) < 2
+    except UnreadableFileError:
+        pass  # the reader reports it when it gets there
+    return (
+        {name for name, single in is_single_word.items() if single}
+        if not all(is_single_word.values())
+        else set()
+    )
 
 
-def _flat(line: int, fields: Fields, names: Collection[str]) -> Iterator[Record]:
-    """Everything of a record side by side: fields and metadata cannot be told apart, so that texts
-    are content, and names and other single values attributes."""
-    questions = [name.removesuffix(RESPONSES) for name in fields if name.endswith(RESPONSES)]
-    suggested = [name.removesuffix(SUGGESTION) for name in fields if name.endswith(SUGGESTION)]
-    told = tuple(f"{name}." for name in {*questions, *suggested})
-    rest = {
+def _parse_flat_record(line: int, fields: Fields, name_fields: Collection[str]) -> Iterator[Record]:
+    """Yield the records of a flattened record.
+
+    Fields and metadata cannot be told apart: texts are content, names and other single values are
+    attributes.
+    """
+    questions = [
+        name.removesuffix(RESPONSES_SUFFIX) for name in fields if name.endswith(RESPONSES_SUFFIX)
+    ]
+    suggested_questions = [
+        name.removesuffix(SUGGESTION_SUFFIX) for name in fields if name.endswith(SUGGESTION_SUFFIX)
+    ]
+    answer_prefixes = tuple(f"{name}." for name in {*questions, *suggested_questions})
+    other_fields = {
         name: value
         for name, value in fields.items()
-        if name not in OF_RECORD and not (told and name.startswith(told))
+        if name not in RECORD_FIELDS and not (answer_prefixes and name.startswith(answer_prefixes))
     }
     texts = {
-        name: value for name, value in rest.items() if isinstance(value, str) and name not in names
+        name: value
+        for name, value in other_fields.items()
+        if isinstance(value, str) and name not in name_fields
     }
-    body = body_of(texts)
-    key = item_key(fields.get("id"), body)
+    body = build_body(texts)
+    key = get_item_key(fields.get("id"), body)
     if not key:
-        yield LeftOut(line, "no_content")
+        yield SkippedRecord(line, "no_content")
         return
-    others = {name: value for name, value in rest.items() if name not in texts}
-    yield Item(line, key, body or None, attributes_of(others) or None)
+    attribute_fields = {name: value for name, value in other_fields.items() if name not in texts}
+    yield ItemRecord(line, key, body or None, build_attributes(attribute_fields) or None)
     for question in questions:
-        values = _list(fields.get(f"{question}{RESPONSES}"))
-        users = _list(fields.get(f"{question}{RESPONSES}.users"))
-        states = _list(fields.get(f"{question}{RESPONSES}.status"))
+        values = _as_list(fields.get(f"{question}{RESPONSES_SUFFIX}"))
+        users = _as_list(fields.get(f"{question}{RESPONSES_SUFFIX}.users"))
+        states = _as_list(fields.get(f"{question}{RESPONSES_SUFFIX}.status"))
         states += ["submitted"] * (len(values) - len(states))
         for value, user, state in zip(values, users, states, strict=False):
-            yield _answer(line, key, question, value, user=text(user), status=text(state))
+            yield _build_rating(
+                line, key, question, value, user=to_text(user), status=to_text(state)
+            )
         for _value in values[len(users) :]:
-            yield LeftOut(line, "no_rater")
-    for question in suggested:
-        name = f"{question}{SUGGESTION}"
-        yield from _suggestion(
+            yield SkippedRecord(line, "no_rater")
+    for question in suggested_questions:
+        name = f"{question}{SUGGESTION_SUFFIX}"
+        yield from _parse_suggestion(
             line, key, question, value=fields[name], agent=fields.get(f"{name}.agent")
         )
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else []

@@ -1,5 +1,4 @@
-"""What the readers of other tools' files have in common: a file of records, JSON or CSV, and a
-method that says what one record says."""
+"""Base of the readers of other tools' exports: JSON or CSV records, parsed one at a time."""
 
 from __future__ import annotations
 
@@ -13,25 +12,25 @@ from typing import Any, Protocol
 from core.text import has_control
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonStream
-from ratings.imports.decoding.sample import HEAD, kind_of
+from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_kind
 from ratings.imports.mapping import import_mapping
-from ratings.imports.mapping.columns import MEDIA, MEDIA_FILE, Guess, Look
-from ratings.imports.problems import Unreadable
+from ratings.imports.mapping.columns import MEDIA_FILE_PATTERN, MEDIA_ROLES, ColumnGuess, TableHead
+from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.csv import guess_delimiter
-from ratings.imports.readers.tables.csv_records import Records
-from ratings.imports.readers.tables.rows import is_empty, key_of, text_of
-from ratings.imports.records import Record, Time, Wrong
+from ratings.imports.readers.tables.csv_records import CsvRecords
+from ratings.imports.readers.tables.rows import compute_item_key, format_cell, is_empty_cell
+from ratings.imports.records import ReaderProblem, Record, RecordTime
 
-LONGEST_LABEL = 200  # a longer answer is a text, not a label
-NO_KEY = re.compile(r"[^A-Za-z0-9_.-]+")
-SOUND = (".mp3", ".ogg", ".wav", ".flac", ".m4a")
-FILM = (".mp4", ".webm")
+MAX_LABEL_LENGTH = 200  # a longer answer is a free text, not a label
+INVALID_KEY_CHARS = re.compile(r"[^A-Za-z0-9_.-]+")
+AUDIO_EXTENSIONS = (".mp3", ".ogg", ".wav", ".flac", ".m4a")
+VIDEO_EXTENSIONS = (".mp4", ".webm")
 
 Fields = dict[str, Any]
 
 
-class Rows(Protocol):
-    """Iterates over (line, record); raises Unreadable."""
+class ToolRecords(Protocol):
+    """Iterates over (line, record); raises UnreadableFileError."""
 
     @property
     def bytes_read(self) -> int: ...
@@ -39,74 +38,79 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[tuple[int, Fields]]: ...
 
 
-class Tool:
-    """A source of one tool's records; a subclass has ``name``, ``recognises`` and ``records``."""
+class ToolSource:
+    """Base of a source of one tool's records.
 
-    endings: tuple[str, ...] = (".json", ".jsonl")
-    encodings = True
-    delimiters = False
-    # what the tool calls item, rater, label and so on, for problems
+    A subclass has ``name``, ``can_read`` and ``parse_record``.
+    """
+
+    extensions: tuple[str, ...] = (".json", ".jsonl")
+    has_encoding = True
+    has_delimiter = False
+    # The tool's names of item, rater, label and so on, for problem messages.
     columns: Mapping[str, str] = {}
 
-    def look(self, path: Path, chosen: import_mapping.Mapping) -> Look | None:
+    def read_head(self, path: Path, mapping: import_mapping.ImportMapping) -> TableHead | None:
         return None
 
-    def guess(self, look: Look, *, labels: set[str]) -> Guess:
-        raise AssertionError("a tool's file has no columns to guess")
+    def guess_columns(self, head: TableHead, *, labels: set[str]) -> ColumnGuess:
+        raise AssertionError("a tool's export has no columns to guess")
 
-    def records(
-        self, line: int, fields: Fields, chosen: import_mapping.Mapping
+    def parse_record(
+        self, line: int, fields: Fields, mapping: import_mapping.ImportMapping
     ) -> Iterator[Record]:
-        """What one record of the file says."""
+        """Yield the records of one record of the file."""
         raise NotImplementedError
 
-    def reader(self, path: Path, chosen: import_mapping.Mapping) -> ToolReader:
-        return ToolReader(self, path, chosen)
+    def open_reader(self, path: Path, mapping: import_mapping.ImportMapping) -> ToolReader:
+        return ToolReader(self, path, mapping)
 
 
 class ToolReader:
-    def __init__(self, tool: Tool, path: Path, chosen: import_mapping.Mapping) -> None:
+    """Reads the export of a tool."""
+
+    def __init__(self, tool: ToolSource, path: Path, mapping: import_mapping.ImportMapping) -> None:
         self.tool = tool
         self.path = path
-        self.chosen = chosen
+        self.mapping = mapping
         self.columns = tool.columns
-        self.rows: Rows | None = None
+        self.rows: ToolRecords | None = None
 
     @property
     def bytes_read(self) -> int:
         return self.rows.bytes_read if self.rows else 0
 
-    def records(self) -> Iterator[Record]:
+    def iter_records(self) -> Iterator[Record]:
         try:
-            self.rows = rows_of(self.path, self.chosen)
+            self.rows = open_records(self.path, self.mapping)
             for line, fields in self.rows:
-                yield from self.tool.records(line, fields, self.chosen)
-        except Unreadable as error:
-            yield error.as_record()
+                yield from self.tool.parse_record(line, fields, self.mapping)
+        except UnreadableFileError as error:
+            yield error.to_record()
 
-    def trouble(self, labels: Iterable[str], *, usable: bool) -> Wrong | None:
+    def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
         return None
 
 
-def rows_of(path: Path, chosen: import_mapping.Mapping) -> Rows:
-    """The records of a file, whether JSON or CSV. Raises Unreadable."""
-    encoding = chosen.encoding or PROVISIONAL_ENCODING
+def open_records(path: Path, mapping: import_mapping.ImportMapping) -> ToolRecords:
+    """Return the records of a JSON or CSV file. Raises UnreadableFileError."""
+    encoding = mapping.encoding or PROVISIONAL_ENCODING
     try:
         with path.open("rb") as file:
-            kind = kind_of(file.read(HEAD))
+            kind = detect_kind(file.read(SIGNATURE_BYTES))
     except FileNotFoundError:
-        raise Unreadable("lost") from None
+        raise UnreadableFileError("lost") from None
     if kind == "json":
         return JsonStream(path, encoding=encoding)
-    return CsvRows(path, encoding)
+    return CsvToolRecords(path, encoding)
 
 
-class CsvRows:
-    """The lines of a CSV file as records by the names of the columns."""
+class CsvToolRecords:
+    """Lines of a CSV file as records by column name."""
 
     def __init__(self, path: Path, encoding: str) -> None:
         delimiter = guess_delimiter(path, encoding=encoding)
-        self.lines = Records(path, encoding=encoding, delimiter=delimiter)
+        self.lines = CsvRecords(path, encoding=encoding, delimiter=delimiter)
 
     @property
     def bytes_read(self) -> int:
@@ -118,63 +122,73 @@ class CsvRows:
             if not names:
                 names = [cell.strip() for cell in cells]
             elif len(cells) != len(names):
-                raise Unreadable("cells", line=line, found=len(cells), wanted=len(names))
+                raise UnreadableFileError("cells", line=line, found=len(cells), wanted=len(names))
             else:
                 yield line, dict(zip(names, cells, strict=True))
 
 
-# --- parts of records
+# --- fields of records
 
 
-def text(value: Any) -> str:
-    """A key, name or label as text."""
-    return text_of(value).strip()
+def to_text(value: Any) -> str:
+    """Return a key, name or label as stripped text."""
+    return format_cell(value).strip()
 
 
-def objects(value: Any) -> list[Fields]:
-    """The objects of a list; what is none of them a tool does not write."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+def list_objects(value: Any) -> list[Fields]:
+    """Return the objects in a list, ignoring other values, which tools do not write."""
+    return (
+        [element for element in value if isinstance(element, dict)]
+        if isinstance(value, list)
+        else []
+    )
 
 
-def question_key(name: str) -> str:
-    """A tool's name of a question as a key that a question may have."""
-    key = NO_KEY.sub("_", name.strip()).strip("_.-")
+def build_question_key(name: str) -> str:
+    """Return a tool's name of a question as a valid question key."""
+    key = INVALID_KEY_CHARS.sub("_", name.strip()).strip("_.-")
     return key[:64] or "label"
 
 
-def one_answer(value: Any) -> tuple[str | None, str]:
-    """(label, "") of a value that is one answer; (None, the reason) of one that is not: a key of
-    left_out.REASONS."""
+def parse_single_answer(value: Any) -> tuple[str | None, str]:
+    """Return (label, "") of a single answer, else (None, reason).
+
+    The reason is a key of `skipped_rows.SKIPPED_RECORD_REASONS`.
+    """
     if isinstance(value, list | tuple):
         if len(value) == 1 and not isinstance(value[0], list | tuple | dict):
-            return one_answer(value[0])
+            return parse_single_answer(value[0])
         if not value:
             return None, "no_label"
-        return None, _why_several(value)
-    label = "" if isinstance(value, dict) else text(value)
+        return None, _explain_multiple_values(value)
+    label = "" if isinstance(value, dict) else to_text(value)
     if not label:
         return None, "ignored" if value else "no_label"
-    if len(label) > LONGEST_LABEL or has_control(label):
+    if len(label) > MAX_LABEL_LENGTH or has_control(label):
         return None, "free_text"
     return label, ""
 
 
-def _why_several(values: Any) -> str:
-    first = values[0]
-    if isinstance(first, dict):
-        if {"x", "y", "points", "rle"} & first.keys():
+def _explain_multiple_values(values: Any) -> str:
+    """Return the reason to skip a value that is not a single answer."""
+    first_value = values[0]
+    if isinstance(first_value, dict):
+        if {"x", "y", "points", "rle"} & first_value.keys():
             return "boxes"
-        if {"rank"} & first.keys():
+        if {"rank"} & first_value.keys():
             return "ranking"
         return "spans"
-    if isinstance(first, list | tuple):
+    if isinstance(first_value, list | tuple):
         return "spans"
     return "several_labels"
 
 
-def moment(value: Any) -> Time:
-    """A time as the judge takes it: seconds or milliseconds since 1970, or a text whose zone is
-    UTC where it names none, as tools write it."""
+def parse_time(value: Any) -> RecordTime:
+    """Return a time for a RatingRecord.
+
+    ``value`` is a number of seconds or milliseconds since 1970, or a text. A text without a time
+    zone is in UTC, as tools write it.
+    """
     if value is None or value == "" or isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -183,15 +197,16 @@ def moment(value: Any) -> Time:
             return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC)
         except (OverflowError, ValueError, OSError):
             return str(value)
-    written = str(value).strip().removesuffix(" UTC")
+    time_text = str(value).strip().removesuffix(" UTC")
     try:
-        found = datetime.datetime.fromisoformat(written)
+        parsed = datetime.datetime.fromisoformat(time_text)
     except ValueError:
-        return written
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+        return time_text
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=datetime.UTC)
 
 
-def seconds(value: Any) -> float | None:
+def parse_seconds(value: Any) -> float | None:
+    """Return a duration in seconds, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -200,8 +215,8 @@ def seconds(value: Any) -> float | None:
         return None
 
 
-def as_json(value: Any) -> Any:
-    """A cell of a CSV file that holds JSON; None where it does not."""
+def parse_json(value: Any) -> Any:
+    """Return the value of a CSV cell that contains JSON, or None if it does not."""
     if not isinstance(value, str):
         return value
     try:
@@ -210,54 +225,56 @@ def as_json(value: Any) -> Any:
         return None
 
 
-def body_of(fields: Mapping[str, Any]) -> Fields:
-    """A tool's fields as an item's body: pictures, sound and film by their addresses, all else
-    under its name."""
+def build_body(fields: Mapping[str, Any]) -> Fields:
+    """Return a tool's fields as the body of an item.
+
+    Image, audio and video are recognised by their URLs; all other fields keep their names.
+    """
     body: Fields = {}
     for name, value in fields.items():
-        if is_empty(value):
+        if is_empty_cell(value):
             continue
-        kind = _medium(value)
+        kind = _detect_media_kind(value)
         if kind and kind not in body:
-            body[kind] = _name_of_upload(value)
-        elif name in MEDIA and not isinstance(value, str):
+            body[kind] = _strip_server_path(value)
+        elif name in MEDIA_ROLES and not isinstance(value, str):
             body[f"{name}_data"] = value
         elif name in ("text", "html") and not isinstance(value, str):
-            body[f"{name}_data"] = value if isinstance(value, list | dict) else text(value)
+            body[f"{name}_data"] = value if isinstance(value, list | dict) else to_text(value)
         else:
             body[name] = value
     return body
 
 
-def _medium(value: Any) -> str:
-    if not isinstance(value, str) or not MEDIA_FILE.fullmatch(value.strip()):
+def _detect_media_kind(value: Any) -> str:
+    if not isinstance(value, str) or not MEDIA_FILE_PATTERN.fullmatch(value.strip()):
         return ""
     path = value.strip().split("?")[0].lower()
-    if path.endswith(SOUND):
+    if path.endswith(AUDIO_EXTENSIONS):
         return "audio"
-    return "video" if path.endswith(FILM) else "image"
+    return "video" if path.endswith(VIDEO_EXTENSIONS) else "image"
 
 
-def _name_of_upload(address: str) -> str:
-    """An address on the tool's own server is of no use here: what remains is the file's name."""
-    address = address.strip()
-    if address.startswith("/"):
-        return re.sub(r"^[0-9a-f]{8}-", "", address.rsplit("/", 1)[-1])
-    return address
+def _strip_server_path(url: str) -> str:
+    """Return a URL, or the file's name for a path on the tool's own server."""
+    url = url.strip()
+    if url.startswith("/"):
+        return re.sub(r"^[0-9a-f]{8}-", "", url.rsplit("/", 1)[-1])
+    return url
 
 
-def attributes_of(fields: Mapping[str, Any], prefix: str = "") -> Fields:
-    """A tool's metadata as attributes: single values, those of objects under their path."""
-    found: Fields = {}
+def build_attributes(fields: Mapping[str, Any], prefix: str = "") -> Fields:
+    """Return a tool's metadata as attributes: single values, with paths for nested objects."""
+    attributes: Fields = {}
     for name, value in fields.items():
         if isinstance(value, dict):
-            found |= attributes_of(value, f"{prefix}{name}.")
-        elif not is_empty(value) and not isinstance(value, list):
-            found[f"{prefix}{name}"] = value
-    return found
+            attributes |= build_attributes(value, f"{prefix}{name}.")
+        elif not is_empty_cell(value) and not isinstance(value, list):
+            attributes[f"{prefix}{name}"] = value
+    return attributes
 
 
-def item_key(given: Any, body: Fields) -> str:
-    """The tool's own key of an item, or one made from the content; empty where there is neither."""
-    key = "" if given is None else text(given)
-    return key or (key_of(body) if body else "")
+def get_item_key(tool_key: Any, body: Fields) -> str:
+    """Return the tool's key of an item, else one computed from its content, or an empty text."""
+    key = "" if tool_key is None else to_text(tool_key)
+    return key or (compute_item_key(body) if body else "")

@@ -1,4 +1,4 @@
-"""Concord's own JSON Lines: the export of ratings, and items as the API answers them."""
+"""Concord's own JSON Lines: the export of ratings, and items in the form of the API."""
 
 from __future__ import annotations
 
@@ -7,62 +7,71 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.records import Gold, Item, Judgement, LeftOut, Rater, Record
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.records import (
+    GoldRecord,
+    ItemRecord,
+    RaterRecord,
+    RatingRecord,
+    Record,
+    SkippedRecord,
+)
 
-from .base import Fields, Tool, seconds, text
+from .base import Fields, ToolSource, parse_seconds, to_text
 
-OF_RATING = ("item", "rater", "question", "label", "rated_at")
-OF_ITEM = ("key", "body")
-OF_MODEL = ("model", "prompt_version")
+RATING_FIELDS = ("item", "rater", "question", "label", "rated_at")
+ITEM_FIELDS = ("key", "body")
+MODEL_FIELDS = ("model", "prompt_version")
 
 
-class Concord(Tool):
+class ConcordSource(ToolSource):
+    """Source of Concord's own exports."""
+
     name = _("Concord's own export")
-    endings = (".jsonl",)
-    columns = {name: name for name in (*OF_RATING, "comment", "guidelines", *OF_MODEL)}
+    extensions = (".jsonl",)
+    columns = {name: name for name in (*RATING_FIELDS, "comment", "guidelines", *MODEL_FIELDS)}
 
-    def recognises(self, sample: Sample) -> bool:
-        return sample.has(*OF_RATING) or sample.has(*OF_ITEM)
+    def can_read(self, sample: FileSample) -> bool:
+        return sample.has_fields(*RATING_FIELDS) or sample.has_fields(*ITEM_FIELDS)
 
-    def records(self, line: int, fields: Fields, chosen: Mapping) -> Iterator[Record]:
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         if "key" in fields:
-            yield from _item(line, fields)
+            yield from _parse_item(line, fields)
             return
         if fields.get("label") is None:
-            yield LeftOut(line, "no_label")
+            yield SkippedRecord(line, "no_label")
             return
-        if model := text(fields.get("model")):
-            yield Rater(
+        if model := to_text(fields.get("model")):
+            yield RaterRecord(
                 line,
-                _exact(fields.get("rater")),
+                _get_exact_text(fields.get("rater")),
                 kind="model",
                 model=model,
-                prompt_version=text(fields.get("prompt_version")),
+                prompt_version=to_text(fields.get("prompt_version")),
             )
-        yield Judgement(
+        yield RatingRecord(
             line,
-            _exact(fields.get("item")),
-            _exact(fields.get("rater")),
-            _exact(fields.get("question")),
-            _exact(fields["label"]),
-            text(fields.get("rated_at")) or None,
-            _exact(fields.get("comment")),
-            seconds(fields.get("seconds")),
-            guidelines=text(fields["guidelines"]) if "guidelines" in fields else None,
+            _get_exact_text(fields.get("item")),
+            _get_exact_text(fields.get("rater")),
+            _get_exact_text(fields.get("question")),
+            _get_exact_text(fields["label"]),
+            to_text(fields.get("rated_at")) or None,
+            _get_exact_text(fields.get("comment")),
+            parse_seconds(fields.get("seconds")),
+            guidelines=to_text(fields["guidelines"]) if "guidelines" in fields else None,
         )
 
 
-def _exact(value: Any) -> str:
-    """A text as it was written: blanks at its ends are problems here, not noise."""
-    return value if isinstance(value, str) else text(value)
+def _get_exact_text(value: Any) -> str:
+    """Return a text unchanged: surrounding whitespace in our exports is a problem, not noise."""
+    return value if isinstance(value, str) else to_text(value)
 
 
-def _item(line: int, fields: Fields) -> Iterator[Record]:
-    key = _exact(fields["key"])
+def _parse_item(line: int, fields: Fields) -> Iterator[Record]:
+    key = _get_exact_text(fields["key"])
     body, attributes = fields.get("body"), fields.get("attributes")
-    yield Item(
+    yield ItemRecord(
         line,
         key,
         body if isinstance(body, dict) else None,
@@ -72,6 +81,6 @@ def _item(line: int, fields: Fields) -> Iterator[Record]:
     for question, labels in (gold if isinstance(gold, dict) else {}).items():
         for label in labels if isinstance(labels, list) else [labels]:
             if isinstance(label, dict):
-                yield LeftOut(line, "several_labels")
+                yield SkippedRecord(line, "several_labels")
             else:
-                yield Gold(line, key, question, _exact(label))
+                yield GoldRecord(line, key, question, _get_exact_text(label))

@@ -1,5 +1,7 @@
-"""CVAT: the XML "CVAT for images 1.1". A picture's one tag is its answer, and so is each attribute
-of the tag; boxes and other shapes are left out. The rater is the assignee of the job or the task.
+"""CVAT: the XML format "CVAT for images 1.1".
+
+The only tag of an image is its answer, and so is each attribute of the tag. Boxes and other shapes
+are not imported. The rater is the assignee of the job or the task.
 """
 
 from __future__ import annotations
@@ -13,63 +15,77 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
-from ratings.imports.decoding.json_stream import MAX_RECORD
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.columns import Guess, Look
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.problems import Unreadable
-from ratings.imports.records import Item, Judgement, LeftOut, Question, Rater, Record, Wrong
+from ratings.imports.decoding.json_stream import MAX_RECORD_LENGTH
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.columns import ColumnGuess, TableHead
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
+from ratings.imports.records import (
+    ItemRecord,
+    QuestionRecord,
+    RaterRecord,
+    RatingRecord,
+    ReaderProblem,
+    Record,
+    SkippedRecord,
+)
 
-from .base import Fields, body_of, question_key, text
+from .base import Fields, build_body, build_question_key, to_text
 
-TAG = "tag"
-AUTO = "auto"  # the source of what a model made
+TAG_QUESTION = "tag"
+AUTO_RATER = "auto"  # the source of a model's annotations
 SHAPES = ("box", "polygon", "polyline", "points", "cuboid", "ellipse", "mask", "skeleton")
 ASSIGNEES = ("job/assignee/username", "task/assignee/username", "job/assignee", "task/assignee")
 
 
-class Cvat:
-    name = "CVAT"
-    endings: tuple[str, ...] = (".xml",)
-    encodings = False
-    delimiters = False
+class CvatSource:
+    """Source of CVAT's exports."""
 
-    def recognises(self, sample: Sample) -> bool:
+    name = "CVAT"
+    extensions: tuple[str, ...] = (".xml",)
+    has_encoding = False
+    has_delimiter = False
+
+    def can_read(self, sample: FileSample) -> bool:
         return sample.kind == "xml" and b"<annotations" in sample.head
 
-    def look(self, path: Path, chosen: Mapping) -> Look | None:
+    def read_head(self, path: Path, mapping: ImportMapping) -> TableHead | None:
         return None
 
-    def guess(self, look: Look, *, labels: set[str]) -> Guess:
-        raise AssertionError("a tool's file has no columns to guess")
+    def guess_columns(self, head: TableHead, *, labels: set[str]) -> ColumnGuess:
+        raise AssertionError("a tool's export has no columns to guess")
 
-    def reader(self, path: Path, chosen: Mapping) -> CvatReader:
-        return CvatReader(path, chosen)
+    def open_reader(self, path: Path, mapping: ImportMapping) -> CvatReader:
+        return CvatReader(path, mapping)
 
 
-class Pieces:
-    """A file that ends with Unreadable where one sign of XML, such as a name, is endless: the
-    parser would hold all of it."""
+class BoundedXmlFile:
+    """A file that raises UnreadableFileError if one XML token, such as a name, is too long.
+
+    The parser would hold all of it in memory.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
-        self.since = 0  # bytes since the parser met something
-        self.picture = 1
+        self.n_pending = 0  # bytes since the parser's last event
+        self.image_number = 1
 
     def read(self, size: int = -1) -> bytes:
-        piece = self.file.read(size)
-        self.since += len(piece)
-        if self.since > MAX_RECORD:
-            raise Unreadable("json_long", line=self.picture, limit=MAX_RECORD)
-        return piece
+        chunk = self.file.read(size)
+        self.n_pending += len(chunk)
+        if self.n_pending > MAX_RECORD_LENGTH:
+            raise UnreadableFileError("json_long", line=self.image_number, limit=MAX_RECORD_LENGTH)
+        return chunk
 
 
 class CvatReader:
+    """Reads the images of a CVAT export."""
+
     columns: Fields = {"item": "name", "rater": "assignee", "label": "tag"}
 
-    def __init__(self, path: Path, chosen: Mapping) -> None:
+    def __init__(self, path: Path, mapping: ImportMapping) -> None:
         self.path = path
-        self.rater = chosen.one_rater
+        self.rater = mapping.one_rater
         self.file: BinaryIO | None = None
         self.size = 0
 
@@ -79,93 +95,95 @@ class CvatReader:
             return self.size
         return self.file.tell()
 
-    def records(self) -> Iterator[Record]:
+    def iter_records(self) -> Iterator[Record]:
         try:
             with contextlib.ExitStack() as stack:
                 self.file = stack.enter_context(self.path.open("rb"))
                 self.size = self.path.stat().st_size
-                yield from self._images(self.file)
-        except Unreadable as error:
-            yield error.as_record()
+                yield from self._iter_images(self.file)
+        except UnreadableFileError as error:
+            yield error.to_record()
         except FileNotFoundError:
-            yield Unreadable("lost").as_record()
+            yield UnreadableFileError("lost").to_record()
         except ParseError as error:
             line = error.position[0]
-            yield Unreadable("xml", line=line, why=str(error).split(":")[0]).as_record()
+            yield UnreadableFileError("xml", line=line, why=str(error).split(":")[0]).to_record()
         except DefusedXmlException:
-            yield Unreadable("xml_entities").as_record()
+            yield UnreadableFileError("xml_entities").to_record()
 
-    def trouble(self, labels: Iterable[str], *, usable: bool) -> Wrong | None:
+    def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
         return None
 
-    def _images(self, file: BinaryIO) -> Iterator[Record]:
-        place = 0
-        pieces = Pieces(file)
-        parts = ElementTree.iterparse(pieces, events=("start", "end"), forbid_dtd=True)
+    def _iter_images(self, file: BinaryIO) -> Iterator[Record]:
+        n_images = 0
+        bounded_file = BoundedXmlFile(file)
+        events = ElementTree.iterparse(bounded_file, events=("start", "end"), forbid_dtd=True)
         root: Any = None
-        for event, element in parts:
-            pieces.since = 0
-            pieces.picture = place + 1
+        for event, element in events:
+            bounded_file.n_pending = 0
+            bounded_file.image_number = n_images + 1
             if root is None:
                 root = element
             if event != "end":
                 continue
             if element.tag == "meta":
-                self.rater = _assignee(element) or self.rater
-                yield from _labels(element)
+                self.rater = _get_assignee(element) or self.rater
+                yield from _parse_labels(element)
             elif element.tag == "image":
-                # the parser knows no lines of its own: pictures are counted
-                place += 1
-                yield from self._image(place, element)
+                # The parser provides no lines, so images are counted instead.
+                n_images += 1
+                yield from self._parse_image(n_images, element)
                 root.clear()
             elif element.tag == "track":
-                yield LeftOut(place, "boxes")
+                yield SkippedRecord(n_images, "boxes")
                 root.clear()
 
-    def _image(self, place: int, image: Element) -> Iterator[Record]:
-        key = text(image.get("name")) or text(image.get("id"))
+    def _parse_image(self, image_number: int, image: Element) -> Iterator[Record]:
+        key = to_text(image.get("name")) or to_text(image.get("id"))
         if not key:
-            yield LeftOut(place, "no_content")
+            yield SkippedRecord(image_number, "no_content")
             return
-        yield Item(place, key, body_of({"image": key}))
+        yield ItemRecord(image_number, key, build_body({"image": key}))
         if any(image.find(shape) is not None for shape in SHAPES):
-            yield LeftOut(place, "boxes")
-        by: dict[str, list[Element]] = {}
+            yield SkippedRecord(image_number, "boxes")
+        tags_by_rater: dict[str, list[Element]] = {}
         for tag in image.findall("tag"):
-            source = text(tag.get("source")).casefold()
-            by.setdefault(AUTO if source == AUTO else self.rater, []).append(tag)
-        for rater, tags in by.items():
-            if rater == AUTO:
-                yield Rater(place, AUTO, kind="model", name="CVAT auto")
+            source = to_text(tag.get("source")).casefold()
+            tags_by_rater.setdefault(AUTO_RATER if source == AUTO_RATER else self.rater, []).append(
+                tag
+            )
+        for rater, tags in tags_by_rater.items():
+            if rater == AUTO_RATER:
+                yield RaterRecord(image_number, AUTO_RATER, kind="model", name="CVAT auto")
             if len(tags) > 1:
-                yield LeftOut(place, "several_labels")
+                yield SkippedRecord(image_number, "several_labels")
                 continue
-            yield from _answers(place, key, rater, tags[0])
-        if not by:
-            yield LeftOut(place, "no_label")
+            yield from _parse_answers(image_number, key, rater, tags[0])
+        if not tags_by_rater:
+            yield SkippedRecord(image_number, "no_label")
 
 
-def _answers(place: int, key: str, rater: str, tag: Element) -> Iterator[Record]:
-    label = text(tag.get("label"))
-    yield Judgement(place, key, rater, TAG, label)
+def _parse_answers(image_number: int, key: str, rater: str, tag: Element) -> Iterator[Record]:
+    label = to_text(tag.get("label"))
+    yield RatingRecord(image_number, key, rater, TAG_QUESTION, label)
     for attribute in tag.findall("attribute"):
-        value = text(attribute.text)
+        value = to_text(attribute.text)
         if value:
-            question = question_key(f"{label}.{text(attribute.get('name'))}")
-            yield Judgement(place, key, rater, question, value)
+            question = build_question_key(f"{label}.{to_text(attribute.get('name'))}")
+            yield RatingRecord(image_number, key, rater, question, value)
 
 
-def _labels(meta: Element) -> Iterator[Record]:
-    """The labels that a picture may be tagged with."""
-    found = []
+def _parse_labels(meta: Element) -> Iterator[Record]:
+    """Yield the labels that an image may be tagged with."""
+    names = []
     for label in meta.iter("label"):
-        kind = text(label.findtext("type"))
+        kind = to_text(label.findtext("type"))
         if kind in ("tag", "any"):
-            found.append(text(label.findtext("name")))
-    if found:
-        yield Question(1, TAG, labels=[name for name in found if name])
+            names.append(to_text(label.findtext("name")))
+    if names:
+        yield QuestionRecord(1, TAG_QUESTION, labels=[name for name in names if name])
 
 
-def _assignee(meta: Element) -> str:
-    names: Iterable[str] = (text(meta.findtext(path)) for path in ASSIGNEES)
+def _get_assignee(meta: Element) -> str:
+    names: Iterable[str] = (to_text(meta.findtext(path)) for path in ASSIGNEES)
     return next((name for name in names if name), "")

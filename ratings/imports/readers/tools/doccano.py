@@ -1,101 +1,129 @@
-"""doccano: JSON Lines, JSON and CSV. The export names no rater: there is a file for each, so that
-the rater is the one of the whole file. The older export with `annotations` names users."""
+"""doccano: JSON Lines, JSON and CSV.
+
+The export has one file for each rater and no rater names, so the rater is that of the whole file.
+The older export with `annotations` names the users.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.records import Item, Judgement, LeftOut, Record
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
 
-from .base import Fields, Tool, attributes_of, body_of, item_key, one_answer, text
+from .base import (
+    Fields,
+    ToolSource,
+    build_attributes,
+    build_body,
+    get_item_key,
+    parse_single_answer,
+    to_text,
+)
 
-LABELS = ("label", "labels", "cats")
-PARTS = {  # field -> why it is left out
+LABEL_FIELDS = ("label", "labels", "cats")
+SKIPPED_FIELDS = {  # field -> reason why it is not imported
     "entities": "spans",
     "relations": "relations",
     "bbox": "boxes",
     "segmentation": "boxes",
 }
-CONTENT = ("text", "data", "filename")
-OTHERS = {"id", "meta", "metadata", "Comments", "comments", "annotations", "annotation_approver"}
-CSV = {"id", "data", "label"}
+CONTENT_FIELDS = ("text", "data", "filename")
+OTHER_FIELDS = {
+    "id",
+    "meta",
+    "metadata",
+    "Comments",
+    "comments",
+    "annotations",
+    "annotation_approver",
+}
+CSV_COLUMNS = {"id", "data", "label"}
 QUESTION = "label"
 
 
-class Doccano(Tool):
+class DoccanoSource(ToolSource):
+    """Source of doccano's exports."""
+
     name = "doccano"
-    endings = (".jsonl", ".json", ".csv")
+    extensions = (".jsonl", ".json", ".csv")
     columns = {"item": "id", "label": "label"}
 
-    def recognises(self, sample: Sample) -> bool:
+    def can_read(self, sample: FileSample) -> bool:
         if sample.kind == "text":
-            return set(sample.names) == CSV
-        if not sample.any_has(CONTENT):
+            return set(sample.names) == CSV_COLUMNS
+        if not sample.has_any_field(CONTENT_FIELDS):
             return False
-        labels = [record[name] for record in sample.records for name in LABELS if name in record]
+        labels = [
+            record[name] for record in sample.records for name in LABEL_FIELDS if name in record
+        ]
         if any(not isinstance(label, list) for label in labels):
             return False
-        old = sample.has("annotations", "text")
-        return bool(labels) or old or sample.any_has(PARTS)
+        is_old_export = sample.has_fields("annotations", "text")
+        return bool(labels) or is_old_export or sample.has_any_field(SKIPPED_FIELDS)
 
-    def records(self, line: int, fields: Fields, chosen: Mapping) -> Iterator[Record]:
-        shown = {}
-        for name in CONTENT:
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        content_fields = {}
+        for name in CONTENT_FIELDS:
             if fields.get(name):
-                shown["text" if name == "data" else name] = fields[name]
-        body = body_of(shown)
-        key = item_key(fields.get("id"), body)
+                content_fields["text" if name == "data" else name] = fields[name]
+        body = build_body(content_fields)
+        key = get_item_key(fields.get("id"), body)
         if not key or not body:
-            yield LeftOut(line, "no_content")
+            yield SkippedRecord(line, "no_content")
             return
-        yield Item(line, key, body, _attributes(fields) or None)
-        for name, reason in PARTS.items():
+        yield ItemRecord(line, key, body, _build_attributes(fields) or None)
+        for name, reason in SKIPPED_FIELDS.items():
             if fields.get(name):
-                yield LeftOut(line, reason)
+                yield SkippedRecord(line, reason)
         if isinstance(fields.get("annotations"), list):
-            yield from _by_users(line, key, fields["annotations"], chosen)
-        yield from _of_record(line, key, fields, chosen)
+            yield from _parse_annotations(line, key, fields["annotations"], mapping)
+        yield from _parse_labels(line, key, fields, mapping)
 
 
-def _of_record(line: int, key: str, fields: Fields, chosen: Mapping) -> Iterator[Record]:
-    """The labels of a record, which one person gave."""
-    labels = next((fields[name] for name in LABELS if name in fields), None)
+def _parse_labels(line: int, key: str, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+    """Yield the rating of a record whose labels one person gave."""
+    labels = next((fields[name] for name in LABEL_FIELDS if name in fields), None)
     if labels is None:
-        if not any(fields.get(name) for name in (*PARTS, "annotations")):
-            yield LeftOut(line, "no_label")
+        if not any(fields.get(name) for name in (*SKIPPED_FIELDS, "annotations")):
+            yield SkippedRecord(line, "no_label")
         return
     if isinstance(labels, str):
         labels = [label for label in labels.split("#") if label.strip()]
-    label, reason = one_answer(labels)
+    label, reason = parse_single_answer(labels)
     if label is None:
-        yield LeftOut(line, reason)
+        yield SkippedRecord(line, reason)
     else:
-        yield Judgement(line, key, chosen.one_rater, QUESTION, label)
+        yield RatingRecord(line, key, mapping.one_rater, QUESTION, label)
 
 
-def _by_users(line: int, key: str, annotations: list[Any], chosen: Mapping) -> Iterator[Record]:
-    said: dict[str, list[str]] = {}
-    for one in annotations:
-        if not isinstance(one, dict):
+def _parse_annotations(
+    line: int, key: str, annotations: list[Any], mapping: ImportMapping
+) -> Iterator[Record]:
+    """Yield the ratings of annotations that name their users."""
+    labels_by_rater: dict[str, list[str]] = {}
+    for annotation in annotations:
+        if not isinstance(annotation, dict):
             continue
-        if "start_offset" in one:
-            yield LeftOut(line, "spans")
-        elif "label" in one:
-            rater = text(one.get("user")) or chosen.one_rater
-            said.setdefault(rater, []).append(text(one["label"]))
-    for rater, labels in said.items():
-        label, reason = one_answer(labels)
+        if "start_offset" in annotation:
+            yield SkippedRecord(line, "spans")
+        elif "label" in annotation:
+            rater = to_text(annotation.get("user")) or mapping.one_rater
+            labels_by_rater.setdefault(rater, []).append(to_text(annotation["label"]))
+    for rater, labels in labels_by_rater.items():
+        label, reason = parse_single_answer(labels)
         if label is None:
-            yield LeftOut(line, reason)
+            yield SkippedRecord(line, reason)
         else:
-            yield Judgement(line, key, rater, QUESTION, label)
+            yield RatingRecord(line, key, rater, QUESTION, label)
 
 
-def _attributes(fields: Fields) -> Fields:
-    used = {*LABELS, *PARTS, *CONTENT, *OTHERS}
+def _build_attributes(fields: Fields) -> Fields:
+    used = {*LABEL_FIELDS, *SKIPPED_FIELDS, *CONTENT_FIELDS, *OTHER_FIELDS}
     meta = fields.get("meta") or fields.get("metadata")
-    found = attributes_of(meta) if isinstance(meta, dict) else {}
-    return found | attributes_of({name: fields[name] for name in fields if name not in used})
+    attributes = build_attributes(meta) if isinstance(meta, dict) else {}
+    return attributes | build_attributes(
+        {name: fields[name] for name in fields if name not in used}
+    )

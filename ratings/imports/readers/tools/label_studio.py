@@ -1,7 +1,8 @@
-"""Label Studio: JSON (tasks with their annotations and predictions), JSON-MIN and CSV (a line an
-annotation).
+"""Label Studio: JSON, JSON-MIN and CSV.
 
-`completed_by` is the rater, a prediction's `model_version` a model, `ground_truth` a gold answer,
+JSON has tasks with annotations and predictions, JSON-MIN and CSV have one annotation a record.
+
+`completed_by` is the rater, `model_version` of a prediction a model, `ground_truth` a gold answer,
 `was_cancelled` a skip, `lead_time` the seconds. Single choices, ratings, the leaf of a taxonomy and
 pairwise choices are answers to the question that `from_name` names.
 """
@@ -12,243 +13,274 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.records import Gold, Item, Judgement, LeftOut, Rater, Record, model_key
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.records import (
+    GoldRecord,
+    ItemRecord,
+    RaterRecord,
+    RatingRecord,
+    Record,
+    SkippedRecord,
+    build_model_key,
+)
 
 from .base import (
     Fields,
-    Tool,
-    as_json,
-    attributes_of,
-    body_of,
-    item_key,
-    moment,
-    objects,
-    one_answer,
-    question_key,
-    seconds,
-    text,
+    ToolSource,
+    build_attributes,
+    build_body,
+    build_question_key,
+    get_item_key,
+    list_objects,
+    parse_json,
+    parse_seconds,
+    parse_single_answer,
+    parse_time,
+    to_text,
 )
 
-ANNOTATIONS = ("annotations", "completions")  # the second: until 2021
+ANNOTATION_FIELDS = ("annotations", "completions")  # "completions" in exports until 2021
 # Fields that JSON-MIN and CSV add to a task's data and its labels.
-OF_MIN = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time")
-REGION = {"x", "y", "start", "end", "points", "rle", "globalOffsets", "startOffset"}
-SPAN = {"start", "globalOffsets", "startOffset"}
-# type -> the field of its answer
-ANSWERS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected"}
-LEFT_OUT = {"relation": "relations", "textarea": "free_text", "ranker": "ranking"}
+MIN_FIELDS = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time")
+REGION_FIELDS = {"x", "y", "start", "end", "points", "rle", "globalOffsets", "startOffset"}
+SPAN_FIELDS = {"start", "globalOffsets", "startOffset"}
+# Type -> field of the answer.
+ANSWER_FIELDS = {
+    "choices": "choices",
+    "rating": "rating",
+    "number": "number",
+    "pairwise": "selected",
+}
+SKIPPED_TYPES = {"relation": "relations", "textarea": "free_text", "ranker": "ranking"}
 
 
-class LabelStudio(Tool):
+class LabelStudioSource(ToolSource):
+    """Source of Label Studio's exports."""
+
     name = "Label Studio"
-    endings = (".json", ".csv", ".tsv")
+    extensions = (".json", ".csv", ".tsv")
     columns = {"item": "id", "rater": "completed_by", "label": "result", "rated_at": "created_at"}
 
-    def recognises(self, sample: Sample) -> bool:
+    def can_read(self, sample: FileSample) -> bool:
         if sample.kind == "json":
-            tasks = sample.has("id") and sample.any_has(ANNOTATIONS)
-            nested = sample.any_has({"data", "predictions", "completions"})
-            return (tasks and nested) or sample.has(*OF_MIN)
-        return sample.kind == "text" and {"id", *OF_MIN} <= set(sample.names)
+            has_tasks = sample.has_fields("id") and sample.has_any_field(ANNOTATION_FIELDS)
+            has_nested_fields = sample.has_any_field({"data", "predictions", "completions"})
+            return (has_tasks and has_nested_fields) or sample.has_fields(*MIN_FIELDS)
+        return sample.kind == "text" and {"id", *MIN_FIELDS} <= set(sample.names)
 
-    def records(self, line: int, fields: Fields, chosen: Mapping) -> Iterator[Record]:
-        if not any(name in fields for name in ANNOTATIONS):
-            yield from _of_min(line, fields, chosen)
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        if not any(name in fields for name in ANNOTATION_FIELDS):
+            yield from _parse_min_record(line, fields, mapping)
             return
         data = fields.get("data")
-        body = body_of(data) if isinstance(data, dict) else {}
-        key = item_key(fields.get("id"), body)
+        body = build_body(data) if isinstance(data, dict) else {}
+        key = get_item_key(fields.get("id"), body)
         if not key:
-            yield LeftOut(line, "no_content")
+            yield SkippedRecord(line, "no_content")
             return
         meta = fields.get("meta")
-        attributes = attributes_of(meta) if isinstance(meta, dict) else {}
-        yield Item(line, key, body or None, attributes or None)
-        for name in ANNOTATIONS:
-            for annotation in objects(fields.get(name)):
-                yield from _annotation(line, key, annotation, chosen)
-        for prediction in objects(fields.get("predictions")):
-            yield from _prediction(line, key, prediction)
+        attributes = build_attributes(meta) if isinstance(meta, dict) else {}
+        yield ItemRecord(line, key, body or None, attributes or None)
+        for name in ANNOTATION_FIELDS:
+            for annotation in list_objects(fields.get(name)):
+                yield from _parse_annotation(line, key, annotation, mapping)
+        for prediction in list_objects(fields.get("predictions")):
+            yield from _parse_prediction(line, key, prediction)
         if fields.get("drafts"):
-            yield LeftOut(line, "draft")
+            yield SkippedRecord(line, "draft")
 
 
-def _annotation(line: int, key: str, annotation: Fields, chosen: Mapping) -> Iterator[Record]:
-    rater, person = _rater(annotation)
-    rater = rater or chosen.one_rater
+def _parse_annotation(
+    line: int, key: str, annotation: Fields, mapping: ImportMapping
+) -> Iterator[Record]:
+    """Yield the rater, the skip or the ratings of an annotation, with earlier answers first."""
+    rater, rater_name = _get_rater(annotation)
+    rater = rater or mapping.one_rater
     if not rater:
-        yield LeftOut(line, "no_rater")
+        yield SkippedRecord(line, "no_rater")
         return
-    if person:
-        yield Rater(line, rater, name=person)
-    given = moment(annotation.get("created_at"))
-    spent = seconds(annotation.get("lead_time"))
+    if rater_name:
+        yield RaterRecord(line, rater, name=rater_name)
+    created_at = parse_time(annotation.get("created_at"))
+    spent_seconds = parse_seconds(annotation.get("lead_time"))
     if annotation.get("was_cancelled") or annotation.get("skipped"):
-        yield Judgement(line, key, rater, "", None, given, None, spent)
+        yield RatingRecord(line, key, rater, "", None, created_at, None, spent_seconds)
         return
     if annotation.get("reviews"):
-        yield LeftOut(line, "review")
-    answers, left_out = _answers(annotation.get("result"))
-    yield from (LeftOut(line, reason) for reason in left_out)
+        yield SkippedRecord(line, "review")
+    answers, skip_reasons = _parse_result(annotation.get("result"))
+    yield from (SkippedRecord(line, reason) for reason in skip_reasons)
     for question, label in answers.items():
-        for earlier, at in _earlier(annotation, question, label):
-            yield Judgement(line, key, rater, question, earlier, at)
-        said_at = _last_time(annotation, question, given)
-        yield Judgement(line, key, rater, question, label, said_at, None, spent)
+        for earlier_label, earlier_time in _iter_earlier_answers(annotation, question, label):
+            yield RatingRecord(line, key, rater, question, earlier_label, earlier_time)
+        rated_at = _get_answer_time(annotation, question, created_at)
+        yield RatingRecord(line, key, rater, question, label, rated_at, None, spent_seconds)
         if annotation.get("ground_truth"):
-            yield Gold(line, key, question, label)
+            yield GoldRecord(line, key, question, label)
 
 
-def _prediction(line: int, key: str, prediction: Fields) -> Iterator[Record]:
-    version = text(prediction.get("model_version")) or "prediction"
-    model = model_key(version)
-    answers, left_out = _answers(prediction.get("result"))
-    yield from (LeftOut(line, reason) for reason in left_out)
+def _parse_prediction(line: int, key: str, prediction: Fields) -> Iterator[Record]:
+    version = to_text(prediction.get("model_version")) or "prediction"
+    model = build_model_key(version)
+    answers, skip_reasons = _parse_result(prediction.get("result"))
+    yield from (SkippedRecord(line, reason) for reason in skip_reasons)
     if answers:
-        yield Rater(line, model, kind="model", name=version, model=version)
+        yield RaterRecord(line, model, kind="model", name=version, model=version)
     for question, label in answers.items():
-        at = moment(prediction.get("created_at"))
-        yield Judgement(line, key, model, question, label, at)
+        rated_at = parse_time(prediction.get("created_at"))
+        yield RatingRecord(line, key, model, question, label, rated_at)
 
 
-def _answers(result: Any) -> tuple[dict[str, str], list[str]]:
-    """(question -> label, why something is left out, each reason once) of a result."""
+def _parse_result(result: Any) -> tuple[dict[str, str], list[str]]:
+    """Return (question -> label, reasons why parts are skipped, each once) of a result."""
     parts = []
     for part in result if isinstance(result, list) else []:
         parts += part if isinstance(part, list) else [part]
-    found: dict[str, str | None] = {}
+    labels: dict[str, str | None] = {}
     reasons: dict[str, None] = {}
     for part in parts:
         if not isinstance(part, dict):
             continue
-        label, reason = _answer(part)
-        question = question_key(text(part.get("from_name")))
+        label, reason = _parse_result_part(part)
+        question = build_question_key(to_text(part.get("from_name")))
         if label is None:
             reasons[reason] = None
-        elif question in found and found[question] != label:
-            found[question] = None
+        elif question in labels and labels[question] != label:
+            labels[question] = None
             reasons["several_labels"] = None
         else:
-            found[question] = label
+            labels[question] = label
     if not parts:
         reasons["no_label"] = None
-    answers = {question: label for question, label in found.items() if label is not None}
+    answers = {question: label for question, label in labels.items() if label is not None}
     return answers, list(reasons)
 
 
-def _answer(part: Fields) -> tuple[str | None, str]:
-    """(label, "") of a part of a result, or (None, why it is left out)."""
-    kind = text(part.get("type")).lower()
+def _parse_result_part(part: Fields) -> tuple[str | None, str]:
+    """Return (label, "") of a part of a result, or (None, reason why it is skipped)."""
+    kind = to_text(part.get("type")).lower()
     value = part.get("value")
-    if kind in LEFT_OUT or not isinstance(value, dict):
-        return None, LEFT_OUT.get(kind, "ignored")
-    if REGION & value.keys() or kind.endswith("labels"):
-        spans = SPAN & value.keys() or kind in ("labels", "hypertextlabels")
-        return None, "spans" if spans and "x" not in value else "boxes"
+    if kind in SKIPPED_TYPES or not isinstance(value, dict):
+        return None, SKIPPED_TYPES.get(kind, "ignored")
+    if REGION_FIELDS & value.keys() or kind.endswith("labels"):
+        is_span = SPAN_FIELDS & value.keys() or kind in ("labels", "hypertextlabels")
+        return None, "spans" if is_span and "x" not in value else "boxes"
     if kind == "taxonomy":
-        return _leaf(value.get("taxonomy"))
-    if kind in ANSWERS:
-        return one_answer(value.get(ANSWERS[kind]))
+        return _parse_taxonomy(value.get("taxonomy"))
+    if kind in ANSWER_FIELDS:
+        return parse_single_answer(value.get(ANSWER_FIELDS[kind]))
     return None, "ignored"
 
 
-def _leaf(paths: Any) -> tuple[str | None, str]:
-    """The end of the one path that was chosen in a taxonomy."""
+def _parse_taxonomy(paths: Any) -> tuple[str | None, str]:
+    """Return the leaf of the only path selected in a taxonomy."""
     if isinstance(paths, list) and len(paths) == 1 and isinstance(paths[0], list):
-        return one_answer(paths[0][-1:])
+        return parse_single_answer(paths[0][-1:])
     return None, "several_labels" if paths else "no_label"
 
 
-# --- what an annotation said before
+# --- earlier answers of an annotation
 
 
-def _history(annotation: Fields) -> list[Fields]:
-    """Its former states by its own annotator, oldest first."""
-    by = annotation.get("completed_by")
-    own = by.get("id") if isinstance(by, dict) else by
+def _list_history(annotation: Fields) -> list[Fields]:
+    """Return the former states by the annotation's own annotator, oldest first."""
+    completed_by = annotation.get("completed_by")
+    annotator = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
     states = [
         state
-        for state in objects(annotation.get("history"))
-        if state.get("created_by") in (own, None) and state.get("result")
+        for state in list_objects(annotation.get("history"))
+        if state.get("created_by") in (annotator, None) and state.get("result")
     ]
-    return sorted(states, key=lambda state: text(state.get("created_at")))
+    return sorted(states, key=lambda state: to_text(state.get("created_at")))
 
 
-def _states(annotation: Fields, question: str) -> list[tuple[str, Any]]:
-    """(label, time) of each state in which the annotation answered the question."""
-    found = []
-    for state in _history(annotation):
-        answers, _left_out = _answers(state.get("result"))
+def _list_answers(annotation: Fields, question: str) -> list[tuple[str, Any]]:
+    """Return (label, time) of each state in which the annotation answered the question."""
+    answer_times = []
+    for state in _list_history(annotation):
+        answers, _skip_reasons = _parse_result(state.get("result"))
         if question in answers:
-            found.append((answers[question], moment(state.get("created_at"))))
-    return found
+            answer_times.append((answers[question], parse_time(state.get("created_at"))))
+    return answer_times
 
 
-def _earlier(annotation: Fields, question: str, label: str) -> Iterator[tuple[str, Any]]:
-    """What it answered before the answer that stands, without repetitions."""
-    states = [*_states(annotation, question), (label, None)]
-    for (said, at), (then, _at) in itertools.pairwise(states):
-        if said != then:
-            yield said, at
+def _iter_earlier_answers(
+    annotation: Fields, question: str, label: str
+) -> Iterator[tuple[str, Any]]:
+    """Yield (label, time) of the answers before the current one, without repetitions."""
+    states = [*_list_answers(annotation, question), (label, None)]
+    for (current, rated_at), (following, _following_time) in itertools.pairwise(states):
+        if current != following:
+            yield current, rated_at
 
 
-def _last_time(annotation: Fields, question: str, given: Any) -> Any:
-    """When the answer that stands was given: with the annotation itself, unless it changed."""
-    states = _states(annotation, question)
-    at = given
-    for (said, _at), (then, then_at) in itertools.pairwise(states):
-        if said != then:
-            at = then_at
-    return at
+def _get_answer_time(annotation: Fields, question: str, created_at: Any) -> Any:
+    """Return the time of the current answer: the annotation's own, or that of a later change."""
+    states = _list_answers(annotation, question)
+    rated_at = created_at
+    for (previous, _previous_time), (following, following_time) in itertools.pairwise(states):
+        if previous != following:
+            rated_at = following_time
+    return rated_at
 
 
-# --- who
+# --- raters
 
 
-def _rater(annotation: Fields) -> tuple[str, str]:
-    """(key, name) of who made it."""
-    by = annotation.get("completed_by")
-    if isinstance(by, list):
-        by = by[0] if len(by) == 1 else None
-    if by is None:
-        several = annotation.get("aggregated_completed_by")
-        by = several[0] if isinstance(several, list) and len(several) == 1 else None
-    if not isinstance(by, dict):
-        return text(by), ""
-    names = (text(by.get("first_name")), text(by.get("last_name")))
-    key = text(by.get("email")) or text(by.get("username")) or text(by.get("id"))
+def _get_rater(annotation: Fields) -> tuple[str, str]:
+    """Return (key, name) of the annotator."""
+    completed_by = annotation.get("completed_by")
+    if isinstance(completed_by, list):
+        completed_by = completed_by[0] if len(completed_by) == 1 else None
+    if completed_by is None:
+        annotators = annotation.get("aggregated_completed_by")
+        completed_by = (
+            annotators[0] if isinstance(annotators, list) and len(annotators) == 1 else None
+        )
+    if not isinstance(completed_by, dict):
+        return to_text(completed_by), ""
+    names = (to_text(completed_by.get("first_name")), to_text(completed_by.get("last_name")))
+    key = (
+        to_text(completed_by.get("email"))
+        or to_text(completed_by.get("username"))
+        or to_text(completed_by.get("id"))
+    )
     return key, " ".join(name for name in names if name)
 
 
 # --- JSON-MIN and CSV
 
 
-def _of_min(line: int, fields: Fields, chosen: Mapping) -> Iterator[Record]:
-    """The task's data come first, then its id, then the labels, then what says who and when."""
+def _parse_min_record(line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+    """Yield the records of a JSON-MIN or CSV record.
+
+    The fields of the task come first, then its id, the labels, and the annotator and times.
+    """
     names = list(fields)
-    at = names.index("id") if "id" in names else -1
-    data = {name: fields[name] for name in names[: max(at, 0)]}
-    body = body_of(data)
-    key = item_key(fields.get("id"), body)
+    id_index = names.index("id") if "id" in names else -1
+    data = {name: fields[name] for name in names[: max(id_index, 0)]}
+    body = build_body(data)
+    key = get_item_key(fields.get("id"), body)
     if not key:
-        yield LeftOut(line, "no_content")
+        yield SkippedRecord(line, "no_content")
         return
-    yield Item(line, key, body or None)
-    rater = text(fields.get("annotator")) or chosen.one_rater
-    for name in names[at + 1 :]:
-        if name in OF_MIN or name in ("history", "agreement"):
+    yield ItemRecord(line, key, body or None)
+    rater = to_text(fields.get("annotator")) or mapping.one_rater
+    for name in names[id_index + 1 :]:
+        if name in MIN_FIELDS or name in ("history", "agreement"):
             continue
         value = fields[name]
         if isinstance(value, str) and value[:1] in ("[", "{"):
-            value = as_json(value)
+            value = parse_json(value)
         if isinstance(value, dict) and set(value) == {"choices"}:
             value = value["choices"]
-        label, reason = one_answer(value)
+        label, reason = parse_single_answer(value)
         if label is None:
-            yield LeftOut(line, reason)
+            yield SkippedRecord(line, reason)
         else:
-            at_time = moment(fields.get("created_at"))
-            spent = seconds(fields.get("lead_time"))
-            yield Judgement(line, key, rater, question_key(name), label, at_time, None, spent)
+            rated_at = parse_time(fields.get("created_at"))
+            spent_seconds = parse_seconds(fields.get("lead_time"))
+            yield RatingRecord(
+                line, key, rater, build_question_key(name), label, rated_at, None, spent_seconds
+            )

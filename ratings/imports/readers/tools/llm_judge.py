@@ -1,6 +1,8 @@
-"""The answers of a model that judges: JSON Lines with the model, the version of its prompt, a label
-or a score, and its reasoning. Model and version together are the rater, so that another version is
-another rater; the reasoning is the comment."""
+"""Ratings of an LLM judge: JSON Lines with model, prompt version, label or score, and reasoning.
+
+Model and prompt version together are the rater, so that another version is another rater. The
+reasoning is the comment.
+"""
 
 from __future__ import annotations
 
@@ -9,40 +11,58 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.records import Item, Judgement, LeftOut, Rater, Record, model_key
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.records import (
+    ItemRecord,
+    RaterRecord,
+    RatingRecord,
+    Record,
+    SkippedRecord,
+    build_model_key,
+)
 
 from .base import (
     Fields,
-    Tool,
-    attributes_of,
-    body_of,
-    item_key,
-    moment,
-    one_answer,
-    question_key,
-    seconds,
-    text,
+    ToolSource,
+    build_attributes,
+    build_body,
+    build_question_key,
+    get_item_key,
+    parse_seconds,
+    parse_single_answer,
+    parse_time,
+    to_text,
 )
 
-ITEM = ("item", "item_id", "id", "key", "example_id", "custom_id")
-MODEL = ("model", "judge", "judge_model", "model_name")
-VERSION = ("prompt_version", "version", "prompt", "template")
-LABEL = ("label", "verdict", "answer", "rating", "choice")
-SCORE = ("score",)
-REASON = ("reasoning", "rationale", "explanation", "reason", "comment")
-TIME = ("rated_at", "created_at", "timestamp", "time")
-SECONDS = ("seconds", "latency", "duration")
-QUESTION = ("question", "criterion", "metric")
-CONTENT = ("body", "text", "input", "source", "output", "response", "response_a", "response_b")
-LONGEST_VERSION = 60  # a longer one is the prompt itself
-MAX_REASON = 10_000
+ITEM_FIELDS = ("item", "item_id", "id", "key", "example_id", "custom_id")
+MODEL_FIELDS = ("model", "judge", "judge_model", "model_name")
+VERSION_FIELDS = ("prompt_version", "version", "prompt", "template")
+LABEL_FIELDS = ("label", "verdict", "answer", "rating", "choice")
+SCORE_FIELDS = ("score",)
+REASON_FIELDS = ("reasoning", "rationale", "explanation", "reason", "comment")
+TIME_FIELDS = ("rated_at", "created_at", "timestamp", "time")
+SECONDS_FIELDS = ("seconds", "latency", "duration")
+QUESTION_FIELDS = ("question", "criterion", "metric")
+CONTENT_FIELDS = (
+    "body",
+    "text",
+    "input",
+    "source",
+    "output",
+    "response",
+    "response_a",
+    "response_b",
+)
+MAX_VERSION_LENGTH = 60  # a longer one is the prompt itself
+MAX_REASON_LENGTH = 10_000
 
 
-class Judge(Tool):
+class LlmJudgeSource(ToolSource):
+    """Source of the ratings of an LLM judge."""
+
     name = _("answers of a judge model")
-    endings = (".jsonl",)
+    extensions = (".jsonl",)
     columns = {
         "item": "item",
         "rater": "model",
@@ -51,33 +71,39 @@ class Judge(Tool):
         "comment": "reasoning",
     }
 
-    def recognises(self, sample: Sample) -> bool:
-        if sample.has("rater") or sample.has("annotator"):
+    def can_read(self, sample: FileSample) -> bool:
+        if sample.has_fields("rater") or sample.has_fields("annotator"):
             return False
         if not sample.records:
             return False
-        needed = (MODEL, ITEM, (*LABEL, *SCORE))
+        required_fields = (MODEL_FIELDS, ITEM_FIELDS, (*LABEL_FIELDS, *SCORE_FIELDS))
         return all(
-            any(name in record for name in names) for record in sample.records for names in needed
+            any(name in record for name in names)
+            for record in sample.records
+            for names in required_fields
         )
 
-    def records(self, line: int, fields: Fields, chosen: Mapping) -> Iterator[Record]:
-        shown = {name: fields[name] for name in CONTENT if name in fields}
-        body = shown["body"] if isinstance(shown.get("body"), dict) else body_of(shown)
-        key = item_key(_first(fields, ITEM), body)
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        content_fields = {name: fields[name] for name in CONTENT_FIELDS if name in fields}
+        body = (
+            content_fields["body"]
+            if isinstance(content_fields.get("body"), dict)
+            else build_body(content_fields)
+        )
+        key = get_item_key(_get_first_value(fields, ITEM_FIELDS), body)
         if not key:
-            yield LeftOut(line, "no_content")
+            yield SkippedRecord(line, "no_content")
             return
         attributes = fields.get("attributes")
-        kept = attributes_of(attributes) if isinstance(attributes, dict) else {}
-        if body or kept:
-            yield Item(line, key, body or None, kept or None)
-        name = text(_first(fields, MODEL))
-        version = text(_first(fields, VERSION))
-        if len(version) > LONGEST_VERSION or "\n" in version:
+        item_attributes = build_attributes(attributes) if isinstance(attributes, dict) else {}
+        if body or item_attributes:
+            yield ItemRecord(line, key, body or None, item_attributes or None)
+        name = to_text(_get_first_value(fields, MODEL_FIELDS))
+        version = to_text(_get_first_value(fields, VERSION_FIELDS))
+        if len(version) > MAX_VERSION_LENGTH or "\n" in version:
             version = ""
-        rater = model_key(name, version) or chosen.one_rater
-        yield Rater(
+        rater = build_model_key(name, version) or mapping.one_rater
+        yield RaterRecord(
             line,
             rater,
             kind="model",
@@ -85,31 +111,32 @@ class Judge(Tool):
             model=name or rater,
             prompt_version=version,
         )
-        yield from _answer(line, key, rater, fields)
+        yield from _parse_answer(line, key, rater, fields)
 
 
-def _answer(line: int, key: str, rater: str, fields: Fields) -> Iterator[Record]:
-    said, score = _first(fields, LABEL), _first(fields, SCORE)
-    if said is None:
-        said = score
+def _parse_answer(line: int, key: str, rater: str, fields: Fields) -> Iterator[Record]:
+    value, score = _get_first_value(fields, LABEL_FIELDS), _get_first_value(fields, SCORE_FIELDS)
+    if value is None:
+        value = score
     elif score is not None:
-        yield LeftOut(line, "number")
-    label, reason = one_answer(said)
+        yield SkippedRecord(line, "number")
+    label, reason = parse_single_answer(value)
     if label is None:
-        yield LeftOut(line, reason)
+        yield SkippedRecord(line, reason)
         return
-    asked = text(_first(fields, QUESTION))
-    yield Judgement(
+    question = to_text(_get_first_value(fields, QUESTION_FIELDS))
+    yield RatingRecord(
         line,
         key,
         rater,
-        question_key(asked) if asked else "",
+        build_question_key(question) if question else "",
         label,
-        moment(_first(fields, TIME)),
-        text(_first(fields, REASON))[:MAX_REASON] or None,
-        seconds(_first(fields, SECONDS)),
+        parse_time(_get_first_value(fields, TIME_FIELDS)),
+        to_text(_get_first_value(fields, REASON_FIELDS))[:MAX_REASON_LENGTH] or None,
+        parse_seconds(_get_first_value(fields, SECONDS_FIELDS)),
     )
 
 
-def _first(fields: Fields, names: tuple[str, ...]) -> Any:
+def _get_first_value(fields: Fields, names: tuple[str, ...]) -> Any:
+    """Return the first value that is not empty among these fields, or None."""
     return next((fields[name] for name in names if fields.get(name) not in (None, "")), None)

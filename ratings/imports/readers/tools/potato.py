@@ -1,5 +1,8 @@
-"""Potato: the JSON Lines of one annotator (`annotated_instances.jsonl`), whose name is the one of
-the whole file, and the table with a column `user` and one for each label (`schema:::label`)."""
+"""Potato: the JSON Lines of one annotator, or a table with one column for each label.
+
+The annotator of `annotated_instances.jsonl` is the rater of the whole file. The table has a column
+`user`, and columns named `schema:::label`.
+"""
 
 from __future__ import annotations
 
@@ -7,77 +10,89 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.records import Item, Judgement, LeftOut, Record
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
 
-from .base import Fields, Tool, body_of, item_key, one_answer, question_key, text
+from .base import (
+    Fields,
+    ToolSource,
+    build_body,
+    build_question_key,
+    get_item_key,
+    parse_single_answer,
+    to_text,
+)
 
-PARTED = ":::"  # between a schema and its label
-FALSE = ("", "false", "0", "none", "nan")
-STEP = re.compile(r"(?:scale_)?(\d+)")  # of a Likert scale
-TEXT_BOXES = ("text_box", "textbox", "free_response")
+SCHEMA_SEPARATOR = ":::"  # separates a schema from its label
+FALSE_VALUES = ("", "false", "0", "none", "nan")
+LIKERT_STEP = re.compile(r"(?:scale_)?(\d+)")  # label of a Likert scale
+TEXT_BOX_NAMES = ("text_box", "textbox", "free_response")
 
 
-class Potato(Tool):
+class PotatoSource(ToolSource):
+    """Source of Potato's exports."""
+
     name = "Potato"
-    endings = (".jsonl", ".csv", ".tsv")
+    extensions = (".jsonl", ".csv", ".tsv")
     columns = {"item": "instance_id", "rater": "user", "label": "label_annotations"}
 
-    def recognises(self, sample: Sample) -> bool:
+    def can_read(self, sample: FileSample) -> bool:
         if sample.kind == "text":
-            parted = any(PARTED in name for name in sample.names)
-            return parted and {"user", "instance_id"} <= set(sample.names)
-        return sample.any_has({"label_annotations", "span_annotations"}) or any(
-            PARTED in name for record in sample.records for name in record
+            has_schemas = any(SCHEMA_SEPARATOR in name for name in sample.names)
+            return has_schemas and {"user", "instance_id"} <= set(sample.names)
+        return sample.has_any_field({"label_annotations", "span_annotations"}) or any(
+            SCHEMA_SEPARATOR in name for record in sample.records for name in record
         )
 
-    def records(self, line: int, fields: Fields, chosen: Mapping) -> Iterator[Record]:
-        shown = fields.get("displayed_text") or fields.get("text")
-        body = body_of({"text": shown}) if shown else {}
-        given = fields.get("instance_id", fields.get("id"))
-        key = item_key(given, body)
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        displayed_text = fields.get("displayed_text") or fields.get("text")
+        body = build_body({"text": displayed_text}) if displayed_text else {}
+        instance_id = fields.get("instance_id", fields.get("id"))
+        key = get_item_key(instance_id, body)
         if not key:
-            yield LeftOut(line, "no_content")
+            yield SkippedRecord(line, "no_content")
             return
-        yield Item(line, key, body or None)
-        rater = text(fields.get("user")) or text(fields.get("user_id")) or chosen.one_rater
+        yield ItemRecord(line, key, body or None)
+        rater = to_text(fields.get("user")) or to_text(fields.get("user_id")) or mapping.one_rater
         if fields.get("span_annotations"):
-            yield LeftOut(line, "spans")
-        for schema, marked in _schemas(fields).items():
-            label, reason = _label(marked)
+            yield SkippedRecord(line, "spans")
+        for schema, values_by_label in _group_by_schema(fields).items():
+            label, reason = _parse_label(values_by_label)
             if label is None:
-                yield LeftOut(line, reason)
+                yield SkippedRecord(line, reason)
             else:
-                yield Judgement(line, key, rater, question_key(schema), label)
+                yield RatingRecord(line, key, rater, build_question_key(schema), label)
 
 
-def _schemas(fields: Fields) -> dict[str, dict[str, Any]]:
-    """schema -> label -> what was entered for it."""
-    found: dict[str, dict[str, Any]] = {}
+def _group_by_schema(fields: Fields) -> dict[str, dict[str, Any]]:
+    """Return schema -> label -> entered value."""
+    schemas: dict[str, dict[str, Any]] = {}
     nested = fields.get("label_annotations")
     if isinstance(nested, dict):
-        for schema, marked in nested.items():
-            found[schema] = marked if isinstance(marked, dict) else {"": marked}
+        for schema, values_by_label in nested.items():
+            schemas[schema] = (
+                values_by_label if isinstance(values_by_label, dict) else {"": values_by_label}
+            )
     for name, value in fields.items():
-        schema, parted, label = name.partition(PARTED)
-        if parted:
-            found.setdefault(schema, {})[label] = value
-    return found
+        schema, separator, label = name.partition(SCHEMA_SEPARATOR)
+        if separator:
+            schemas.setdefault(schema, {})[label] = value
+    return schemas
 
 
-def _label(marked: dict[str, Any]) -> tuple[str | None, str]:
-    """The one label that is marked, or why there is none."""
-    said = []
-    for name, value in marked.items():
-        entered = text(value)
-        if entered.casefold() in FALSE or value is False:
+def _parse_label(values_by_label: dict[str, Any]) -> tuple[str | None, str]:
+    """Return (label, "") of the only marked label, else (None, reason)."""
+    labels = []
+    for name, value in values_by_label.items():
+        entered = to_text(value)
+        if entered.casefold() in FALSE_VALUES or value is False:
             continue
-        if name.casefold() in TEXT_BOXES:
+        if name.casefold() in TEXT_BOX_NAMES:
             return None, "free_text"
-        step = STEP.fullmatch(name)
+        step = LIKERT_STEP.fullmatch(name)
         if step:
-            said.append(step[1])
+            labels.append(step[1])
         else:
-            said.append(name or entered)
-    return one_answer(said)
+            labels.append(name or entered)
+    return parse_single_answer(labels)

@@ -1,29 +1,31 @@
-"""Prodigy: JSON Lines of the database. A choice of one option, and yes or no to one label
-(`answer` accept or reject) are answers; `ignore` is a skip. The rater is `_annotator_id`, else
-`_session_id`."""
+"""Prodigy: JSON Lines of the database.
+
+The choice of one option, and accepting or rejecting one label (`answer`), are answers; `ignore` is
+a skip. The rater is `_annotator_id`, else `_session_id`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.records import Item, Judgement, LeftOut, Question, Record
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.records import ItemRecord, QuestionRecord, RatingRecord, Record, SkippedRecord
 
 from .base import (
     Fields,
-    Tool,
-    attributes_of,
-    body_of,
-    item_key,
-    moment,
-    one_answer,
-    question_key,
-    text,
+    ToolSource,
+    build_attributes,
+    build_body,
+    build_question_key,
+    get_item_key,
+    parse_single_answer,
+    parse_time,
+    to_text,
 )
 
 # Fields that are not the item's content.
-OTHERS = {
+NON_CONTENT_FIELDS = {
     "meta",
     "tokens",
     "spans",
@@ -42,12 +44,14 @@ OTHERS = {
     "versions",
     "path",
 }
-CHOICE = "choice"
+CHOICE_QUESTION = "choice"
 
 
-class Prodigy(Tool):
+class ProdigySource(ToolSource):
+    """Source of Prodigy's exports."""
+
     name = "Prodigy"
-    endings = (".jsonl",)
+    extensions = (".jsonl",)
     columns = {
         "item": "_input_hash",
         "rater": "_annotator_id",
@@ -55,64 +59,73 @@ class Prodigy(Tool):
         "rated_at": "_timestamp",
     }
 
-    def recognises(self, sample: Sample) -> bool:
-        return sample.has("answer") and sample.any_has({"_input_hash", "_task_hash"})
+    def can_read(self, sample: FileSample) -> bool:
+        return sample.has_fields("answer") and sample.has_any_field({"_input_hash", "_task_hash"})
 
-    def records(self, line: int, fields: Fields, chosen: Mapping) -> Iterator[Record]:
-        shown = {
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        content_fields = {
             name: value
             for name, value in fields.items()
-            if name not in OTHERS and not name.startswith("_")
+            if name not in NON_CONTENT_FIELDS and not name.startswith("_")
         }
-        body = body_of(shown)
-        key = item_key(fields.get("_input_hash"), body)
+        body = build_body(content_fields)
+        key = get_item_key(fields.get("_input_hash"), body)
         if not key:
-            yield LeftOut(line, "no_content")
+            yield SkippedRecord(line, "no_content")
             return
         meta = fields.get("meta")
-        yield Item(line, key, body or None, attributes_of(meta) if isinstance(meta, dict) else None)
-        rater = text(fields.get("_annotator_id")) or text(fields.get("_session_id"))
-        said_at = moment(fields.get("_timestamp"))
-        rater = rater or chosen.one_rater
-        answer = text(fields.get("answer"))
+        yield ItemRecord(
+            line, key, body or None, build_attributes(meta) if isinstance(meta, dict) else None
+        )
+        rater = to_text(fields.get("_annotator_id")) or to_text(fields.get("_session_id"))
+        rated_at = parse_time(fields.get("_timestamp"))
+        rater = rater or mapping.one_rater
+        answer = to_text(fields.get("answer"))
         if isinstance(fields.get("options"), list):
-            found = _choice(line, fields)
+            records = _parse_choice(line, fields)
         elif isinstance(fields.get("label"), str) and not fields.get("spans"):
-            found = _yes_or_no(line, fields)
+            records = _parse_binary_answer(line, fields)
         else:
-            found = iter([LeftOut(line, _why_none(fields))])
-        for record in found:
-            if isinstance(record, Judgement):
-                yield record._replace(item=key, rater=rater, rated_at=said_at)
-            elif isinstance(record, LeftOut) and answer == "ignore":
-                yield Judgement(line, key, rater, "", None, said_at)
+            records = iter([SkippedRecord(line, _explain_missing_label(fields))])
+        for record in records:
+            if isinstance(record, RatingRecord):
+                yield record._replace(item=key, rater=rater, rated_at=rated_at)
+            elif isinstance(record, SkippedRecord) and answer == "ignore":
+                yield RatingRecord(line, key, rater, "", None, rated_at)
             else:
                 yield record
 
 
-def _choice(line: int, fields: Fields) -> Iterator[Record]:
-    options = [text(one.get("id")) for one in fields["options"] if isinstance(one, dict)]
-    yield Question(line, CHOICE, labels=[option for option in options if option])
-    answer = text(fields.get("answer"))
+def _parse_choice(line: int, fields: Fields) -> Iterator[Record]:
+    """Yield the question and the rating of a choice among options."""
+    options = [
+        to_text(option_fields.get("id"))
+        for option_fields in fields["options"]
+        if isinstance(option_fields, dict)
+    ]
+    yield QuestionRecord(line, CHOICE_QUESTION, labels=[option for option in options if option])
+    answer = to_text(fields.get("answer"))
     if answer == "ignore":
-        yield Judgement(line, "", "", CHOICE, None)
+        yield RatingRecord(line, "", "", CHOICE_QUESTION, None)
         return
-    label, reason = one_answer(fields.get("accept"))
+    label, reason = parse_single_answer(fields.get("accept"))
     if answer == "reject" or label is None:
-        yield LeftOut(line, reason or "ignored")
+        yield SkippedRecord(line, reason or "ignored")
     else:
-        yield Judgement(line, "", "", CHOICE, label)
+        yield RatingRecord(line, "", "", CHOICE_QUESTION, label)
 
 
-def _yes_or_no(line: int, fields: Fields) -> Iterator[Record]:
+def _parse_binary_answer(line: int, fields: Fields) -> Iterator[Record]:
+    """Yield the question and the rating of a label that was accepted or rejected."""
     label = fields["label"].strip()
-    question = question_key(label)
-    yield Question(line, question, text=label, labels=("accept", "reject"))
-    answer = text(fields.get("answer"))
-    yield Judgement(line, "", "", question, None if answer == "ignore" else answer)
+    question = build_question_key(label)
+    yield QuestionRecord(line, question, text=label, labels=("accept", "reject"))
+    answer = to_text(fields.get("answer"))
+    yield RatingRecord(line, "", "", question, None if answer == "ignore" else answer)
 
 
-def _why_none(fields: Fields) -> str:
+def _explain_missing_label(fields: Fields) -> str:
+    """Return the reason why a record has no label."""
     if fields.get("relations"):
         return "relations"
     if fields.get("spans") or "tokens" in fields:

@@ -1,5 +1,7 @@
-"""Zooniverse: the classification export. Each task of a workflow that has one answer is a question;
-subjects are items, volunteers raters."""
+"""Zooniverse: the classification export.
+
+Each task of a workflow with a single answer is a question. Subjects are items, volunteers raters.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +10,40 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ratings.imports.decoding.sample import Sample
-from ratings.imports.mapping.columns import MEDIA
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.records import Gold, Item, Judgement, LeftOut, Question, Record
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.columns import MEDIA_ROLES
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.records import (
+    GoldRecord,
+    ItemRecord,
+    QuestionRecord,
+    RatingRecord,
+    Record,
+    SkippedRecord,
+)
 
 from .base import (
     Fields,
-    Tool,
-    as_json,
-    attributes_of,
-    body_of,
-    moment,
-    one_answer,
-    question_key,
-    text,
+    ToolSource,
+    build_attributes,
+    build_body,
+    build_question_key,
+    parse_json,
+    parse_single_answer,
+    parse_time,
+    to_text,
 )
 
-NEEDED = {"classification_id", "user_name", "workflow_id", "annotations", "subject_ids"}
-MARKS = re.compile(r"!\[[^\]]*\]\([^)]*\)|[*_#`>]+")  # of Markdown
-LONGEST_TEXT = 500
+REQUIRED_COLUMNS = {"classification_id", "user_name", "workflow_id", "annotations", "subject_ids"}
+MARKDOWN_MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|[*_#`>]+")
+MAX_QUESTION_LENGTH = 500
 
 
-class Zooniverse(Tool):
+class ZooniverseSource(ToolSource):
+    """Source of Zooniverse's exports."""
+
     name = "Zooniverse"
-    endings = (".csv",)
+    extensions = (".csv",)
     columns = {
         "item": "subject_ids",
         "rater": "user_name",
@@ -40,70 +51,79 @@ class Zooniverse(Tool):
         "rated_at": "created_at",
     }
 
-    def recognises(self, sample: Sample) -> bool:
-        return sample.kind == "text" and set(sample.names) >= NEEDED
+    def can_read(self, sample: FileSample) -> bool:
+        return sample.kind == "text" and set(sample.names) >= REQUIRED_COLUMNS
 
-    def records(self, line: int, fields: Fields, chosen: Mapping) -> Iterator[Record]:
-        key = text(fields.get("subject_ids"))
-        rater = text(fields.get("user_name")) or text(fields.get("user_id"))
-        tasks = as_json(fields.get("annotations"))
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        key = to_text(fields.get("subject_ids"))
+        rater = to_text(fields.get("user_name")) or to_text(fields.get("user_id"))
+        tasks = parse_json(fields.get("annotations"))
         if not key or not isinstance(tasks, list):
-            yield LeftOut(line, "no_content")
+            yield SkippedRecord(line, "no_content")
             return
         if not rater:
-            yield LeftOut(line, "no_rater")
+            yield SkippedRecord(line, "no_rater")
             return
-        yield _item(line, key, fields)
-        said_at = moment(fields.get("created_at"))
-        spent = _seconds(as_json(fields.get("metadata")))
-        is_gold = text(fields.get("gold_standard")).casefold() == "true"
+        yield _parse_item(line, key, fields)
+        rated_at = parse_time(fields.get("created_at"))
+        spent_seconds = _compute_seconds(parse_json(fields.get("metadata")))
+        is_gold = to_text(fields.get("gold_standard")).casefold() == "true"
         for task in tasks:
             if not isinstance(task, dict):
                 continue
-            label, reason = _answer(task)
+            label, reason = _parse_answer(task)
             if label is None:
-                yield LeftOut(line, reason)
+                yield SkippedRecord(line, reason)
                 continue
-            workflow, name = text(fields["workflow_id"]), text(task.get("task"))
-            question = question_key(f"w{workflow}.{name}")
-            yield Question(line, question, text=_plain(task.get("task_label")) or name)
-            yield Judgement(line, key, rater, question, label, said_at, None, spent)
+            workflow, name = to_text(fields["workflow_id"]), to_text(task.get("task"))
+            question = build_question_key(f"w{workflow}.{name}")
+            yield QuestionRecord(
+                line, question, text=_strip_markdown(task.get("task_label")) or name
+            )
+            yield RatingRecord(line, key, rater, question, label, rated_at, None, spent_seconds)
             if is_gold:
-                yield Gold(line, key, question, label)
+                yield GoldRecord(line, key, question, label)
 
 
-def _item(line: int, key: str, fields: Fields) -> Item:
-    """The subject: addresses of its media are content, its other metadata attributes."""
-    told = as_json(fields.get("subject_data"))
-    of_subject: Fields = {}
-    for subject in told.values() if isinstance(told, dict) else []:
+def _parse_item(line: int, key: str, fields: Fields) -> ItemRecord:
+    """Return the subject as an item: URLs of media are content, other metadata attributes."""
+    subject_data = parse_json(fields.get("subject_data"))
+    subject_fields: Fields = {}
+    for subject in subject_data.values() if isinstance(subject_data, dict) else []:
         if isinstance(subject, dict):
-            of_subject |= {name: value for name, value in subject.items() if name != "retired"}
-    kept = attributes_of(of_subject)
-    shown = body_of({name: value for name, value in kept.items() if isinstance(value, str)})
-    body: Fields = {kind: shown[kind] for kind in MEDIA if kind in shown}
-    attributes = {name: value for name, value in kept.items() if value not in body.values()}
-    return Item(line, key, body or None, attributes or None)
+            subject_fields |= {name: value for name, value in subject.items() if name != "retired"}
+    metadata = build_attributes(subject_fields)
+    subject_body = build_body(
+        {name: value for name, value in metadata.items() if isinstance(value, str)}
+    )
+    body: Fields = {kind: subject_body[kind] for kind in MEDIA_ROLES if kind in subject_body}
+    attributes = {name: value for name, value in metadata.items() if value not in body.values()}
+    return ItemRecord(line, key, body or None, attributes or None)
 
 
-def _answer(task: Fields) -> tuple[str | None, str]:
+def _parse_answer(task: Fields) -> tuple[str | None, str]:
+    """Return (label, "") of a task with a single answer, else (None, reason)."""
     value = task.get("value")
     if isinstance(value, dict):  # a slider, a dropdown or several tasks in one
         return None, "ignored"
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        drawn = {"x", "y", "tool", "pathX", "points", "frame", "details", "toolType"}
-        return None, "boxes" if drawn & value[0].keys() else "several_labels"
-    return one_answer(value)
+        drawing_fields = {"x", "y", "tool", "pathX", "points", "frame", "details", "toolType"}
+        return None, "boxes" if drawing_fields & value[0].keys() else "several_labels"
+    return parse_single_answer(value)
 
 
-def _plain(label: Any) -> str:
-    return " ".join(MARKS.sub(" ", text(label)).split())[:LONGEST_TEXT]
+def _strip_markdown(label: Any) -> str:
+    return " ".join(MARKDOWN_MARKUP.sub(" ", to_text(label)).split())[:MAX_QUESTION_LENGTH]
 
 
-def _seconds(metadata: Any) -> float | None:
+def _compute_seconds(metadata: Any) -> float | None:
+    """Return the seconds from the start to the end of a classification, or None."""
     if not isinstance(metadata, dict):
         return None
-    started, finished = moment(metadata.get("started_at")), moment(metadata.get("finished_at"))
+    started, finished = (
+        parse_time(metadata.get("started_at")),
+        parse_time(metadata.get("finished_at")),
+    )
     if isinstance(started, datetime.datetime) and isinstance(finished, datetime.datetime):
         return (finished - started).total_seconds()
     return None

@@ -175,7 +175,7 @@ def provider(settings: Any, tmp_path: Path) -> Provider:
     file = tmp_path / "metadata.xml"
     file.write_text(metadata())
     settings.SAML_METADATA = str(file)
-    app = saml_metadata.app("University", saml_metadata.read(str(file)))
+    app = saml_metadata.build_app("University", saml_metadata.read_provider(str(file)))
     settings.SOCIALACCOUNT_PROVIDERS = {"saml": {"APPS": [app]}}
     settings.SAML_NAME = "University"
     return Provider()
@@ -437,7 +437,7 @@ def test_an_answer_is_taken_once_and_by_the_browser_that_asked(
 def test_failures_without_end_are_not_written_down(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sign_in_limit, "TRIES_AN_ADDRESS", 3)
+    monkeypatch.setattr(sign_in_limit, "MAX_TRIES_PER_NETWORK", 3)
     assert [bring(Client(), "").status_code for _ in range(5)] == [401, 401, 401, 429, 429]
     assert TrailLine.objects.filter(what="sign_in_failed").count() == 3
 
@@ -527,15 +527,15 @@ def test_metadata_that_says_too_little_stops_the_site(text: str, why: str, tmp_p
     file = tmp_path / "metadata.xml"
     file.write_text(text)
     with pytest.raises(ImproperlyConfigured, match=why):
-        saml_metadata.read(str(file))
+        saml_metadata.read_provider(str(file))
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ImproperlyConfigured, match="No such file"):
-        saml_metadata.read(str(tmp_path / "none.xml"))
+        saml_metadata.read_provider(str(tmp_path / "none.xml"))
 
 
 def test_without_what_reads_it_the_site_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onelogin.saml2.auth", None)
     with pytest.raises(ImproperlyConfigured, match=r"requirements-extra\.txt"):
-        saml_metadata.read("metadata.xml")
+        saml_metadata.read_provider("metadata.xml")

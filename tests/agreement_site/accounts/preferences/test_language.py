@@ -14,7 +14,7 @@ from django.utils import translation
 
 from agreement_site.models import Preference
 from metrics import tasks
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from ratings.models import ImportRun, Revision
 from tests.ratings.imports.wizard_client import Wizard
 
@@ -203,7 +203,7 @@ def test_the_api_speaks_english_and_writes_numbers_alike_whoever_asks(
     for number in range(12):
         for rater, label in (("a", "none"), ("b", "none" if number % 3 else "minor")):
             rate(question, f"i{number}", rater, label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     Preference.objects.create(user=lead, language="zh-hans")
     asked = [
         ("get", f"/api/v1/projects/{project.pk}/agreement/", {}),

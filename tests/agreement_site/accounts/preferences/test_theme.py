@@ -79,7 +79,7 @@ def test_the_database_knows_the_themes(lead: Any) -> None:
 def test_the_sheets_hold_the_dark_as_it_was_chosen() -> None:
     dark = "color-scheme: dark"
     by_system, light, chosen = (
-        static_bundles.made(f"css/{SHEETS[theme]}").body.decode() for theme in SHEETS
+        static_bundles.get_bundle(f"css/{SHEETS[theme]}").body.decode() for theme in SHEETS
     )
     assert dark not in light
     assert dark in chosen and "prefers-color-scheme" not in chosen

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from agreement_site.accounts.sessions.views import browser_of
+from agreement_site.accounts.sessions.views import describe_browser
 from agreement_site.models import TrailLine
 from tests.cast import PASSWORD
 
@@ -74,9 +74,9 @@ def test_whatever_the_address_somebody_gets_in(lead: User, address: str) -> None
 def test_a_browser_is_named_by_what_it_is() -> None:
     edge = "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0"
     phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1"
-    assert browser_of(edge) == "Edge, Windows"
-    assert browser_of(phone) == "Safari, iOS"
-    assert browser_of("curl/8.0") == "curl/8.0"
+    assert describe_browser(edge) == "Edge, Windows"
+    assert describe_browser(phone) == "Safari, iOS"
+    assert describe_browser("curl/8.0") == "curl/8.0"
 
 
 def test_a_session_that_nobody_uses_ends(lead: User, settings: Any) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.light import KappasOfPairs, by_items
-from metrics.agreement.counts.tally import pair_tables, patterns
+from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
+from metrics.agreement.counts.tally import count_pair_tables, count_patterns
 
 RNG = np.random.default_rng(7)
 
@@ -20,13 +20,13 @@ def rated(n: int, raters: int, k: int = 3) -> np.ndarray:
 
 def mean(codes: np.ndarray, k: int = 3) -> tuple[dict, int]:
     item, rater = np.nonzero(codes >= 0)
-    pairs = pair_tables(item, rater, codes[item, rater], k)
+    pairs = count_pair_tables(item, rater, codes[item, rater], k)
     kappas = cohen.kappa(pairs.tables, interval=False).value
     shared = pairs.tables.sum(axis=(1, 2))
-    counted = patterns(item, codes[item, rater], k)
-    known = KappasOfPairs(pairs.rater_a, pairs.rater_b, shared, kappas)
-    estimate, n_pairs = by_items(known, counted.counts, counted.n_items)
-    return dict(estimate.reading()), n_pairs
+    counted = count_patterns(item, codes[item, rater], k)
+    known = PairKappas(pairs.rater_a, pairs.rater_b, shared, kappas)
+    estimate, n_pairs = mean_kappa_by_items(known, counted.counts, counted.n_items)
+    return dict(estimate.to_value()), n_pairs
 
 
 def test_it_is_the_mean_weighted_by_shared_items():

@@ -36,7 +36,7 @@ def kappa(items, w):
 @given(SETS, st.sampled_from([None, "linear"]))
 def test_influence_values_give_the_standard_error_and_add_up_to_nothing(pairs, weighting):
     counts, n_items = parts(pairs)
-    w = None if weighting is None else weights.matrix(weighting, 3)
+    w = None if weighting is None else weights.get_weight_matrix(weighting, 3)
     found = fleiss.fleiss_kappa(counts, n_items, weights=w)
     assume(np.isfinite(found.se))
     f = fleiss.influence(counts, n_items, w)
@@ -51,7 +51,7 @@ def test_influence_values_give_the_standard_error_and_add_up_to_nothing(pairs, w
 @given(SETS, SETS)
 def test_different_items_have_welchs_interval(first, second):
     first, second = parts(first), parts(second)
-    found = kappa_differences.before_after(first, second)
+    found = kappa_differences.compare_before_after(first, second)
     one, other = (fleiss.fleiss_kappa(*part) for part in (first, second))
     if not (np.isfinite(one.value) and np.isfinite(other.value)):
         assert found.reason in ("no_pairable_items", "single_category")
@@ -94,10 +94,10 @@ def repeated(seed=0, n=150):
 def test_items_in_both_sets_are_paired():
     before, after = repeated()
     ones = np.ones(len(before))
-    found = kappa_differences.before_after(
-        (before, ones), (after, ones), both=(before, after, ones)
+    found = kappa_differences.compare_before_after(
+        (before, ones), (after, ones), shared=(before, after, ones)
     )
-    apart = kappa_differences.before_after((before, ones), (after, ones))
+    apart = kappa_differences.compare_before_after((before, ones), (after, ones))
     assert found.se is not None and apart.se is not None
     assert found.se < apart.se
     assert found.df == len(before) - 1
@@ -113,23 +113,23 @@ def test_items_in_both_sets_are_paired():
 
 def test_a_pattern_that_a_set_lacks_is_refused():
     with pytest.raises(ValueError, match="one lacks"):
-        kappa_differences.before_after(
+        kappa_differences.compare_before_after(
             ([[2, 0], [1, 1], [0, 2]], [3, 3, 3]),
             ([[2, 0], [1, 1], [0, 2]], [3, 3, 4]),
-            both=([[3, 0]], [[2, 0]], [1]),
+            shared=([[3, 0]], [[2, 0]], [1]),
         )
 
 
 def test_a_set_without_items_has_no_kappa():
     some = [[2, 0], [1, 1], [0, 2]], [3, 3, 3]
-    found = kappa_differences.before_after((np.zeros((0, 2), int), []), some)
+    found = kappa_differences.compare_before_after((np.zeros((0, 2), int), []), some)
     assert found.reason == "no_pairable_items"
     assert found.after["value"] is not None
 
 
 def test_no_uncertainty_at_all():
     whole = [[2, 0], [0, 2]], [5, 5]
-    found = kappa_differences.before_after(whole, whole)
+    found = kappa_differences.compare_before_after(whole, whole)
     assert (found.difference, found.se, found.low, found.high) == (0, 0, 0, 0)
     assert found.p is None and found.test_reason == "zero_variance"
 
@@ -137,12 +137,14 @@ def test_no_uncertainty_at_all():
 def test_permutation_p_is_large_without_and_small_with_a_difference():
     before, after = repeated()
     ones = np.ones(len(before), int)
-    same = kappa_differences.permuted((before, ones), (after, ones))
+    same = kappa_differences.permutation_p_value((before, ones), (after, ones))
     assert same is not None and same > 0.05
-    assert same == kappa_differences.permuted((before, ones), (after, ones))
+    assert same == kappa_differences.permutation_p_value((before, ones), (after, ones))
     alike = 4 * np.eye(3, dtype=int)[after.argmax(axis=1)]
-    assert kappa_differences.permuted((before, ones), (alike, ones)) == 1 / 1000
-    assert kappa_differences.permuted((alike, ones), (alike, ones)) is None  # no error to divide by
+    assert kappa_differences.permutation_p_value((before, ones), (alike, ones)) == 1 / 1000
+    assert (
+        kappa_differences.permutation_p_value((alike, ones), (alike, ones)) is None
+    )  # no error to divide by
 
 
 def test_permutation_p_is_even_when_nothing_changed():
@@ -151,7 +153,7 @@ def test_permutation_p_is_even_when_nothing_changed():
     for _ in range(60):
         counts = rng.multinomial(3, [0.6, 0.3, 0.1], 60)
         values.append(
-            kappa_differences.permuted(
+            kappa_differences.permutation_p_value(
                 (counts[:25], np.ones(25)), (counts[25:], np.ones(35)), replicates=99
             )
         )
@@ -159,9 +161,9 @@ def test_permutation_p_is_even_when_nothing_changed():
 
 
 def test_holm():
-    assert kappa_differences.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert kappa_differences.holm([0.6, 0.9]) == [1.0, 1.0]
-    assert kappa_differences.holm([]) == []
+    assert kappa_differences.adjust_holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert kappa_differences.adjust_holm([0.6, 0.9]) == [1.0, 1.0]
+    assert kappa_differences.adjust_holm([]) == []
 
 
 # --- alt-test
@@ -183,8 +185,8 @@ def slow_score(own, others, score, w, v):
 def test_contests_are_won_by_who_is_closer_to_the_others(table, score):
     codes = np.array(table)
     humans, model = codes[:, :3], codes[:, 3]
-    w, v = weights.matrix("quadratic", 4), [0.0, 1.0, 5.0, 6.0]
-    found = alternative_annotator.contests(
+    w, v = weights.get_weight_matrix("quadratic", 4), [0.0, 1.0, 5.0, 6.0]
+    found = alternative_annotator.count_contests(
         humans, model, score=score, values=v, weights=w if score == "weights" else None
     )
     for h in range(3):
@@ -204,7 +206,7 @@ def test_contests_are_won_by_who_is_closer_to_the_others(table, score):
     st.sampled_from([0.1, 0.15, 0.2]),
 )
 def test_the_test_is_scipys_and_the_procedure_benjamini_and_yekutielis(counts, epsilon):
-    found = alternative_annotator.judged(counts, epsilon, least=30)
+    found = alternative_annotator.evaluate_contests(counts, epsilon, least=30)
     p = []
     for (win, tie, lose), one in zip(counts, found.humans, strict=True):
         n = win + tie + lose
@@ -230,16 +232,21 @@ def test_the_test_is_scipys_and_the_procedure_benjamini_and_yekutielis(counts, e
 
 def test_one_human_is_not_enough_however_many_items():
     codes = np.zeros((50, 1), int)
-    assert kappa_differences.alt_test(codes, codes[:, 0]).reason == "needs_three_raters"
+    assert (
+        kappa_differences.run_alternative_annotator_test(codes, codes[:, 0]).reason
+        == "needs_three_raters"
+    )
     few = np.zeros((5, 2), int)
-    assert kappa_differences.alt_test(few, few[:, 0]).reason == "too_few_items"
+    assert (
+        kappa_differences.run_alternative_annotator_test(few, few[:, 0]).reason == "too_few_items"
+    )
 
 
 def test_the_alt_test_refuses_what_it_does_not_know():
     with pytest.raises(ValueError, match="accuracy, rmse, weights"):
-        kappa_differences.alt_test([[0, 1]], [0], score="best")
+        kappa_differences.run_alternative_annotator_test([[0, 1]], [0], score="best")
     with pytest.raises(ValueError, match="items x raters"):
-        kappa_differences.alt_test([[0, 1]], [0, 1])
+        kappa_differences.run_alternative_annotator_test([[0, 1]], [0, 1])
 
 
 # --- model among humans
@@ -274,12 +281,12 @@ def difference(items, w):
 @given(CELLS, st.sampled_from([None, "linear"]))
 @pytest.mark.filterwarnings("ignore")
 def test_the_model_among_humans_is_that_of_loops_over_pairs(cells, weighting):
-    w = np.eye(3) if weighting is None else weights.matrix(weighting, 3)
+    w = np.eye(3) if weighting is None else weights.get_weight_matrix(weighting, 3)
     items = []
     for own, counts, number in cells:
         codes = [code for code, times in enumerate(counts) for _ in range(times)]
         items += [(own, codes)] * number if codes else []
-    found = kappa_differences.against_humans(
+    found = kappa_differences.compare_model_with_humans(
         [cell[:2] for cell in cells], [cell[2] for cell in cells], w
     )
     assert found.n_items == len(items)
@@ -298,7 +305,7 @@ def test_the_model_among_humans_is_that_of_loops_over_pairs(cells, weighting):
 
 @pytest.mark.parametrize("weighting", [None, "linear"])
 def test_its_error_is_the_delta_method_by_numerical_derivatives(weighting):
-    w = None if weighting is None else weights.matrix(weighting, 3)
+    w = None if weighting is None else weights.get_weight_matrix(weighting, 3)
     cells = [
         (0, [4, 0, 0]),
         (0, [1, 0, 0]),
@@ -313,13 +320,15 @@ def test_its_error_is_the_delta_method_by_numerical_derivatives(weighting):
     for place in range(len(cells)):
         move = step * (np.arange(len(cells)) == place)
         more, less = (
-            kappa_differences.against_humans(cells, n_items + sign * move, w).difference
+            kappa_differences.compare_model_with_humans(cells, n_items + sign * move, w).difference
             for sign in (1, -1)
         )
         assert more is not None and less is not None
         f.append(n * (more - less) / (2 * step))
     se = math.sqrt(np.dot(n_items, np.array(f) ** 2) / (n * (n - 1)))
-    assert kappa_differences.against_humans(cells, n_items, w).se == pytest.approx(se, rel=1e-5)
+    assert kappa_differences.compare_model_with_humans(cells, n_items, w).se == pytest.approx(
+        se, rel=1e-5
+    )
 
 
 def test_its_error_is_the_jackknifes():
@@ -334,7 +343,7 @@ def test_its_error_is_the_jackknifes():
         items.append((int(said[0]), [int(code) for code in said[1:]]))
     items = [(own, codes) for own, codes in items if codes]
     cells = [(own, np.bincount(codes, minlength=3).tolist()) for own, codes in items]
-    found = kappa_differences.against_humans(cells, np.ones(len(cells)))
+    found = kappa_differences.compare_model_with_humans(cells, np.ones(len(cells)))
     left_out = []
     for place in range(len(items)):
         humans, model = difference(items[:place] + items[place + 1 :], np.eye(3))
@@ -342,17 +351,17 @@ def test_its_error_is_the_jackknifes():
     n = len(items)
     jackknife = math.sqrt((n - 1) / n * ((np.array(left_out) - np.mean(left_out)) ** 2).sum())
     assert found.se == pytest.approx(jackknife, rel=0.04)
-    assert found.not_inferior(1.0) is True
-    assert found.not_inferior(-1.0) is False
+    assert found.is_not_inferior(1.0) is True
+    assert found.is_not_inferior(-1.0) is False
 
 
 def test_reasons_of_the_model_among_humans():
-    assert kappa_differences.against_humans([], []).reason == "no_pairable_items"
-    alone = kappa_differences.against_humans([(0, [1, 0]), (1, [0, 1])], [3, 2])
+    assert kappa_differences.compare_model_with_humans([], []).reason == "no_pairable_items"
+    alone = kappa_differences.compare_model_with_humans([(0, [1, 0]), (1, [0, 1])], [3, 2])
     assert alone.human_reason == "no_pairable_items" == alone.reason
     assert alone.model_human == 1
-    assert alone.not_inferior() is None
-    same = kappa_differences.against_humans([(0, [2, 0])], [3])
+    assert alone.is_not_inferior() is None
+    same = kappa_differences.compare_model_with_humans([(0, [2, 0])], [3])
     assert same.reason == "single_category"
-    one = kappa_differences.against_humans([(0, [1, 1])], [1])
+    one = kappa_differences.compare_model_with_humans([(0, [1, 1])], [1])
     assert (one.se, one.se_reason) == (None, "too_few_items")

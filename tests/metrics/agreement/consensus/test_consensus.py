@@ -30,7 +30,7 @@ def columns(rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def fitted(rows, k, **options):
-    return consensus.dawid_skene(*columns(rows), k, **options)
+    return consensus.fit_dawid_skene(*columns(rows), k, **options)
 
 
 def made(n_items, n_raters, k, *, each=4, right=0.75, seed=0):
@@ -181,7 +181,7 @@ def test_renaming_categories_renames_the_answer(given_ratings, names):
 def test_the_labels_of_good_raters_are_the_truth_and_errors_are_as_expected():
     rows, truth = made(400, 12, 4, each=5, right=0.7)
     found = fitted(rows, 4)
-    wrong = (consensus.modes(found.posterior) != truth).sum()
+    wrong = (consensus.posterior_modes(found.posterior) != truth).sum()
     assert found.converged
     assert wrong == pytest.approx(found.expected_errors, abs=4 * math.sqrt(found.expected_errors))
     assert found.accuracy == pytest.approx(np.full(12, 0.775), abs=0.12)
@@ -191,7 +191,7 @@ def test_the_labels_of_good_raters_are_the_truth_and_errors_are_as_expected():
 def test_one_category_only_is_certain_as_it_falls_out():
     rows = np.array([(item, rater, 1) for item in range(5) for rater in range(3)])
     found = fitted(rows, 3)
-    assert (consensus.modes(found.posterior) == 1).all()
+    assert (consensus.posterior_modes(found.posterior) == 1).all()
     assert (found.certainty > 0.9).all() and (found.certainty < 1).all()
 
 
@@ -200,7 +200,9 @@ def test_nobody_to_compare_has_no_model_but_a_majority():
     apart = np.array([(0, 1, 1), (1, 2, 0)])
     for rows in (alone, apart, np.zeros((0, 3), int)):
         assert fitted(rows, 2).reason == "no_pairable_items"
-        assert consensus.majority(rows[:, 0], rows[:, 2], 2).code.tolist() == rows[:, 2].tolist()
+        assert (
+            consensus.majority_vote(rows[:, 0], rows[:, 2], 2).code.tolist() == rows[:, 2].tolist()
+        )
 
 
 def test_a_warm_start_ends_where_the_cold_one_does():
@@ -222,14 +224,14 @@ def test_changed_items_are_judged_by_the_stored_model():
     rows, _ = made(100, 6, 3)
     found = fitted(rows, 3, tolerance=1e-12)
     some = rows[rows[:, 0] < 10]
-    items, posterior = consensus.judge(*columns(some), found.start())
+    items, posterior = consensus.compute_posteriors(*columns(some), found.start())
     assert items.tolist() == list(range(10))
     assert posterior == pytest.approx(found.posterior[:10], abs=1e-8)
 
 
 def test_maximum_likelihood_has_no_pseudo_counts():
     rows, _ = made(50, 3, 2, each=3)
-    found = consensus.dawid_skene_ml(*columns(rows), 2, tolerance=1e-10)
+    found = consensus.fit_dawid_skene_ml(*columns(rows), 2, tolerance=1e-10)
     counts = np.zeros((3, 2, 2))
     for item, rater, code in rows:
         counts[rater, :, code] += found.posterior[item]
@@ -240,9 +242,9 @@ def test_maximum_likelihood_has_no_pseudo_counts():
 def test_bad_input_is_refused():
     for code, k, message in (([2], 2, "code 2 at position 0"), ([0], 1, "two categories")):
         with pytest.raises(ValueError, match=message):
-            consensus.dawid_skene([0], [0], code, k)
+            consensus.fit_dawid_skene([0], [0], code, k)
     with pytest.raises(ValueError, match="prior"):
-        consensus.dawid_skene([0], [0], [0], 2, prior=-1)
+        consensus.fit_dawid_skene([0], [0], [0], 2, prior=-1)
 
 
 # --- votes
@@ -252,7 +254,7 @@ def test_bad_input_is_refused():
 @given(ratings())
 def test_the_majority_is_the_single_most_frequent(given_ratings):
     rows, k = given_ratings
-    found = consensus.majority(rows[:, 0], rows[:, 2], k)
+    found = consensus.majority_vote(rows[:, 0], rows[:, 2], k)
     for item, code, share in zip(found.items, found.code, found.share, strict=True):
         counts = np.bincount(rows[rows[:, 0] == item, 2], minlength=k)
         first = np.flatnonzero(counts == counts.max())
@@ -273,7 +275,7 @@ def test_weighted_votes_weigh_what_the_others_say_of_the_rater(given_ratings):
             leading = np.flatnonzero(counts == counts.max()).tolist()
             judged[rater] = judged.get(rater, 0) + 1
             right[rater] = right.get(rater, 0) + (code in leading) / len(leading)
-    found = consensus.weighted_majority(*columns(rows), k)
+    found = consensus.weighted_majority_vote(*columns(rows), k)
     for item, code in zip(found.items, found.code, strict=True):
         votes = np.zeros(k)
         for _, rater, said in rows[rows[:, 0] == item].tolist():
@@ -292,8 +294,8 @@ def test_who_disagrees_with_all_loses_weight():
         rows += [(place, who, truth[place]) for who in range(2)]
         rows += [(place, who, rng.integers(0, 3)) for who in range(2, 5)]
     item, rater, code = columns(rows)
-    plain = consensus.majority(item, code, 3).code
-    weighted = consensus.weighted_majority(item, rater, code, 3).code
+    plain = consensus.majority_vote(item, code, 3).code
+    weighted = consensus.weighted_majority_vote(item, rater, code, 3).code
     assert (weighted != truth).sum() < (plain != truth).sum() / 4
 
 
@@ -302,14 +304,17 @@ def test_who_disagrees_with_all_loses_weight():
 
 def test_labels_of_posteriors():
     t = [[0.5, 0.1, 0.4], [0.4, 0.4, 0.2], [0.02, 0.97, 0.01], [0.2, 0.3, 0.5]]
-    assert consensus.modes(t).tolist() == [0, consensus.TIED, 1, 2]
-    assert consensus.medians(t).tolist() == [0, 1, 1, 1]
-    assert consensus.means(t) == pytest.approx([1.9, 1.8, 1.99, 2.3])
-    assert consensus.means(t, [0, 0, 1]) == pytest.approx([0.4, 0.2, 0.01, 0.5])
-    sets = consensus.label_sets(t)
+    assert consensus.posterior_modes(t).tolist() == [0, consensus.TIED, 1, 2]
+    assert consensus.posterior_medians(t).tolist() == [0, 1, 1, 1]
+    assert consensus.posterior_means(t) == pytest.approx([1.9, 1.8, 1.99, 2.3])
+    assert consensus.posterior_means(t, [0, 0, 1]) == pytest.approx([0.4, 0.2, 0.01, 0.5])
+    sets = consensus.credible_label_sets(t)
     assert sets.tolist() == [[True] * 3, [True] * 3, [False, True, False], [True] * 3]
-    assert consensus.label_sets(t, 0.8).tolist()[:2] == [[True, False, True], [True, True, False]]
-    soft = consensus.tempered(t, 0.5)
+    assert consensus.credible_label_sets(t, 0.8).tolist()[:2] == [
+        [True, False, True],
+        [True, True, False],
+    ]
+    soft = consensus.temper(t, 0.5)
     assert soft.sum(axis=1) == pytest.approx(1)
     assert soft[2, 1] < 0.97
 
@@ -319,7 +324,7 @@ def test_labels_of_posteriors():
 def test_information_is_the_entropy_that_a_rating_takes_away(k, raters, random):
     rng = np.random.default_rng(random.randrange(2**32))
     t, pi = rng.dirichlet(np.ones(k), 3), rng.dirichlet(np.ones(k), (raters, k))
-    found = consensus.information(t, pi)
+    found = consensus.expected_information(t, pi)
     for i in range(3):
         for g in range(raters):
             said = t[i] @ pi[g]
@@ -330,14 +335,16 @@ def test_information_is_the_entropy_that_a_rating_takes_away(k, raters, random):
 
 def test_certainty_after_is_what_simulated_ratings_give():
     p, pi = np.array([0.5, 0.3, 0.2]), np.array([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
-    assert consensus.certainty_after(p, pi, 0) == pytest.approx(0.5)
-    assert consensus.certainty_after(p, pi, 1) == pytest.approx((p[:, None] * pi).max(axis=0).sum())
+    assert consensus.expected_certainty(p, pi, 0) == pytest.approx(0.5)
+    assert consensus.expected_certainty(p, pi, 1) == pytest.approx(
+        (p[:, None] * pi).max(axis=0).sum()
+    )
     rng = np.random.default_rng(2)
     truth = rng.choice(3, 20_000, p=p)
     said = np.array([rng.choice(3, 3, p=pi[j]) for j in truth])
     joint = p * np.prod(pi[:, said].transpose(1, 0, 2), axis=2)
     certainty = (joint / joint.sum(axis=1, keepdims=True)).max(axis=1).mean()
-    assert consensus.certainty_after(p, pi, 3) == pytest.approx(certainty, abs=0.005)
+    assert consensus.expected_certainty(p, pi, 3) == pytest.approx(certainty, abs=0.005)
 
 
 # --- calibration
@@ -392,10 +399,10 @@ def test_a_hundred_thousand_raters_of_two_ratings_each() -> None:
     item = rng.integers(0, 40_000, rater.size)
     code = np.where(rng.random(rater.size) < 0.8, item % 4, rng.integers(0, 4, rater.size))
     _said, once = np.unique(item * 100_000 + rater, return_index=True)
-    found = consensus.dawid_skene(item[once], rater[once], code[once], 4)
+    found = consensus.fit_dawid_skene(item[once], rater[once], code[once], 4)
     assert found.reason is None
     assert found.converged
     for numbers in (found.posterior, found.confusion, found.classes, found.accuracy):
         assert np.isfinite(numbers).all()
-    right = consensus.modes(found.posterior) == found.items % 4
+    right = consensus.posterior_modes(found.posterior) == found.items % 4
     assert right.mean() > 0.9

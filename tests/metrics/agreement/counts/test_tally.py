@@ -58,10 +58,10 @@ def count(kind, ratings, rows=slice(None)):
         part[rows] if isinstance(part, np.ndarray) else part for part in ratings
     )
     if kind == "patterns":
-        return tally.patterns(item, code, k, day=day)
+        return tally.count_patterns(item, code, k, day=day)
     if kind == "pair_tables":
-        return tally.pair_tables(item, rater, code, k)
-    return tally.peer_tables(item, rater, code, k, day=day)
+        return tally.count_pair_tables(item, rater, code, k)
+    return tally.count_peer_tables(item, rater, code, k, day=day)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -130,39 +130,39 @@ def test_counts_of_different_width_are_refused(kind):
 
 def test_patterns_of_days_add_up_to_the_patterns():
     item, _, code, day, k = random_ratings(11)
-    by_day = tally.patterns(item, code, k, day=day)
-    assert by_day.without_day() == tally.patterns(item, code, k)
-    days, counts, n_items = by_day.by_day()
+    by_day = tally.count_patterns(item, code, k, day=day)
+    assert by_day.sum_over_days() == tally.count_patterns(item, code, k)
+    days, counts, n_items = by_day.split_by_day()
     assert by_day.day is not None
     assert days.tolist() == sorted(set(by_day.day.tolist()))
-    assert tally.Patterns(counts, n_items.sum(axis=0)) == by_day.without_day()
+    assert tally.PatternCounts(counts, n_items.sum(axis=0)) == by_day.sum_over_days()
 
 
 @pytest.mark.parametrize("size", [300, 800])
 def test_many_ratings_of_one_item(size):
     rater, nothing = np.arange(size), np.zeros(size, int)
     code = rater % 2
-    tables = tally.pair_tables(nothing, rater, code, 2)
+    tables = tally.count_pair_tables(nothing, rater, code, 2)
     assert len(tables) == size * (size - 1) // 2
     assert np.array_equal(tables.tables.sum(axis=(1, 2)), np.ones(len(tables)))
     pair = np.arange(len(tables)), code[tables.rater_a], code[tables.rater_b]
     assert tables.tables[pair].all()
-    assert tally.peer_tables(nothing, rater, code, 2).tables.sum() == size * (size - 1)
+    assert tally.count_peer_tables(nothing, rater, code, 2).tables.sum() == size * (size - 1)
 
 
 def test_many_raters_with_few_items_each():
     """Dense tables of all 4.5 million pairs are never made."""
     rater = np.arange(3000)
-    tables = tally.pair_tables(rater // 3, rater, rater % 2, 2)
+    tables = tally.count_pair_tables(rater // 3, rater, rater % 2, 2)
     assert len(tables) == 3000
     assert tables.tables.sum() == 3000
 
 
 def test_a_rater_twice_on_an_item_is_refused():
     with pytest.raises(ValueError, match="rater 7 rates item 4 more than once"):
-        tally.pair_tables([5, 4, 4, 4], [7, 7, 6, 7], [0, 0, 0, 1], 2)
+        tally.count_pair_tables([5, 4, 4, 4], [7, 7, 6, 7], [0, 0, 0, 1], 2)
 
 
 def test_code_outside_the_scale_is_refused():
     with pytest.raises(ValueError, match=r"code 3 at position 1 is not one of 0\.\.2"):
-        tally.patterns([1, 1], [0, 3], 3)
+        tally.count_patterns([1, 1], [0, 3], 3)

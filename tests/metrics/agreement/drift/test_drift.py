@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.agreement import drift
-from metrics.agreement.drift.comparisons import Ratings, effects
-from metrics.agreement.drift.control_charts import EVER, LeftOut, Material
-from metrics.agreement.drift.daily_scores import Days, variances
-from metrics.agreement.drift.evidence import Sums, bayes_factor, of_sides
+from metrics.agreement.drift.comparisons import DatedRatings, fit_effects
+from metrics.agreement.drift.control_charts import FAR_FUTURE, DriftData, Exclusions
+from metrics.agreement.drift.daily_scores import DailyScores, estimate_variances
+from metrics.agreement.drift.evidence import DailySums, bayes_factor, compute_evidence_by_side
 from tests.metrics.agreement import insight_drift_answers
 from tests.metrics.agreement.drift import drift_oracle
 
 TRUTH = Path(__file__).parents[1] / "truth_insight"
-SOON = drift.Settings(alarm=20.0)
+SOON = drift.DriftSettings(alert_level=20.0)
 K = 4
 
 
@@ -46,7 +46,7 @@ def stream(seed=1, *, raters=5, days=40, a_day=8, per_item=3, drifts=(), k=K):
 
 def run(rows, k=K, *, ordered=True, **options):
     item, rater, code, day = np.array(rows, np.int64).reshape(-1, 4).T
-    return drift.alarms(item, rater, code, day, k, ordered, **options)
+    return drift.detect_drift(item, rater, code, day, k, ordered, **options)
 
 
 # --- reference cases
@@ -117,9 +117,11 @@ def test_evidence_is_that_of_matrices_day_by_day(seed, channel):
     items = [np.round(rng.normal(0.2 * (day >= 8), 0.7, size), 1) for day, size in enumerate(n)]
     days = [(len(x), x.sum(), (x**2).sum()) for x in items]
     prior = drift.PRIORS[channel]
-    side = drift.SIDE[channel]
+    side = drift.SIDE_OF_CHANNEL[channel]
     sizes, total, squares = zip(*days, strict=True)
-    found = drift.evidence(sizes, total, squares, s2=0.45, kappa2=0.006, side=side, prior=prior)
+    found = drift.compute_evidence(
+        sizes, total, squares, s2=0.45, kappa2=0.006, side=side, prior=prior
+    )
     expected = drift_oracle.evidence(
         days, s2=0.45, kappa2=0.006, side=side, omega=prior.omega, tolerance=prior.tolerance
     )
@@ -131,8 +133,8 @@ def test_onset_and_step_are_those_of_the_most_evidence():
     rng = np.random.default_rng(15)
     n = np.full(20, 20)
     y = np.repeat([0.0, 0.35], 10) + rng.normal(0, 0.15, 20)
-    prior = drift.Prior(omega=0.4, tolerance=0.02, caution=0.0)
-    found = drift.evidence(n, n * y, n * y**2, s2=0.45, kappa2=0.006, side=1, prior=prior)
+    prior = drift.ShiftPrior(omega=0.4, tolerance=0.02, caution=0.0)
+    found = drift.compute_evidence(n, n * y, n * y**2, s2=0.45, kappa2=0.006, side=1, prior=prior)
     days = np.column_stack([n, n * y, n * y**2])
     onsets = range(2, 20)  # of the last day: 40 items before the first, 20 since the last
     each = np.array([
@@ -152,11 +154,13 @@ def test_scores_of_days_are_those_of_dictionaries(ordered, undated):
     ]
     numbers = [(*row[:3], drift.UNDATED if row[3] is None else row[3]) for row in hidden]
     item, rater, code, day = np.array(numbers, np.int64).T
-    ratings = Ratings.of(item, rater, code, day, K)
-    material = Material.of(ratings, K, ordered=ordered, settings=drift.Settings())
-    assert set(material.d) == ({drift.AGREEMENT, drift.BIAS} if ordered else {drift.AGREEMENT})
-    for score in material.d:
-        found = material.days(score, LeftOut.nothing(ratings.keys.size))
+    ratings = DatedRatings.from_columns(item, rater, code, day, K)
+    material = DriftData.from_ratings(ratings, K, ordered=ordered, settings=drift.DriftSettings())
+    assert set(material.differences) == (
+        {drift.AGREEMENT, drift.BIAS} if ordered else {drift.AGREEMENT}
+    )
+    for score in material.differences:
+        found = material.compute_days(score, Exclusions.empty(ratings.keys.size))
         expected = drift_oracle.day_sums(drift_oracle.scores(score, hidden, K, ordered=ordered))
         flat = [(rater, *day) for rater, days in sorted(expected.items()) for day in days]
         columns = np.array(flat).T
@@ -173,10 +177,10 @@ def test_scatter_of_items_is_not_taken_for_wobble_of_days():
     spread = np.repeat([1.2, 0.4, 0.4, 0.4, 0.4], 300)
     rater = np.repeat(np.arange(5), 300)
     x = rng.normal(0.5, spread[:, None], (1_500, 20))
-    days = Days(
+    days = DailyScores(
         rater, np.tile(np.arange(300), 5), np.full(1_500, 20), x.sum(axis=1), (x**2).sum(axis=1)
     )
-    found = variances(days, 5, drift.AGREEMENT, drift.Settings())
+    found = estimate_variances(days, 5, drift.AGREEMENT, drift.DriftSettings())
     assert found.s2 == pytest.approx([1.44, 0.16, 0.16, 0.16, 0.16], rel=0.06)
     assert found.kappa2 == pytest.approx(np.zeros(5), abs=0.004)  # with s2 of all: 0.05
 
@@ -186,7 +190,7 @@ def test_scatter_of_items_is_not_taken_for_wobble_of_days():
 
 def test_without_drift_each_onset_is_an_e_value():
     """Normal day means of known variance, one level unknown: the mean of E_j is 1 on every day."""
-    prior = drift.Prior(omega=0.06, tolerance=0.0, pseudo=0.0, caution=0.0)
+    prior = drift.ShiftPrior(omega=0.06, tolerance=0.0, pseudo=0.0, caution=0.0)
     n = np.full(6, 30)
     s2, kappa2 = 0.3, 0.002
     rng = np.random.default_rng(20_261_122)
@@ -194,7 +198,7 @@ def test_without_drift_each_onset_is_an_e_value():
     for _ in range(8_000):
         y = 0.7 + rng.normal(0, np.sqrt(s2 / n + kappa2))
         # Squares as if the items were alike, so that the caution against skew leaves it alone.
-        days = drift.evidence(n, n * y, n * y**2, s2=s2, kappa2=kappa2, side=1, prior=prior)
+        days = drift.compute_evidence(n, n * y, n * y**2, s2=s2, kappa2=kappa2, side=1, prior=prior)
         found.append(days.total)
     onsets = np.arange(1, 6)  # on day t each of 1..t is an onset
     mean = np.mean(found, axis=0)[1:] / onsets
@@ -211,7 +215,9 @@ def test_cautions_only_lower_the_evidence_of_no_drift():
         items = rng.normal(0.3, 0.7, (20, 20))
         columns = (n, items.sum(axis=1), (items**2).sum(axis=1))
         prior = drift.PRIORS[drift.UP]
-        found.append(drift.evidence(*columns, s2=0.49, kappa2=0.0, side=1, prior=prior).total)
+        found.append(
+            drift.compute_evidence(*columns, s2=0.49, kappa2=0.0, side=1, prior=prior).total
+        )
     assert (np.mean(found, axis=0) <= np.arange(20) + 0.5).all()
 
 
@@ -311,7 +317,7 @@ def test_effects_are_those_of_a_dense_solution_whatever_the_numbers(score):
     mean = rng.normal(0.3, 0.5, len(met))
     d = np.concatenate([mean, mean if score == drift.AGREEMENT else -mean])
     often = np.tile(met[:, 2], 2)
-    found = effects(score, np.repeat(d, often), np.repeat(g, often), np.repeat(h, often),
+    found = fit_effects(score, np.repeat(d, often), np.repeat(g, often), np.repeat(h, often),
                     n_raters=5, ridge=10)  # fmt: skip
     s = 1 if score == drift.AGREEMENT else -1
     matrix = 10.0 * np.eye(5)
@@ -341,11 +347,11 @@ def test_a_slow_ramp_is_found():
 def test_other_guidelines_begin_a_new_segment_for_everybody():
     rows = stream(4, raters=4, days=60, a_day=10, drifts=[(1, 30, 0.7)])
     (alarm,) = run(rows).alarms
-    there = run(rows, known=drift.Known(begins=[19_030]))
+    there = run(rows, known=drift.DriftContext(segment_starts=[19_030]))
     assert there.alarms == []  # the drift came with the guidelines
     assert min(chart.day[0] for chart in there.charts) == 19_030
     # What was moved before the guidelines changed is told as ever.
-    later = run(rows, known=drift.Known(begins=[alarm.day + 1]))
+    later = run(rows, known=drift.DriftContext(segment_starts=[alarm.day + 1]))
     assert [(one.rater, one.day) for one in later.alarms] == [(1, alarm.day)]
     assert min(chart.day[0] for chart in later.charts) == alarm.day + 1
 
@@ -353,16 +359,16 @@ def test_other_guidelines_begin_a_new_segment_for_everybody():
 def test_the_ratings_after_an_excused_alarm_stay_peers_of_others():
     rows = stream(4, raters=4, days=60, a_day=10, drifts=[(1, 30, 0.7)])
     (alarm,) = run(rows).alarms
-    excused = drift.Excused(rater=1, onset=alarm.onset, day=alarm.day)
-    found = run(rows, known=drift.Known(excused=[excused]))
+    excused = drift.ExcusedAlert(rater=1, onset=alarm.onset, day=alarm.day)
+    found = run(rows, known=drift.DriftContext(excused=[excused]))
     assert (found.alarms[0].rater, found.alarms[0].day) == (1, alarm.day)
     own = {chart.rater: chart for chart in found.charts}
     assert own[1].day[0] > alarm.day  # a new segment all the same
     # The others are compared with them again.
     without = {chart.rater: chart for chart in run(rows).charts}
     assert own[0].means(drift.BIAS)[-1] > without[0].means(drift.BIAS)[-1]
-    another = drift.Excused(rater=1, onset=alarm.day + 1, day=alarm.day + 9)
-    assert run(rows, known=drift.Known(excused=[another])).raters == run(rows).raters
+    another = drift.ExcusedAlert(rater=1, onset=alarm.day + 1, day=alarm.day + 9)
+    assert run(rows, known=drift.DriftContext(excused=[another])).raters == run(rows).raters
 
 
 # --- what stays silent, and why
@@ -400,7 +406,7 @@ def test_nothing_at_all_and_a_single_category_raise_nothing():
 
 
 def test_a_sudden_and_total_change_stays_a_number():
-    days = drift.evidence(
+    days = drift.compute_evidence(
         n=np.full(40, 500),
         total=500.0 * np.repeat([0, 2], 20),
         squares=1000.0 * np.repeat([0, 2], 20),
@@ -416,7 +422,7 @@ def test_a_sudden_and_total_change_stays_a_number():
 
 def test_a_lower_alarm_comes_earlier():
     rows = stream(4, raters=4, days=60, a_day=10, drifts=[(1, 30, 0.7)])
-    early = run(rows, settings=drift.Settings(alarm=250.0)).alarms[0]
+    early = run(rows, settings=drift.DriftSettings(alert_level=250.0)).alarms[0]
     assert (early.rater, early.evidence >= 250) == (1, True)
     assert early.day < run(rows).alarms[0].day
 
@@ -446,21 +452,23 @@ def test_wrong_days_are_named(changed, message):
     columns = {"n": [3, 2], "total": [1.0, 1.0], "squares": [1.0, 1.0]}
     assumed = {"s2": 0.5, "kappa2": 0.0, "side": 1}
     with pytest.raises(ValueError, match=message):
-        drift.evidence(**(columns | assumed | changed), prior=drift.PRIORS[drift.UP])
+        drift.compute_evidence(**(columns | assumed | changed), prior=drift.PRIORS[drift.UP])
 
 
 def everybody_each_time(rows, level):
     """(rater, day, onset) of all alarms, as the definition says it: after each one all charts are
     made anew."""
     item, rater, code, day = np.array(rows, np.int64).reshape(-1, 4).T
-    ratings = Ratings.of(item, rater, code, day, K)
-    material = Material.of(ratings, K, ordered=True, settings=drift.Settings(alarm=level))
-    left_out = LeftOut.nothing(ratings.keys.size)
-    left_out.begin(-EVER, EVER)
+    ratings = DatedRatings.from_columns(item, rater, code, day, K)
+    material = DriftData.from_ratings(
+        ratings, K, ordered=True, settings=drift.DriftSettings(alert_level=level)
+    )
+    left_out = Exclusions.empty(ratings.keys.size)
+    left_out.start_segment(-FAR_FUTURE, FAR_FUTURE)
     told: list[tuple[int, int, int]] = []
     while True:
-        charts = material.round(left_out).charts
-        reached = [(chart, chart.at_least(level)) for chart in charts]
+        charts = material.build_round(left_out).charts
+        reached = [(chart, chart.find_first_reaching(level)) for chart in charts]
         ranked = [
             (chart.day[t], -chart.evidence[t], n)
             for n, (chart, t) in enumerate(reached)
@@ -470,7 +478,7 @@ def everybody_each_time(rows, level):
             return told
         chart, t = reached[min(ranked)[2]]
         assert t is not None
-        onset = int(chart.day[chart.channels[chart.leading(t)].onset[t]])
+        onset = int(chart.day[chart.channels[chart.find_leading_channel(t)].onset[t]])
         told.append((int(ratings.keys[chart.rater]), int(chart.day[t]), onset))
         left_out.peers[chart.rater] = min(left_out.peers[chart.rater], onset)
         left_out.before[chart.rater] = chart.day[t]
@@ -483,7 +491,7 @@ def everybody_each_time(rows, level):
 def test_looking_at_some_first_raises_what_looking_at_all_does(seed, raters, level):
     drifts = [(0, 15, 0.6), (1, 20, 0.8), (2, 25, 0.9)]
     rows = stream(seed, raters=raters, days=40, a_day=10, drifts=drifts)
-    found = run(rows, settings=drift.Settings(alarm=level))
+    found = run(rows, settings=drift.DriftSettings(alert_level=level))
     assert [(one.rater, one.day, one.onset) for one in found.alarms] == everybody_each_time(
         rows, level
     )
@@ -494,10 +502,10 @@ def test_both_sides_at_once_are_each_by_itself():
     rng = np.random.default_rng(4)
     n = rng.integers(5, 30, 40)
     items = [rng.normal(0.3 * (day > 20), 0.8, size) for day, size in enumerate(n)]
-    days = Sums(n, [x.sum() for x in items], [(x**2).sum() for x in items])
+    days = DailySums(n, [x.sum() for x in items], [(x**2).sum() for x in items])
     prior = drift.PRIORS[drift.UP]
     rates: dict[str, Any] = {"s2": 0.6, "kappa2": 0.005, "prior": prior}
-    for side, both in zip((1, -1), of_sides(days, (1, -1), **rates), strict=True):
-        alone = drift.evidence(*days, side=side, **rates)
+    for side, both in zip((1, -1), compute_evidence_by_side(days, (1, -1), **rates), strict=True):
+        alone = drift.compute_evidence(*days, side=side, **rates)
         for name in ("total", "onset", "step"):
             assert np.array_equal(getattr(both, name), getattr(alone, name)), name

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metrics.agreement import drift
-from metrics.agreement.drift.evidence import Sums
+from metrics.agreement.drift.evidence import DailySums
 
 
 def explained(y, w, f):
@@ -32,7 +32,7 @@ def test_the_sets_are_those_of_plain_regressions(side, over, seed):
     squares = np.array([(one**2).sum() for one in scores])
     prior, s2, kappa2 = drift.PRIORS[drift.UP], 0.5, 0.005
     known: dict[str, Any] = {"s2": s2, "kappa2": kappa2, "side": side, "prior": prior}
-    found = drift.evidence(n, total, squares, **known)
+    found = drift.compute_evidence(n, total, squares, **known)
     leading = int(found.onset[-1])
 
     items = np.concatenate(scores[leading:])
@@ -52,7 +52,7 @@ def test_the_sets_are_those_of_plain_regressions(side, over, seed):
     sized = [sizes[j] for j in steps if max(steps.values()) - steps[j] <= np.log(40)]
     sized.append(sizes[leading])
 
-    one = drift.extent(Sums(n, total, squares), leading, **known)
+    one = drift.estimate_shift(DailySums(n, total, squares), leading, **known)
     assert (one.earliest, one.latest) == (min(began), max(began))
     expected = min(low for low, _ in sized), max(high for _, high in sized)
     assert (one.low, one.high) == pytest.approx(expected, abs=1e-4)
@@ -65,11 +65,13 @@ def test_the_sets_are_those_of_plain_regressions(side, over, seed):
 def test_what_an_alarm_tells_holds_what_was_planted(name):
     """150 charts until they ring: 95 % less two standard errors, and not by being without bounds.
     Of the second, an interval about the leading onset holds 70 %."""
-    (planted,) = (row for row in alert_intervals.ROWS if row.name == name)
+    (planted,) = (row for row in alert_intervals.SCENARIOS if row.name == name)
     rng = np.random.default_rng(8)
-    drawn = (alert_intervals.drawn(planted, rng) for _ in range(150))
-    told = [one for one in (alert_intervals.told(planted, days) for days in drawn) if one]
+    drawn = (alert_intervals.simulate_days(planted, rng) for _ in range(150))
+    told = [
+        one for one in (alert_intervals.check_first_alert(planted, days) for days in drawn) if one
+    ]
     assert len(told) > 140
-    assert np.mean([one.onset for one in told]) > 0.915
-    assert np.mean([one.size for one in told]) > 0.915
-    assert np.median([one.half for one in told]) < 1.5
+    assert np.mean([one.onset_covered for one in told]) > 0.915
+    assert np.mean([one.size_covered for one in told]) > 0.915
+    assert np.median([one.half_width for one in told]) < 1.5

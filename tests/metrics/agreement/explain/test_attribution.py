@@ -8,7 +8,7 @@ import pytest
 
 from metrics.agreement.counts import tally
 from metrics.agreement.estimate import REASONS
-from metrics.agreement.explain.attribution import TwoPeriods, shifts
+from metrics.agreement.explain.attribution import TwoPeriods, compute_bias_shifts
 
 WEIGHTS = {
     "none": lambda a, b, k: Fraction(int(a == b)),
@@ -65,7 +65,7 @@ def slow_without(rows, gone, weight, k):
 def fast(rows, k, name="none"):
     matrix = [[float(WEIGHTS[name](a, b, k)) for b in range(k)] for a in range(k)]
     item, rater, code, period = np.array(rows, np.int64).reshape(-1, 4).T
-    return TwoPeriods.of(item, rater, code, period, k=k, weights=matrix)
+    return TwoPeriods.from_ratings(item, rater, code, period, k=k, weights=matrix)
 
 
 def check(found, index, slow):
@@ -160,8 +160,8 @@ def test_shifts_are_mean_differences_of_shared_items(values):
     tables = []
     for period in (0, 1):
         item, rater, code, _period = np.array([row for row in rows if row[3] == period]).T
-        tables.append(tally.pair_tables(item, rater, code, 3))
-    found = shifts(*tables, values=values, least=10)
+        tables.append(tally.count_pair_tables(item, rater, code, 3))
+    found = compute_bias_shifts(*tables, values=values, least=10)
     assert found.rater_a.size
     said = {(row[0], row[1]): (values or [1, 2, 3])[row[2]] for row in rows}
     for index, (a, b) in enumerate(zip(found.rater_a, found.rater_b, strict=True)):

@@ -12,8 +12,8 @@ from metrics.agreement.coefficients import scores as coefficients_scores
 from metrics.agreement.coefficients.intraclass.icc import icc
 from metrics.agreement.counts import tally
 from metrics.agreement.explain import bands
-from metrics.agreement.explain.diagnosis import confusions, diagnose
-from metrics.agreement.explain.sensitivity import sensitivity
+from metrics.agreement.explain.diagnosis import diagnose, list_confusions
+from metrics.agreement.explain.sensitivity import compute_sensitivity
 from tests.metrics.agreement.test_truth import CASES, codes_of, load
 
 TRUTH = {path.stem: load(path) for path in CASES}
@@ -22,7 +22,7 @@ TRUTH = {path.stem: load(path) for path in CASES}
 def counted(codes, k):
     item, rater = np.nonzero(np.asarray(codes) >= 0)
     code = np.asarray(codes)[item, rater]
-    return tally.patterns(item, code, k), tally.pair_tables(item, rater, code, k)
+    return tally.count_patterns(item, code, k), tally.count_pair_tables(item, rater, code, k)
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def counted(codes, k):
     ],
 )  # fmt: skip
 def test_band_of_a_value(scheme, value, name):
-    band = bands.band_of(value, scheme)
+    band = bands.find_band(value, scheme)
     assert band and band.name == name
 
 
 def test_what_is_nothing_but_rounding_is_zero():
     """0.00 had two names: slight, and poor where rounding had left it below."""
-    assert bands.band_of(-1e-16) == bands.band_of(0.0)
-    assert bands.band_of(0.2 + 1e-16) == bands.band_of(0.2)
+    assert bands.find_band(-1e-16) == bands.find_band(0.0)
+    assert bands.find_band(0.2 + 1e-16) == bands.find_band(0.2)
 
 
 @pytest.mark.parametrize(("scheme", "name", "fits"), [
@@ -54,15 +54,15 @@ def test_what_is_nothing_but_rounding_is_zero():
     ("krippendorff", "krippendorff_alpha_ordinal", True), ("krippendorff", "fleiss_kappa", False),
 ])  # fmt: skip
 def test_words_fit_what_they_were_made_for(scheme, name, fits):
-    assert bands.fits(name, scheme) is fits
+    assert bands.is_designed_for(name, scheme) is fits
 
 
 @pytest.mark.parametrize("scheme", bands.SCHEMES)
 def test_bands_leave_no_gap(scheme):
-    known = bands.bands(scheme)
+    known = bands.get_bands(scheme)
     assert known[0].low == -np.inf
     assert [band.low for band in known] == sorted({band.low for band in known})
-    assert all(bands.band_of(value, scheme) for value in np.linspace(-1, 1, 2001))
+    assert all(bands.find_band(value, scheme) for value in np.linspace(-1, 1, 2001))
 
 
 @pytest.mark.parametrize("scheme", bands.SCHEMES)
@@ -81,14 +81,14 @@ def test_probabilities_follow_the_interval():
     shares = bands.band_probabilities(0.64, 0.05)
     assert shares and shares["substantial"] == pytest.approx(0.7875, abs=1e-4)
     for se, name in ((0.05, "moderate"), (0.001, "substantial"), (0.0, "substantial")):
-        band = bands.safe_band(0.64, se)
+        band = bands.find_safe_band(0.64, se)
         assert band and band.name == name
 
 
 @pytest.mark.parametrize("df", [1, 4, 29, 1000])
 def test_the_word_and_the_interval_rest_on_one_distribution(df):
     low = 0.64 - float(special.stdtrit(df, 0.975)) * 0.05
-    assert bands.freedom(0.64, low, 0.05) == pytest.approx(df, rel=1e-6)
+    assert bands.estimate_degrees_of_freedom(0.64, low, 0.05) == pytest.approx(df, rel=1e-6)
     # where the interval's lower end is a band's, 97.5 % lie above it, but for what is cut off at 1
     shares = bands.band_probabilities(0.4 + (0.64 - low), 0.05, df=df)
     assert shares is not None
@@ -101,64 +101,64 @@ def test_the_word_and_the_interval_rest_on_one_distribution(df):
 def test_of_few_items_a_lower_word_is_sure():
     """Five items: the normal distribution says fair, t(4) slight."""
     low = 0.5 - float(special.stdtrit(4, 0.975)) * 0.17
-    df = bands.freedom(0.5, low, 0.17)
-    normal, by_t = bands.safe_band(0.5, 0.17), bands.safe_band(0.5, 0.17, df=df)
+    df = bands.estimate_degrees_of_freedom(0.5, low, 0.17)
+    normal, by_t = bands.find_safe_band(0.5, 0.17), bands.find_safe_band(0.5, 0.17, df=df)
     assert normal and normal.name == "fair"
     assert by_t and by_t.name == "slight"
 
 
 def test_without_an_interval_there_are_no_degrees_of_freedom():
-    assert bands.freedom(0.5, None, 0.1) == np.inf
-    assert bands.freedom(1.0, 1.0, 0.0) == np.inf
-    assert bands.freedom(0.5, 0.5 - bands.NORMAL * 0.1, 0.1) == np.inf
+    assert bands.estimate_degrees_of_freedom(0.5, None, 0.1) == np.inf
+    assert bands.estimate_degrees_of_freedom(1.0, 1.0, 0.0) == np.inf
+    assert bands.estimate_degrees_of_freedom(0.5, 0.5 - bands.NORMAL_QUANTILE * 0.1, 0.1) == np.inf
 
 
 def test_no_value_has_no_band():
-    assert bands.band_of(None) is None
-    assert bands.band_probabilities(None, None) is bands.safe_band(0.5, None) is None
+    assert bands.find_band(None) is None
+    assert bands.band_probabilities(None, None) is bands.find_safe_band(0.5, None) is None
 
 
 def test_unknown_scheme_names_the_known_ones():
     with pytest.raises(ValueError, match="'kappa'; one of landis_koch, fleiss, altman"):
-        bands.band_of(0.5, "kappa")
+        bands.find_band(0.5, "kappa")
 
 
 def test_sensitivity_tells_whether_the_conclusion_depends_on_the_weights():
     case = TRUTH["05_seed002_custom_weights"]
     table = np.array(case["table"])
-    found = sensitivity(lambda w: cohen.kappa(table, w), 4, weight_matrix=case["weights"])
+    found = compute_sensitivity(lambda w: cohen.kappa(table, w), 4, weight_matrix=case["weights"])
     names = {
         "none": "cohen_kappa",
         **{n: f"weighted_kappa_{n}" for n in ("linear", "quadratic", "custom")},
     }
     for name, key in names.items():
-        assert found.readings[name]["value"] == pytest.approx(case["expected"][key])
+        assert found.values[name]["value"] == pytest.approx(case["expected"][key])
     assert {name: band and band.name for name, band in found.bands.items()} == {
         "none": "moderate", "linear": "substantial", "quadratic": "substantial", "custom": "substantial"
     }  # fmt: skip
     assert found.robust is False
-    assert found.spread == pytest.approx(0.7666214382 - 0.5146443514)
+    assert found.value_range == pytest.approx(0.7666214382 - 0.5146443514)
 
 
 def test_sensitivity_of_something_undefined():
-    found = sensitivity(lambda w: cohen.kappa(np.zeros((3, 3)), w), 3)
-    assert found.robust is found.spread is None
+    found = compute_sensitivity(lambda w: cohen.kappa(np.zeros((3, 3)), w), 3)
+    assert found.robust is found.value_range is None
 
 
 def test_scores_are_means_of_gold():
-    scores = coefficients_scores.mean_scores([0, 0, 1, 2, 2, 2], [1, 3, 5, 7, np.nan, 9], 4)
+    scores = coefficients_scores.compute_mean_scores([0, 0, 1, 2, 2, 2], [1, 3, 5, 7, np.nan, 9], 4)
     assert scores[:3].tolist() == [2, 5, 8]
     assert np.isnan(scores[3])
 
 
 def test_quadratic_kappa_on_scores_is_lins_concordance_and_nearly_the_icc():
     table = np.array(TRUTH["05_seed002_custom_weights"]["table"])
-    found = coefficients_scores.scored_agreement(table, [0, 1, 5, 20])
+    found = coefficients_scores.compute_score_agreement(table, [0, 1, 5, 20])
     assert float(found.kappa.value) == pytest.approx(float(found.concordance.value))
     n = table.sum()
     assert found.agreement.value == pytest.approx(float(found.kappa.value), abs=2 / n)
     with pytest.raises(ValueError, match="scores"):
-        coefficients_scores.scored_agreement(table, [1, 2, 3])
+        coefficients_scores.compute_score_agreement(table, [1, 2, 3])
 
 
 def test_icc_of_bias_only():
@@ -223,7 +223,7 @@ def test_a_category_that_nobody_was_compared_on_has_no_kappa():
     codes = np.array([[0, 0]] * 4 + [[1, -1]])
     counts = np.array([[2, 0, 0], [0, 1, 0]])
     n_items = np.array([4, 1])
-    found = fleiss.category_kappas(counts, n_items).readings()
+    found = fleiss.category_kappas(counts, n_items).to_values()
     assert [one["value"] for one in found] == [None, None, None]
     assert [one["low"] for one in found] == [None, None, None]
     assert [one["reason"] for one in found] == [
@@ -232,7 +232,9 @@ def test_a_category_that_nobody_was_compared_on_has_no_kappa():
         "single_category",
     ]
     assert report(codes, 3)["fleiss_kappa"] == 1.0  # that of all keeps its definition
-    compared = fleiss.category_kappas(counts + np.array([[0, 0, 0], [0, 1, 0]]), n_items).readings()
+    compared = fleiss.category_kappas(
+        counts + np.array([[0, 0, 0], [0, 1, 0]]), n_items
+    ).to_values()
     assert [one["value"] for one in compared[:2]] == [1.0, 1.0]
 
 
@@ -247,7 +249,7 @@ def test_a_category_that_nobody_was_compared_on_has_no_kappa():
     ],
 )
 def test_few_items_that_all_agree_have_no_word(n_items, low, high, early):
-    assert bands.too_early(n_items, low, high) is early
+    assert bands.is_inconclusive(n_items, low, high) is early
 
 
 @pytest.mark.parametrize(
@@ -263,7 +265,7 @@ def test_few_items_that_all_agree_have_no_word(n_items, low, high, early):
     ],
 )
 def test_an_interval_wider_than_two_bands_has_no_word(low, high, scheme, wide):
-    assert bands.too_wide(low, high, scheme) is wide
+    assert bands.is_too_wide(low, high, scheme) is wide
 
 
 def test_little_overlap_is_found():
@@ -291,7 +293,7 @@ def test_the_two_categories_that_are_confused_are_named():
         for a, b in itertools.combinations(range(4), 2)
     }
     patterns, _pairs = counted(codes, 4)
-    told = confusions(patterns.counts, patterns.n_items)
+    told = list_confusions(patterns.counts, patterns.n_items)
     assert {(a, b): share for a, b, share in told} == pytest.approx(
         {pair: share for pair, share in shares.items() if share}
     )

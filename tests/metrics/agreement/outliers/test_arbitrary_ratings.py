@@ -13,8 +13,8 @@ from metrics.agreement import drift, outliers
 from metrics.agreement.rater_quality import gold
 
 # Little evidence rings, so that what follows from alarms is run through, too.
-SOON = drift.Settings(alarm=3.0, watch=1.5)
-EARLY = drift.Settings(alarm=250.0)  # the least that a project may choose
+SOON = drift.DriftSettings(alert_level=3.0, watch_level=1.5)
+EARLY = drift.DriftSettings(alert_level=250.0)  # the least that a project may choose
 DAY = 19_700
 REASONS = {None, drift.TOO_SHORT, drift.NO_PEERS, drift.CANNOT_TELL_WHO}
 
@@ -58,8 +58,8 @@ def tables(draw):
 
 def found(rows, k, ordered, seconds=None, level=SOON):
     item, rater, code, day = np.array(rows, np.int64).reshape(-1, 4).T
-    moved = drift.alarms(item, rater, code, day, k, ordered, settings=level)
-    return moved, outliers.watch(moved, k, seconds=seconds)
+    moved = drift.detect_drift(item, rater, code, day, k, ordered, settings=level)
+    return moved, outliers.detect_outliers(moved, k, seconds=seconds)
 
 
 def numbers(told):
@@ -95,7 +95,7 @@ def test_whatever_is_told_is_a_number_or_has_a_reason(table):
         assert alarm.low <= alarm.size <= alarm.high
         assert alarm.n_before >= 30
         assert alarm.n_since >= 10
-        assert alarm.evidence >= SOON.alarm
+        assert alarm.evidence >= SOON.alert_level
     for chart in moved.charts:
         assert all(one < two for one, two in pairwise(chart.day.tolist()))
     # All of one rater's alarms lie one after the other.
@@ -136,16 +136,16 @@ def test_one_rater_or_one_category_rings_nothing(table):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.booleans(), max_size=400), st.floats(0.01, 0.99), st.booleans())
 def test_evidence_on_gold_is_a_number_whatever_is_answered(answers, p0, long):
-    course = gold.evidence(answers * (50 if long else 1), p0)
+    course = gold.compute_evidence(answers * (50 if long else 1), p0)
     assert np.isfinite(course).all()
     assert (course >= 0).all()
-    assert gold.exam(answers).outcome in {"passed", "failed", "undecided"}
-    assert gold.leaked(answers) in {True, False}
+    assert gold.evaluate_exam(answers).outcome in {"passed", "failed", "undecided"}
+    assert gold.has_leaked(answers) in {True, False}
 
 
 @pytest.mark.parametrize("most", [80, 100])
 def test_an_exam_of_80_questions_keeps_walds_limits(most):
     """After 50 the sign decides too early: docs/statistics.md says by how much."""
-    assert gold.exam_passes(0.6, most=most) <= 0.05
-    assert gold.exam_passes(0.8, most=most) >= 0.95
-    assert gold.exam_passes(0.6, most=50) == pytest.approx(0.0664, abs=5e-5)
+    assert gold.exam_pass_probability(0.6, most=most) <= 0.05
+    assert gold.exam_pass_probability(0.8, most=most) >= 0.95
+    assert gold.exam_pass_probability(0.6, most=50) == pytest.approx(0.0664, abs=5e-5)

@@ -8,9 +8,9 @@ import pytest
 from metrics.agreement import drift, outliers
 from metrics.agreement.outliers import careless_raters, disagreement
 from metrics.example import streams
-from metrics.example.streams import Cheat, Drift, Plan
+from metrics.example.streams import SimulatedCheat, SimulatedDrift, StreamPlan
 
-PLAN = Plan(
+PLAN = StreamPlan(
     raters=8,
     days=60,
     a_day=15,
@@ -25,16 +25,16 @@ SINCE = 60
 
 def found(plan, seed=3, *, change=None, seconds=None, begins=(), alarm=5_000.0):
     """The alarms of drift and the rest, of a stream whose codes ``change`` may have changed."""
-    stream = streams.simulate(plan, seed)
+    stream = streams.simulate_stream(plan, seed)
     code = stream.code if change is None else change(stream, np.random.default_rng(seed))
-    known = drift.Known(begins)
-    settings = drift.Settings(alarm=alarm)
+    known = drift.DriftContext(begins)
+    settings = drift.DriftSettings(alert_level=alarm)
     columns = (stream.item, stream.rater, code, stream.date, plan.k, plan.ordered)
-    moved = drift.alarms(*columns, known=known, settings=settings)
+    moved = drift.detect_drift(*columns, context=known, settings=settings)
     taken = None if seconds is None else seconds(stream, np.random.default_rng(seed))
-    watched = outliers.watch(moved, plan.k, begins=begins, seconds=taken)
-    ringing = [alarm for n, alarm in enumerate(moved.alarms) if n not in watched.explained]
-    return ringing, watched.found
+    watched = outliers.detect_outliers(moved, plan.k, segment_starts=begins, seconds=taken)
+    ringing = [alarm for n, alarm in enumerate(moved.alerts) if n not in watched.explained]
+    return ringing, watched.findings
 
 
 def told(rest):
@@ -50,16 +50,16 @@ def test_where_nothing_happens_nothing_rings(ordered):
 
 
 def test_who_answers_always_the_same_is_named_for_that_alone():
-    plan = replace(PLAN, cheats=(Cheat(2, "constant"),))
+    plan = replace(PLAN, cheats=(SimulatedCheat(2, "constant"),))
     moved, rest = found(plan)
     assert not moved
-    assert told(rest) == [(outliers.RATER_SAME, (2,))]
+    assert told(rest) == [(outliers.RATER_SAME_ANSWER, (2,))]
     (one,) = rest
     assert (one.code, one.size) == (0, 0.0)
     assert one.low == 0 < one.high < 0.2
     assert one.facts["share"] == 1
     assert one.facts["others"] > 0.6
-    assert one.n >= careless_raters.LEAST_ITEMS
+    assert one.n >= careless_raters.MIN_ITEMS
     assert one.onset == one.series.day[0] <= one.day <= one.series.day[-1]
 
 
@@ -72,30 +72,30 @@ def test_who_met_harmless_items_only_is_not_always_the_same():
 
 
 def test_who_guesses_from_the_start_is_apart():
-    plan = replace(PLAN, cheats=(Cheat(5, "guess"),))
+    plan = replace(PLAN, cheats=(SimulatedCheat(5, "guess"),))
     moved, rest = found(plan)
     assert not moved
-    assert told(rest) == [(outliers.RATER_APART, (5,))]
+    assert told(rest) == [(outliers.RATER_DISAGREES, (5,))]
     (one,) = rest
     assert one.low <= one.size <= one.high < one.facts["bound"] < one.facts["middle"]
 
 
 def test_few_ratings_accuse_nobody():
-    plan = replace(PLAN, days=1, a_day=disagreement.LEAST_ITEMS - 4, missing=0.0, document=4)
-    cheats = (Cheat(2, "constant"), Cheat(5, "guess"))
+    plan = replace(PLAN, days=1, a_day=disagreement.MIN_ITEMS - 4, missing=0.0, document=4)
+    cheats = (SimulatedCheat(2, "constant"), SimulatedCheat(5, "guess"))
     _moved, rest = found(replace(plan, cheats=cheats))
     assert told(rest) == []
 
 
 def test_the_bound_is_what_raters_so_different_reach():
     level = np.array([0.6, 0.62, 0.58, 0.61, 0.1])
-    middle, limit = disagreement.bound(level, least=0.1)
+    middle, limit = disagreement.compute_bound(level, least=0.1)
     assert middle[4] == pytest.approx(0.605)
     assert level[4] < limit[4] < 0.505
     assert (level[:4] > limit[:4]).all()
-    assert np.isneginf(disagreement.bound(level[:3], least=0.1)[1]).all()
+    assert np.isneginf(disagreement.compute_bound(level[:3], least=0.1)[1]).all()
     many = np.random.default_rng(0).normal(0.5, 0.1, 400)
-    assert disagreement.bound(many, least=0.1)[1][0] == pytest.approx(0.2, abs=0.06)
+    assert disagreement.compute_bound(many, least=0.1)[1][0] == pytest.approx(0.2, abs=0.06)
 
 
 def test_who_is_far_faster_than_others_on_the_same_items():
@@ -104,7 +104,7 @@ def test_who_is_far_faster_than_others_on_the_same_items():
         return hard * rng.lognormal(0, 0.4, hard.size) * np.where(stream.rater == 4, 0.1, 1)
 
     rest = found(PLAN, seconds=seconds)[1]
-    assert told(rest) == [(outliers.RATER_FAST, (4,))]
+    assert told(rest) == [(outliers.RATER_TOO_FAST, (4,))]
     (one,) = rest
     assert one.facts["seconds"] < one.facts["usual"] / 4
     assert one.high < 0.5
@@ -120,7 +120,7 @@ def test_who_is_far_faster_than_others_on_the_same_items():
 
 
 def test_what_a_drifter_does_is_nobody_elses_alarm():
-    drifts = (Drift(3, "kappa", 0.5, 30),)
+    drifts = (SimulatedDrift(3, "kappa", 0.5, 30),)
     moved, rest = found(replace(PLAN, drifts=drifts, days=100))
     assert [alarm.rater for alarm in moved] == [3]
     assert told(rest) == []
@@ -140,15 +140,15 @@ def test_a_question_that_fell_rings_once():
         return confused(stream, rng, chosen=np.ones(stream.code.size, bool))
 
     moved, rest = found(LONG, change=everybody)
-    assert told(rest) == [(outliers.QUESTION_FELL, ())]
+    assert told(rest) == [(outliers.QUESTION_AGREEMENT_FELL, ())]
     (one,) = rest
     assert one.low <= one.size <= one.high < 0
-    assert abs(one.onset - int(streams.date_of(SINCE))) <= 7
+    assert abs(one.onset - int(streams.compute_dates(SINCE))) <= 7
     assert one.earliest <= one.onset <= one.latest <= one.day
     assert one.facts["is"] < one.facts["was"]
     assert not [alarm for alarm in moved if alarm.onset <= one.day]
     # Other guidelines on that day begin anew.
-    assert told(found(LONG, change=everybody, begins=[int(streams.date_of(SINCE))])[1]) == []
+    assert told(found(LONG, change=everybody, begins=[int(streams.compute_dates(SINCE))])[1]) == []
 
 
 def test_a_pair_that_diverged():
@@ -182,6 +182,6 @@ def test_whoever_is_at_the_bound_is_hardly_ever_named():
         _days, place = np.unique(day, return_inverse=True)
         asked = np.cumsum(np.bincount(place))
         kept = np.cumsum(np.bincount(place, weights=done))
-        course = careless_raters.evidence_of(kept, asked - kept, 0.3)
+        course = careless_raters.compute_evidence_from_counts(kept, asked - kept, 0.3)
         named += bool((course >= 50).any())
     assert named / trials <= 0.02

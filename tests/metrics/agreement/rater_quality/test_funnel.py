@@ -12,13 +12,15 @@ def test_the_funnel_holds_raters_who_differ_by_chance():
     ses = 0.8 / np.sqrt(n)
     values = random.normal(0.5, ses)
     values[:40], ses[40:60] = -1.0, np.nan  # far off, and unknown: neither moves it
-    found = funnel.of(values, ses, n)
+    found = funnel.build_funnel(values, ses, n)
     assert found is not None
-    assert (found.middle, found.spread) == (pytest.approx(0.5, abs=0.01), pytest.approx(0.8))
-    low, high = found.limits(n)
+    assert (found.center, found.item_sd) == (pytest.approx(0.5, abs=0.01), pytest.approx(0.8))
+    low, high = found.compute_limits(n)
     inside = (values[60:] > low[60:]) & (values[60:] < high[60:])
     assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
 
 
 def test_of_two_raters_there_is_no_funnel():
-    assert funnel.of(np.array([0.5, 0.9]), np.array([0.1, 0.1]), np.array([50, 50])) is None
+    assert (
+        funnel.build_funnel(np.array([0.5, 0.9]), np.array([0.1, 0.1]), np.array([50, 50])) is None
+    )

@@ -20,7 +20,7 @@ TABLES = st.lists(
 @settings(max_examples=50, deadline=None)
 @given(TABLES)
 def test_the_project_is_the_stratified_mean(tables):
-    found = repeats.intra(tables)
+    found = repeats.compute_intra_rater_agreement(tables)
     above = below = spread = 0.0
     for table in np.array(tables):
         n = table.sum()
@@ -42,7 +42,7 @@ def test_the_project_is_the_stratified_mean(tables):
 
 
 def test_one_rater_alone_is_the_project():
-    found = repeats.intra([[[5, 1], [2, 7]]])
+    found = repeats.compute_intra_rater_agreement([[[5, 1], [2, 7]]])
     assert found.project.kappa["value"] == pytest.approx(found.raters[0].kappa["value"])
     assert found.project.kappa["se"] == pytest.approx(found.raters[0].kappa["se"])
     assert found.project.same == 12 / 15
@@ -51,12 +51,14 @@ def test_one_rater_alone_is_the_project():
 def test_a_difference_of_habits_is_not_taken_for_consistency():
     """Two raters who answer at random, one mostly yes, one mostly no: the summed table agrees."""
     tables = np.array([[[81, 9], [9, 1]], [[1, 9], [9, 81]]])
-    assert repeats.intra(tables).project.kappa["value"] == pytest.approx(0)
+    assert repeats.compute_intra_rater_agreement(tables).project.kappa["value"] == pytest.approx(0)
     assert cohen.kappa(tables.sum(axis=0)).value > 0.5
 
 
 def test_reasons():
-    found = repeats.intra([[[0, 0], [0, 0]], [[1, 0], [0, 0]], [[4, 0], [0, 0]]])
+    found = repeats.compute_intra_rater_agreement(
+        [[[0, 0], [0, 0]], [[1, 0], [0, 0]], [[4, 0], [0, 0]]]
+    )
     assert [one.reason for one in found.raters] == [
         "no_repeats",
         "too_few_items",
@@ -64,12 +66,12 @@ def test_reasons():
     ]
     assert found.project.reason == "single_category"
     assert found.project.same == 1
-    assert repeats.intra(np.zeros((1, 2, 2))).project.reason == "no_repeats"
-    assert repeats.intra(np.zeros((0, 2, 2))).project.reason == "no_repeats"
+    assert repeats.compute_intra_rater_agreement(np.zeros((1, 2, 2))).project.reason == "no_repeats"
+    assert repeats.compute_intra_rater_agreement(np.zeros((0, 2, 2))).project.reason == "no_repeats"
 
 
 def test_shift_is_second_less_first():
-    found = repeats.intra([[[0, 4, 0], [0, 0, 0], [0, 0, 4]]])
+    found = repeats.compute_intra_rater_agreement([[[0, 4, 0], [0, 0, 0], [0, 0, 4]]])
     shift = found.raters[0].shift
     assert shift is not None
     assert shift["value"] == pytest.approx(0.5)

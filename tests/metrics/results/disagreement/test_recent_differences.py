@@ -26,5 +26,7 @@ def test_what_a_file_brought_goes_by_its_own_times(question: Any, rate: Any) -> 
         own = Rating.objects.filter(item__key=key, rater__key="ann")
         own.update(rated_at=NOW - datetime.timedelta(days=ago))
     ann = Rater.objects.get(key="ann")
-    found = disputed_items.recent_differences(question, ann, QuestionScale.of(question), limit=4)
+    found = disputed_items.list_recent_differences(
+        question, ann, QuestionScale.for_question(question), limit=4
+    )
     assert [one.rating.item.key for one in found] == ["i2", "i5", "i0", "i3"]

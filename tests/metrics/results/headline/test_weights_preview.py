@@ -8,7 +8,7 @@ import pytest
 
 from metrics.agreement import report
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Question, ScaleVersion
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ def rated(question: Any, rate: Any, *, raters: str) -> str:
     for item, row in enumerate(CODES):
         for rater, code in zip(raters, row, strict=False):
             rate(question, f"i{item}", rater, LABELS[code])
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return f"/projects/{question.project_id}/setup/questions/{question.key}/"
 
 
@@ -90,7 +90,7 @@ def test_weights_of_scores_become_the_custom_weights(
     client = client_for(lead)
     address = f"/projects/{question.project_id}/coefficients/?scores=values"
     client.get(address)
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = client.get(address)
     assert "Make these the custom weights" in page.content.decode()
     client.post(

@@ -14,10 +14,10 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from metrics import periods
-from metrics.agreement.counts.tally import MOMENTS_UP_TO
+from metrics.agreement.counts.tally import MAX_MOMENT_CATEGORIES
 from metrics.counting import question_counting
 from metrics.jobs import question_updates
-from metrics.models import EVER, CountState, PeerTally, RaterReading
+from metrics.models import ALL_DAYS, CountState, PeerTally, RaterReading
 from metrics.results import refresh as readings
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
@@ -55,12 +55,12 @@ def rate_many(question: Question, rate: Any, utc: Any, *, seed: int) -> None:
 def rated(question: Question, rate: Any, utc: Any) -> Question:
     """Counted, a part of it before the scale got one more category."""
     rate_many(question, rate, utc, seed=1)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     Category.objects.create(question=question, code=4, label="worst", position=4, value=9)
     Question.objects.filter(pk=question.pk).update(scale_version=question.scale_version + 1)
     changed = Question.objects.get(pk=question.pk)
     rate_many(changed, rate, utc, seed=2)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     return changed
 
 
@@ -72,21 +72,23 @@ def wide(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question:
     project = make_project("Wide", labels=())
     Member.objects.create(project=project, user=lead, role=Member.Role.LEAD)
     question = project.questions.get()
-    for code in range(MOMENTS_UP_TO + 1):
+    for code in range(MAX_MOMENT_CATEGORIES + 1):
         Category.objects.create(
             question=question, code=code, label=f"grade {code}", position=code, value=code
         )
     rate_many(question, rate, utc, seed=3)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     return question
 
 
 def expected(question: Question, rater: str, span: str) -> dict[str, dict[str, Any]]:
     """First day -> name -> READING of the periods in which the rater has a rating, from the ratings
     by the pure library."""
-    ratings = list(Rating.objects.filter(question=question).standing())
+    ratings = list(Rating.objects.filter(question=question).current())
     mine = question.project.raters.get(key=rater).pk
-    found = invariants.expected_rater_readings(ratings, QuestionScale.of(question), spans=(span,))
+    found = invariants.expected_rater_readings(
+        ratings, QuestionScale.for_question(question), spans=(span,)
+    )
     return {start.isoformat(): row["each"] for (pk, _, start), row in found.items() if pk == mine}
 
 
@@ -123,7 +125,7 @@ def test_periods_of_the_api_are_paged(
         for rater in "ab":
             label = "minor" if rater == "a" or day % 3 else "major"
             rate(question, f"{month}-{day}", rater, label, rated_at=utc(2026, month, day, 12))
-    question_updates.sweep()
+    question_updates.sweep_questions()
     api = api_for(lead)
     trend = f"/api/v1/projects/{question.project_id}/agreement/raters/a/trend/"
     address = f"{trend}?period={span}"
@@ -179,10 +181,10 @@ def test_a_page_reads_the_newest_periods_alone(
     newest = client_for(lead).get(page).context
     assert newest["points"] == whole[-number:]
     assert newest["older"] == len(whole) - number > 0
-    rater, scale = rated.project.raters.get(key="a"), QuestionScale.of(rated)
-    assert trend_points.rater_lines(rated, rater, span, "vs_peers", scale=scale, limit=number) == [
-        trend_points.rater_lines(rated, rater, span, "vs_peers", scale=scale)[0][-number:]
-    ]
+    rater, scale = rated.project.raters.get(key="a"), QuestionScale.for_question(rated)
+    assert trend_points.list_rater_points(
+        rated, rater, span, "vs_peers", scale=scale, limit=number
+    ) == [trend_points.list_rater_points(rated, rater, span, "vs_peers", scale=scale)[0][-number:]]
 
 
 def test_a_day_whose_ratings_were_withdrawn_is_not_shown(
@@ -191,9 +193,9 @@ def test_a_day_whose_ratings_were_withdrawn_is_not_shown(
     for rater in "ab":
         rate(question, "i1", rater, "minor", rated_at=utc(2026, 3, 1, 12))
         rate(question, "i2", rater, "minor", rated_at=utc(2026, 3, 2, 12))
-    question_updates.sweep()
+    question_updates.sweep_questions()
     rate(question, "i1", "a", None)
-    question_updates.sweep()
+    question_updates.sweep_questions()
     address = f"/api/v1/projects/{question.project_id}/agreement/raters/{{}}/trend/?period=day"
     days = [
         [row["start"] for row in api_for(lead).get(address.format(key)).json()["results"]]
@@ -209,15 +211,16 @@ def test_a_period_is_as_new_as_the_counts(
     without its rater."""
     for rater in "ab":
         rate(question, "i1", rater, "minor", rated_at=utc(2026, 3, 1, 12))
-    question_counting.count_some(question.pk)
+    question_counting.count_items(question.pk)
     page = f"/projects/{question.project_id}/raters/a/?period=day"
     assert "has no counted rating" in client_for(lead).get(page).content.decode()
-    readings.refresh(question.pk)
+    readings.refresh_results(question.pk)
     rate(question, "i2", "a", "minor", rated_at=utc(2026, 3, 1, 12))
     rate(question, "i2", "b", "major", rated_at=utc(2026, 3, 1, 12))
-    question_counting.count_some(question.pk)
+    question_counting.count_items(question.pk)
     assert (
-        question_updates.waiting_ratings(question, CountState.objects.get(question=question)) == 2
+        question_updates.count_pending_ratings(question, CountState.objects.get(question=question))
+        == 2
     )
     address = f"/api/v1/projects/{question.project_id}/agreement/raters/a/trend/?coefficient=vs_peers_percent"
     for span in periods.SPANS:
@@ -234,21 +237,24 @@ def test_period_of_a_rater_follows_the_items_of_days_weeks_and_months(
             for key in "ab":
                 rate(question, f"i{day}-{number}", key, "minor", rated_at=utc(2026, 3, day, 12))
         rate(question, f"alone-{day}", "a", "minor", rated_at=utc(2026, 3, day, 12))
-    question_updates.sweep()
+    question_updates.sweep_questions()
     rater = question.project.raters.get(key="a")
-    monkeypatch.setattr(trend_points, "DENSE", 2)
-    assert trend_points.rater_period(question, rater) == "day"
-    monkeypatch.setattr(trend_points, "LATELY", 3)
-    assert trend_points.rater_period(question, rater) == "week"
-    assert trend_points.rater_period(question, question.project.raters.create(key="new")) == "week"
+    monkeypatch.setattr(trend_points, "MIN_MEDIAN_ITEMS", 2)
+    assert trend_points.choose_rater_period(question, rater) == "day"
+    monkeypatch.setattr(trend_points, "RECENT_PERIODS", 3)
+    assert trend_points.choose_rater_period(question, rater) == "week"
+    assert (
+        trend_points.choose_rater_period(question, question.project.raters.create(key="new"))
+        == "week"
+    )
 
 
 def test_items_of_a_day_are_those_of_its_reading(rated: Question) -> None:
     """``rater_period`` counts on it."""
-    scale = QuestionScale.of(rated)
+    scale = QuestionScale.for_question(rated)
     for rater in rated.project.raters.all():
-        days = rater_periods.days_of(rated, rater)
-        found = rater_periods.newest(
+        days = rater_periods.filter_rater_days(rated, rater)
+        found = rater_periods.list_newest_periods(
             rated, rater, "day", ["vs_peers_percent"], scale=scale, number=100
         )
         assert [reading["n_items"] for _, reading in found] == list(
@@ -258,11 +264,13 @@ def test_items_of_a_day_are_those_of_its_reading(rated: Question) -> None:
 
 @pytest.mark.parametrize("weeks", [1, 2, 40, 60])
 def test_the_small_trends_of_a_table_are_those_of_the_weeks(rated: Question, weeks: int) -> None:
-    scale, raters = QuestionScale.of(rated), list(rated.project.raters.all())
+    scale, raters = QuestionScale.for_question(rated), list(rated.project.raters.all())
     back, ids = datetime.timedelta(weeks=weeks), [rater.pk for rater in raters]
-    small = rater_periods.newest_values(rated, ids, "week", "vs_peers", scale=scale, back=back)
+    small = rater_periods.get_recent_values(rated, ids, "week", "vs_peers", scale=scale, back=back)
     each = {
-        rater.pk: rater_periods.newest(rated, rater, "week", ["vs_peers"], scale=scale, number=99)
+        rater.pk: rater_periods.list_newest_periods(
+            rated, rater, "week", ["vs_peers"], scale=scale, number=99
+        )
         for rater in raters
     }
     newest = max(start for found in each.values() for start, _reading in found)
@@ -278,10 +286,13 @@ def test_some_of_many_periods_are_whole(question: Question, rate: Any, utc: Any)
     for day in range(1, 29):
         for rater in "abc":
             rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 2, day, 12))
-    question_updates.sweep()
-    scale, ids = QuestionScale.of(question), [rater.pk for rater in question.project.raters.all()]
+    question_updates.sweep_questions()
+    scale, ids = (
+        QuestionScale.for_question(question),
+        [rater.pk for rater in question.project.raters.all()],
+    )
     for number in range(1, 12):
-        found = rater_periods.newest_of_each(
+        found = rater_periods.list_newest_periods_of_raters(
             question, ids, "week", "vs_peers_percent", scale=scale, number=number
         )
         assert len(found) == number
@@ -296,7 +307,7 @@ def test_some_of_many_periods_are_whole(question: Question, rate: Any, utc: Any)
         }
     first = question.project.raters.get(key="a")
     for number in (1, 2):
-        rows = rater_periods.following(
+        rows = rater_periods.list_periods_after(
             question,
             first,
             "week",
@@ -312,13 +323,13 @@ def test_of_single_days_nothing_is_stale(question: Question, rate: Any, utc: Any
     for day in (2, 3, 12):
         for rater in "ab":
             rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 3, day, 12))
-    question_updates.sweep()
+    question_updates.sweep_questions()
     before = dict(RaterReading.objects.values_list("rater__key", "computed_at"))
     rate(question, "i3", "a", "major")
-    question_counting.count_some(question.pk)
+    question_counting.count_items(question.pk)
     stale = PeerTally.objects.filter(stale=True)
-    assert sorted(stale.values_list("rater__key", "day")) == [("a", EVER), ("b", EVER)]
-    readings.refresh(question.pk)
+    assert sorted(stale.values_list("rater__key", "day")) == [("a", ALL_DAYS), ("b", ALL_DAYS)]
+    readings.refresh_results(question.pk)
     after = dict(RaterReading.objects.values_list("rater__key", "computed_at"))
     assert before["a"] < after["a"]
     assert not stale.exists()
@@ -336,10 +347,10 @@ def test_stored_periods_go_when_the_database_is_upgraded(question: Question) -> 
         for number, span in enumerate(("all", "day", "week", "month")):
             make(**of | {"n_ratings": number}, span=span, computed_at=timezone.now())
         tally = old.get_model("metrics", "PeerTally").objects.create
-        for day in (EVER, 5):
+        for day in (ALL_DAYS, 5):
             tally(**of, day=day, width=4, table=b"", moments=b"", n_items=0)
     finally:
         executor = MigrationExecutor(connection)
         executor.migrate(executor.loader.graph.leaf_nodes())
     assert RaterReading.objects.get().n_ratings == 0  # that of all days
-    assert PeerTally.objects.get(stale=True).day == EVER
+    assert PeerTally.objects.get(stale=True).day == ALL_DAYS

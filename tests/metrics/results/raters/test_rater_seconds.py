@@ -21,7 +21,9 @@ def test_a_rater_is_looked_up_by_the_raters_own_index(question: Any, rate: Any) 
     Rating.objects.update(seconds=3.0)
     found = list(question.project.raters.values_list("pk", flat=True))
     asked = query_plans.of_sqlite(
-        lambda: rater_results._save_seconds(rater_results.Whose.one(question.pk), found)
+        lambda: rater_results._save_seconds(
+            rater_results.CountScope.for_question(question.pk), found
+        )
     )
     assert len(asked) == 3
     for plan in asked:

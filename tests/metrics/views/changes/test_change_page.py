@@ -14,11 +14,11 @@ import time_machine
 from django.test import Client
 
 from metrics import tasks
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import Attribution
 from metrics.views.changes import texts
 from metrics.views.common.trends import period_comparison
-from metrics.views.common.trends.period_comparison import Period, clear_change
+from metrics.views.common.trends.period_comparison import TrendPeriod, compute_clear_change
 from projects.models import Rater
 from tests.metrics.attribution.test_attribution_jobs import made_once, moved  # noqa: F401 - fixtures
 
@@ -186,10 +186,10 @@ def test_it_opens_with_the_last_clear_move(
             for rater in "ab":
                 with time_machine.travel(utc(2026, 5, week, 12), tick=False):
                     rate(moved, f"later-{week}-{n}", rater, ("none", "minor")[n % 2])
-    bring_up_to_date(moved.pk)
+    update_question(moved.pk)
     found = client.get(address).context["change"]
     assert [one.start.isoformat() for one in found.periods][:2] == ["2026-05-25", "2026-05-18"]
-    assert clear_change(found.before.reading, found.after.reading) is not None
+    assert compute_clear_change(found.before.reading, found.after.reading) is not None
     assert found.after.start.isoformat() in ("2026-05-18", "2026-05-11")
 
 
@@ -203,28 +203,28 @@ def reading(value: float, se: float = 0.05, n_items: int = 50) -> dict[str, Any]
     }
 
 
-def weeks(*values: float) -> list[Period]:
+def weeks(*values: float) -> list[TrendPeriod]:
     """The newest first."""
     start = datetime.date(2026, 5, 4)
     return [
-        Period("week", start - datetime.timedelta(weeks=place), reading(value))
+        TrendPeriod("week", start - datetime.timedelta(weeks=place), reading(value))
         for place, value in enumerate(values)
     ]
 
 
 def test_the_latest_move_beyond_chance() -> None:
     known = weeks(0.5, 0.52, 0.5, 0.9, 0.3, 0.5)
-    assert period_comparison.latest_move(known) == (known[2], known[3])
-    assert period_comparison.latest_move(known[:3]) is None
-    assert period_comparison.latest_move(known[:1]) is None
-    assert period_comparison.latest_move([]) is None
+    assert period_comparison.find_latest_change(known) == (known[2], known[3])
+    assert period_comparison.find_latest_change(known[:3]) is None
+    assert period_comparison.find_latest_change(known[:1]) is None
+    assert period_comparison.find_latest_change([]) is None
 
 
 def test_a_move_that_one_of_many_makes_by_chance_is_none() -> None:
     """2.3 standard errors: enough for the one move that there is, not for one of fifty."""
     values = [0.5, 0.66]
-    assert period_comparison.latest_move(weeks(*values)) is not None
-    assert period_comparison.latest_move(weeks(*values, *[0.6] * 50)) is None
+    assert period_comparison.find_latest_change(weeks(*values)) is not None
+    assert period_comparison.find_latest_change(weeks(*values, *[0.6] * 50)) is None
 
 
 def test_without_a_move_the_last_two_periods_are_told_as_such(
@@ -235,7 +235,7 @@ def test_without_a_move_the_last_two_periods_are_told_as_such(
     assert latest in text_of(client.get(address))
     assert latest not in text_of(client.get(f"{address}?{WEEKS}"))
     tasks.sweep_all()
-    monkeypatch.setattr(period_comparison, "latest_move", lambda newest: None)
+    monkeypatch.setattr(period_comparison, "find_latest_change", lambda newest: None)
     page = client.get(address)
     assert latest not in text_of(page)
     assert "That is the only move between neighbouring periods" in text_of(page)
@@ -254,14 +254,14 @@ def test_of_many_moves_none_is_told_as_real(
     client = client_for(lead)
     client.get(address)
     tasks.sweep_all()
-    monkeypatch.setattr(period_comparison, "latest_move", lambda newest: None)
+    monkeypatch.setattr(period_comparison, "find_latest_change", lambda newest: None)
     for span, said in (("week", "from week to week"), ("month", "from month to month")):
         found = client.get(address).context
         many = dataclasses.replace(found["change"], n_moves=52, span=span)
-        told = texts.sentences(many, found["found"])
+        told = texts.build_sentences(many, found["found"])
         assert told[1].startswith(f"None of the last 52 moves {said} is beyond chance.")
     few = dataclasses.replace(found["change"], n_moves=0)
-    assert "One of the two has few items" in texts.sentences(few, found["found"])[1]
+    assert "One of the two has few items" in texts.build_sentences(few, found["found"])[1]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from metrics.jobs.question_updates import bring_up_to_date
-from metrics.views.charts.views import _cell
+from metrics.jobs.question_updates import update_question
+from metrics.views.charts.views import _escape_cell
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from metrics.views.charts.views import _cell
     [("=1+1", "'=1+1"), ("＝1", "'＝1"), ("-1", "-1"), ("", ""), (None, None), (0.5, 0.5)],
 )
 def test_a_cell_runs_nothing_and_is_otherwise_itself(value: Any, cell: Any) -> None:
-    assert _cell(value) == cell
+    assert _escape_cell(value) == cell
 
 
 def test_each_table_of_the_dashboard_is_a_file(
@@ -26,7 +26,7 @@ def test_each_table_of_the_dashboard_is_a_file(
     for number, (ours, theirs) in enumerate([("minor", "minor"), ("none", "major")] * 2):
         rate(question, f"i{number}", "ann", ours)
         rate(question, f"i{number}", "=ben", theirs)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client = client_for(lead)
 
     def rows(name: str) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ import pytest
 
 from metrics.agreement import report
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Question, Rater
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def rated(question: Any, rate: Any) -> Any:
         for rater, code in zip("abc", row, strict=True):
             if code >= 0:
                 rate(question, f"i{item}", rater, LABELS[code])
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 
@@ -37,7 +37,7 @@ def opened(rated: Any, lead: Any, client_for: Any) -> Any:
         address = f"/projects/{rated.project_id}/coefficients/{query}"
         first = client.get(address)
         assert "being computed" in first.content.decode()
-        filtered_jobs.WORK.sweep()
+        filtered_jobs.FILTERED_RESULT_JOB.sweep()
         answer = client.get(address)
         assert answer.status_code == 200
         return answer
@@ -112,7 +112,7 @@ def test_models_are_left_out_and_a_filter_narrows(opened: Any, rated: Any, rate:
     Rater.objects.create(project=rated.project, key="gpt", kind="model")
     for item in range(8):
         rate(rated, f"i{item}", "gpt", "critical")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     expected = report(CODES, 4)["conger_kappa"]
     page = opened()
     assert told(page)["conger_kappa"].reading["value"] == pytest.approx(expected)
@@ -127,10 +127,10 @@ def test_two_raters_stand_with_their_own(
     for item, row in enumerate(CODES[:6]):
         for rater, code in zip("ab", row[:2], strict=True):
             rate(question, f"i{item}", rater, LABELS[code])
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client, address = client_for(lead), f"/projects/{question.project_id}/coefficients/"
     client.get(address)
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     details = client.get(address).context["details"]
     expected = report([row[:2] for row in CODES[:6]], 4, values=[0, 1, 2, 3])
     assert details.others["scott_pi"]["value"] == pytest.approx(expected["scott_pi"])
@@ -155,7 +155,7 @@ def test_agreement_on_a_gold_score_of_the_items(rated: Any, opened: Any) -> None
         number = int(item.key[1:])
         item.attributes = {"depth": [4, "8", "not known", 20, 4, 9, 6, None][number]}
         item.save()
-    rated.project.__class__.objects.filter(pk=rated.project_id).catalogue_changed()
+    rated.project.__class__.objects.filter(pk=rated.project_id).increment_catalogue_version()
     page = opened("?scores=item&attribute=depth")
     scores = page.context["scored"]["scores"]
     # the ratings of each category, each with the score of its item, where it has a number

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metrics import tasks
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import Reading
 from projects.models import Project, Question, Rater
 from tests import cast
@@ -22,7 +22,7 @@ def fill(made: Cast) -> None:
     for item in range(40):
         for place, rater in enumerate("abc"):
             cast.rate(made.question, f"i{item}", rater, LABELS[(item + (item % 5 == place)) % 4])
-    bring_up_to_date(made.question.pk)
+    update_question(made.question.pk)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_people_and_models_stand_on_a_panel(
     Rater.objects.create(project=project, key="gpt", kind="model")
     for item in range(40):
         rate(rated, f"i{item}", "gpt", "critical")
-    bring_up_to_date(rated.pk)
+    update_question(rated.pk)
     page = client.get(f"/projects/{project.pk}/")
     assert page.context["headline"]["value"] == before
     assert "People with models" in page.content.decode()
@@ -138,7 +138,7 @@ def test_the_list_counts_all_ratings(project: Any, question: Any, rate: Any, lea
     """Also those that nothing can be compared with yet: "No ratings yet" stood beside them."""
     for item in range(5):
         rate(question, f"i{item}", "a", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     row = next(row for row in client_for(lead).get("/").context["rows"] if row.project == project)
     assert row.n_ratings == 5
     assert "No ratings yet." not in row.attention

@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from metrics.agreement.headline import ROWS, TABLE, Facts, headline
+from metrics.agreement.headline import ROWS, TABLE, HeadlineFacts, choose_headline
 from metrics.agreement.scales import SCALES
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Question, Rater
 
 pytestmark = pytest.mark.django_db
 
 
 def test_every_decision_of_the_table_is_told() -> None:
-    assert {told.why for told in TABLE} == {row.why for row in ROWS}
+    assert {told.reason for told in TABLE} == {row.reason for row in ROWS}
     for scale in SCALES:
         for n_raters in (0, 2, 3):
             for weights in ("none", "linear"):
                 for complete in (False, True):
-                    why = headline(Facts(scale, n_raters, weights, complete)).why
-                    assert any(told.why == why and scale in told.scales for told in TABLE)
+                    why = choose_headline(HeadlineFacts(scale, n_raters, weights, complete)).reason
+                    assert any(told.reason == why and scale in told.scales for told in TABLE)
 
 
 def test_the_page_says_what_and_why_and_for_what_else(
@@ -32,7 +32,7 @@ def test_the_page_says_what_and_why_and_for_what_else(
             rate(question, f"i{item}", rater, ("none", "minor")[item % 2])
     Rater.objects.create(project=question.project, key="gpt", kind="model")
     rate(question, "i1", "gpt", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client, address = client_for(viewer), f"/projects/{question.project_id}/which/"
     page = client.get(address)
     assert page.context["by_table"].name == "fleiss_kappa_quadratic"
@@ -47,7 +47,7 @@ def test_the_page_says_what_and_why_and_for_what_else(
     assert "and 1 model, which is told apart" in text
     chosen = {"headline": "gwet_ac1", "headline_note": "A rare answer."}
     Question.objects.update(scale="interval", scale_version=2, **chosen)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     page = client.get(address)
     assert page.context["by_table"].name == "icc2"
     assert "The lead chose Gwet’s AC1 instead: A rare answer." in page.content.decode()

@@ -16,14 +16,14 @@ from metrics.agreement.explain.bands import SCHEMES, Band
 from metrics.agreement.registry import (
     MEAN_BY_ITEMS,
     MEAN_PAIRWISE,
-    PAIR_TREND,
-    PAIR_TREND_ORDERED,
-    mean_names,
-    pattern_forms,
-    peer_names,
+    PAIR_TREND_FORMULAS,
+    PAIR_TREND_ORDERED_FORMULAS,
+    get_pattern_forms,
+    list_mean_names,
+    list_peer_names,
 )
 from metrics.agreement.scales import SCALES
-from metrics.agreement.weights import WEIGHTINGS, weighted
+from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 from metrics.templatetags import inline_charts, results
 from metrics.views.common import coefficient_advice, display_names, number_formats
 from projects.models import Project, Scale, Weights
@@ -31,30 +31,32 @@ from projects.models import Project, Scale, Weights
 
 @pytest.mark.parametrize("reason", [name for name in REASONS if name])
 def test_words_every_reason_has_words(reason: str) -> None:
-    assert str(display_names.reason(reason)) != reason
+    assert str(display_names.get_undefined_reason(reason)) != reason
 
 
 # Everything that a page can be asked for or that stands in a reading.
 SHOWN = [
-    *pattern_forms(scale="ratio", values=[0, 1], custom=True),
-    *peer_names(WEIGHTINGS),
-    *mean_names(WEIGHTINGS),
-    *PAIR_TREND["cohen_kappa"].forms("cohen_kappa", WEIGHTINGS),
-    *PAIR_TREND_ORDERED,
+    *get_pattern_forms(scale="ratio", values=[0, 1], custom=True),
+    *list_peer_names(WEIGHTINGS),
+    *list_mean_names(WEIGHTINGS),
+    *PAIR_TREND_FORMULAS["cohen_kappa"].get_forms("cohen_kappa", WEIGHTINGS),
+    *PAIR_TREND_ORDERED_FORMULAS,
 ]
 
 
-MEANS = [weighted(base, name) for base in (MEAN_PAIRWISE, MEAN_BY_ITEMS) for name in WEIGHTINGS]
+MEANS = [
+    get_weighted_name(base, name) for base in (MEAN_PAIRWISE, MEAN_BY_ITEMS) for name in WEIGHTINGS
+]
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_words_every_coefficient_that_is_shown_has_words(name: str) -> None:
-    assert str(display_names.coefficient(name)) != name
+    assert str(display_names.get_coefficient_name(name)) != name
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_words_every_weighting_has_words(weighting: str) -> None:
-    assert weighting in display_names.WEIGHTS
+    assert weighting in display_names.WEIGHTING_NAMES
     assert weighting in Weights.values
 
 
@@ -67,19 +69,19 @@ def test_scale_is_known_to_the_formulas(scale: Scale) -> None:
 
 @pytest.mark.parametrize("band", SCHEMES["landis_koch"])
 def test_words_every_band_has_words(band: Band) -> None:
-    assert str(display_names.band(band))
+    assert str(display_names.get_band_name(band))
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
 def test_figure_undefined_is_a_dash(value: float | None) -> None:
-    assert number_formats.figure(value) == "–"
+    assert number_formats.format_number(value) == "–"
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.425, "0.42"), (-0.001, "0.00"), (1, "1.00"), (-0.126, "-0.13")]
 )
 def test_figure_two_decimals(value: float, text: str) -> None:
-    assert number_formats.figure(value) == text
+    assert number_formats.format_number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_figure_two_decimals(value: float, text: str) -> None:
     ],
 )
 def test_an_expected_count_is_a_whole_number(value: float | None, text: str) -> None:
-    assert number_formats.about(value) == text
+    assert number_formats.format_expected_count(value) == text
 
 
 def test_reading_undefined_tells_why() -> None:
@@ -156,11 +158,11 @@ def test_spark_of_one_point_is_nothing() -> None:
     ],
 )
 def test_coefficient_has_a_name(name: str, text: str) -> None:
-    assert str(display_names.coefficient(name)) == text
+    assert str(display_names.get_coefficient_name(name)) == text
 
 
 def test_shares_and_p_values_are_rounded_not_cut() -> None:
-    assert [number_formats.percent(share) for share in (0.4155, 0.2667, 0.3178)] == [
+    assert [number_formats.format_percent(share) for share in (0.4155, 0.2667, 0.3178)] == [
         "42 %",
         "27 %",
         "32 %",
@@ -170,7 +172,7 @@ def test_shares_and_p_values_are_rounded_not_cut() -> None:
 
 @pytest.mark.parametrize("name", [*SHOWN, *COEFFICIENTS, *MEANS, *glossary.TERMS])
 def test_words_whatever_is_shown_is_explained(name: str) -> None:
-    title, text = display_names.explained(name)
+    title, text = display_names.get_explanation(name)
     assert str(title) != name or name == "p"
     assert text.endswith(".")
 
@@ -188,7 +190,7 @@ def test_help_stands_once_a_page_and_opens_from_each_button() -> None:
 
 def test_the_page_of_words_needs_no_account(client: Client) -> None:
     text = client.get("/words/").content.decode()
-    for name in (*registry.SAID, *glossary.TERMS):
+    for name in (*registry.COEFFICIENT_TEXTS, *glossary.TERMS):
         assert f'id="{name}"' in text
     with translation.override(None):  # the language of a request stays with its thread
         chinese = client.get("/words/", headers={"Accept-Language": "zh-hans"}).content.decode()
@@ -263,9 +265,9 @@ def test_each_number_of_a_page_has_the_panel_of_its_own() -> None:
     assert targets == [ids[0], ids[1], ids[0]]
 
 
-@pytest.mark.parametrize("name", [name for name in SHOWN if coefficient_advice.of(name)])
+@pytest.mark.parametrize("name", [name for name in SHOWN if coefficient_advice.find_advice(name)])
 def test_advice_is_of_coefficients_whose_scale_ends_at_1(name: str) -> None:
-    assert display_names.plain(name) in registry.SAID
+    assert display_names.strip_weights(name) in registry.COEFFICIENT_TEXTS
     assert not name.endswith("bias")
 
 
@@ -274,7 +276,7 @@ def test_the_page_of_words_says_the_same_and_names_the_bands(client: Client) -> 
     for one in coefficient_advice.ADVICE.values():
         assert str(one.moves) in text
         assert str(one.distrust) in text
-    for sentence in coefficient_advice.WEIGHTED.values():
+    for sentence in coefficient_advice.WEIGHTING_ADVICE.values():
         assert str(sentence) in text
     assert 'id="bands"' in text
     assert "below: unreliable · from 0.667: tentative · from 0.8: reliable" in text
@@ -285,7 +287,7 @@ def test_the_document_on_statistics_has_a_place_for_each_coefficient(client: Cli
     text = client.get("/words/statistics/").content.decode()
     for name in (*COEFFICIENTS, *coefficient_advice.ADVICE):
         if not name.startswith(("vs_peers", "mean_")):
-            assert f'<h3 id="{display_names.plain(name)}">' in text, name
+            assert f'<h3 id="{display_names.strip_weights(name)}">' in text, name
     assert "Fleiss 1971, Psychological Bulletin 76, 378-382" in text
     ids = re.findall(r'<h[23] id="([^"]+)"', text)
     assert len(ids) == len(set(ids))

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 
 from metrics import tasks
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.services.projects import change_project
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def test_a_filter_without_ratings_says_so_and_how_old_the_newest_is(
     with time_machine.travel("2016-05-04T12:00:00Z", tick=False):
         rate(question, "i1", "a", "none")
         rate(question, "i1", "b", "none")
-        bring_up_to_date(question.pk)
+        update_question(question.pk)
     client = client_for(lead)
     with time_machine.travel("2026-03-02T12:00:00Z", tick=False):
         address = f"/projects/{question.project_id}/?{query}"
@@ -70,7 +70,7 @@ def test_a_filter_with_ratings_shows_their_numbers(
     question: Any, rate: Any, client_for: Any, lead: Any
 ) -> None:
     rate(question, "i1", "a", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client = client_for(lead)
     address = f"/projects/{question.project_id}/?from=2016-01-01"
     client.get(address)
@@ -87,7 +87,7 @@ def test_the_last_weeks_are_those_up_to_today(
     with time_machine.travel("2016-05-03T12:00:00Z", tick=False):
         for rater, label in zip("ab", ("none", "major"), strict=True):
             rate(question, "i1", rater, label)
-        bring_up_to_date(question.pk)
+        update_question(question.pk)
     question.project.questions.create(key="tone", text="Which tone?", position=1)
     client = client_for(lead)
     pages = "/", f"/projects/{question.project_id}/"
@@ -96,6 +96,6 @@ def test_the_last_weeks_are_those_up_to_today(
         assert "none; the newest is of 2016-05-03" in text, address
     for rater, label in zip("ab", ("none", "none"), strict=True):
         rate(question, "i2", rater, label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     for address in pages:
         assert "the newest is of" not in client.get(address).content.decode(), address

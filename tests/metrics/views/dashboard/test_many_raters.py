@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from metrics.jobs.question_updates import bring_up_to_date
-from metrics.results.pairs.pair_results import SHOWN_RATERS
+from metrics.jobs.question_updates import update_question
+from metrics.results.pairs.pair_results import MAX_HEATMAP_RATERS
 from projects.models import Item, Rater
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 pytestmark = pytest.mark.django_db
 
@@ -36,8 +36,8 @@ def crowd(question: Any) -> Any:
         for place, rater in enumerate(raters)
         if (n + place) % 21 == 0
     ]
-    record({question: judged}, by=None, source="import")
-    bring_up_to_date(question.pk)
+    record_ratings({question: judged}, by=None, source="import")
+    update_question(question.pk)
     return question
 
 
@@ -55,7 +55,7 @@ def test_the_heat_map_can_be_read(crowd: Any, project: Any, lead: Any, client_fo
     client, address = client_for(lead), f"/projects/{project.pk}/charts/pairs.json"
     made = client.get(address).json()
     spec, rows = made["spec"], made["rows"]
-    assert len(spec["encoding"]["x"]["scale"]["domain"]) == SHOWN_RATERS < N_RATERS
+    assert len(spec["encoding"]["x"]["scale"]["domain"]) == MAX_HEATMAP_RATERS < N_RATERS
     assert spec["encoding"]["x"]["axis"]["labelAngle"] == -90
     assert not [layer for layer in spec["layer"] if layer["mark"]["type"] == "text"]
     wide = [layer for layer in spec["layer"] if layer.get("transform")]
@@ -64,7 +64,7 @@ def test_the_heat_map_can_be_read(crowd: Any, project: Any, lead: Any, client_fo
     assert {row["wide"] for row in rows} == {True}, "seven items are few"
     (struck,) = [layer["data"]["values"] for layer in spec["layer"] if "data" in layer]
     met = {(row["a"], row["b"]) for row in rows}
-    assert len(struck) + len(met) == SHOWN_RATERS * (SHOWN_RATERS - 1)
+    assert len(struck) + len(met) == MAX_HEATMAP_RATERS * (MAX_HEATMAP_RATERS - 1)
     page = client.get(f"/projects/{project.pk}/").text
     assert "As a table: all pairs, or the CSV of the chart." in page
     assert ">agree least</a>" in page

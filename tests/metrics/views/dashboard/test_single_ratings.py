@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ def test_single_ratings_are_told_as_what_sets_kappa_and_alpha_apart(
     two_rate(rate, question, 17, differ=9)
     for number in range(13):
         rate(question, f"single {number}", "ann", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/").text
     told = said(page, "findings")
     assert "13 items have one rating: they tell how often a category is used" in told
@@ -48,7 +48,7 @@ def test_a_category_that_nobody_else_was_asked_about_has_no_number(
 ) -> None:
     two_rate(rate, question, 12, differ=4)
     rate(question, "single", "ann", "critical")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client, address = client_for(lead), f"/projects/{project.pk}/"
 
     def line() -> str:
@@ -60,7 +60,7 @@ def test_a_category_that_nobody_else_was_asked_about_has_no_number(
     assert "1.00" not in line()
     assert "<svg" not in line()
     rate(question, "single", "bea", "critical")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert "1.00" in line()
 
 
@@ -70,7 +70,7 @@ def test_the_list_counts_what_is_stored(
     """Not what can be compared."""
     for number in range(7):
         rate(question, f"i{number}", "ann", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client = client_for(lead)
     (row,) = client.get("/").context["rows"]
     assert (row.n_ratings, row.questions[0].n_ratings, row.n_items) == (7, 7, 7)

@@ -11,8 +11,8 @@ import pytest
 import time_machine
 
 from metrics.filtered import filtered_jobs
-from metrics.integrity.audit import audit
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.integrity.audit import audit_question
+from metrics.jobs.question_updates import update_question
 from metrics.models import Diagnosis, Slice
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
@@ -37,7 +37,7 @@ def confusing(question: Any, rate: Any) -> Any:
         rate(question, f"i{number}", "ann", said)
         other = {"none": "minor", "minor": "none"}.get(said, said) if number % 3 else said
         rate(question, f"i{number}", "bea", other)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 
@@ -68,8 +68,8 @@ def test_what_is_confused_with_what(
     for number in range(12):
         rate(confusing, f"more {number}", "ann", "critical")
         rate(confusing, f"more {number}", "bea", "major" if number < 9 else "none")
-    bring_up_to_date(confusing.pk)
-    assert not audit(confusing.pk).differences
+    update_question(confusing.pk)
+    assert not audit_question(confusing.pk).differences
     said: dict[Any, dict[Any, str]] = {}
     for item, rater, code in confusing.ratings.values_list("item_id", "rater_id", "code"):
         said.setdefault(item, {})[rater] = code
@@ -90,7 +90,7 @@ def test_what_is_confused_with_what(
     table = client.get(f"/projects/{project.pk}/?csv=confused-title").content.decode()
     assert "none / minor" in table
     Diagnosis.objects.update(confusions=[])
-    assert audit(confusing.pk).differences
+    assert audit_question(confusing.pk).differences
 
 
 def kappa(one: list[int], other: list[int], power: int) -> float:
@@ -108,10 +108,10 @@ def test_of_two_raters_all_is_said_of_their_kappa(
     Rater.objects.create(project=project, key="gpt", kind="model")
     rate(confusing, "i0", "gpt", "none")
     rate(confusing, "i0", "gpt", None)
-    bring_up_to_date(confusing.pk)
+    update_question(confusing.pk)
     client, address = client_for(lead), f"/projects/{project.pk}/{narrowed}"
     client.get(address)
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = client.get(address)
     standing = confusing.ratings.exclude(code=-1).order_by("item_id", "rater__key")
     codes = list(standing.values_list("code", flat=True))
@@ -154,7 +154,7 @@ def test_no_word_where_the_interval_is_wide(
     for number, label in enumerate(("none", "minor", "none", "major")):
         rate(question, f"i{number}", "ann", label)
         rate(question, f"i{number}", "bea", "none" if number == 1 else label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     text, links = strip(client_for(lead), project)
     assert text.startswith("Too early to say: ")
     assert "of 4 items is a wide interval" in text
@@ -175,7 +175,7 @@ def test_no_line_is_drawn_of_fewer_than_ten_items(
             rate(question, f"i{number}", "ann", "none")
             rate(question, f"i{number}", "bea", "minor" if number < 3 else "none")
         if number == 8:
-            bring_up_to_date(question.pk)
+            update_question(question.pk)
             shown = [client.get(page) for page in pages]
             assert [page.context["is_drawn"] for page in shown] == [False, False]
             for page in shown:
@@ -183,7 +183,7 @@ def test_no_line_is_drawn_of_fewer_than_ten_items(
                 assert "trend-table" in page.text
                 assert not re.search("trend.json", page.text)
             places = shown[0].context["places"]
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     for page in pages:
         assert chance not in client.get(page).text
         assert "trend.json" in client.get(page).text
@@ -213,11 +213,11 @@ def test_a_new_project_tells_its_lead_what_it_needs(
     assert "Getting started: 1 of 5" in client.get("/").content.decode()
     assert client_for(viewer).get(address).context["steps"] == []
     Item.objects.create(project=project, key="i0")
-    Project.objects.filter(pk=project.pk).catalogue_changed()
+    Project.objects.filter(pk=project.pk).increment_catalogue_version()
     change_project(project=project, by=lead, guidelines="Look twice.")
     rate(question, "i0", "ann", "none")
     rate(question, "i0", "bea", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert done() == [True, True, True, True, False]
     text = client.get(address).content.decode()
     for tool in ("data-copy-address", 'name="from"', "/reports/"):
@@ -226,7 +226,7 @@ def test_a_new_project_tells_its_lead_what_it_needs(
     for number in range(1, 20):
         rate(question, f"i{number}", "ann", "none")
         rate(question, f"i{number}", "bea", "minor")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert done() == []
     assert "Getting started" not in client.get("/").content.decode()
 
@@ -242,7 +242,7 @@ def test_who_does_most_harm_is_named_first(
         rate(question, f"i{number}", "zoe", "none")
         if number < 30:
             rate(question, f"i{number}", "ann", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client = client_for(lead)
     found = client.get(f"/projects/{project.pk}/").context["verdict"]
     assert [name for name in ("ann", "zoe") if name in str(found.sentences)] == ["ann", "zoe"]
@@ -260,7 +260,7 @@ def test_of_few_items_nobody_is_said_to_agree_less(
             rate(question, f"i{number}", key, ("none", "minor", "major", "critical")[number % 4])
         if number < 29:
             rate(question, f"i{number}", "ann", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client = client_for(lead)
 
     def is_named() -> list[bool]:
@@ -268,7 +268,7 @@ def test_of_few_items_nobody_is_said_to_agree_less(
         found = []
         for query in ("", "?without=dora"):
             client.get(f"/projects/{project.pk}/{query}")
-            filtered_jobs.WORK.sweep()
+            filtered_jobs.FILTERED_RESULT_JOB.sweep()
             page = client.get(f"/projects/{project.pk}/{query}").content.decode()
             verdict = page.split('id="verdict"')[1].split("</section>")[0]
             found.append("To look at first" in verdict)
@@ -276,7 +276,7 @@ def test_of_few_items_nobody_is_said_to_agree_less(
 
     assert is_named() == [False, False]
     rate(question, "i29", "ann", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert is_named() == [True, True]
 
 
@@ -285,7 +285,7 @@ def test_one_item_has_no_word(
 ) -> None:
     for place, rater in enumerate("abcdefghij"):
         rate(question, "painting", rater, "none" if place < 7 else "major")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     text, _links = strip(client_for(lead), project)
     assert text.startswith("Too early to say: ")
     assert "of one item tells nothing of others." in text
@@ -301,7 +301,7 @@ def test_few_items_that_all_agree_claim_no_certainty(
     for number in range(7):
         for rater in "ab":
             rate(question, f"i{number}", rater, ("none", "major")[number % 2])
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     text, _links = strip(client_for(lead), project)
     assert text.startswith("Too early to say: 1.00 rests on 7 items alone.")
     assert "[1.00, 1.00]" not in text
@@ -315,7 +315,7 @@ def test_a_number_stands_above_what_is_still_to_be_done(
     for number, label in enumerate(("none", "minor", "none", "major")):
         rate(question, f"i{number}", "ann", label)
         rate(question, f"i{number}", "bea", label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
     assert page.count('id="getting-started"') == 1
     assert page.index('id="headline"') < page.index('id="getting-started"')
@@ -332,7 +332,7 @@ def test_of_many_three_are_named_and_none_is_counted(
         for place in range(5):
             if number < 40 - place:
                 rate(question, f"i{number}", f"same{place}", "none")
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     text, links = strip(client_for(lead), project)
     assert "To look at first: same0, same1, same2 (all raters)." in text
     assert f"/projects/{project.pk}/raters/?question=severity" in links

@@ -74,15 +74,15 @@ def test_without_a_filter_nothing_is_said_to_fit(page: Any) -> None:
 
 
 def test_more_than_are_counted_are_told_as_more(page: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(item_search, "COUNTED", 55)
+    monkeypatch.setattr(item_search, "MAX_COUNTED", 55)
     assert "More than 55 of 70 items fit" in page("?ratings=1")
     assert "1 to 50 of more than 55" in page("?ratings=1")
-    monkeypatch.setattr(item_search, "COUNTED_TEXTS", 52)
+    monkeypatch.setattr(item_search, "MAX_COUNTED_TEXTS", 52)
     assert "More than 52 of 70 items fit" in page("?search=Text")
 
 
 def test_of_a_large_project_the_first_items_are_looked_at(page: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(item_search, "LOOKED_AT", 40)
+    monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 40)
     assert "Of the first 40 items 30 fit; there are 70" in page("?ratings=1")
 
 
@@ -120,7 +120,7 @@ def test_a_name_of_several_raters_asks_for_a_key(page: Any, project: Any) -> Non
 
 def test_raters_are_offered_unless_they_are_many(page: Any, monkeypatch: Any) -> None:
     assert '<option value="r1">Ann Lee</option>' in page()
-    monkeypatch.setattr("metrics.views.items.views.RATERS_OFFERED", 1)
+    monkeypatch.setattr("metrics.views.items.views.MAX_OFFERED_RATERS", 1)
     assert "<datalist" not in page()
 
 
@@ -152,7 +152,7 @@ def test_what_was_set_aside_often_is_counted_to_a_bound(
     put_aside(items[0], state="skipped")
     assert ">skipped or flagged once</a>" in page()
     put_aside(items[1], state="skipped")
-    monkeypatch.setattr("ratings.annotation.skips.COUNTED", 2)
+    monkeypatch.setattr("ratings.annotation.skips.MAX_COUNTED", 2)
     assert ">skipped or flagged 2 times and more</a>" in page()
 
 
@@ -160,10 +160,10 @@ def test_what_is_decided_and_what_is_gold_is_marked(
     page: Any, items: Any, question: Any, lead: Any, project: Any, client_for: Any, viewer: Any
 ) -> None:
     assert ">decided<" not in page()
-    decisions.decide(question=question, item=items[0], code=1, by=lead)
-    gold.set_gold(item=items[1], question=question, answer=[0], by=lead)
+    decisions.create_decision(question=question, item=items[0], code=1, by=lead)
+    gold.set_gold_answer(item=items[1], question=question, answer=[0], by=lead)
     assert (page().count(">decided<"), page().count(">gold<")) == (1, 1)
     others = client_for(viewer).get(f"/projects/{project.pk}/items/").content.decode()
     assert (others.count(">decided<"), others.count(">gold<")) == (1, 0)
-    decisions.decide(question=question, item=items[0], code=None, by=lead)
+    decisions.create_decision(question=question, item=items[0], code=None, by=lead)
     assert ">decided<" not in page()

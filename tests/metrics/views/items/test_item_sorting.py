@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.views.items import sorting
 from projects.models import Item
 from ratings.models import Rating
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.django_db
 def crowded(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Forty items with one to four ratings each, more ratings than are sorted at once; the oldest
     item is the one that is disputed most."""
-    monkeypatch.setattr(sorting, "RATINGS_SORTED", 20)
+    monkeypatch.setattr(sorting, "MAX_SORTED_RATINGS", 20)
     drawn = random.Random(5)
     for number in range(1, 41):
         for rater in "abcd"[: 4 if number == 1 else drawn.randint(1, 4)]:
             same = number == 1 and rater in "ab"
             label = "none" if same else "major" if number == 1 else drawn.choice(LABELS)
             rate(question, f"i{number}", rater, label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 
@@ -65,7 +65,7 @@ def test_all_items_are_sorted_by_a_worker(
             assert first.context["waiting"]
             assert "All items are being sorted" in first.content.decode()
             assert client.get(base + order, headers={"X-Shown": ""}).status_code == 204
-            filtered_jobs.WORK.sweep()
+            filtered_jobs.FILTERED_RESULT_JOB.sweep()
             ready = client.get(base + order, headers={"X-Shown": ""})
             assert ready.headers["HX-Refresh"] == "true"
         assert listed(client, base + order) == slowly(crowded, key)
@@ -74,12 +74,12 @@ def test_all_items_are_sorted_by_a_worker(
 def test_the_first_of_all_are_told_as_such(
     crowded: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metrics.filtered.dashboard_body.FIRST", 7)
-    monkeypatch.setattr("metrics.filtered.dashboard_body.CELLS", 9)  # three items at a time
+    monkeypatch.setattr("metrics.filtered.dashboard_body.MAX_ORDERED_ITEMS", 7)
+    monkeypatch.setattr("metrics.filtered.dashboard_body.MAX_CELLS", 9)  # three items at a time
     client = client_for(lead)
     address = f"/projects/{crowded.project_id}/items/?weights=none&sort=disagreement"
     client.get(address)
-    filtered_jobs.WORK.sweep()
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = client.get(address)
     assert "All 40 items with ratings are sorted; these are the first 7." in page.content.decode()
     assert listed(client, address) == slowly(crowded, share_that_differs)[:7]
@@ -90,6 +90,6 @@ def test_the_first_of_all_are_told_as_such(
 def test_a_small_project_is_sorted_at_once(
     crowded: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sorting, "RATINGS_SORTED", 1_000)
+    monkeypatch.setattr(sorting, "MAX_SORTED_RATINGS", 1_000)
     address = f"/projects/{crowded.project_id}/items/?weights=none&sort=disagreement"
     assert listed(client_for(lead), address) == slowly(crowded, share_that_differs)

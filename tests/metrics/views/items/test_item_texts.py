@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Item
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +34,7 @@ def told(project: Any, question: Any, rate: Any) -> Item:
     Item.objects.filter(key="i0").update(
         body={"html": f"<p><b>{ARABIC}</b></p><script>alert(1)</script>"}
     )
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return Item.objects.get(key="i0")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from metrics.agreement import report
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Question
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def rated(question: Any, rate: Any) -> Any:
     for rater, codes in zip("ab", CODES, strict=True):
         for item, code in enumerate(codes):
             rate(question, f"i{item}", rater, LABELS[code])
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 

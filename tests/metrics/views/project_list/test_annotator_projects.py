@@ -77,7 +77,7 @@ def test_an_exam_comes_first_in_the_list_too(
 ) -> None:
     tested = mine("Tested")
     question = tested.questions.get()
-    exam_settings.choose(question=question, by=lead, required=True, tries=1)
+    exam_settings.set_exam_rules(question=question, by=lead, required=True, tries=1)
     assert "First an exam" in told(desk, "Tested") and " more" not in told(desk, "Tested")
     rater = tested.raters.get()
     exam = Exam.objects.create(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Member, Project, Question, Rater
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def several(make_project: Any, lead: Any, rate: Any) -> dict[str, Project]:
         for item in range(12):
             for rater in raters[: 1 if name == "Running" and item else None]:
                 rate(question, f"i{item}", rater, ("none", "minor")[item % 2])
-        bring_up_to_date(question.pk)
+        update_question(question.pk)
         made[name] = project
     Project.objects.filter(name="Old").update(archived_at=timezone.now())
     return made
@@ -103,7 +103,7 @@ def test_raters_of_all_projects_are_joined_by_account(
 ) -> None:  # fmt: skip
     other = make_project("Foreign", created_by=stranger)
     rate(other.questions.get(), "i", "elsewhere", "none")
-    bring_up_to_date(other.questions.get().pk)
+    update_question(other.questions.get().pk)
     people = client_for(lead).get("/raters/").context["people"]
     told = [(one.name, one.alone, one.n_projects, one.n_ratings) for one in people]
     alone = [("a", name, 1, 12) for name in ("Done", "Running", "Single")]

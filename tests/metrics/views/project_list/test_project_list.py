@@ -11,7 +11,7 @@ import time_machine
 from django.utils import timezone
 
 from metrics.agreement.explain import bands
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.templatetags.results import band_sign
 from metrics.views.project_list import listing
 from projects.models import Category, Deletion, Item, Member, Project, Question, Rater
@@ -42,7 +42,7 @@ def two(project: Any, question: Any, rate: Any, utc: Any) -> Any:
         for rater in ("ada", "ben"):
             rate(other, "i1", rater, "warm")
     for one in (question, other):
-        bring_up_to_date(one.pk)
+        update_question(one.pk)
     return project
 
 
@@ -77,7 +77,7 @@ def test_when_somebody_rated_last_is_told(two: Any, lead: Any, client_for: Any) 
 
 @pytest.mark.sqlite_only("its plans do not depend on how many rows there are")
 def test_the_last_rating_is_looked_up(two: Any) -> None:
-    assert "rating_latest" in listing.last_rated([1, 2]).explain()
+    assert "rating_latest" in listing.query_last_changes([1, 2]).explain()
 
 
 def test_people_are_four_signs_and_a_number(two: Any, lead: Any, client_for: Any) -> None:
@@ -101,7 +101,7 @@ def test_small_lines_are_told_with_what_they_rest_on(
         for item in range(10):
             for place, rater in enumerate(("ada", "ben", "cy")):
                 rate(question, f"w{item}", rater, ("none", "minor")[(item + place // 2) % 2])
-        bring_up_to_date(question.pk)
+        update_question(question.pk)
     with time_machine.travel(NOW, tick=False):
         text = client_for(lead).get("/").content.decode()
     label = re.search(r'<svg class="spark"[^>]* aria-label="([^"]*)"', text)
@@ -126,21 +126,21 @@ def test_what_is_too_early_to_say_is_not_the_lowest(
             for rater in "ab":
                 other = rater == "b" and item % apart == 0
                 rate(asked, f"i{item}", rater, ("none", "major")[(item + other) % 2])
-        bring_up_to_date(asked.pk)
+        update_question(asked.pk)
     found = rows(client_for(lead), "?sort=agreement")
     assert list(found) == ["Low", "High", "Early"]
     told = found["Early"].headline
-    assert bands.too_early(told["n_items"], told["low"], told["high"])
+    assert bands.is_inconclusive(told["n_items"], told["low"], told["high"])
     assert told["value"] < found["Low"].headline["value"]
 
 
 @pytest.mark.parametrize("scheme", sorted(bands.SCHEMES))
 def test_no_two_words_share_a_colour(scheme: str) -> None:
-    edges = [-0.5, *(band.low + 0.001 for band in bands.bands(scheme)[1:])]
+    edges = [-0.5, *(band.low + 0.001 for band in bands.get_bands(scheme)[1:])]
     signs = [band_sign({"value": value, "n_items": 100}, scheme) for value in edges]
     colours = [re.search(r"band--(\d)", sign) for sign in signs]
     numbers = [int(one[1]) for one in colours if one]
-    assert len(numbers) == len(set(numbers)) == len(bands.bands(scheme))
+    assert len(numbers) == len(set(numbers)) == len(bands.get_bands(scheme))
     assert max(numbers) <= 5
 
 
@@ -170,7 +170,7 @@ def test_a_project_that_is_being_deleted_says_so_and_leads_nowhere(
 ) -> None:
     other = make_project("Another", created_by=lead)
     Member.objects.get_or_create(project=other, user=lead, defaults={"role": "lead"})
-    purge.ask(kind=Deletion.Kind.PROJECT, target=two, by=lead)
+    purge.start_deletion(kind=Deletion.Kind.PROJECT, target=two, by=lead)
     client = client_for(lead)
     page = client.get("/?sort=name")
     assert [row.project.name for row in page.context["rows"]] == ["Another", "Reviews"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.test import Client
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Category, Question
 
 
@@ -45,7 +45,7 @@ def test_projects_row_shows_progress_and_agreement(
     }.items():
         for rater, label in zip("abc", labels, strict=False):
             rate(question, item, rater, label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     row = rows(client_for(lead))["Reviews"]
     assert (row.enough, row.n_items, row.n_ratings) == (1, 3, 7)
     assert row.headline["value"] is not None
@@ -61,7 +61,7 @@ def test_projects_row_shows_the_question_that_is_rated(
     Category.objects.create(question=other, code=0, label="yes", position=0)
     for rater in "ab":
         rate(other, "i1", rater, "yes")
-    bring_up_to_date(other.pk)
+    update_question(other.pk)
     row = rows(client_for(lead))["Reviews"]
     assert (row.shown.question, row.n_ratings) == (other, 2)
     assert not any("No ratings yet" in said for said in row.attention)
@@ -80,7 +80,7 @@ def test_projects_annotator_sees_the_way_to_rate_and_no_agreement(
     for item, label in (("i1", "none"), ("i2", "major")):
         for rater in "ab":
             rate(question, item, rater, label)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     client = client_for(annotator)
     assert rows(client)["Reviews"].reading is None
     text = client.get("/").content.decode()
@@ -108,7 +108,7 @@ def test_projects_queries_do_not_grow(
     for one in [question, *(other.questions.get() for other in others)]:
         for rater, label in zip("ab", ("none", "major"), strict=True):
             rate(one, "i1", rater, label)
-        bring_up_to_date(one.pk)
+        update_question(one.pk)
     with django_assert_num_queries(22):
         assert len(client.get("/").context["rows"]) == 6
 

@@ -11,7 +11,7 @@ import time_machine
 from django.urls import reverse
 from django.utils import timezone
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Member, Project, Question
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
@@ -41,7 +41,7 @@ def two(now: None, project: Any, question: Any, rate: Any, utc: Any, lead: Any) 
                 parts = week >= 4 and place == 0 and item % 3 != 0
                 label = LABELS[item % 3 - parts]
                 rate(question, f"w{week}-{item}", rater, label, rated_at=moment)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     add(project, lead, "tone")
     return project
 
@@ -99,7 +99,7 @@ def test_an_open_page_follows_the_ratings(
     told = client.get(address, headers=asks).content.decode()
     assert "1 rating not counted yet" in told
     assert 'id="questions"' not in told
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     told = client.get(address, headers=asks).content.decode()
     assert "289 ratings, as of" in told
     assert 'id="questions"' in told
@@ -142,7 +142,7 @@ def test_a_small_change_may_be_chance(
             for place, rater in enumerate("abc"):
                 parts = place == 0 and item in (1, 4, 7 if week == 5 else 4)
                 rate(question, f"{week}-{item}", rater, LABELS[item % 3 - parts], rated_at=moment)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     add(project, lead, "tone")
     page = overview(client_for(lead), project)
     change = page.context["rows"][0].course.change
@@ -157,7 +157,7 @@ def test_weeks_of_few_items_are_left_out(
     for item in range(9):
         for rater in "abc":
             rate(question, f"few-{item}", rater, LABELS[item % 3], rated_at=utc(2026, 1, 27, 9))
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     page = overview(client_for(lead), two)
     assert len(page.context["rows"][0].course.line) == 8
     assert ", 8 weeks, 96 items" in page.content.decode()
@@ -252,7 +252,7 @@ def test_queries_do_not_grow_with_questions(
                 for rater in "abc":
                     label = ("warm", "cold")[(item + (rater == "a" and item < 3)) % 2]
                     rate(asked, f"w7-{item}", rater, label)
-            bring_up_to_date(asked.pk)
+            update_question(asked.pk)
         overview(client, two)
         with journeys() as taken:
             page = overview(client, two)

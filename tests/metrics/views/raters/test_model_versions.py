@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Rater
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def judged(question: Any, rate: Any, utc: Any) -> Any:
             moment = utc(2026, 3, 3 + 7 * week, 9)
             for rater in ("a", "b", "gpt@v2" if week else "gpt@v1"):
                 rate(question, f"w{week}-{number}", rater, label, rated_at=moment)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 

@@ -16,7 +16,7 @@ from agreement_site.models import TrailLine
 from metrics import tasks
 from metrics.models import NamedView, ViewLink
 from metrics.saved_views import services
-from metrics.views.saved_views.link_removal import unlinked
+from metrics.views.saved_views.link_removal import remove_links
 from projects.models import Member, Project
 from quality.rater_status import comparison
 from tests import cast
@@ -104,7 +104,9 @@ def test_what_a_lead_keeps_is_found_by_all_who_see_results(
 def test_an_annotator_sees_no_view(rated: Any, annotator: Any, client_for: Any) -> None:
     client = client_for(annotator)
     assert client.get(f"/projects/{rated.project_id}/views/").status_code == 403
-    services.name_view(project=rated.project, page="items", name="Flagged", query="", by=annotator)
+    services.create_saved_view(
+        project=rated.project, page="items", name="Flagged", query="", by=annotator
+    )
     found = client.get("/find/", {"q": "flag", "project": rated.project_id}).content.decode()
     assert "Flagged" not in found
 
@@ -134,7 +136,7 @@ def test_a_viewer_changes_nothing(rated: Any, lead: Any, viewer: Any, client_for
 def test_what_cannot_be_kept_is_said(
     rated: Any, lead: Any, client_for: Any, sent: dict[str, str], said: str
 ) -> None:
-    services.name_view(project=rated.project, page="items", name="Twice", query="", by=lead)
+    services.create_saved_view(project=rated.project, page="items", name="Twice", query="", by=lead)
     answer = keep(client_for(lead), rated.project, **sent)
     assert answer.status_code == 400
     assert said in answer.content.decode()
@@ -144,10 +146,12 @@ def test_what_cannot_be_kept_is_said(
 def test_a_project_has_so_many_views(
     rated: Any, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "MOST", 1)
-    services.name_view(project=rated.project, page="items", name="One", query="", by=lead)
-    with pytest.raises(services.Refused, match="at most 1 views"):
-        services.name_view(project=rated.project, page="items", name="Two", query="", by=lead)
+    monkeypatch.setattr(services, "MAX_VIEWS", 1)
+    services.create_saved_view(project=rated.project, page="items", name="One", query="", by=lead)
+    with pytest.raises(services.InvalidSavedView, match="at most 1 views"):
+        services.create_saved_view(
+            project=rated.project, page="items", name="Two", query="", by=lead
+        )
 
 
 def test_a_view_is_renamed_and_deleted(rated: Any, lead: Any, client_for: Any) -> None:
@@ -167,7 +171,9 @@ def test_what_tells_of_gold_is_the_leads(
     rated: Any, lead: Any, viewer: Any, client_for: Any
 ) -> None:
     query = "question=severity&state=gold"
-    services.name_view(project=rated.project, page="items", name="Known", query=query, by=lead)
+    services.create_saved_view(
+        project=rated.project, page="items", name="Known", query=query, by=lead
+    )
     address = f"/projects/{rated.project_id}/views/"
     assert "Known" in client_for(lead).get(address).content.decode()
     assert "Known" not in client_for(viewer).get(address).content.decode()
@@ -237,7 +243,7 @@ def test_an_open_page_of_a_link_stays_right(linked: str) -> None:
 
 def test_the_raters_by_a_link(rated: Any, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
-    comparison.renew(rated.pk, at_once=True)
+    comparison.recompute_question(rated.pk, at_once=True)
     keep(client, rated.project, page="raters")
     link = link_of(do(client, NamedView.objects.get(), do="share", until=until(0)))
     text = Client().get(link).content.decode()
@@ -375,4 +381,4 @@ def test_the_trail_tells_of_openings_once_an_hour(linked: str) -> None:
     ],
 )  # fmt: skip
 def test_nothing_leads_elsewhere(given: str, left: str) -> None:
-    assert unlinked(given, "/s/k/") == left
+    assert remove_links(given, "/s/k/") == left

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from projects.models import GoldAnswer, Item, Project
 from projects.services.items import gold
-from projects.services.project_validation import Refused
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import NewCategory
 from projects.services.scales import change_categories
 
@@ -24,11 +24,15 @@ def item(project: Project) -> Item:
 
 
 def test_another_answer_is_the_next_version(item: Item, question: Any, lead: Any) -> None:
-    first = gold.set_gold(item=item, question=question, answer=[2], by=lead, explanation="See 3.")
+    first = gold.set_gold_answer(
+        item=item, question=question, answer=[2], by=lead, explanation="See 3."
+    )
     assert (first.version, first.answer, first.explanation, first.by) == (1, [2], "See 3.", lead)
-    again = gold.set_gold(item=item, question=question, answer=[2], by=lead, explanation="See 3.")
+    again = gold.set_gold_answer(
+        item=item, question=question, answer=[2], by=lead, explanation="See 3."
+    )
     assert again == first
-    second = gold.set_gold(item=item, question=question, answer=[3, 2], by=lead)
+    second = gold.set_gold_answer(item=item, question=question, answer=[3, 2], by=lead)
     assert (second.version, second.answer, second.explanation) == (2, [2, 3], "")
     first.refresh_from_db()
     assert first.retired_at == second.made_at
@@ -37,16 +41,16 @@ def test_another_answer_is_the_next_version(item: Item, question: Any, lead: Any
 
 
 def test_a_retired_answer_stays_to_be_read(item: Item, question: Any, lead: Any) -> None:
-    gold.set_gold(item=item, question=question, answer=[2], by=lead)
-    assert gold.retire_gold(item=item, question=question, by=lead)
-    assert not gold.retire_gold(item=item, question=question, by=lead)
+    gold.set_gold_answer(item=item, question=question, answer=[2], by=lead)
+    assert gold.retire_gold_answer(item=item, question=question, by=lead)
+    assert not gold.retire_gold_answer(item=item, question=question, by=lead)
     assert not GoldAnswer.objects.in_force().exists()
-    assert gold.set_gold(item=item, question=question, answer=[2], by=lead).version == 2
+    assert gold.set_gold_answer(item=item, question=question, answer=[2], by=lead).version == 2
     assert GoldAnswer.objects.count() == 2
 
 
 def test_what_is_written_is_not_written_over(item: Item, question: Any, lead: Any) -> None:
-    row = gold.set_gold(item=item, question=question, answer=[2], by=lead)
+    row = gold.set_gold_answer(item=item, question=question, answer=[2], by=lead)
     row.answer = [1]
     with pytest.raises(TypeError, match="written once"):
         row.save()
@@ -70,19 +74,23 @@ def test_what_is_written_is_not_written_over(item: Item, question: Any, lead: An
 def test_answers_by_labels(
     item: Item, question: Any, lead: Any, said: Any, stored: Any, shown: Any
 ) -> None:
-    answer = gold.read_answer(said, CODES)
-    row = gold.set_gold(item=item, question=question, answer=answer, by=lead)
+    answer = gold.parse_answer(said, CODES)
+    row = gold.set_gold_answer(item=item, question=question, answer=answer, by=lead)
     row.refresh_from_db()
     if stored is not None:
         assert row.answer == stored
-        assert gold.shown(row.answer, {code: label for label, code in CODES.items()}) == shown
-    states = gold.set_many(question=question, answers=[gold.New(item.pk, answer)], by=lead)
+        assert (
+            gold.format_answer(row.answer, {code: label for label, code in CODES.items()}) == shown
+        )
+    states = gold.set_gold_answers(
+        question=question, answers=[gold.NewGoldAnswer(item.pk, answer)], by=lead
+    )
     assert states == {item.pk: "unchanged"}
 
 
 def test_shares_that_were_rounded_add_up(item: Item, question: Any, lead: Any) -> None:
-    answer = gold.read_answer({"none": 0.333, "minor": 0.333, "major": 0.333}, CODES)
-    row = gold.set_gold(item=item, question=question, answer=answer, by=lead)
+    answer = gold.parse_answer({"none": 0.333, "minor": 0.333, "major": 0.333}, CODES)
+    row = gold.set_gold_answer(item=item, question=question, answer=answer, by=lead)
     assert sum(row.answer.values()) == pytest.approx(1, abs=1e-15)
 
 
@@ -104,8 +112,8 @@ def test_shares_that_were_rounded_add_up(item: Item, question: Any, lead: Any) -
     ],
 )
 def test_what_is_no_answer_is_refused(said: Any, words: str) -> None:
-    with pytest.raises(gold.InvalidGold, match=words):
-        gold.read_answer(said, CODES)
+    with pytest.raises(gold.InvalidGoldAnswer, match=words):
+        gold.parse_answer(said, CODES)
 
 
 def test_one_bad_answer_stores_none(
@@ -113,39 +121,51 @@ def test_one_bad_answer_stores_none(
 ) -> None:
     theirs = Item.objects.create(project=make_project("Other"), key="i1")
     for bad, words in (
-        (gold.New(theirs.pk, [1]), "not of the question's project"),
-        (gold.New(item.pk, [9]), "no category with the code 9"),
-        (gold.New(item.pk, [1], "a\x00b"), "no NUL"),
+        (gold.NewGoldAnswer(theirs.pk, [1]), "not of the question's project"),
+        (gold.NewGoldAnswer(item.pk, [9]), "no category with the code 9"),
+        (gold.NewGoldAnswer(item.pk, [1], "a\x00b"), "no NUL"),
     ):
         good = Item.objects.create(project=item.project, key=f"good {words}")
-        with pytest.raises(gold.InvalidGold, match=words):
-            gold.set_many(question=question, answers=[gold.New(good.pk, [1]), bad], by=lead)
+        with pytest.raises(gold.InvalidGoldAnswer, match=words):
+            gold.set_gold_answers(
+                question=question, answers=[gold.NewGoldAnswer(good.pk, [1]), bad], by=lead
+            )
     assert not GoldAnswer.objects.exists()
 
 
 def test_many_at_once(project: Project, question: Any, lead: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(gold, "AT_ONCE", 7)
+    monkeypatch.setattr(gold, "BATCH_SIZE", 7)
     items = Item.objects.bulk_create(Item(project=project, key=f"k{n}") for n in range(30))
-    new = [gold.New(item.pk, [n % 4], f"{n}") for n, item in enumerate(items)]
-    assert set(gold.set_many(question=question, answers=new, by=lead).values()) == {"created"}
-    assert set(gold.set_many(question=question, answers=new, by=lead).values()) == {"unchanged"}
+    new = [gold.NewGoldAnswer(item.pk, [n % 4], f"{n}") for n, item in enumerate(items)]
+    assert set(gold.set_gold_answers(question=question, answers=new, by=lead).values()) == {
+        "created"
+    }
+    assert set(gold.set_gold_answers(question=question, answers=new, by=lead).values()) == {
+        "unchanged"
+    }
     # the explanation stays where only the answer is said, and the answer is the same
     bare = [one._replace(explanation=None) for one in new]
-    assert set(gold.set_many(question=question, answers=bare, by=lead).values()) == {"unchanged"}
+    assert set(gold.set_gold_answers(question=question, answers=bare, by=lead).values()) == {
+        "unchanged"
+    }
     ids = [item.pk for item in items]
-    assert sorted(gold.retire_many(question=question, item_ids=ids[:20], by=lead)) == ids[:20]
+    assert (
+        sorted(gold.retire_gold_answers(question=question, item_ids=ids[:20], by=lead)) == ids[:20]
+    )
     assert GoldAnswer.objects.in_force().count() == 10
 
 
 def test_a_category_that_gold_names_stays(item: Item, question: Any, lead: Any) -> None:
-    gold.set_gold(item=item, question=question, answer={1: 0.5, 2: 0.5}, by=lead)
+    gold.set_gold_answer(item=item, question=question, answer={1: 0.5, 2: 0.5}, by=lead)
     kept = [
         (category.code, NewCategory(category.label, category.value, category.hotkey))
         for category in question.active_categories()
         if category.label != "major"
     ]
     change = {"question": question, "scale": "ordinal", "categories": kept, "by": lead}
-    with pytest.raises(Refused, match="'major' cannot be removed: 1 rating or gold answer uses it"):
+    with pytest.raises(
+        InvalidProjectChange, match="'major' cannot be removed: 1 rating or gold answer uses it"
+    ):
         change_categories(**change)
-    gold.retire_gold(item=item, question=question, by=lead)
+    gold.retire_gold_answer(item=item, question=question, by=lead)
     change_categories(**change)

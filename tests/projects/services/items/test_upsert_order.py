@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from projects.models import Item, Project
-from projects.services.items.upsert import put_items
+from projects.services.items.upsert import upsert_items
 from tests.ratings.imports.wizard_client import Wizard
 
 MANY = 450  # a bulk of PostgreSQL goes another way, from 200 rows on
@@ -22,7 +22,7 @@ def stored(project: Project) -> list[str]:
 
 
 def put(project: Project, keys: list[str], text: str = "x") -> None:
-    put_items(project=project, rows=[{"key": key, "body": {"text": text}} for key in keys])
+    upsert_items(project=project, rows=[{"key": key, "body": {"text": text}} for key in keys])
 
 
 def test_many_items_stand_as_given(project: Project) -> None:

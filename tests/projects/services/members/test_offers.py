@@ -96,7 +96,7 @@ def test_who_asks_learns_from_nothing_whether_there_is_an_account(
     for name in ("somebody", "nobody-"):
         ask(name)
         if kind == "owned" and name == "somebody":
-            offers.decline(offered=offers.open_to(user).get())
+            offers.decline_offer(offer=offers.list_open_offers(user).get())
     shown = client_for(lead).get(page)
     assert line_of(shown, "somebody") == line_of(shown, "nobody-")
     kept = TrailLine.objects.filter(what="role_offered", project_id=project.pk)
@@ -113,7 +113,7 @@ def test_its_owner_joins(ask: Ask, project: Project, stranger: User, client_for:
         shown = text_of(client.get(path))
         assert "You are asked to join" in shown
         assert "asked by lead" in shown
-    offered = offers.open_to(stranger).get()
+    offered = offers.list_open_offers(stranger).get()
     answer = client.post(f"/offers/{offered.pk}/", {"do": "accept", "role": "annotator"})
     assert answer.status_code == 302
     assert Member.objects.get(project=project, user=stranger).role == "annotator"
@@ -136,14 +136,14 @@ def test_its_owner_declines_and_the_lead_is_not_told(
     assert not TrailLine.objects.filter(what="offer_declined", project_id=project.pk).exists()
     assert TrailLine.objects.get(what="offer_declined").actor == "stranger"
     ask("stranger", "viewer")  # is not asked again
-    assert not offers.open_to(stranger).exists()
+    assert not offers.list_open_offers(stranger).exists()
 
 
 def test_a_role_that_was_changed_or_withdrawn_meanwhile_is_not_taken(
     ask: Ask, page: str, stranger: User, lead: User, client_for: Any
 ) -> None:
     ask("stranger", "viewer")
-    seen = offers.open_to(stranger).get()
+    seen = offers.list_open_offers(stranger).get()
     ask("stranger", "lead")
     client = client_for(stranger)
     answer = client.post(f"/offers/{seen.pk}/", {"do": "accept", "role": "viewer"}, follow=True)
@@ -191,8 +191,8 @@ def test_whom_a_lead_knows_is_a_member_at_once(
     mine.save()
     assert "stranger is a member now." in text_of(ask("stranger"))
     assert Member.objects.filter(project=project, user=stranger).exists()
-    assert not offers.of_project(project).exists()
-    assert not offers.open_to(stranger).exists()
+    assert not offers.list_project_offers(project).exists()
+    assert not offers.list_open_offers(stranger).exists()
 
 
 def test_superusers_add_whom_they_name_and_are_told(ask: Ask, stranger: User, admin: User) -> None:
@@ -206,9 +206,9 @@ def test_a_name_that_somebody_gets_later_was_not_asked(ask: Ask, make_user: Any)
     """Otherwise whoever makes the account takes what was meant for another one."""
     ask("later")
     later = make_user("later")
-    assert not offers.open_to(later).exists()
+    assert not offers.list_open_offers(later).exists()
     ask("later")
-    assert not offers.open_to(later).exists()
+    assert not offers.list_open_offers(later).exists()
 
 
 def test_what_nobody_accepts_ends(
@@ -216,18 +216,18 @@ def test_what_nobody_accepts_ends(
 ) -> None:
     ask("stranger")
     offered = MemberOffer.objects.get()
-    offered.made_at = timezone.now() - datetime.timedelta(days=offers.DAYS, minutes=1)
+    offered.made_at = timezone.now() - datetime.timedelta(days=offers.OFFER_DAYS, minutes=1)
     offered.save()
-    assert not offers.open_to(stranger).exists()
+    assert not offers.list_open_offers(stranger).exists()
     assert "stranger" not in text_of(client_for(lead).get(page))
-    retention.apply()
+    retention.apply_rules()
     assert not MemberOffer.objects.exists()
     ask("stranger")
-    assert offers.open_to(stranger).exists()
+    assert offers.list_open_offers(stranger).exists()
 
 
 def test_not_without_number(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offers, "MOST_OPEN", 2)
+    monkeypatch.setattr(offers, "MAX_OPEN_OFFERS", 2)
     codes = [ask(name).status_code for name in ("a", "b", "c", "a")]
     assert (codes, MemberOffer.objects.count()) == ([200, 200, 400, 200], 2)
 

@@ -47,14 +47,14 @@ def rated(project: Project, question: Question, rate: Any) -> list[Item]:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every other item is to be a repeat as long as there are any."""
-    real = hidden_checks._drawn
+    real = hidden_checks._draw_fraction
 
     def drawn(rater: Rater, handed_out: int, what: str) -> float:
         if what != "test":
             return real(rater, handed_out, what)
         return 0.0 if handed_out % 2 == 0 else 0.99
 
-    monkeypatch.setattr(hidden_checks, "_drawn", drawn)
+    monkeypatch.setattr(hidden_checks, "_draw_fraction", drawn)
 
 
 @pytest.fixture
@@ -132,9 +132,9 @@ def test_what_was_flagged_commented_changed_or_is_too_near_is_not_asked_again(
     Rating.objects.filter(item=rated[1]).update(comment="hard to say")
     rate(question, "i02", "ann", "major")  # corrected just now
     changed = {"key": "i03", "body": {"text": "something else"}}
-    catalogue.put_items(project=project, rows=[changed], by=lead)
+    catalogue.upsert_items(project=project, rows=[changed], by=lead)
     assert on_desk(desk, project) == Item.objects.get(key="new")
-    assert not Assignment.objects.apart().exists()
+    assert not Assignment.objects.checks().exists()
 
 
 def test_days_and_items_must_both_have_gone_by(

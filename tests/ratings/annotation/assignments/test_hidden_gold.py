@@ -9,9 +9,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, QueueOrder, Rater
-from projects.services.items.gold import retire_gold, set_gold
+from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from ratings.annotation import submission
 from ratings.annotation.assignments import hidden_checks, queue
 from ratings.models import Apart, Assignment, Rating, Revision
@@ -36,7 +36,7 @@ def tested(project: Project, items: list[Item], question: Question) -> Project:
     """Half of the items that the desk asks are to be gold; four of twelve can be."""
     Project.objects.update(gold_percent=50, queue_order=QueueOrder.RANDOM)
     for item in items[:4]:
-        set_gold(item=item, question=question, answer=[1], by=None)
+        set_gold_answer(item=item, question=question, answer=[1], by=None)
     project.refresh_from_db()
     return project
 
@@ -44,13 +44,13 @@ def tested(project: Project, items: list[Item], question: Question) -> Project:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every item is to be a test as long as there are any."""
-    monkeypatch.setattr(hidden_checks, "_drawn", lambda *_about: 0.0)
+    monkeypatch.setattr(hidden_checks, "_draw_fraction", lambda *_about: 0.0)
 
 
 @pytest.fixture
 def by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every second item is to be a test, whatever number the rater has here."""
-    monkeypatch.setattr(hidden_checks, "_drawn", lambda _rater, place, _what: place % 2 / 2)
+    monkeypatch.setattr(hidden_checks, "_draw_fraction", lambda _rater, place, _what: place % 2 / 2)
 
 
 @pytest.fixture
@@ -106,10 +106,10 @@ def test_the_lead_sees_what_the_rater_counts(
 ) -> None:
     """Who is paid by the item counts tests, too."""
     for item in items[n_gold:4]:
-        retire_gold(item=item, question=question, by=None)
+        retire_gold_answer(item=item, question=question, by=None)
     for _ in range(12):
         submit(desk, tested, on_desk(desk, tested), question, 2)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     page = client_for(lead).get(f"/projects/{tested.pk}/raters/ann/")
     assert page.context["whole"].n_ratings == 12 - n_gold
     assert said in page.text
@@ -133,7 +133,7 @@ def test_what_was_shown_least_comes_first_and_what_is_retired_never(
             Assignment.objects.create(
                 item=items[place], rater=other, why="gold", leased_until="2030-01-01T00:00Z"
             )
-    retire_gold(item=items[3], question=question, by=None)
+    retire_gold_answer(item=items[3], question=question, by=None)
     asked = []
     for _ in range(3):
         asked.append(on_desk(desk, tested).key)
@@ -219,12 +219,12 @@ def test_the_overlap_stays_exact_with_hidden_gold(make_project: Any) -> None:
     )
     raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{n}") for n in range(8))
     for item in items[:6]:
-        set_gold(item=item, question=question, answer=[1], by=None)
+        set_gold_answer(item=item, question=question, answer=[1], by=None)
 
     def at_the_desk(rater_id: int) -> None:
         rater = Rater.objects.select_related("project").get(pk=rater_id)
-        while (item := queue.next_item(rater)) is not None:
-            submission.answer(
+        while (item := queue.get_next_item(rater)) is not None:
+            submission.submit_answers(
                 rater=rater, item=item, codes={question: 1}, comment="", flagged=False, by=None
             )
 

@@ -29,7 +29,7 @@ def asked(rater: Rater, number: int) -> list[Item]:
     """The items that the rater is given, one after the other."""
     given = []
     for _ in range(number):
-        item = queue.next_item(rater)
+        item = queue.get_next_item(rater)
         assert item is not None
         given.append(item)
         Assignment.objects.filter(rater=rater).update(state="done", closed_at=timezone.now())
@@ -39,7 +39,7 @@ def asked(rater: Rater, number: int) -> list[Item]:
 
 @pytest.fixture
 def rater(project: Project, items: list[Item], monkeypatch: pytest.MonkeyPatch) -> Rater:
-    monkeypatch.setattr(candidates, "UNPLANNED", 2**64)  # none at random
+    monkeypatch.setattr(candidates, "RANDOM_EVERY", 2**64)  # none at random
     return Rater.objects.select_related("project").get(key="ann")
 
 
@@ -47,7 +47,7 @@ def test_what_is_planned_comes_first_and_the_others_after_it(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
     planned = [items[20], items[3], items[11]]
-    assert planned_order.arrange(project.pk, [item.pk for item in planned]) == 3
+    assert planned_order.set_planned_order(project.pk, [item.pk for item in planned]) == 3
     given = asked(rater, 30)
     assert given[:3] == planned
     assert sorted(item.pk for item in given) == [item.pk for item in items]
@@ -55,17 +55,17 @@ def test_what_is_planned_comes_first_and_the_others_after_it(
 
 def test_another_plan_writes_what_moved(project: Project, rater: Rater, items: list[Item]) -> None:
     ids = [item.pk for item in items]
-    planned_order.arrange(project.pk, ids[:10])
-    assert planned_order.arrange(project.pk, [ids[20], *ids[1:9]]) == 3
+    planned_order.set_planned_order(project.pk, ids[:10])
+    assert planned_order.set_planned_order(project.pk, [ids[20], *ids[1:9]]) == 3
     assert asked(rater, 2) == [items[20], items[1]]
     with pytest.raises(ValueError, match="500"):
-        planned_order.arrange(project.pk, [1] * 501)
+        planned_order.set_planned_order(project.pk, [1] * 501)
 
 
 def test_a_planned_item_that_is_full_or_withdrawn_is_passed_by(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
-    planned_order.arrange(project.pk, [item.pk for item in items[:3]])
+    planned_order.set_planned_order(project.pk, [item.pk for item in items[:3]])
     Item.objects.filter(pk=items[0].pk).update(places_taken=project.overlap)
     Item.objects.filter(pk=items[1].pk).update(withdrawn_at=timezone.now())
     assert asked(rater, 1) == [items[2]]
@@ -74,7 +74,7 @@ def test_a_planned_item_that_is_full_or_withdrawn_is_passed_by(
 def test_a_project_in_another_order_passes_over_the_plan(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
-    planned_order.arrange(project.pk, [items[9].pk])
+    planned_order.set_planned_order(project.pk, [items[9].pk])
     rater.project.queue_order = QueueOrder.FIXED
     assert asked(rater, 1) == [items[0]]
 
@@ -82,15 +82,17 @@ def test_a_project_in_another_order_passes_over_the_plan(
 def test_one_of_ten_is_drawn_at_random(project: Project) -> None:
     project.queue_order = QueueOrder.NARROW
     raters = [Rater(pk=number, project=project) for number in range(1, 21)]
-    planned = sum(candidates.by_plan(rater, given) for rater in raters for given in range(100))
+    planned = sum(
+        candidates.should_use_plan(rater, given) for rater in raters for given in range(100)
+    )
     assert 1750 < planned < 1850
 
 
 def test_the_plan_is_read_off_its_index(
     project: Project, rater: Rater, items: list[Item], make_plan: Callable[[str, list], str]
 ) -> None:
-    planned_order.arrange(project.pk, [item.pk for item in items[:5]])
-    finding = candidates.finding_planned(3, 16, "")
+    planned_order.set_planned_order(project.pk, [item.pk for item in items[:5]])
+    finding = candidates.get_planned_search_sql(3, 16, "")
     assert "item_by_turn" in make_plan(finding, [project.pk, 0, 0, rater.pk])
 
 

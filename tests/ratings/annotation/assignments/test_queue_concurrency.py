@@ -11,7 +11,7 @@ from ratings.annotation import submission
 from ratings.annotation.assignments import queue
 from ratings.models import Assignment, Rating
 from ratings.services.judgement import Judgement
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 
 ANNOTATORS = 32
 OVERLAP = 3
@@ -58,8 +58,10 @@ def crowd(make_project):
 def rate_all(question):
     def work(rater_id):
         rater = Rater.objects.select_related("project").get(pk=rater_id)
-        while (item := queue.next_item(rater)) is not None:
-            record({question: [Judgement(item.pk, rater.pk, item.pk % 4)]}, by=None, source="form")
+        while (item := queue.get_next_item(rater)) is not None:
+            record_ratings(
+                {question: [Judgement(item.pk, rater.pk, item.pk % 4)]}, by=None, source="form"
+            )
 
     return work
 
@@ -82,7 +84,7 @@ def test_ratings_from_elsewhere_at_the_same_time_leave_no_wrong_count(crowd):
     def work(rater_id):
         if rater_id in {rater.pk for rater in outside}:
             for code in (0, -1, 1):
-                record(
+                record_ratings(
                     {question: [Judgement(item, rater_id, code) for item in ids]},
                     by=None,
                     source="api",
@@ -98,7 +100,7 @@ def test_ratings_from_elsewhere_at_the_same_time_leave_no_wrong_count(crowd):
         ],
     )
     for item in Item.objects.all():
-        rated = Rating.objects.filter(item=item).standing().count()
+        rated = Rating.objects.filter(item=item).current().count()
         assert OVERLAP <= item.places_taken <= rated
 
 
@@ -107,7 +109,7 @@ def test_the_last_place_goes_to_one_of_many(crowd):
     crowd.save()
     crowd.items.exclude(key="i0").delete()
     in_threads(
-        lambda rater_id: queue.next_item(Rater.objects.get(pk=rater_id)),
+        lambda rater_id: queue.get_next_item(Rater.objects.get(pk=rater_id)),
         list(crowd.raters.values_list("id", flat=True)),
     )
     assert Assignment.objects.count() == 1
@@ -115,7 +117,7 @@ def test_the_last_place_goes_to_one_of_many(crowd):
 
 def test_two_windows_of_one_rater_show_the_same_item(crowd):
     rater = crowd.raters.first()
-    in_threads(lambda rater_id: queue.next_item(Rater.objects.get(pk=rater_id)), [rater.pk] * 8)
+    in_threads(lambda rater_id: queue.get_next_item(Rater.objects.get(pk=rater_id)), [rater.pk] * 8)
     assert Assignment.objects.count() == 1
 
 
@@ -137,12 +139,12 @@ def test_desks_with_two_questions_and_a_file_at_once(crowd):
         for part in (ids[20:30], ids[10:30], ids):
             for question, code in ((first, 3), (second, 1), (first, -1), (first, 2)):
                 ratings = [Judgement(item, rater_id, code) for item in part]
-                record({question: ratings}, by=None, source="import")
+                record_ratings({question: ratings}, by=None, source="import")
 
     def at_the_desk(rater_id):
         rater = Rater.objects.select_related("project").get(pk=rater_id)
-        while (item := queue.next_item(rater)) is not None:
-            submission.answer(
+        while (item := queue.get_next_item(rater)) is not None:
+            submission.submit_answers(
                 rater=rater,
                 item=item,
                 codes={first: 0, second: 0},

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import Item, Project, Question, QueueOrder, Rater
-from projects.services.items.gold import set_gold
+from projects.services.items.gold import set_gold_answer
 from ratings.annotation.assignments import hidden_checks
 from ratings.models import Assignment
 from tests.ratings.annotation.test_rate import rate_url, submit
@@ -95,11 +95,11 @@ def test_no_more_come_than_were_told_of_with_tests_between_them(
 ) -> None:
     """Gold among the new items and beside them, and repeats: each answer takes one away, whatever
     it was, and no test tells itself."""
-    real, gold, new, repeat = hidden_checks._drawn, 0.0, 0.99, 0.4
+    real, gold, new, repeat = hidden_checks._draw_fraction, 0.0, 0.99, 0.4
     order = [new, gold, repeat, new]
     monkeypatch.setattr(
         hidden_checks,
-        "_drawn",
+        "_draw_fraction",
         lambda rater, place, what: order[place % 4] if what == "test" else real(rater, place, what),
     )
     Project.objects.update(
@@ -121,7 +121,7 @@ def test_no_more_come_than_were_told_of_with_tests_between_them(
         )
         item.ratings.update(changed_at=long_ago, rated_at=long_ago)
     for item in [*items[:2], *items[6:]]:
-        set_gold(item=item, question=question, answer=[1], by=lead)
+        set_gold_answer(item=item, question=question, answer=[1], by=lead)
     for item in items[6:]:  # shown already: those with a place come first
         for number in range(project.overlap):
             rate(question, item.key, f"other{number}", "minor")

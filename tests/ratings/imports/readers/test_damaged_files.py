@@ -13,9 +13,9 @@ from typing import Any
 import openpyxl
 import pytest
 
-from ratings.imports.mapping.import_mapping import Mapping
+from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers import SOURCES
-from ratings.imports.records import Wrong
+from ratings.imports.records import ReaderProblem
 from tests.ratings.imports.readers.test_unexpected_values import RECORDS
 
 TABLE = [{"item": "a", "rater": "r", "label": "x"}, {"item": "b", "rater": "r", "label": "y"}]
@@ -52,13 +52,13 @@ DAMAGES: dict[str, Callable[[str], bytes]] = {
 JSON_ALONE = ("nested bomb",)
 
 
-def problems(name: str, path: Path) -> list[Wrong]:
+def problems(name: str, path: Path) -> list[ReaderProblem]:
     columns = {"item": 0, "rater": 1, "label": 2}
-    chosen = Mapping(
+    chosen = ImportMapping(
         source=name, encoding="utf-8-sig", delimiter=",", columns=columns, one_rater="r"
     )
-    found = list(SOURCES[name].reader(path, chosen).records())
-    return [one for one in found if isinstance(one, Wrong)]
+    found = list(SOURCES[name].open_reader(path, chosen).iter_records())
+    return [one for one in found if isinstance(one, ReaderProblem)]
 
 
 @pytest.mark.parametrize("name", FILES)

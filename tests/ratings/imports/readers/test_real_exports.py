@@ -148,4 +148,4 @@ def test_real_export(exports: Path, lead: Any, pattern: str) -> None:
     assert told["left_out"] == left_out
     project = Project.objects.get()
     assert Item.objects.filter(project=project).count() == told["items"]
-    assert Rating.objects.standing().filter(item__project=project).count() == told["ratings"]
+    assert Rating.objects.current().filter(item__project=project).count() == told["ratings"]

@@ -12,10 +12,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from projects.models import Project
-from ratings.imports.decoding.sample import Sample, look_at
-from ratings.imports.mapping.import_mapping import Mapping
-from ratings.imports.readers import SOURCES, Reader, endings, source_of
-from ratings.imports.records import Item, Judgement, Record, Wrong
+from ratings.imports.decoding.sample import FileSample, read_sample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers import SOURCES, FileReader, detect_source, list_extensions
+from ratings.imports.records import ItemRecord, RatingRecord, ReaderProblem, Record
 from tests.ratings.imports.wizard_client import Wizard, said
 
 FIELDS = ["task", "by", "choice"]
@@ -32,16 +32,16 @@ class Lists:
     encodings = False
     delimiters = False
 
-    def recognises(self, sample: Sample) -> bool:
-        return sample.has(*FIELDS)
+    def recognises(self, sample: FileSample) -> bool:
+        return sample.has_fields(*FIELDS)
 
-    def look(self, path: Path, chosen: Mapping) -> None:
+    def look(self, path: Path, chosen: ImportMapping) -> None:
         return None
 
     def guess(self, look: Any, *, labels: set[str]) -> Any:
         raise AssertionError("there are no columns to guess")
 
-    def reader(self, path: Path, chosen: Mapping) -> Reader:
+    def reader(self, path: Path, chosen: ImportMapping) -> FileReader:
         return ListReader(path)
 
 
@@ -54,10 +54,10 @@ class ListReader:
 
     def records(self) -> Iterator[Record]:
         for number, one in enumerate(json.loads(self.path.read_bytes()), start=1):
-            yield Item(number, one["task"], {"text": one["task"].upper()})
-            yield Judgement(number, one["task"], one["by"], "severity", one["choice"])
+            yield ItemRecord(number, one["task"], {"text": one["task"].upper()})
+            yield RatingRecord(number, one["task"], one["by"], "severity", one["choice"])
 
-    def trouble(self, labels: Any, *, usable: bool) -> Wrong | None:
+    def trouble(self, labels: Any, *, usable: bool) -> ReaderProblem | None:
         return None
 
 
@@ -81,11 +81,11 @@ def test_csv_comes_last_and_takes_every_text(tmp_path: Path) -> None:
     assert list(SOURCES)[-1] == "csv"
     path = tmp_path / "named.json"  # names say nothing
     path.write_bytes(b"item,rater,label\n")
-    assert source_of(look_at(path, encoding="utf-8")) == "csv"
+    assert detect_source(read_sample(path, encoding="utf-8")) == "csv"
 
 
 def test_a_source_tells_its_own_endings_and_choices(lists: Any, wizard: Wizard) -> None:
-    assert ".lists" in endings()
+    assert ".lists" in list_extensions()
     assert ".lists" in wizard.client.get(wizard.entrance).content.decode()
     wizard.upload(json.dumps(TOLD).encode())
     page = wizard.page()

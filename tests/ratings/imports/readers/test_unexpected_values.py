@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ratings.imports.mapping.import_mapping import Mapping
+from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers import SOURCES
-from ratings.imports.records import Gold, Item, Judgement, Rater
+from ratings.imports.records import GoldRecord, ItemRecord, RaterRecord, RatingRecord
 from tests.ratings.imports.readers.tools.test_tool_exports import ARGILLA, MIN, TASKS
 
 ODD: list[Any] = [
@@ -127,20 +127,20 @@ def test_nothing_is_raised(name: str, tmp_path: Path) -> None:
     path.write_text(
         "".join(json.dumps(odd) + "\n" for one in RECORDS[name] for odd in odd_ones(one))
     )
-    chosen = Mapping(source=name, encoding="utf-8-sig", one_rater="r")
-    found = list(SOURCES[name].reader(path, chosen).records())
+    chosen = ImportMapping(source=name, encoding="utf-8-sig", one_rater="r")
+    found = list(SOURCES[name].open_reader(path, chosen).iter_records())
     assert not [one for one in found if getattr(one, "fatal", False)]
     for one in found:
-        if isinstance(one, Item):
+        if isinstance(one, ItemRecord):
             assert isinstance(one.key, str)
             assert isinstance(one.body, dict | None)
             assert isinstance(one.attributes, dict | None)
-        elif isinstance(one, Judgement):
+        elif isinstance(one, RatingRecord):
             texts = (one.item, one.rater, one.question)
             assert all(isinstance(text, str) for text in texts)
             assert isinstance(one.label, str | None)
             assert isinstance(one.comment, str | None)
-        elif isinstance(one, Gold | Rater):
+        elif isinstance(one, GoldRecord | RaterRecord):
             assert isinstance(one[1], str)
 
 
@@ -163,6 +163,6 @@ def test_odd_cells_of_zooniverse(tmp_path: Path, column: str) -> None:
     ]
     path = tmp_path / "file"
     path.write_text("\n".join(lines))
-    chosen = Mapping(source="zooniverse", encoding="utf-8-sig")
-    found = list(SOURCES["zooniverse"].reader(path, chosen).records())
+    chosen = ImportMapping(source="zooniverse", encoding="utf-8-sig")
+    found = list(SOURCES["zooniverse"].open_reader(path, chosen).iter_records())
     assert not [one for one in found if getattr(one, "fatal", False)]

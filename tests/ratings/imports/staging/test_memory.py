@@ -10,38 +10,38 @@ from typing import Any
 
 import pytest
 
-from ratings.imports.mapping.import_mapping import Mapping
+from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers import SOURCES
 from ratings.imports.staging import database, queries
 from ratings.imports.validation import file_validation
 
 COLUMNS = {"item": 0, "rater": 1, "label": 2}
-MAPPING = Mapping("csv", "utf-8-sig", ",", "long", COLUMNS)
+MAPPING = ImportMapping("csv", "utf-8-sig", ",", "long", COLUMNS)
 
 
-def check(folder: Path, lines: list[str]) -> tuple[file_validation.Report, list[Any]]:
+def check(folder: Path, lines: list[str]) -> tuple[file_validation.FileReport, list[Any]]:
     path = folder / "file.csv"
     path.write_text("item,rater,label\n" + "".join(lines))
-    scratch = database.Staging(folder / "file.rows", lambda: None)
-    reader = SOURCES["csv"].reader(path, MAPPING)
-    report = file_validation.check(
-        reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None
+    scratch = database.StagingDatabase(folder / "file.rows", lambda: None)
+    reader = SOURCES["csv"].open_reader(path, MAPPING)
+    report = file_validation.validate_file(
+        reader, MAPPING, project=None, question=None, staging=scratch, heartbeat=lambda: None
     )
     scratch.close()
-    with queries.opened(folder / "file.rows", lambda: None) as finished:
-        return report, list(finished.after(0))
+    with queries.open_staged_rows(folder / "file.rows", lambda: None) as finished:
+        return report, list(finished.iter_ratings(0))
 
 
 def test_forgotten_keys_keep_their_numbers(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(database, "REMEMBERED", 10)
-    monkeypatch.setattr(file_validation, "BATCH", 7)
+    monkeypatch.setattr(database, "MAX_CACHED_KEYS", 10)
+    monkeypatch.setattr(file_validation, "RECORDS_PER_BATCH", 7)
     rows = [
         (f"i{number * 37 % 100}", f"r{number * 11 % 60}", "ab"[number % 2])
         for number in range(1000)
     ]
     report, rated = check(tmp_path, [",".join(row) + "\n" for row in rows])
 
-    assert not report.found
+    assert not report.problems
     assert (report.items, report.raters, report.rows) == (100, 60, 1000)
     assert sorted((said.item, said.rater, said.label) for said in rated) == sorted(rows)
     pairs = [(said.item, said.rater) for said in rated]
@@ -52,7 +52,7 @@ def test_forgotten_keys_keep_their_numbers(tmp_path: Path, monkeypatch: Any) -> 
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(database, "REMEMBERED", 1000)
+    monkeypatch.setattr(database, "MAX_CACHED_KEYS", 1000)
 
     def peak(rows: int) -> int:
         path = tmp_path / f"{rows}.csv"
@@ -61,11 +61,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) ->
             file.writelines(
                 f"item-{number},r{number % 7},{'ab'[number % 2]}\n" for number in range(rows)
             )
-        scratch = database.Staging(tmp_path / f"{rows}.rows", lambda: None)
+        scratch = database.StagingDatabase(tmp_path / f"{rows}.rows", lambda: None)
         tracemalloc.start()
-        reader = SOURCES["csv"].reader(path, MAPPING)
-        report = file_validation.check(
-            reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None
+        reader = SOURCES["csv"].open_reader(path, MAPPING)
+        report = file_validation.validate_file(
+            reader, MAPPING, project=None, question=None, staging=scratch, heartbeat=lambda: None
         )
         _now, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
@@ -77,17 +77,19 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) ->
 
 
 def test_lease_that_is_lost_ends_a_long_query(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(database, "TICK", 100)
+    monkeypatch.setattr(database, "INSTRUCTIONS_BETWEEN_HEARTBEATS", 100)
     lost = False
 
     def beat() -> None:
         if lost:
             raise RuntimeError
 
-    scratch = database.Staging(tmp_path / "file.rows", beat)
+    scratch = database.StagingDatabase(tmp_path / "file.rows", beat)
     for number in range(5000):
-        scratch.rows.append(database.Row(1, number, 1, number, 1, None, None, None, None))
-    scratch.flush(keep=True)
+        scratch.ratings.append(
+            database.EncodedRating(1, number, 1, number, 1, None, None, None, None)
+        )
+    scratch.flush(save=True)
     lost = True
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         scratch.finish([(1, "q")], [(1, 1, "a")])

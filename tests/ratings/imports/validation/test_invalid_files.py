@@ -308,7 +308,7 @@ def test_too_many_labels_for_a_new_question(wizard: Wizard) -> None:
 def test_lost_file_is_named(wizard: Wizard) -> None:
     wizard.upload(HEAD + b"a,ann,minor\n")
     wizard.choose()
-    uploads.absolute(wizard.run.path).unlink()
+    uploads.get_absolute_path(wizard.run.path).unlink()
     run = wizard.work()
 
     assert run.state == "refused"
@@ -326,7 +326,7 @@ def test_markup_in_cells_is_shown_as_text(wizard: Wizard) -> None:
 
 def test_uploads_lie_in_the_data_folder_for_the_server_alone(wizard: Wizard) -> None:
     wizard.upload(HEAD + b"a,ann,minor\n")
-    path = uploads.absolute(wizard.run.path)
+    path = uploads.get_absolute_path(wizard.run.path)
     assert path.is_relative_to(site.DATA_DIR)
     assert path.stat().st_mode & 0o077 == 0
 
@@ -344,7 +344,7 @@ def test_full_disc_is_told(wizard: Wizard, monkeypatch: Any) -> None:
     def full(*arguments: Any, **named: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(uploads, "_copy", full)
+    monkeypatch.setattr(uploads, "_copy_chunks", full)
     before = stored()
     response = wizard.upload(HEAD + b"a,ann,minor\n")
     assert response.status_code == 400

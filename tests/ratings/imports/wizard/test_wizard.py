@@ -645,7 +645,7 @@ def test_unfinished_imports_are_not_without_number(
     wizard: Wizard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each keeps a file on the disk."""
-    monkeypatch.setattr(upload_views, "MOST_UNFINISHED", 2)
+    monkeypatch.setattr(upload_views, "MAX_UNFINISHED_RUNS", 2)
     for expected in (302, 302, 400):
         sent = {"file": SimpleUploadedFile("a.csv", LONG)}
         response = wizard.client.post(wizard.entrance, sent)
@@ -661,11 +661,11 @@ def test_old_files_are_tidied_up(wizard: Wizard, utc: Any) -> None:
     wizard.upload(LONG)
     run = wizard.run
     jobs.resume_stalled()
-    assert uploads.absolute(run.path).exists()
+    assert uploads.get_absolute_path(run.path).exists()
     ImportRun.objects.update(created_at=utc(2020, 1, 1))
     jobs.resume_stalled()
     assert not ImportRun.objects.exists()
-    assert not uploads.absolute(run.path).exists()
+    assert not uploads.get_absolute_path(run.path).exists()
 
 
 def test_whoever_brings_no_times_is_told_so(wizard: Wizard, question: Any) -> None:

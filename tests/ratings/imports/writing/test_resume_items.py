@@ -58,7 +58,7 @@ STEPS = {
 def test_killed_worker_is_followed_by_another(
     lead: Any, client_for: Any, monkeypatch: Any, name: str, piece: int
 ) -> None:
-    monkeypatch.setattr(ratings, "PIECES", {"sqlite": 4, "postgresql": 4})
+    monkeypatch.setattr(ratings, "BATCH_SIZES", {"sqlite": 4, "postgresql": 4})
     wizard = Wizard(client_for(lead))
     wizard.check(json.dumps(TASKS).encode())
     wizard.start()
@@ -80,7 +80,7 @@ def test_killed_worker_is_followed_by_another(
     assert (run.state, run.rows_total) == ("writing", 40)
     assert run.rows_done < 40
     ImportRun.objects.update(
-        heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
+        heartbeat_at=timezone.now() - leases.HEARTBEAT_TIMEOUT - datetime.timedelta(seconds=1)
     )
     assert tasks.resume_stalled() == 1
     run = wizard.run

@@ -10,14 +10,14 @@ from django.utils import timezone
 
 import metrics.tasks
 from core.jobs import dispatch
-from core.jobs.lease import Lost
+from core.jobs.lease import LeaseLost
 from metrics.jobs import question_updates
 from projects.models import Item, Project
 from ratings import tasks
 from ratings.imports import jobs, leases, services, uploads
 from ratings.imports.writing import ratings
 from ratings.models import ImportRun, Rating, Revision
-from ratings.services.record import record
+from ratings.services.record import record_ratings
 from tests.ratings.imports.wizard_client import Wizard, said, stored, words, world
 
 # Every third row repeats the one before; the first stands in the history.
@@ -36,7 +36,7 @@ class Died(BaseException):
 @pytest.fixture
 def wizard(project: Project, lead: Any, client_for: Any, monkeypatch: Any) -> Wizard:
     """At the step where a worker is to write, in pieces of a few rows."""
-    monkeypatch.setattr(ratings, "PIECES", {"sqlite": 7, "postgresql": 7})
+    monkeypatch.setattr(ratings, "BATCH_SIZES", {"sqlite": 7, "postgresql": 7})
     wizard = Wizard(client_for(lead), project)
     wizard.check(CONTENT)
     wizard.start()
@@ -48,12 +48,12 @@ def die_in_piece(monkeypatch: Any, number: int, error: BaseException) -> None:
     calls = iter(range(1, 1000))
 
     def dying(*judgements: Any, **arguments: Any) -> Any:
-        outcome = record(*judgements, **arguments)
+        outcome = record_ratings(*judgements, **arguments)
         if next(calls) == number:
             raise error
         return outcome
 
-    monkeypatch.setattr(ratings, "record", dying)
+    monkeypatch.setattr(ratings, "record_ratings", dying)
 
 
 def complete(question: Any) -> bool:
@@ -81,7 +81,7 @@ def test_killed_worker_is_followed_by_another(
     assert wizard.work().rows_done == run.rows_done
     # ... and then it is taken.
     ImportRun.objects.update(
-        heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
+        heartbeat_at=timezone.now() - leases.HEARTBEAT_TIMEOUT - datetime.timedelta(seconds=1)
     )
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
@@ -105,7 +105,7 @@ def test_failing_again_and_again_gives_up_and_says_so(
     wizard: Wizard, question: Any, monkeypatch: Any
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(ratings, "record", lambda *judgements, **arguments: 1 / 0)
+        patch.setattr(ratings, "record_ratings", lambda *judgements, **arguments: 1 / 0)
         for _attempt in range(jobs.MAX_ATTEMPTS + 2):
             tasks.resume_stalled()
     assert wizard.run.state == "failed"
@@ -121,9 +121,9 @@ def test_failing_again_and_again_gives_up_and_says_so(
 
 
 def test_second_worker_finds_nothing_to_do(wizard: Wizard) -> None:
-    run = leases.take(wizard.run.pk)
+    run = leases.claim_run(wizard.run.pk)
     assert run is not None
-    assert leases.take(run.pk) is None
+    assert leases.claim_run(run.pk) is None
     before = world()
     tasks.run_import(run.pk)
     assert world() == before
@@ -132,12 +132,12 @@ def test_second_worker_finds_nothing_to_do(wizard: Wizard) -> None:
 def test_worker_that_lost_its_lease_writes_nothing(
     wizard: Wizard, question: Any, rate: Any
 ) -> None:
-    slow = leases.take(wizard.run.pk)
+    slow = leases.claim_run(wizard.run.pk)
     assert slow is not None
     ImportRun.objects.update(
-        heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
+        heartbeat_at=timezone.now() - leases.HEARTBEAT_TIMEOUT - datetime.timedelta(seconds=1)
     )
-    path = uploads.absolute(f"{slow.path}{uploads.SCRATCH}")
+    path = uploads.get_absolute_path(f"{slow.path}{uploads.STAGING_SUFFIX}")
     content = path.read_bytes()
     wizard.work()
     assert complete(question)
@@ -146,8 +146,8 @@ def test_worker_that_lost_its_lease_writes_nothing(
     before = world()
 
     path.write_bytes(content)
-    with pytest.raises(Lost):
-        jobs._write(slow)
+    with pytest.raises(LeaseLost):
+        jobs._write_rows(slow)
     path.unlink()
     assert world() == before
     assert wizard.run.state == "done"
@@ -173,32 +173,32 @@ def test_killed_check_is_done_anew(
         raise Died
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "check", die)
+        patch.setattr(jobs, "validate_file", die)
         with pytest.raises(Died):
             wizard.work()
     assert wizard.run.state == "checking"
     ImportRun.objects.update(
-        heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
+        heartbeat_at=timezone.now() - leases.HEARTBEAT_TIMEOUT - datetime.timedelta(seconds=1)
     )
     tasks.resume_stalled()
     assert wizard.run.state == "checked"
-    name = uploads.absolute(wizard.run.path).name
+    name = uploads.get_absolute_path(wizard.run.path).name
     assert {other for other in stored() if other.startswith(name)} == {
         name,
-        f"{name}{uploads.SCRATCH}",
+        f"{name}{uploads.STAGING_SUFFIX}",
     }
 
 
 def test_check_that_the_lead_took_back_ends_unheard(wizard: Wizard, monkeypatch: Any) -> None:
     wizard.upload(CONTENT)
     wizard.choose()
-    real = jobs.check
+    real = jobs.validate_file
 
     def take_back(*arguments: Any, **options: Any) -> Any:
         wizard.client.post(wizard.address, {"do": "reopen"})
         return real(*arguments, **options)
 
-    monkeypatch.setattr(jobs, "check", take_back)
+    monkeypatch.setattr(jobs, "validate_file", take_back)
     assert wizard.work().state == "mapping"
     assert wizard.run.lease == ""
 
@@ -217,7 +217,7 @@ def test_category_that_went_meanwhile_stops_the_import(wizard: Wizard, question:
 
 
 def test_lost_scratch_file_is_told(wizard: Wizard, question: Any) -> None:
-    uploads.absolute(f"{wizard.run.path}{uploads.SCRATCH}").unlink()
+    uploads.get_absolute_path(f"{wizard.run.path}{uploads.STAGING_SUFFIX}").unlink()
     assert wizard.work().state == "failed"
     assert "not there any more" in words(wizard.page())
     wizard.client.post(wizard.address, {"do": "again"})
@@ -233,15 +233,15 @@ def test_counting_waits_for_the_import(wizard: Wizard, question: Any, monkeypatc
         with pytest.raises(Died):
             wizard.work()
     assert Rating.objects.uncounted().exists()
-    assert question_updates.waiting_questions() == []
+    assert question_updates.list_pending_questions() == []
     metrics.tasks.count_question(question.pk)
     assert Rating.objects.uncounted().exists()
 
     # Not for ever: when nobody imports any more, what is there is counted.
     ImportRun.objects.update(
-        heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
+        heartbeat_at=timezone.now() - leases.HEARTBEAT_TIMEOUT - datetime.timedelta(seconds=1)
     )
-    assert question_updates.waiting_questions() == [question.pk]
+    assert question_updates.list_pending_questions() == [question.pk]
     metrics.tasks.count_question(question.pk)
     assert not Rating.objects.uncounted().exists()
 
@@ -257,7 +257,7 @@ def test_end_of_the_import_asks_for_the_counting(
     )
     wizard.work()
     assert states[-1] == (question.pk, "done")
-    assert question_updates.waiting_questions() == [question.pk]
+    assert question_updates.list_pending_questions() == [question.pk]
 
 
 def test_hint_that_cannot_be_sent_is_not_felt(
@@ -270,7 +270,7 @@ def test_hint_that_cannot_be_sent_is_not_felt(
 
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
     monkeypatch.setattr(dispatch.current_app, "send_task", refuse)
-    services.wake(wizard.run.pk)
+    services.wake_worker(wizard.run.pk)
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
 
@@ -284,5 +284,5 @@ def test_hint_names_the_task_and_the_run(wizard: Wizard, settings: Any, monkeypa
 
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
     monkeypatch.setattr(dispatch.current_app, "send_task", send)
-    services.wake(wizard.run.pk)
+    services.wake_worker(wizard.run.pk)
     assert sent == [(tasks.run_import.name, [wizard.run.pk])]

@@ -42,7 +42,7 @@ def slow(rows):
 @EXAMPLES
 @given(ratings())
 def test_components_are_those_of_all_pairs(rows):
-    found, expected = mean_reliability.components(*columns(rows)), slow(rows)
+    found, expected = mean_reliability.estimate_components(*columns(rows)), slow(rows)
     if expected is None:
         assert found.reason == "needs_crossed_ratings"
         assert found.item is None
@@ -55,10 +55,13 @@ def test_components_are_those_of_all_pairs(rows):
 def test_complete_ratings_give_the_intraclass_correlations(table):
     values = np.array(table, float)
     rows = [(i, g, values[i, g]) for i in range(len(values)) for g in range(3)]
-    found = mean_reliability.components(*columns(rows))
+    found = mean_reliability.estimate_components(*columns(rows))
     assume(not found.negative)
     known = icc.icc(values)
-    one, three = mean_reliability.mean_of(found, 1), mean_reliability.mean_of(found, 3)
+    one, three = (
+        mean_reliability.compute_reliability(found, 1),
+        mean_reliability.compute_reliability(found, 3),
+    )
     for value, name in (
         (one.absolute, "icc2"),
         (one.relative, "icc3"),
@@ -72,48 +75,56 @@ def test_complete_ratings_give_the_intraclass_correlations(table):
 @EXAMPLES
 @given(st.floats(0.01, 5), st.floats(0, 5), st.floats(0, 5), st.floats(0.05, 0.95))
 def test_the_raters_needed_are_the_fewest(item, rater, rest, target):
-    found = mean_reliability.Components(item, rater, rest)
-    needed = mean_reliability.raters_needed(found, target)
+    found = mean_reliability.VarianceComponents(item, rater, rest)
+    needed = mean_reliability.compute_raters_needed(found, target)
     for kind in ("absolute", "relative"):
         m = getattr(needed, kind)
-        assert getattr(mean_reliability.mean_of(found, m), kind) >= target - 1e-9
+        assert getattr(mean_reliability.compute_reliability(found, m), kind) >= target - 1e-9
         if m > 1:
-            assert getattr(mean_reliability.mean_of(found, m - 1), kind) < target + 1e-9
+            assert getattr(mean_reliability.compute_reliability(found, m - 1), kind) < target + 1e-9
 
 
 def test_a_negative_component_counts_as_none_and_is_named():
-    found = mean_reliability.Components(2.0, -0.5, 1.0)
+    found = mean_reliability.VarianceComponents(2.0, -0.5, 1.0)
     assert found.negative == ("rater",)
     assert (
-        mean_reliability.mean_of(found, 1).absolute == mean_reliability.mean_of(found, 1).relative
+        mean_reliability.compute_reliability(found, 1).absolute
+        == mean_reliability.compute_reliability(found, 1).relative
     )
     assert found.shares == {"item": pytest.approx(2 / 3), "rater": 0, "rest": pytest.approx(1 / 3)}
 
 
 def test_reasons():
-    nobody_differs = mean_reliability.components([0, 0, 1, 1], [0, 1, 0, 1], [3, 3, 3, 3])
-    assert mean_reliability.mean_of(nobody_differs, 2).absolute_reason == "zero_variance"
+    nobody_differs = mean_reliability.estimate_components([0, 0, 1, 1], [0, 1, 0, 1], [3, 3, 3, 3])
+    assert (
+        mean_reliability.compute_reliability(nobody_differs, 2).absolute_reason == "zero_variance"
+    )
     assert nobody_differs.shares is None
-    assert mean_reliability.raters_needed(nobody_differs, 0.8).absolute_reason == "no_reliability"
-    only_noise = mean_reliability.Components(-0.2, 0.1, 1.0)
-    assert mean_reliability.mean_of(only_noise, 3).absolute == 0
-    assert mean_reliability.raters_needed(only_noise, 0.8).relative_reason == "no_reliability"
-    assert mean_reliability.components([], [], []).reason == "needs_crossed_ratings"
+    assert (
+        mean_reliability.compute_raters_needed(nobody_differs, 0.8).absolute_reason
+        == "no_reliability"
+    )
+    only_noise = mean_reliability.VarianceComponents(-0.2, 0.1, 1.0)
+    assert mean_reliability.compute_reliability(only_noise, 3).absolute == 0
+    assert (
+        mean_reliability.compute_raters_needed(only_noise, 0.8).relative_reason == "no_reliability"
+    )
+    assert mean_reliability.estimate_components([], [], []).reason == "needs_crossed_ratings"
     with pytest.raises(ValueError, match="target"):
-        mean_reliability.raters_needed(only_noise, 1)
+        mean_reliability.compute_raters_needed(only_noise, 1)
     with pytest.raises(ValueError, match="one rater"):
-        mean_reliability.mean_of(only_noise, 0)
+        mean_reliability.compute_reliability(only_noise, 0)
 
 
 def test_limits_are_those_of_the_complete_table():
     values = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6.0]])
     item, rater = np.divmod(np.arange(16), 4)
     known = icc.icc(values)
-    one = mean_reliability.limits(item, rater, values.ravel())
+    one = mean_reliability.compute_limits(item, rater, values.ravel())
     assert one.absolute == pytest.approx((known["icc2"].ci_low, known["icc2"].ci_high))
-    four = mean_reliability.limits(item, rater, values.ravel(), 4)
+    four = mean_reliability.compute_limits(item, rater, values.ravel(), 4)
     assert four.relative == pytest.approx((known["icc3k"].ci_low, known["icc3k"].ci_high))
     assert (
-        mean_reliability.limits(item[:-1], rater[:-1], values.ravel()[:-1]).reason
+        mean_reliability.compute_limits(item[:-1], rater[:-1], values.ravel()[:-1]).reason
         == "needs_bootstrap"
     )

@@ -9,7 +9,7 @@ import pytest
 import time_machine
 
 from metrics.agreement import report
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.models import Reading
 from projects.services.scales import change_headline
 
@@ -26,7 +26,7 @@ def two(question: Any, rate: Any, utc: Any) -> Any:
             moment = utc(2026, 3, 3 + 7 * week, 9)
             rate(question, f"w{week}-{item}", "a", LABELS[item % 3], rated_at=moment)
             rate(question, f"w{week}-{item}", "b", LABELS[item % 3 + step], rated_at=moment)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     return question
 
 
@@ -85,7 +85,7 @@ def test_of_two_raters_the_icc_over_time_is_exact(
 ) -> None:
     if name != "icc2":  # the lead's choice, not the table's
         change_headline(question=scores, headline=name, note="No levels.", pooled=False, by=lead)
-        bring_up_to_date(scores.pk)
+        update_question(scores.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/?period=week")
     assert page.context["headline_name"] == page.context["chosen"].coefficient == name
     assert "Each period: the days on which the first of the two rated." in page.content.decode()
@@ -126,7 +126,7 @@ def test_two_raters_who_share_not_all_are_read_by_alpha(
 ) -> None:
     rate(two, "alone", "a", LABELS[0])
     change_headline(question=two, headline="icc2", note="Asked for.", pooled=False, by=lead)
-    bring_up_to_date(two.pk)
+    update_question(two.pk)
     rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/trend/").json()["results"]
     assert {row["coefficient"] for row in rows} == {"krippendorff_alpha_interval"}
 
@@ -139,7 +139,7 @@ def test_what_stands_for_an_icc_of_three_over_time_is_said(
         for rater in "abc":
             moment = utc(2026, 3 + item % 2, 3, 9)
             rate(question, f"i{item}", rater, LABELS[item % 4], rated_at=moment)
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     text = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
     assert "ICC(A,1), absolute agreement of a period needs who rated what in it" in text
     rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/trend/").json()["results"]

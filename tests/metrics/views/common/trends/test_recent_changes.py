@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from metrics import tasks
-from metrics.jobs.question_updates import bring_up_to_date
+from metrics.jobs.question_updates import update_question
 from metrics.views.common.trends import recent_changes
-from metrics.views.common.trends.period_comparison import Period
+from metrics.views.common.trends.period_comparison import TrendPeriod
 from tests.metrics.attribution.test_attribution_jobs import made_once, moved  # noqa: F401 - fixtures
 
 
@@ -78,7 +78,7 @@ def test_no_move_no_sentence(
                     label,
                     rated_at=utc(2026, 5, 5 + 7 * week, 12),
                 )
-    bring_up_to_date(question.pk)
+    update_question(question.pk)
     assert client_for(lead).get(f"/projects/{project.pk}/").context["moves"] == []
 
 
@@ -101,32 +101,32 @@ def reading(value: float | None, se: float = 0.05, n_items: int = 100) -> dict[s
 def test_a_clear_change(
     before: dict[str, Any], after: dict[str, Any], change: float | None
 ) -> None:
-    assert recent_changes.clear_change(before, after) == (
+    assert recent_changes.compute_clear_change(before, after) == (
         None if change is None else pytest.approx(change)
     )
 
 
-def weeks(*biases: float | None, se: float = 0.05, n_items: int = 50) -> list[Period]:
+def weeks(*biases: float | None, se: float = 0.05, n_items: int = 50) -> list[TrendPeriod]:
     first = datetime.date(2026, 5, 4)
     return [
-        Period("week", first + datetime.timedelta(weeks=number), reading(bias, se, n_items))
+        TrendPeriod("week", first + datetime.timedelta(weeks=number), reading(bias, se, n_items))
         for number, bias in enumerate(biases)
     ]
 
 
 def test_a_turn_is_found_where_it_happened() -> None:
-    found = recent_changes.turn(weeks(0.0, 0.05, -0.02, -0.5, -0.55))
+    found = recent_changes.find_level_shift(weeks(0.0, 0.05, -0.02, -0.5, -0.55))
     assert found is not None
-    assert found.week == datetime.date(2026, 5, 25)
+    assert found.start == datetime.date(2026, 5, 25)
     assert found.change == pytest.approx(-0.535)
     assert found.z == pytest.approx(-0.535 / (0.05 * (1 / 3 + 1 / 2) ** 0.5))
 
 
 def test_what_is_no_turn() -> None:
-    assert recent_changes.turn([]) is None
-    assert recent_changes.turn(weeks(0.5)) is None
-    assert recent_changes.turn(weeks(0.0, 0.2)) is None  # within three standard errors
-    assert recent_changes.turn(weeks(0.0, 0.05, se=0.001)) is None  # sure, and small
-    assert recent_changes.turn(weeks(0.0, 0.5, n_items=9)) is None  # too few items
-    assert recent_changes.turn(weeks(None, 0.5)) is None
-    assert recent_changes.turn(weeks(0.0, 1.0, se=0.0)) is not None
+    assert recent_changes.find_level_shift([]) is None
+    assert recent_changes.find_level_shift(weeks(0.5)) is None
+    assert recent_changes.find_level_shift(weeks(0.0, 0.2)) is None  # within three standard errors
+    assert recent_changes.find_level_shift(weeks(0.0, 0.05, se=0.001)) is None  # sure, and small
+    assert recent_changes.find_level_shift(weeks(0.0, 0.5, n_items=9)) is None  # too few items
+    assert recent_changes.find_level_shift(weeks(None, 0.5)) is None
+    assert recent_changes.find_level_shift(weeks(0.0, 1.0, se=0.0)) is not None

@@ -23,13 +23,13 @@ pytestmark = pytest.mark.django_db
 def load(tmp_path: Path, lead: Any) -> Any:
     """Import a file's content into a new project; the result."""
 
-    def load(content: Any, name: str = "file", **wishes: Any) -> command.Result:
+    def load(content: Any, name: str = "file", **wishes: Any) -> command.FileResult:
         if isinstance(content, list):
             content = "".join(json.dumps(one) + "\n" for one in content)
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        wanted = command.Wishes(project_name="Loaded", **wishes)
-        return command.import_file(path, project=None, by=lead, wishes=wanted)
+        wanted = command.ImportOptions(project_name="Loaded", **wishes)
+        return command.import_file(path, project=None, by=lead, options=wanted)
 
     return load
 
@@ -575,7 +575,7 @@ def test_same_file_twice_changes_nothing(load: Any, tmp_path: Path, lead: Any) -
     result = load(json.dumps(TASKS))
     before = world(), list(GoldAnswer.objects.values_list()), list(Assignment.objects.values_list())
     again = command.import_file(
-        tmp_path / "file", project=result.project, by=lead, wishes=command.Wishes()
+        tmp_path / "file", project=result.project, by=lead, options=command.ImportOptions()
     )
     assert again.stored
     after = world(), list(GoldAnswer.objects.values_list()), list(Assignment.objects.values_list())
