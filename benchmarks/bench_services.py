@@ -17,7 +17,7 @@ from pathlib import Path
 BASE_DIR = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BASE_DIR))
 
-from tests.agreement_site.server.conftest import Installation, free_port
+from tests.agreement_site.server.conftest import ServicesInstallation, find_free_port
 
 N_STARTS = 3
 IDLE_SECONDS = 20.0  # seconds of idling over which processor time is measured
@@ -49,33 +49,33 @@ def read_processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure_start(installation: Installation) -> float:
+def measure_start(installation: ServicesInstallation) -> float:
     """Start the installation; return the seconds from the command to the site's first response."""
     started = time.perf_counter()
     installation.start()
     return time.perf_counter() - started
 
 
-def measure_stop(installation: Installation) -> float:
+def measure_stop(installation: ServicesInstallation) -> float:
     """Stop the installation; return the seconds from SIGTERM to the end of the last process."""
     assert installation.process is not None
     started = time.perf_counter()
     installation.process.send_signal(signal.SIGTERM)
     installation.process.wait()
-    assert not installation.processes()
+    assert not installation.list_processes()
     return time.perf_counter() - started
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="concord-") as folder:
-        installation = Installation(Path(folder).resolve(), free_port())
+        installation = ServicesInstallation(Path(folder).resolve(), find_free_port())
         try:
             measure(installation)
         finally:
-            installation.kill_everything()
+            installation.kill_all()
 
 
-def measure(installation: Installation) -> None:
+def measure(installation: ServicesInstallation) -> None:
     print(f"first page, new data folder     {measure_start(installation):6.2f} s")
     for _ in range(N_STARTS):
         print(f"stop                            {measure_stop(installation):6.2f} s")
@@ -89,11 +89,11 @@ def measure(installation: Installation) -> None:
             ],
             check=True,
         )
-    processor_before = {pid: read_processor_seconds(pid) for pid in installation.processes()}
+    processor_before = {pid: read_processor_seconds(pid) for pid in installation.list_processes()}
     time.sleep(IDLE_SECONDS)
     print(f"\n{'process':24} {'PSS MB':>8} {'RSS MB':>8} {'CPU %':>8}")
     total = [0.0, 0.0, 0.0]
-    for pid, command in sorted(installation.processes().items()):
+    for pid, command in sorted(installation.list_processes().items()):
         row = [
             *read_memory(pid),
             100 * (read_processor_seconds(pid) - processor_before[pid]) / IDLE_SECONDS,

@@ -15,7 +15,7 @@ from typing import Any
 
 from http_load import Target
 
-from tests.agreement_site.server.conftest import Installation, free_port
+from tests.agreement_site.server.conftest import ServicesInstallation, find_free_port
 from tests.tools import with_services
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,7 +77,7 @@ class ServerProcesses:
     def __init__(
         self,
         *,
-        installation: Installation | None = None,
+        installation: ServicesInstallation | None = None,
         root: int | None = None,
         database: int | None = None,
     ) -> None:
@@ -88,7 +88,7 @@ class ServerProcesses:
     def get_pids(self) -> dict[str, list[int]]:
         pids: dict[str, list[int]] = {"web": [], "worker": [], "database": []}
         if self.installation is not None:
-            for pid, command in self.installation.processes().items():
+            for pid, command in self.installation.list_processes().items():
                 kind = "worker" if "celery" in command or "valkey" in command else "web"
                 if "web_server" in command or kind == "worker":
                     pids[kind].append(pid)
@@ -230,18 +230,20 @@ def run_site(kind: str, *, processes: str | None, threads: str | None) -> Iterat
         folder.chmod(0o711)  # PostgreSQL's own user passes through
         for name in ("data", "postgres"):
             (folder / name).mkdir(mode=0o700)
-        installation = Installation((folder / "data").resolve(), free_port())
+        installation = ServicesInstallation((folder / "data").resolve(), find_free_port())
         database = None
         if kind == "postgresql":
-            url = stack.enter_context(with_services.postgres(folder / "postgres", settings=DURABLE))
-            installation.more["DATABASE_URL"] = url
+            url = stack.enter_context(
+                with_services.run_postgres(folder / "postgres", settings=DURABLE)
+            )
+            installation.extra_environment["DATABASE_URL"] = url
             database = int((folder / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
-        installation.more |= {"WEB_PROCESSES": processes} if processes else {}
-        installation.more |= {"WEB_THREADS": threads} if threads else {}
-        stack.callback(installation.kill_everything)
+        installation.extra_environment |= {"WEB_PROCESSES": processes} if processes else {}
+        installation.extra_environment |= {"WEB_THREADS": threads} if threads else {}
+        stack.callback(installation.kill_all)
         installation.start()
         environment = {
-            **installation.environment(),
+            **installation.build_environment(),
             "DJANGO_SETTINGS_MODULE": "agreement_site.settings",
         }
         site = BenchmarkSite(

@@ -1,4 +1,4 @@
-"""Who and what the tests are about, by plain functions: for fixtures of any scope."""
+"""Users, project and ratings that tests begin with, as plain functions for fixtures of any scope."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Cast:
 
 
 def make_user(username: str, **fields: Any) -> User:
+    """Create a user with the password of the tests."""
     return User.objects.create_user(username, password=PASSWORD, **fields)
 
 
@@ -40,7 +41,7 @@ def make_project(
     scale: str = "ordinal",
     **fields: Any,
 ) -> Project:
-    """A project with one question; ``labels`` in declared order; values 0, 1, 2, ..."""
+    """Create a project with one question; ``labels`` in declared order have values 0, 1, 2, ..."""
     project = Project.objects.create(name=name, **fields)
     question = Question.objects.create(project=project, key=key, text=f"Which {key}?", scale=scale)
     Category.objects.bulk_create(
@@ -57,8 +58,8 @@ def make_project(
     return project
 
 
-def enter(project: Project, *users: User) -> None:
-    """Members by the roles that they are named after; ``annotator`` rates as "ann"."""
+def add_members(project: Project, *users: User) -> None:
+    """Add users as members with the role of their username; ``annotator`` rates as "ann"."""
     Member.objects.bulk_create(
         Member(project=project, user=user, role=user.username) for user in users
     )
@@ -68,29 +69,30 @@ def enter(project: Project, *users: User) -> None:
 
 
 def make_cast() -> Cast:
+    """Create the three users and the project."""
     lead, annotator, viewer = (make_user(name) for name in ("lead", "annotator", "viewer"))
     project = make_project(created_by=lead)
-    enter(project, lead, annotator, viewer)
+    add_members(project, lead, annotator, viewer)
     return Cast(lead, annotator, viewer, project, project.questions.get())
 
 
 def rate(question: Question, item: str, rater: str, label: str | None, **fields: Any) -> Any:
-    """By the real action, making item and rater when needed."""
+    """Record a rating with the real service, and create the item and the rater when needed."""
     project = question.project
-    known = "SELECT id FROM projects_{} WHERE project_id = %s AND key = %s"
-    of_label = "SELECT code FROM projects_category WHERE question_id = %s AND label = %s"
+    key_sql = "SELECT id FROM projects_{} WHERE project_id = %s AND key = %s"
+    label_sql = "SELECT code FROM projects_category WHERE question_id = %s AND label = %s"
     items, raters, codes = bulk.execute_statements(
         [
-            (known.format("item"), (project.pk, item)),
-            (known.format("rater"), (project.pk, rater)),
-            (f"{of_label} AND NOT retired", (question.pk, label or "")),
+            (key_sql.format("item"), (project.pk, item)),
+            (key_sql.format("rater"), (project.pk, rater)),
+            (f"{label_sql} AND NOT retired", (question.pk, label or "")),
         ]
     )
     if not items:
-        made = Item.objects.get_or_create(
+        new_item = Item.objects.get_or_create(
             project=project, key=item, defaults={"body": {"text": item}}
         )
-        items = [(made[0].pk,)]
+        items = [(new_item[0].pk,)]
     if not raters:
         raters = [(Rater.objects.get_or_create(project=project, key=rater)[0].pk,)]
     ((item_id,),), ((rater_id,),) = items, raters

@@ -1,4 +1,4 @@
-"""The cast of all tests, and plain makers."""
+"""Fixtures and pytest hooks of all tests."""
 
 from __future__ import annotations
 
@@ -18,47 +18,61 @@ from rest_framework.test import APIClient
 if TYPE_CHECKING:
     from tests.cast import Cast
 
-# By a mark or a fixture of these names a test asks the database.
-DATABASE = {"django_db", "db", "transactional_db"}
+# A test with a marker or a fixture of one of these names uses the database.
+DATABASE_FIXTURES = {"django_db", "db", "transactional_db"}
 
-# They start processes and wait for them, minutes in all: of the one file, each test for its own.
-KILLED = "tests/faults/test_kill_and_recover.py"
-# Minutes in all, too, and each way of looking makes its own world.
-WALKED = "tests/browser/pages/test_every_page.py"
-SERVICES = (KILLED, "tests/agreement_site/server/")
+# These tests start processes and wait for them, minutes in all. In this file, each test starts its
+# own.
+KILL_TESTS = "tests/faults/test_kill_and_recover.py"
+# Also minutes in all, and each test creates its own data.
+EVERY_PAGE_TESTS = "tests/browser/pages/test_every_page.py"
+SERVICE_TESTS = (KILL_TESTS, "tests/agreement_site/server/")
 
 
-@pytest.hookimpl(tryfirst=True)  # before the expression of -m is asked
+@pytest.hookimpl(tryfirst=True)  # before -m selects tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits comes first: others compute beside it, and nobody is left waiting at the end. It
-    starts many processes, which takes its time on a crowded machine."""
-    items.sort(key=lambda item: not item.nodeid.startswith((*SERVICES, WALKED)))
+    """Run tests that wait for processes first, and mark tests that use the database.
+
+    Other test processes compute while these wait, so nothing is left waiting at the end. They start
+    many processes, which is slow on a loaded machine.
+    """
+    items.sort(key=lambda item: not item.nodeid.startswith((*SERVICE_TESTS, EVERY_PAGE_TESTS)))
     for item in items:
-        if DATABASE & {
+        if DATABASE_FIXTURES & {
             *getattr(item, "fixturenames", ()),
             *(mark.name for mark in item.iter_markers()),
         }:
             item.add_marker("database")
-        if item.nodeid.startswith(SERVICES):
+        if item.nodeid.startswith(SERVICE_TESTS):
             item.add_marker(pytest.mark.timeout(300))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file's tests stay in one process, for what it makes once. Where each test makes its own,
-    they wait beside each other."""
+    """Keep the tests of a file in one process, because modules share data that is created once.
+
+    Tests of a file where each test creates its own data run in parallel.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
+        """Schedule by file, except for the files whose tests share nothing."""
+
         def _split_scope(self, nodeid: str) -> str:
-            return nodeid if nodeid.startswith((KILLED, WALKED)) else super()._split_scope(nodeid)
+            return (
+                nodeid
+                if nodeid.startswith((KILL_TESTS, EVERY_PAGE_TESTS))
+                else super()._split_scope(nodeid)
+            )
 
     return Scheduling(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """``sqlite_only`` and ``postgresql_only`` skip a test on the other database, for the reason
-    that they give."""
+    """Skip tests marked ``sqlite_only`` or ``postgresql_only`` on the other database.
+
+    The marker's argument is the reason.
+    """
     from django.db import connection
 
     for vendor in ("sqlite", "postgresql"):
@@ -69,95 +83,105 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
-    """The database of the tests is a copy of one that is migrated already."""
+    """Copy the test database from one that is already migrated."""
     from django.db import connection
 
     from tests import database_templates
 
     test = connection.settings_dict["TEST"]
     if connection.vendor == "postgresql":
-        test["TEMPLATE"] = database_templates.template(os.environ["DATABASE_URL"])
+        test["TEMPLATE"] = database_templates.get_postgres_template(os.environ["DATABASE_URL"])
         return False
-    database_templates.copy_to(Path(test["NAME"]))
+    database_templates.copy_sqlite_template(Path(test["NAME"]))
     return True
 
 
 @pytest.fixture(autouse=True)
-def no_remembered_numbers() -> None:
-    """Ids come again in the next test: what the process remembers of them must not."""
+def clear_cache() -> None:
+    """Clear the cache: IDs repeat in the next test, and cached data must not match them."""
     from django.core.cache import cache
 
     cache.clear()
 
 
 @pytest.fixture(scope="module")
-def stage(
+def cast_factory(
     django_db_setup: None, django_db_blocker: Any
 ) -> Iterator[Callable[[Callable[[Cast], None]], Cast]]:
-    """``stage(fill)``: a cast, and what ``fill(cast)`` makes with it. All of it stands before each
-    test of the module, and each is rolled back to it. Not for a module with tests that commit."""
+    """Return ``cast_factory(fill)``: create a cast and the data that ``fill(cast)`` adds.
+
+    The data exists before each test of the module, and each test is rolled back to it. Not for a
+    module with tests that commit.
+    """
     from django.db import connection, transaction
 
     from tests.cast import make_cast
 
-    around = transaction.atomic()
-    # As Django's own around each test: a durable one may stand in it.
-    around._from_testcase = True  # type: ignore[attr-defined]
+    outer_transaction = transaction.atomic()
+    # As Django's own transaction around each test: a durable block may be nested in it.
+    outer_transaction._from_testcase = True  # type: ignore[attr-defined]
 
-    def filled(fill: Callable[[Cast], None]) -> Cast:
+    def build_cast(fill: Callable[[Cast], None]) -> Cast:
         with django_db_blocker.unblock():
-            made = make_cast()
-            fill(made)
+            new_cast = make_cast()
+            fill(new_cast)
             connection.run_on_commit = []  # as if it had been committed long ago
-        return made
+        return new_cast
 
     with django_db_blocker.unblock():
-        around.__enter__()
-    yield filled
+        outer_transaction.__enter__()
+    yield build_cast
     with django_db_blocker.unblock():
         transaction.set_rollback(True)
-        around.__exit__(None, None, None)
+        outer_transaction.__exit__(None, None, None)
 
 
 @pytest.fixture(scope="module")
-def made_once() -> Cast | None:
-    """A module whose tests begin alike makes what they begin with on the ``stage``."""
+def module_cast() -> Cast | None:
+    """Return the cast that the tests of a module share, or None.
+
+    A module overrides this fixture and creates its cast with ``cast_factory``.
+    """
     return None
 
 
 @pytest.fixture
-def begun(request: pytest.FixtureRequest, made_once: Cast | None, db: None) -> Cast | None:
-    """A test may change what it holds. A ``fresh`` one has a project in which nothing is rated."""
-    from tests.cast import enter, make_project
+def cast_copy(request: pytest.FixtureRequest, module_cast: Cast | None, db: None) -> Cast | None:
+    """Return the test's own copy of the module's cast, which it may change.
 
-    found = copy.deepcopy(made_once)
-    if found and request.node.get_closest_marker("fresh"):
-        found.project = make_project("Fresh", created_by=found.lead)
-        found.question = found.project.questions.get()
-        enter(found.project, found.lead, found.annotator, found.viewer)
-    return found
+    A test marked ``fresh`` gets another project in which nothing is rated.
+    """
+    from tests.cast import add_members, make_project
+
+    own_cast = copy.deepcopy(module_cast)
+    if own_cast and request.node.get_closest_marker("fresh"):
+        own_cast.project = make_project("Fresh", created_by=own_cast.lead)
+        own_cast.question = own_cast.project.questions.get()
+        add_members(own_cast.project, own_cast.lead, own_cast.annotator, own_cast.viewer)
+    return own_cast
 
 
 @pytest.fixture
 def make_user(db: None) -> Callable[..., User]:
+    """Return the function that creates a user with the password of the tests."""
     from tests import cast
 
     return cast.make_user
 
 
 @pytest.fixture
-def lead(begun: Cast | None, make_user: Callable[..., User]) -> User:
-    return begun.lead if begun else make_user("lead")
+def lead(cast_copy: Cast | None, make_user: Callable[..., User]) -> User:
+    return cast_copy.lead if cast_copy else make_user("lead")
 
 
 @pytest.fixture
-def annotator(begun: Cast | None, make_user: Callable[..., User]) -> User:
-    return begun.annotator if begun else make_user("annotator")
+def annotator(cast_copy: Cast | None, make_user: Callable[..., User]) -> User:
+    return cast_copy.annotator if cast_copy else make_user("annotator")
 
 
 @pytest.fixture
-def viewer(begun: Cast | None, make_user: Callable[..., User]) -> User:
-    return begun.viewer if begun else make_user("viewer")
+def viewer(cast_copy: Cast | None, make_user: Callable[..., User]) -> User:
+    return cast_copy.viewer if cast_copy else make_user("viewer")
 
 
 @pytest.fixture
@@ -167,10 +191,10 @@ def stranger(make_user: Callable[..., User]) -> User:
 
 @pytest.fixture
 def colleague(stranger: User, lead: User, make_project: Callable[..., Any]) -> User:
-    """The stranger, whom the lead knows from another project of theirs."""
-    other = make_project("Another of the lead's")
-    other.members.create(user=lead, role="lead")
-    other.members.create(user=stranger, role="viewer")
+    """Return the stranger as a user whom the lead knows from another of their projects."""
+    other_project = make_project("Another of the lead's")
+    other_project.members.create(user=lead, role="lead")
+    other_project.members.create(user=stranger, role="viewer")
     return stranger
 
 
@@ -181,7 +205,10 @@ def admin(make_user: Callable[..., User]) -> User:
 
 @pytest.fixture
 def make_project(db: None) -> Callable[..., Any]:
-    """A project with one question; ``labels`` in declared order; values 0, 1, 2, ..."""
+    """Return the function that creates a project with one question.
+
+    ``labels`` are in declared order; their values are 0, 1, 2, ...
+    """
     from tests import cast
 
     return cast.make_project
@@ -189,67 +216,73 @@ def make_project(db: None) -> Callable[..., Any]:
 
 @pytest.fixture
 def project(
-    begun: Cast | None,
+    cast_copy: Cast | None,
     make_project: Callable[..., Any],
     lead: User,
     annotator: User,
     viewer: User,
 ) -> Any:
-    """The project of ``lead``, with ``annotator`` (rater "ann") and ``viewer``; ``stranger`` is
-    none of them."""
-    from tests.cast import enter
+    """Return the project of ``lead``, with ``annotator`` (rater "ann") and ``viewer``.
 
-    if begun:
-        return begun.project
-    made = make_project(created_by=lead)
-    enter(made, lead, annotator, viewer)
-    return made
+    ``stranger`` is not a member.
+    """
+    from tests.cast import add_members
+
+    if cast_copy:
+        return cast_copy.project
+    new_project = make_project(created_by=lead)
+    add_members(new_project, lead, annotator, viewer)
+    return new_project
 
 
 @pytest.fixture
-def question(begun: Cast | None, project: Any) -> Any:
-    return begun.question if begun else project.questions.get()
+def question(cast_copy: Cast | None, project: Any) -> Any:
+    return cast_copy.question if cast_copy else project.questions.get()
 
 
 @pytest.fixture
 def rate(db: None) -> Callable[..., Any]:
-    """``rate(question, item_key, rater_key, label)``: by the real action, making item and rater
-    when needed."""
+    """Return ``rate(question, item_key, rater_key, label)``.
+
+    It records a rating with the real service and creates the item and the rater when needed.
+    """
     from tests import cast
 
     return cast.rate
 
 
 @pytest.fixture
-def give() -> Callable[..., None]:
-    """``give(project, rater_key, item_key, ...)``: as if the desk had put the items before the
-    rater."""
+def assign_items() -> Callable[..., None]:
+    """Return ``assign_items(project, rater_key, item_key, ...)``.
+
+    It assigns the items to the rater, as the annotation page does.
+    """
     from django.utils import timezone
 
     from projects.models import Item, Rater
     from ratings.models import Assignment
 
-    def do(project: Any, rater: str, *items: str) -> None:
-        until = timezone.now() + datetime.timedelta(minutes=30)
-        to = Rater.objects.get(project=project, key=rater)
+    def create_assignments(project: Any, rater: str, *items: str) -> None:
+        leased_until = timezone.now() + datetime.timedelta(minutes=30)
+        assignee = Rater.objects.get(project=project, key=rater)
         for key in items:
             item = Item.objects.get_or_create(project=project, key=key)[0]
-            Assignment.objects.create(item=item, rater=to, leased_until=until)
+            Assignment.objects.create(item=item, rater=assignee, leased_until=leased_until)
 
-    return do
+    return create_assignments
 
 
 @pytest.fixture
-def make_alarm(db: None) -> Callable[..., Any]:
-    """``make_alarm(question, rater, **fields)``: rater drifted down, as far as anybody knows."""
+def make_alert(db: None) -> Callable[..., Any]:
+    """Return ``make_alert(question, rater, **fields)``, which creates a rater drift alert."""
     from django.utils import timezone
 
     from quality.models import Alarm
 
-    def make(question: Any, rater: Any, **fields: Any) -> Alarm:
+    def create_alert(question: Any, rater: Any, **fields: Any) -> Alarm:
         day = datetime.date(2026, 8, 17)
         week = datetime.timedelta(days=7)
-        found = {
+        defaults = {
             "kind": "rater_drift",
             "measure": "bias",
             "since": day,
@@ -270,52 +303,55 @@ def make_alarm(db: None) -> Callable[..., Any]:
                 "evidence": [0.0, 3.5, 5500.0],
             },
         }
-        return Alarm.objects.create(question=question, rater=rater, **{**found, **fields})
+        return Alarm.objects.create(question=question, rater=rater, **{**defaults, **fields})
 
-    return make
+    return create_alert
 
 
 @pytest.fixture
-def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two items are a backlog, a share of it is one or two, and no lease lasts: any worker may take
-    over."""
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make two items a backlog with ranges of one or two items, and leases that end at once.
+
+    Any worker may then take over a range.
+    """
     from metrics.counting import backlog, question_counting
 
     monkeypatch.setattr(question_counting, "ITEMS_AT_ONCE", 1)
-    monkeypatch.setattr(backlog, "RATINGS", {"sqlite": 5, "postgresql": 5})
-    monkeypatch.setattr(backlog, "ITEMS", 2)
-    monkeypatch.setattr(backlog, "PATIENCE", datetime.timedelta(0))
+    monkeypatch.setattr(backlog, "RATINGS_PER_RANGE", {"sqlite": 5, "postgresql": 5})
+    monkeypatch.setattr(backlog, "MAX_ITEMS_PER_RANGE", 2)
+    monkeypatch.setattr(backlog, "LEASE_DURATION", datetime.timedelta(0))
 
 
 @pytest.fixture
 def client_for() -> Callable[[User], Client]:
-    def make(user: User) -> Client:
+    """Return ``client_for(user)``: a browser in which the user is signed in."""
+
+    def create_client(user: User) -> Client:
         client = Client()
         client.force_login(user)
         return client
 
-    return make
+    return create_client
 
 
 @pytest.fixture
 def api_for() -> Callable[..., APIClient]:
-    """A client of the API with a fresh token of the user."""
+    """Return ``api_for(user)``: an API client with a new token of the user."""
     from projects import authentication
 
-    def make(user: User, **fields: Any) -> APIClient:
+    def create_client(user: User, **fields: Any) -> APIClient:
         client = APIClient()
         client.credentials(
             HTTP_AUTHORIZATION=f"Bearer {authentication.create_token(user=user, **fields)}"
         )
         return client
 
-    return make
+    return create_client
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real data sets, beside the checkout; tests that need it are skipped where it is
-    not."""
+    """Return the folder of real datasets beside the checkout; skip tests where it is missing."""
     folder = Path(
         os.environ.get("CONCORD_SHARED_DATA") or Path(__file__).parents[2] / "shared" / "data"
     )
@@ -326,21 +362,24 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def utc() -> Callable[..., datetime.datetime]:
+    """Return ``datetime`` with the UTC time zone filled in."""
     return functools.partial(datetime.datetime, tzinfo=datetime.UTC)
 
 
 @pytest.fixture(scope="session")
 def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real Valkey or Redis: REDIS_URL's (`make test` starts one), else one of this test process
-    alone."""
+    """Return the URL of a real Valkey or Redis.
+
+    It is REDIS_URL when set (`make test` starts a broker), else this test process starts its own.
+    """
     from agreement_site.server.embedded_broker import BrokerNotInstalled
     from tests.tools import with_services
 
-    if given := os.environ.get("REDIS_URL"):
-        yield given
+    if configured_url := os.environ.get("REDIS_URL"):
+        yield configured_url
         return
     try:
-        with with_services.valkey(tmp_path_factory.mktemp("valkey")) as url:
+        with with_services.run_valkey(tmp_path_factory.mktemp("valkey")) as url:
             yield url
     except BrokerNotInstalled as reason:
         pytest.skip(str(reason))

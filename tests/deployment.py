@@ -1,4 +1,4 @@
-"""The files of deploy/ as data, for the tests that prove them."""
+"""Files of deploy/ as data, for the tests that check them."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ UNITS = sorted(set(SYSTEMD.glob("*.service")) - {SYSTEMD / "concord-backup.servi
 
 
 @dataclass
-class Unit:
-    """What a systemd unit runs, and with which environment of its own."""
+class SystemdUnit:
+    """Commands, environment and settings of a systemd unit."""
 
     environment: dict[str, str] = field(default_factory=dict)
-    before: list[list[str]] = field(default_factory=list)
+    start_pre_commands: list[list[str]] = field(default_factory=list)
     command: list[str] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
 
 
-def unit(path: Path) -> Unit:
-    found = Unit()
+def read_unit(path: Path) -> SystemdUnit:
+    """Parse a systemd unit file."""
+    unit = SystemdUnit()
     for line in path.read_text().splitlines():
         name, equals, value = line.partition("=")
         if not equals or line.startswith("#"):
             continue
         if name == "Environment":
             for pair in shlex.split(value):
-                variable, given = pair.split("=", 1)
-                found.environment[variable] = given
+                variable, variable_value = pair.split("=", 1)
+                unit.environment[variable] = variable_value
         elif name == "ExecStartPre":
-            found.before.append(shlex.split(value))
+            unit.start_pre_commands.append(shlex.split(value))
         elif name == "ExecStart":
-            found.command = shlex.split(value)
+            unit.command = shlex.split(value)
         else:
-            found.settings[name] = value
-    return found
+            unit.settings[name] = value
+    return unit
 
 
-def environment() -> dict[str, str]:
-    """The settings of deploy/environment, as systemd reads them."""
+def read_environment() -> dict[str, str]:
+    """Return the settings of deploy/environment, as systemd reads them."""
     lines = (DEPLOY / "environment").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))

@@ -1,4 +1,4 @@
-"""Journeys to the database, for tests that say how many something takes."""
+"""Database round trips, for tests that assert how many an operation takes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from django.test.utils import CaptureQueriesContext
 
 
 @contextmanager
-def journeys() -> Iterator[Callable[[], int]]:
-    """How many there were from here to the end of the block. SQLite goes once for a statement."""
-    together = 0  # statements that went along with the one before
-    before: Any = None
+def measure_round_trips() -> Iterator[Callable[[], int]]:
+    """Count round trips from here to the end of the block. SQLite makes one for each statement."""
+    pipelined = 0  # statements that were sent in one round trip with the previous one
+    previous_pipeline: Any = None
 
     def execute(run: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
-        nonlocal before, together
-        # psycopg's, while one is open: all its statements go together.
+        nonlocal previous_pipeline, pipelined
+        # psycopg's open pipeline, if any: all its statements take one round trip.
         pipeline = getattr(connection.connection, "_pipeline", None)
-        together += pipeline is not None and pipeline is before
-        before = pipeline
+        pipelined += pipeline is not None and pipeline is previous_pipeline
+        previous_pipeline = pipeline
         return run(sql, parameters, many, context)
 
     with CaptureQueriesContext(connection) as queries, connection.execute_wrapper(execute):
-        yield lambda: len(queries) - together
+        yield lambda: len(queries) - pipelined

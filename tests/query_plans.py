@@ -1,4 +1,4 @@
-"""How SQLite answers a query: by which index."""
+"""Query plans of SQLite: which index a query uses."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 
-def of_sqlite(ask: Callable[[], object]) -> list[str]:
-    """The plan of each SELECT that ``ask`` sends."""
+def explain_sqlite_queries(run_queries: Callable[[], object]) -> list[str]:
+    """Return the plan of each SELECT that ``run_queries`` sends."""
     with CaptureQueriesContext(connection) as captured:
-        ask()
+        run_queries()
     plans = []
     with connection.cursor() as cursor:
-        for one in captured:
-            if one["sql"].startswith("SELECT"):
-                cursor.execute(f"EXPLAIN QUERY PLAN {one['sql']}")
+        for query in captured:
+            if query["sql"].startswith("SELECT"):
+                cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
                 plans.append(" ".join(str(row[-1]) for row in cursor.fetchall()))
     return plans

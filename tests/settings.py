@@ -1,24 +1,24 @@
-"""The site's settings for tests: their own data folder, and no waiting for discs or password
+"""Django settings for tests: a data folder of their own, and no waiting for disks or password
 hashes."""
 
 import os
 import tempfile
 
-# Held by the module, so that it is removed when the test process ends.
+# Referenced by the module, so that it is removed when the test process ends.
 _data_folder = tempfile.TemporaryDirectory(prefix="concord-tests-", ignore_cleanup_errors=True)
 os.environ["DATA_DIR"] = _data_folder.name
 # Parallel test processes share one broker: each has its own names in it.
 os.environ["BROKER_PREFIX"] = f"concord-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}:"
-# Tests of other things make projects as they like; who may is test_people_pages' to ask.
+# Tests create projects freely; test_people_pages checks who may.
 os.environ["MAY_CREATE_PROJECTS"] = "everybody"
 
 from agreement_site.settings import *  # noqa: E402, F403 - the environment above is read by the import
 
-# the default takes 0.3 s a user
+# The default takes 0.3 s a user.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-# Each test's client makes its own chain of middleware: WhiteNoise would read all static files anew
-# for each. So it looks for a file when somebody asks for it.
+# Each test client builds its own middleware chain, and WhiteNoise would read all static files for
+# each. So it looks for a file when it is requested.
 WHITENOISE_AUTOREFRESH = True
 
 _database = DATABASES["default"]  # noqa: F405 - comes with the star

@@ -1,4 +1,4 @@
-"""What a module makes once stands before each of its tests as it was made."""
+"""Tests of data that a module creates once: each of its tests begins with it unchanged."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests import cast
 from tests.cast import Cast
 
 
-def fill(made: Cast) -> None:
-    cast.rate(made.question, "i1", "ann", "minor")
+def add_rating(new_cast: Cast) -> None:
+    cast.rate(new_cast.question, "i1", "ann", "minor")
 
 
 @pytest.fixture(scope="module")
-def made_once(stage: Callable[..., Cast]) -> Cast:
-    return stage(fill)
+def module_cast(cast_factory: Callable[..., Cast]) -> Cast:
+    return cast_factory(add_rating)
 
 
 @pytest.mark.parametrize("time", [1, 2])
-def test_what_one_test_changes_no_other_sees(time: int, question: Question) -> None:
+def test_changes_of_a_test_are_invisible_to_the_next(time: int, question: Question) -> None:
     assert question.text == "Which severity?"
     assert Question.objects.get() == question
     assert list(Item.objects.values_list("key", flat=True)) == ["i1"]
@@ -33,12 +33,12 @@ def test_what_one_test_changes_no_other_sees(time: int, question: Question) -> N
 
 
 @pytest.mark.fresh
-def test_a_fresh_one_begins_with_nothing_rated(
+def test_fresh_test_begins_without_ratings(
     project: Project, question: Question, lead: User
 ) -> None:
     assert question.project == project
     assert not Rating.objects.filter(question=question).exists()
-    assert Rating.objects.count() == 1  # the others'
+    assert Rating.objects.count() == 1  # the rating of the module's cast
     roles = project.members.values_list("user__username", "role")
     assert set(roles) == {(name, name) for name in ("lead", "annotator", "viewer")}
     assert project.created_by == lead

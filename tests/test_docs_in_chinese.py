@@ -1,5 +1,7 @@
-"""What is translated by hand cannot rot unseen: the Chinese pages of docs/zh have the headings,
-lists, tables, code, numbers, names and links of the English ones."""
+"""Tests that the Chinese pages of docs/zh keep up with the English ones.
+
+They have the same headings, lists, tables, code, numbers, names and links.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ from metrics.agreement.registry import COEFFICIENT_TEXTS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CHINESE = BASE_DIR / "docs" / "zh"
-CODE = re.compile(r"^```[\s\S]*?^```$|^ {4}.*$", re.MULTILINE)
-CHINESE_SIGN = re.compile(r"[\u3000-\u9fff\uff00-\uffef]")
-# Spans of code, names such as P_o and fleiss_kappa, numbers.
-MARKS = re.compile(r"`[^`]+`|[A-Za-z]\w*_\w+|\d[\d.,]*\d|\d", re.ASCII)
+CODE_BLOCK = re.compile(r"^```[\s\S]*?^```$|^ {4}.*$", re.MULTILINE)
+CHINESE_CHARACTER = re.compile(r"[\u3000-\u9fff\uff00-\uffef]")
+# Code spans, names such as P_o and fleiss_kappa, numbers.
+INVARIANTS = re.compile(r"`[^`]+`|[A-Za-z]\w*_\w+|\d[\d.,]*\d|\d", re.ASCII)
 PAGES = {
     "README.md": BASE_DIR / "README.md",
     "rating.md": BASE_DIR / "docs" / "rating.md",
@@ -26,59 +28,68 @@ PAGES = {
 }
 
 
-def sections(path: Path) -> list[tuple[str, str]]:
-    """The level (`##`) and the text of each heading's part; what stands before the first one
-    names the original."""
+def split_sections(path: Path) -> list[tuple[str, str]]:
+    """Return the level (`##`) and the text of each heading's section.
+
+    Text before the first heading names the original and is left out.
+    """
     parts = re.split(r"^(#+) (?=\S)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return list(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def links(text: str) -> list[str]:
-    """The files that are linked to, whatever place in them."""
+def find_links(text: str) -> list[str]:
+    """Return the files that are linked to, without anchors."""
     return re.findall(r"\]\(([^)#]+)", text)
 
 
-def code(text: str) -> list[str]:
-    return [line for block in re.findall(CODE, text) for line in block.splitlines()]
+def list_code_lines(text: str) -> list[str]:
+    """Return the lines of all code blocks."""
+    return [line for block in re.findall(CODE_BLOCK, text) for line in block.splitlines()]
 
 
-def shape(text: str) -> dict[str, object]:
-    """What a translation leaves as it is."""
+def describe_structure(text: str) -> dict[str, object]:
+    """Return everything that a translation leaves unchanged."""
     lines = text.splitlines()
     return {
         "paragraphs": len(re.findall(r"\n\n+(?=\S)", text)),
         "list": [line[:1] for line in lines if re.match(r"(\*|\d+\.) ", line)],
         "cells of tables": [line.count("|") for line in lines if line.startswith("|")],
         "marks": sorted(
-            re.sub(r"\s+", " ", mark) for mark in re.findall(MARKS, text.replace("```", ""))
+            re.sub(r"\s+", " ", mark) for mark in re.findall(INVARIANTS, text.replace("```", ""))
         ),
-        "links": sorted(Path(to).name for to in links(text)),
+        "links": sorted(Path(target).name for target in find_links(text)),
     }
 
 
-def before_chinese(line: str) -> str:
-    """What stands in a line of code before its words are Chinese."""
-    return line[: found.start()].rstrip() if (found := CHINESE_SIGN.search(line)) else line
+def strip_chinese(line: str) -> str:
+    """Return the part of a code line before its first Chinese character."""
+    return line[: match.start()].rstrip() if (match := CHINESE_CHARACTER.search(line)) else line
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_chinese_page_says_what_the_english_one_says(page: str) -> None:
-    english, chinese = sections(PAGES[page]), sections(CHINESE / page)
+def test_chinese_page_has_the_structure_of_the_english_one(page: str) -> None:
+    english, chinese = split_sections(PAGES[page]), split_sections(CHINESE / page)
     assert [level for level, _ in chinese] == [level for level, _ in english]
-    for (_, said), (_, translated) in zip(english, chinese, strict=True):
-        assert shape(translated) == shape(said), translated.splitlines()[0]
-        for original, line in zip(code(said), code(translated), strict=True):
-            kept = before_chinese(line)
-            assert original == kept or (kept != line and original.startswith(kept)), line
-        for to in links(translated):
-            assert (CHINESE / to).exists(), to
+    for (_, original_text), (_, translated) in zip(english, chinese, strict=True):
+        assert describe_structure(translated) == describe_structure(original_text), (
+            translated.splitlines()[0]
+        )
+        for original, line in zip(
+            list_code_lines(original_text), list_code_lines(translated), strict=True
+        ):
+            untranslated = strip_chinese(line)
+            assert original == untranslated or (
+                untranslated != line and original.startswith(untranslated)
+            ), line
+        for target in find_links(translated):
+            assert (CHINESE / target).exists(), target
 
 
-def test_the_chinese_statistics_explain_in_the_words_of_the_pages() -> None:
+def test_chinese_statistics_page_uses_the_translations_of_the_site() -> None:
     catalogue = polib.pofile(str(BASE_DIR / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"))
-    shown = {entry.msgid: entry.msgstr for entry in catalogue}
+    translations = {entry.msgid: entry.msgstr for entry in catalogue}
     page = (CHINESE / "statistics.md").read_text(encoding="utf-8")
     english = " ".join(PAGES["statistics.md"].read_text(encoding="utf-8").split())
-    said = [text for _called, text in COEFFICIENT_TEXTS.values()]
-    said += [text for term in TERMS.values() for text in term]
-    assert [text for text in said if text in english and shown[text] not in page] == []
+    texts = [text for _name, text in COEFFICIENT_TEXTS.values()]
+    texts += [text for term in TERMS.values() for text in term]
+    assert [text for text in texts if text in english and translations[text] not in page] == []

@@ -1,5 +1,4 @@
-"""What reviews and drills found has a test that fails when it comes back: the tables name them, and
-the tests are there."""
+"""Tests that every finding of reviews and drills names an existing regression test."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ TESTS = {
     for path in (BASE_DIR / "tests").rglob("test_*.py")
     for name in re.findall(r"^\s*def (test_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
 }
-FOUND = {
+FINDINGS = {
     "docs/security.md": [
         f"{weight}{number}"
         for weight, most in (("H", 4), ("M", 12), ("L", 16))
@@ -24,12 +23,12 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("page", FOUND)
-def test_each_finding_names_tests_that_there_are(page: str) -> None:
+@pytest.mark.parametrize("page", FINDINGS)
+def test_each_finding_names_existing_tests(page: str) -> None:
     text = (BASE_DIR / page).read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([A-Z]\d+) \|(.*)\|$", text, re.MULTILINE)
-    assert [name for name, _rest in rows] == FOUND[page]
-    for name, rest in rows:
-        named = re.findall(r"`(test_\w+)`", rest)
-        assert named, name
-        assert set(named) <= TESTS, name
+    assert [name for name, _row in rows] == FINDINGS[page]
+    for name, row in rows:
+        test_names = re.findall(r"`(test_\w+)`", row)
+        assert test_names, name
+        assert set(test_names) <= TESTS, name

@@ -1,4 +1,5 @@
-"""requirements.lock: what `make` installs, by hashes, is what was tested and what the ranges allow."""
+"""Tests of requirements.lock: `make` installs, by hashes, what was tested and what the ranges
+allow."""
 
 from __future__ import annotations
 
@@ -12,55 +13,58 @@ from packaging.utils import canonicalize_name
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 LOCK = (BASE_DIR / "requirements.lock").read_text(encoding="utf-8")
-# Name, version, marker, and the lines of its hashes.
-PINNED = re.compile(
+# Name, version, marker, and the lines with its hashes.
+PINNED_REQUIREMENT = re.compile(
     r"^(?P<name>[\w.-]+)==(?P<version>[\w.]+)(?: ; (?P<marker>[^\\\n]+?))?"
     r"(?P<hashes>(?: \\\n    --hash=sha256:[0-9a-f]{64})+)$",
     re.MULTILINE,
 )
-PYTHONS = {"3.11": "3.11.9", "3.12": "3.12.9", "3.13": "3.13.2"}
+PYTHON_VERSIONS = {"3.11": "3.11.9", "3.12": "3.12.9", "3.13": "3.13.2"}
 
 
-def locked(python: str) -> dict[str, str]:
-    """Name -> version on Linux with this Python."""
-    here = default_environment() | {"platform_system": "Linux", "sys_platform": "linux"}
-    here |= {"python_version": python, "python_full_version": PYTHONS[python]}
+def read_locked_versions(python: str) -> dict[str, str]:
+    """Return name -> version on Linux with this Python."""
+    environment = default_environment() | {"platform_system": "Linux", "sys_platform": "linux"}
+    environment |= {"python_version": python, "python_full_version": PYTHON_VERSIONS[python]}
     return {
-        str(canonicalize_name(found["name"])): found["version"]
-        for found in PINNED.finditer(LOCK)
-        if not found["marker"]
-        or Marker(found["marker"]).evaluate({k: str(v) for k, v in here.items()})
+        str(canonicalize_name(match["name"])): match["version"]
+        for match in PINNED_REQUIREMENT.finditer(LOCK)
+        if not match["marker"]
+        or Marker(match["marker"]).evaluate({k: str(v) for k, v in environment.items()})
     }
 
 
-def requirements() -> list[Requirement]:
+def read_requirements() -> list[Requirement]:
+    """Return the requirements of requirements.txt."""
     lines = (BASE_DIR / "requirements.txt").read_text(encoding="utf-8").splitlines()
     return [Requirement(line.partition("#")[0]) for line in lines if line.partition("#")[0].strip()]
 
 
-def test_every_line_has_hashes_and_names_no_place() -> None:
-    rest = PINNED.sub("", LOCK)
-    assert [line for line in rest.splitlines() if line and not line.startswith("#")] == []
+def test_every_locked_line_has_hashes_and_no_url() -> None:
+    remaining_text = PINNED_REQUIREMENT.sub("", LOCK)
+    assert [line for line in remaining_text.splitlines() if line and not line.startswith("#")] == []
     assert "://" not in LOCK
 
 
-@pytest.mark.parametrize("python", PYTHONS)
-def test_the_ranges_allow_what_is_locked(python: str) -> None:
-    found = locked(python)
-    for wanted in requirements():
-        assert wanted.specifier.contains(found[canonicalize_name(wanted.name)]), wanted
+@pytest.mark.parametrize("python", PYTHON_VERSIONS)
+def test_requirement_ranges_allow_locked_versions(python: str) -> None:
+    locked_versions = read_locked_versions(python)
+    for requirement in read_requirements():
+        assert requirement.specifier.contains(
+            locked_versions[canonicalize_name(requirement.name)]
+        ), requirement
 
 
-@pytest.mark.parametrize("python", PYTHONS)
-def test_what_is_locked_is_what_was_tested(python: str) -> None:
+@pytest.mark.parametrize("python", PYTHON_VERSIONS)
+def test_locked_versions_are_the_tested_ones(python: str) -> None:
     lines = (BASE_DIR / "constraints" / f"{python}.txt").read_text(encoding="utf-8").splitlines()
     tested = dict(line.split("==") for line in lines if "==" in line)
     tested = {str(canonicalize_name(name)): version for name, version in tested.items()}
-    assert locked(python).items() <= tested.items()
+    assert read_locked_versions(python).items() <= tested.items()
 
 
-def test_what_is_installed_is_checked() -> None:
-    """Where others reach the site, nothing else is taken instead."""
+def test_installation_requires_hashes() -> None:
+    """Except on a developer's machine, only packages with the locked hashes are installed."""
     makefile = (BASE_DIR / "Makefile").read_text(encoding="utf-8")
     assert "--require-hashes -r requirements.lock" in makefile
     dockerfile = (BASE_DIR / "deploy" / "Dockerfile").read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
-"""The house is in order: tests stand where the rooms stand, and every package is under a
-contract."""
+"""Tests of the repository's structure: tests mirror packages, and every package has import
+contracts."""
 
 from __future__ import annotations
 
@@ -10,45 +10,44 @@ import pytest
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 TESTS = BASE_DIR / "tests"
-# Tests of no single room: the contract of the whole API, the browser, and what is broken on
-# purpose.
-BETWEEN_ROOMS = {"api", "browser", "drills", "faults", "quality/api"}
-# Lists, of settings and of words.
-LISTS = {
+# Tests of no single package: the contract of the whole API, the browser, and injected faults.
+CROSS_PACKAGE_FOLDERS = {"api", "browser", "drills", "faults", "quality/api"}
+# Lists of settings and of texts.
+LONG_MODULES = {
     "agreement_site/settings.py",
     "metrics/agreement/glossary.py",
     "metrics/agreement/texts.py",
 }
-MOST_LINES = 400  # of a module
+MAX_LINES = 400  # of a module
 PACKAGES = sorted(path.parent.name for path in BASE_DIR.glob("*/__init__.py"))
 
 
-def folders_of_tests() -> list[str]:
-    """The folders with a test file, as paths below tests/."""
+def list_test_folders() -> list[str]:
+    """Return the folders with a test module, as paths below tests/."""
     folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
     return sorted(str(folder) for folder in folders if folder.parts)
 
 
-@pytest.mark.parametrize("folder", folders_of_tests())
-def test_a_folder_of_tests_mirrors_a_room(folder: str) -> None:
-    if {folder, folder.split("/", maxsplit=1)[0]} & BETWEEN_ROOMS:
+@pytest.mark.parametrize("folder", list_test_folders())
+def test_test_folder_mirrors_a_package(folder: str) -> None:
+    if {folder, folder.split("/", maxsplit=1)[0]} & CROSS_PACKAGE_FOLDERS:
         return
-    room = BASE_DIR / folder
-    assert list(room.glob("*.py")), f"tests/{folder}: there is no room {folder}/"
+    package = BASE_DIR / folder
+    assert list(package.glob("*.py")), f"tests/{folder}: there is no package {folder}/"
 
 
-def test_every_package_is_under_the_import_contracts() -> None:
+def test_every_package_has_import_contracts() -> None:
     settings = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())
     assert sorted(settings["tool"]["importlinter"]["root_packages"]) == PACKAGES
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_module_is_too_long_to_read(package: str) -> None:
+def test_no_module_is_too_long(package: str) -> None:
     modules = [
         path for path in (BASE_DIR / package).rglob("*.py") if "migrations" not in path.parts
     ]
     lines = {
         str(path.relative_to(BASE_DIR)): len(path.read_text().splitlines()) for path in modules
     }
-    too_long = {path: n for path, n in lines.items() if n > MOST_LINES and path not in LISTS}
+    too_long = {path: n for path, n in lines.items() if n > MAX_LINES and path not in LONG_MODULES}
     assert package == "tests" or too_long == {}

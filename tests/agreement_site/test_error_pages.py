@@ -1,4 +1,4 @@
-"""Pages of errors say what may be done next."""
+"""Tests that error pages say what the user can do next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from projects.models import Member
 pytestmark = pytest.mark.django_db
 
 
-def test_who_may_not_is_told_whom_to_ask(project, client_for, annotator, lead, stranger):
+def test_forbidden_page_names_the_leads(project, client_for, annotator, lead, stranger):
     lead.first_name, lead.last_name = "Lea", "Lovelace"
     lead.save()
     address = f"/projects/{project.pk}/setup/"
@@ -28,7 +28,7 @@ def test_who_may_not_is_told_whom_to_ask(project, client_for, annotator, lead, s
     assert "Ask who leads" not in client_for(annotator).get(address).content.decode()
 
 
-UNKNOWN = [
+UNKNOWN_ADDRESSES = [
     ("items/no-such/", "This project has no item with the key “no-such”.", "items/"),
     ("raters/nobody/", "This project has no rater with the key “nobody”.", "raters/"),
     ("pairs/?a=nobody&b=ann", "This project has no rater with the key “nobody”.", "raters/"),
@@ -41,40 +41,42 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("path", "said", "leads_to"), UNKNOWN)
-def test_what_is_not_there_keeps_the_frame_of_the_project(
-    project, question, rate, client_for, lead, path, said, leads_to
+@pytest.mark.parametrize(("path", "message", "link"), UNKNOWN_ADDRESSES)
+def test_not_found_page_keeps_the_navigation_of_the_project(
+    project, question, rate, client_for, lead, path, message, link
 ):
     rate(question, "i1", "ann", "none")
     root = f"/projects/{project.pk}/"
     page = client_for(lead).get(f"{root}{path}")
     text = html.unescape(page.content.decode())
     assert page.status_code == (400 if "attribute" in path else 404)
-    assert said in text
+    assert message in text
     assert 'id="rail"' in text
     main = text.split("<main", 1)[1].split("</main>")[0]
-    assert f'href="{root}{leads_to}"' in main
+    assert f'href="{root}{link}"' in main
     assert "not yours" not in main
 
 
-@pytest.mark.parametrize("path", [path for path, *_others in UNKNOWN])
-def test_nobody_else_learns_that_there_is_a_project(project, question, client_for, stranger, path):
-    """Word for word the page of a project that is none."""
+@pytest.mark.parametrize("path", [path for path, *_others in UNKNOWN_ADDRESSES])
+def test_not_found_page_hides_projects_from_strangers(
+    project, question, client_for, stranger, path
+):
+    """The page is the same as for a project that does not exist."""
     client = client_for(stranger)
 
-    def read(number):
-        page = client.get(f"/projects/{number}/{path}")
+    def read_body(project_id):
+        page = client.get(f"/projects/{project_id}/{path}")
         assert page.status_code == 404
         text = re.sub(r'name="(csrfmiddlewaretoken|next)" value="[^"]*"', "", page.content.decode())
         return text.split("<body", 1)[1]
 
-    assert read(project.pk) == read(project.pk + 999)
-    assert project.name not in read(project.pk)
+    assert read_body(project.pk) == read_body(project.pk + 999)
+    assert project.name not in read_body(project.pk)
     page = Client().get(f"/projects/{project.pk}/no-such/")
     assert project.name not in page.content.decode()
 
 
-def test_who_may_not_keeps_the_frame_and_goes_back_to_where_they_begin(
+def test_forbidden_page_keeps_navigation_and_links_to_start(
     project, question, client_for, annotator, viewer
 ):
     root = f"/projects/{project.pk}/"
@@ -87,19 +89,19 @@ def test_who_may_not_keeps_the_frame_and_goes_back_to_where_they_begin(
     assert f'href="{root}setup/"' not in main
 
 
-def test_a_form_of_an_ended_session_says_that_nobody_is_signed_in(client_for, lead):
-    strict = Client(enforce_csrf_checks=True)
-    strict.cookies = client_for(lead).cookies
-    refused = strict.post("/projects/new/", {"name": "x"})
-    assert refused.status_code == 403
-    assert "Load it anew" in refused.content.decode()
-    assert "your session may be over" not in refused.content.decode()
+def test_form_of_an_ended_session_reports_it(client_for, lead):
+    csrf_client = Client(enforce_csrf_checks=True)
+    csrf_client.cookies = client_for(lead).cookies
+    rejected = csrf_client.post("/projects/new/", {"name": "x"})
+    assert rejected.status_code == 403
+    assert "Load it anew" in rejected.content.decode()
+    assert "your session may be over" not in rejected.content.decode()
     ended = Client(enforce_csrf_checks=True).post("/projects/new/", {"name": "x"})
     assert ended.status_code == 403
     assert "your session may be over" in ended.content.decode()
 
 
-def test_the_admin_begins_with_people_and_ends_with_internals(client_for, admin):
+def test_admin_index_lists_people_first_and_internals_last(client_for, admin):
     page = client_for(admin).get("/admin/")
     text = page.content.decode()
     groups = [group["name"] for group in page.context["app_list"]]
@@ -107,18 +109,26 @@ def test_the_admin_begins_with_people_and_ends_with_internals(client_for, admin)
     names = [model["object_name"] for model in page.context["app_list"][0]["models"]]
     assert names == ["User", "Group", "Project", "Member", "ApiToken"]
     in_chinese = client_for(admin).get("/admin/", headers={"accept-language": "zh-hans"})
-    first = in_chinese.context["app_list"][0]["models"]
-    assert [str(model["name"]) for model in first] == ["用户", "组", "项目", "成员", "API 令牌"]
+    first_models = in_chinese.context["app_list"][0]["models"]
+    assert [str(model["name"]) for model in first_models] == [
+        "用户",
+        "组",
+        "项目",
+        "成员",
+        "API 令牌",
+    ]
     assert "Concord: administration" in text
     assert "Django administration" not in text
-    # Words as people write them: "alarm ruless", "pair tallys" and "Agreement_Site" stood there.
-    said = [group["name"] for group in page.context["app_list"]]
-    said += [model["name"] for group in page.context["app_list"] for model in group["models"]]
-    assert [str(name) for name in said if re.search(r"ss$|[^aeo]ys$|_", str(name))] == []
-    # What staff come for stands open, all else is folded; and there is a way back.
+    # Regression: "alarm ruless", "pair tallys" and "Agreement_Site" were shown.
+    displayed_names = [group["name"] for group in page.context["app_list"]]
+    displayed_names += [
+        model["name"] for group in page.context["app_list"] for model in group["models"]
+    ]
+    assert [str(name) for name in displayed_names if re.search(r"ss$|[^aeo]ys$|_", str(name))] == []
+    # The first group is expanded, all others are collapsed; and a link leads back to the site.
     assert re.findall(r"<details class=\"app-(\w+)", text)[-1] == "internals"
     assert text.count('<details class="app-') == len(groups) - 1
     assert "<details open" not in text and "app-first" not in text[text.index("<details") :]
     assert '<a class="way-back" href="/">Back to the projects</a>' in text
-    inner = client_for(admin).get("/admin/auth/user/").text
-    assert 'class="way-back"' in inner
+    user_list = client_for(admin).get("/admin/auth/user/").text
+    assert 'class="way-back"' in user_list

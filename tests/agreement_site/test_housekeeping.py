@@ -1,4 +1,4 @@
-"""What workers tidy up beside the numbers."""
+"""Tests of the clean-up that workers do: ended sessions and abandoned uploads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agreement_site import housekeeping
 
 
 @pytest.mark.django_db
-def test_sessions_that_have_ended_are_removed() -> None:
+def test_expired_sessions_are_removed() -> None:
     now = timezone.now()
     for key, days in (("over", -1), ("living", 1)):
         Session.objects.create(session_key=key, expire_date=now + datetime.timedelta(days=days))
@@ -25,33 +25,33 @@ def test_sessions_that_have_ended_are_removed() -> None:
 
 
 @pytest.mark.django_db
-def test_a_workers_sweep_does_it_once_an_hour(
+def test_sweep_cleans_up_once_an_hour(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
     monkeypatch.setattr(housekeeping, "_cleaned_at", 0.0)
     long_ago = timezone.now() - datetime.timedelta(days=1)
 
-    def leave_something() -> None:
+    def create_leftovers() -> None:
         Session.objects.create(session_key="over", expire_date=long_ago)
         (tmp_path / "old.upload").write_text("x")
         os.utime(tmp_path / "old.upload", (1, 1))
 
-    def is_left() -> tuple[bool, bool]:
+    def list_leftovers() -> tuple[bool, bool]:
         return Session.objects.exists(), (tmp_path / "old.upload").exists()
 
-    leave_something()
+    create_leftovers()
     housekeeping.sweep()
-    assert is_left() == (False, False)
-    leave_something()
+    assert list_leftovers() == (False, False)
+    create_leftovers()
     housekeeping.sweep()
-    assert is_left() == (True, True)
+    assert list_leftovers() == (True, True)
     monkeypatch.setattr(housekeeping, "CLEANUP_INTERVAL_SECONDS", 0)
     housekeeping.sweep()
-    assert is_left() == (False, False)
+    assert list_leftovers() == (False, False)
 
 
-def test_uploads_that_nobody_finished_are_removed(tmp_path: Path) -> None:
+def test_abandoned_uploads_are_removed(tmp_path: Path) -> None:
     for name, age in (
         ("old.upload", housekeeping.ABANDONED_AFTER_SECONDS + 60),
         ("new.upload", 60),

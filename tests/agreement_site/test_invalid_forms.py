@@ -1,4 +1,4 @@
-"""A form that is not valid comes back with status 400, whichever page it stands on."""
+"""Tests that every invalid form is shown again with status 400."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from projects.models import Item, Member, Project, Rater
-from tests.ratings.imports.wizard_client import Wizard
+from tests.ratings.imports.wizard_client import WizardClient
 
 GOOD_FILE = b"item,rater,label\ni1,ann,none\ni1,bea,minor\n"
-NO_ROWS = {"c-TOTAL_FORMS": "0", "c-INITIAL_FORMS": "0"}
+EMPTY_FORMSET = {"c-TOTAL_FORMS": "0", "c-INITIAL_FORMS": "0"}
 
-# address (of the project where it begins with no slash) -> what is sent
-SENT: dict[str, dict[str, Any]] = {
+# Address (below the project when it has no leading slash) -> form data.
+FORM_DATA: dict[str, dict[str, Any]] = {
     "/sign-in/": {"username": "nobody", "password": "wrong"},
     "/password/": {"old_password": "wrong"},
     "/tokens/": {"scope": "everything"},
-    "/projects/new/": {"name": "", **NO_ROWS},
+    "/projects/new/": {"name": "", **EMPTY_FORMSET},
     "/projects/import/": {},
     "setup/": {"name": ""},
-    "setup/new-question/": {"text": "", **NO_ROWS},
+    "setup/new-question/": {"text": "", **EMPTY_FORMSET},
     "setup/questions/severity/text/": {"text": ""},
-    "setup/questions/severity/categories/": {"scale": "none such", **NO_ROWS},
+    "setup/questions/severity/categories/": {"scale": "none such", **EMPTY_FORMSET},
     "setup/questions/severity/weights/": {"weights": "none such"},
     "people/add/": {"username": ""},
     "people/raters/RATER/": {"kind": "robot"},
@@ -46,13 +46,14 @@ SENT: dict[str, dict[str, Any]] = {
     "data/media/": {},
     "data/import/": {},
 }
-# Sent by a button or a list that offers no other values, and answered with a message.
-# FileForm is the part of the import wizard's forms that every kind of file has.
-WITHOUT_A_PAGE = {"FileForm"}
+# Forms of a button or a list that offers no other values; an error is a message.
+# FileForm is the part of the import wizard's forms that all kinds of files share.
+FORMS_WITHOUT_PAGE = {"FileForm"}
 
 
 @pytest.fixture
 def client(project: Project, lead: User) -> Client:
+    """Return the lead's browser after the annotation page has assigned item i1."""
     item = Item.objects.create(project=project, key="i1", body={"text": "x"})
     Rater.objects.filter(project=project, key="ann").update(user=lead)
     assert Member.objects.filter(project=project, user=lead, role=Member.Role.LEAD).exists()
@@ -62,8 +63,8 @@ def client(project: Project, lead: User) -> Client:
     return client
 
 
-def sent(address: str, client: Client, project: Project) -> Any:
-    """The answer to what is sent to the address."""
+def post_form(address: str, client: Client, project: Project) -> Any:
+    """Return the response to the invalid form of this address."""
     if address == "/sign-in/":
         client = Client()
     rater = Rater.objects.get(project=project, key="ann")
@@ -71,23 +72,24 @@ def sent(address: str, client: Client, project: Project) -> Any:
     path = address.replace("RATER", str(rater.pk)).replace("ITEM", str(item.pk))
     if not path.startswith("/"):
         path = f"/projects/{project.pk}/{path}"
-    given = {
-        name: str(rater.pk) if value == "RATER" else value for name, value in SENT[address].items()
+    form_data = {
+        name: str(rater.pk) if value == "RATER" else value
+        for name, value in FORM_DATA[address].items()
     }
-    return client.post(path, given)
+    return client.post(path, form_data)
 
 
-@pytest.mark.parametrize("address", SENT)
-def test_an_invalid_form_comes_back_with_400(
+@pytest.mark.parametrize("address", FORM_DATA)
+def test_invalid_form_is_shown_again_with_400(
     address: str, client: Client, project: Project
 ) -> None:
-    response = sent(address, client, project)
+    response = post_form(address, client, project)
     assert response.status_code == 400
     assert response.templates, "a page with the form, not the page of an error"
     assert response.templates[0].name != "error.html"
 
 
-def test_an_invalid_password_of_an_invitation(client: Client, make_user: Any) -> None:
+def test_invalid_password_on_an_invitation_gets_400(client: Client, make_user: Any) -> None:
     user = make_user("new")
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     link = f"/invitations/{uid}/{default_token_generator.make_token(user)}/"
@@ -95,46 +97,48 @@ def test_an_invalid_password_of_an_invitation(client: Client, make_user: Any) ->
     assert client.post(form, {"new_password1": "short"}).status_code == 400
 
 
-def test_the_steps_of_an_import(client: Client, project: Project) -> None:
-    wizard = Wizard(client, project)
+def test_invalid_steps_of_an_import_get_400(client: Client, project: Project) -> None:
+    wizard = WizardClient(client, project)
     wizard.upload(GOOD_FILE)
     for step in ("read", "columns"):
-        assert client.post(wizard.address, {"do": step, "encoding": "none"}).status_code == 400
-    assert wizard.choose(target="new", question_key="q", question_text="?").status_code == 302
-    assert wizard.work().state == "checked"
-    assert client.post(wizard.address, {"do": "start", "categories": "other"}).status_code == 400
+        assert client.post(wizard.run_url, {"do": step, "encoding": "none"}).status_code == 400
+    assert (
+        wizard.choose_columns(target="new", question_key="q", question_text="?").status_code == 302
+    )
+    assert wizard.run_worker().state == "checked"
+    assert client.post(wizard.run_url, {"do": "start", "categories": "other"}).status_code == 400
 
 
-def forms_in(context: Any) -> Iterator[str]:
-    """The names of the forms that a page was made from."""
-    for one in context or ():
-        for value in one.flatten().values() if hasattr(one, "flatten") else one.values():
+def iter_form_names(context: Any) -> Iterator[str]:
+    """Yield the names of the forms that a page was rendered from."""
+    for layer in context or ():
+        for value in layer.flatten().values() if hasattr(layer, "flatten") else layer.values():
             if isinstance(value, forms.BaseForm):
                 yield type(value).__name__
             elif isinstance(value, forms.BaseFormSet):
                 yield value.form.__name__
 
 
-def our_forms() -> set[str]:
-    """The names of all forms of the site's own."""
-    found = set()
-    waiting: list[Callable[..., Any]] = [forms.Form]
-    while waiting:
-        form: Any = waiting.pop()
-        waiting.extend(form.__subclasses__())
+def list_form_names() -> set[str]:
+    """Return the names of all forms of the project, ratings and metrics apps."""
+    names = set()
+    pending: list[Callable[..., Any]] = [forms.Form]
+    while pending:
+        form: Any = pending.pop()
+        pending.extend(form.__subclasses__())
         if form.__module__.partition(".")[0] in ("projects", "ratings", "metrics"):
-            found.add(form.__name__)
-    return found
+            names.add(form.__name__)
+    return names
 
 
-def test_no_form_is_left_out(client: Client, project: Project) -> None:
-    seen: set[str] = set()
-    for address in SENT:
-        seen.update(forms_in(sent(address, client, project).context))
-    wizard = Wizard(client, project)
+def test_every_form_is_covered(client: Client, project: Project) -> None:
+    form_names: set[str] = set()
+    for address in FORM_DATA:
+        form_names.update(iter_form_names(post_form(address, client, project).context))
+    wizard = WizardClient(client, project)
     wizard.upload(GOOD_FILE)
-    seen.update(forms_in(wizard.page().context))
-    wizard.choose(target="new", question_key="q", question_text="?")
-    wizard.work()
-    seen.update(forms_in(wizard.page().context))
-    assert our_forms() - seen == WITHOUT_A_PAGE
+    form_names.update(iter_form_names(wizard.get_page().context))
+    wizard.choose_columns(target="new", question_key="q", question_text="?")
+    wizard.run_worker()
+    form_names.update(iter_form_names(wizard.get_page().context))
+    assert list_form_names() - form_names == FORMS_WITHOUT_PAGE

@@ -1,4 +1,4 @@
-"""Errors go to Sentry on wish, without what people said."""
+"""Tests of optional error reports to Sentry, which contain no user input."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from agreement_site import releases
 from agreement_site.apps import configure_sentry
 
 
-def test_a_client_that_is_not_installed_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_client_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentry_sdk", None)
     with pytest.raises(ImproperlyConfigured, match=r"requirements-extra\.txt"):
         configure_sentry("https://key@sentry.example/1")
 
 
-def test_neither_bodies_nor_names_nor_values_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: dict[str, Any] = {}
-    monkeypatch.setitem(sys.modules, "sentry_sdk", SimpleNamespace(init=told.update))
+def test_bodies_users_and_variables_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {}
+    monkeypatch.setitem(sys.modules, "sentry_sdk", SimpleNamespace(init=options.update))
     configure_sentry("https://key@sentry.example/1")
-    assert told == {
+    assert options == {
         "dsn": "https://key@sentry.example/1",
         "release": releases.get_release(),
         "send_default_pii": False,

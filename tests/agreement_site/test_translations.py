@@ -1,5 +1,7 @@
-"""The catalogues: whole, reviewed, compiled, and true to their sources. In pure Python, so it runs
-everywhere."""
+"""Tests of the catalogues: complete, reviewed, compiled and up to date.
+
+They use pure Python, so they run everywhere.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,13 @@ from django.utils.translation.trans_real import DjangoTranslation
 
 from tests.tools import translation_catalogue
 
-LANGUAGES = translation_catalogue.languages()
+LANGUAGES = translation_catalogue.list_languages()
 TAGS = re.compile(r"</?\w+>")
-# Half-width signs beside Chinese characters, and other people's words for what the glossary names.
-HALF_WIDTH = re.compile(
+# Half-width punctuation beside Chinese characters, and synonyms of glossary terms.
+HALF_WIDTH_PUNCTUATION = re.compile(
     r"[\u4e00-\u9fff][,;:?!()]|[,;:?!()][\u4e00-\u9fff]|[\u4e00-\u9fff]\.(?:\s|$)"
 )
-OTHER_WORDS = (
+FORBIDDEN_SYNONYMS = (
     "标注员",
     "评分者",
     "评估者",
@@ -32,79 +34,81 @@ OTHER_WORDS = (
     "加权kappa",
     "弗莱斯kappa",
 )
-DELIMITERS = ("comma ,", "semicolon ;")  # name the sign itself
+DELIMITERS = ("comma ,", "semicolon ;")  # texts that show the character itself
 
 
 @pytest.fixture(scope="module", params=LANGUAGES)
 def po(request) -> polib.POFile:
-    return translation_catalogue.read(request.param)
+    """Return the catalogue of each language."""
+    return translation_catalogue.read_catalogue(request.param)
 
 
-def translations(entry: polib.POEntry) -> list[str]:
+def list_translations(entry: polib.POEntry) -> list[str]:
+    """Return the translations of all plural forms."""
     return list(entry.msgstr_plural.values()) if entry.msgid_plural else [entry.msgstr]
 
 
-def test_every_language_but_the_sources_has_a_catalogue():
+def test_every_language_except_english_has_a_catalogue():
     assert [
         to_locale(code) for code, _name in settings.LANGUAGES if code != settings.LANGUAGE_CODE
     ] == LANGUAGES
 
 
-def test_every_text_is_in_the_catalogue_and_nothing_else(po):
-    found = translation_catalogue.texts()
-    known = {(entry.msgctxt, entry.msgid): entry.msgid_plural for entry in po}
-    assert known == {key: text.plural or "" for key, text in found.items()}, "run: make messages"
+def test_catalogue_contains_exactly_the_texts(po):
+    texts = translation_catalogue.collect_texts()
+    entries = {(entry.msgctxt, entry.msgid): entry.msgid_plural for entry in po}
+    assert entries == {key: text.plural or "" for key, text in texts.items()}, "run: make messages"
 
 
-def test_every_text_is_translated_and_none_is_doubtful(po):
+def test_every_text_is_translated_and_none_is_fuzzy(po):
     assert [entry.msgid for entry in po if entry.fuzzy or entry.obsolete] == []
     assert [
-        entry.msgid for entry in po if not all(text.strip() for text in translations(entry))
+        entry.msgid for entry in po if not all(text.strip() for text in list_translations(entry))
     ] == []
 
 
-def test_what_is_filled_in_and_marked_up_is_the_same(po):
-    wrong = []
+def test_placeholders_and_tags_are_the_same(po):
+    mismatches = []
     for entry in po:
         source = entry.msgid_plural or entry.msgid
-        for text in translations(entry):
-            for pattern in (translation_catalogue.FILLED, TAGS):
+        for text in list_translations(entry):
+            for pattern in (translation_catalogue.PLACEHOLDER, TAGS):
                 if Counter(pattern.findall(text)) != Counter(pattern.findall(source)):
-                    wrong.append((source, text))
+                    mismatches.append((source, text))
             if text.count("%%") != source.count("%%"):
-                wrong.append((source, text))
-    assert wrong == []
+                mismatches.append((source, text))
+    assert mismatches == []
 
 
-def test_blanks_and_line_ends_stay_where_they_are(po):
+def test_translations_have_no_surplus_whitespace(po):
     for entry in po:
-        for text in translations(entry):
+        for text in list_translations(entry):
             assert text == text.strip()
             assert "  " not in text
             assert "\n" not in text
 
 
-def test_the_compiled_catalogue_is_made_from_this_one(po):
-    compiled = translation_catalogue.source_of(po.metadata["Language"]).with_suffix(".mo")
+def test_compiled_catalogue_is_up_to_date(po):
+    compiled = translation_catalogue.get_catalogue_path(po.metadata["Language"]).with_suffix(".mo")
     assert compiled.read_bytes() == po.to_binary(), "run: make messages"
 
 
 def test_plural_forms_are_djangos(po):
     django = DjangoTranslation(po.metadata["Language"].replace("_", "-").lower())
-    forms = translation_catalogue.number_of_plurals(po)
+    forms = translation_catalogue.count_plural_forms(po)
     assert len({django.plural(n) for n in range(200)}) == forms
     for entry in po:
         if entry.msgid_plural:
             assert sorted(entry.msgstr_plural) == list(range(forms))
 
 
-def test_chinese_has_its_own_signs_and_one_word_for_one_thing():
-    for entry in translation_catalogue.read("zh_Hans"):
-        for text in translations(entry):
-            plain = translation_catalogue.FILLED.sub("数", text)
+def test_chinese_uses_its_punctuation_and_glossary_terms():
+    for entry in translation_catalogue.read_catalogue("zh_Hans"):
+        for text in list_translations(entry):
+            plain = translation_catalogue.PLACEHOLDER.sub("数", text)
             if entry.msgid not in DELIMITERS:
-                assert not HALF_WIDTH.search(plain), text
-            assert not [word for word in OTHER_WORDS if word in text], text
+                assert not HALF_WIDTH_PUNCTUATION.search(plain), text
+            assert not [word for word in FORBIDDEN_SYNONYMS if word in text], text
             if "Kappa" in text and re.search("[Kk]appa", entry.msgid):
                 assert not re.search(r"[\u4e00-\u9fff]Kappa|Kappa[\u4e00-\u9fff]", text), text
 
@@ -121,18 +125,20 @@ def test_chinese_has_its_own_signs_and_one_word_for_one_thing():
         ("Weight matrix", "权重矩阵"),
     ],
 )
-def test_the_words_of_the_field(source, translated):
+def test_terms_have_the_translation_of_the_glossary(source, translated):
     with translation.override("zh-hans"):
         assert translation.gettext(source) == translated
 
 
-def test_no_text_of_ours_renames_a_month_or_a_day():
-    named = {
+def test_catalogue_overrides_no_month_or_weekday():
+    date_names = {
         *dates.MONTHS.values(),
         *dates.WEEKDAYS.values(),
         *dates.MONTHS_3.values(),
         *dates.WEEKDAYS_ABBR.values(),
     }
     with translation.override(settings.LANGUAGE_CODE):
-        named = {str(name) for name in named}
-    assert not named & {text for context, text in translation_catalogue.texts() if context is None}
+        date_names = {str(name) for name in date_names}
+    assert not date_names & {
+        text for context, text in translation_catalogue.collect_texts() if context is None
+    }

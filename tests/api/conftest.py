@@ -1,4 +1,4 @@
-"""Clients of the API and the world that its tests compare before and after."""
+"""Fixtures of the API tests: clients, data, and a snapshot of all rows."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from projects.models import ApiToken, Item, Project, Rater
-from tests.row_snapshots import rows_of
+from tests.row_snapshots import list_rows
 
 BASE = "/api/v1/projects/"
 
 
 @pytest.fixture
 def api(lead: User, api_for: Callable[..., APIClient]) -> APIClient:
-    """The lead's client."""
+    """Return the lead's API client."""
     return api_for(lead)
 
 
 @pytest.fixture
 def stocked(project: Project) -> Project:
-    """The project with items i0 .. i4 and the raters ann, ben and cleo."""
+    """Return the project with items i0 .. i4 and the raters ann, ben and cleo."""
     Item.objects.bulk_create(
         Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(5)
     )
@@ -35,39 +35,47 @@ def stocked(project: Project) -> Project:
 
 @pytest.fixture
 def address(project: Project) -> Callable[[str], str]:
-    """``address("ratings/")``: below the project."""
+    """Return ``address("ratings/")``, which builds a path below the project."""
 
-    def below(tail: str = "") -> str:
+    def build_path(tail: str = "") -> str:
         return f"{BASE}{project.pk}/{tail}"
 
-    return below
+    return build_path
 
 
 @pytest.fixture
 def world(db: None) -> Callable[[], dict[str, list[Any]]]:
-    """All rows of the site's own tables, to prove that a refused request changed nothing."""
+    """Return a function that reads all rows of the site's own tables.
+
+    Tests compare its results to assert that a rejected request changed nothing.
+    """
     models = [
         model
         for name in ("projects", "events", "ratings", "metrics", "quality")
         for model in apps.get_app_config(name).get_models()
         if model is not ApiToken
     ]
-    return functools.partial(rows_of, models)
+    return functools.partial(list_rows, models)
 
 
 @pytest.fixture
 def refused(world: Callable[[], Any]) -> Callable[..., dict[str, Any]]:
-    """``refused(client.post, path, body)``: asserts 400 (or ``status``) in the one shape and that
-    nothing changed."""
+    """Return ``refused(client.post, path, body)``.
 
-    def check(method: Any, path: str, body: Any = None, *, status: int = 400) -> dict[str, Any]:
+    It asserts status 400 (or ``status``), the error format, and that no row changed; it returns the
+    error.
+    """
+
+    def check_rejection(
+        method: Any, path: str, body: Any = None, *, status: int = 400
+    ) -> dict[str, Any]:
         before = world()
-        answer = method(path, body, format="json") if body is not None else method(path)
-        assert answer.status_code == status, answer.content
+        response = method(path, body, format="json") if body is not None else method(path)
+        assert response.status_code == status, response.content
         assert world() == before
-        error = answer.json()
-        assert list(error) == ["error"]
-        assert list(error["error"]) == ["code", "message", "fields"]
-        return error["error"]
+        content = response.json()
+        assert list(content) == ["error"]
+        assert list(content["error"]) == ["code", "message", "fields"]
+        return content["error"]
 
-    return check
+    return check_rejection

@@ -1,4 +1,4 @@
-"""Who may call what: every API route, method and caller, as published in access.csv."""
+"""Tests of access to every API route, by method and caller, as published in access.csv."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from projects import authentication
 from projects.models import ApiToken, Item, Member, Project, Rater
 from quality.models import Appeal, GoldAct
 
-VIEW = 900_001  # a request that makes a view as well gets its number from the database
+# A request of this test also creates a view, whose ID the database chooses.
+VIEW_ID = 900_001
 CALLERS = (
     "anon", "annotator", "viewer", "adjudicator", "lead", "stranger", "admin",
     "read_token", "bound_token", "foreign_token", "revoked_token", "deactivated",
 )  # fmt: skip
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-TABLE = Path(__file__).parent / "access.csv"
+ACCESS_TABLE = Path(__file__).parent / "access.csv"
 
 BODIES: dict[tuple[str, str], Any] = {
     ("api-projects", "POST"): {
@@ -65,15 +66,15 @@ QUERIES = {
 }
 
 
-OF_NO_PROJECT = {"api-schema", "api-projects", "api-site-trail", "healthz", "livez"}
+SITE_ROUTES = {"api-schema", "api-projects", "api-site-trail", "healthz", "livez"}
 
 
-def routes(patterns: Any = None, prefix: str = "") -> Iterator[str]:
-    """The names of all routes below /api/ of /healthz and of /livez."""
+def iter_route_names(patterns: Any = None, prefix: str = "") -> Iterator[str]:
+    """Yield the names of all routes below /api/, of /healthz and of /livez."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         path = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            yield from routes(pattern.url_patterns, path)
+            yield from iter_route_names(pattern.url_patterns, path)
         elif isinstance(pattern, URLPattern) and (
             path.startswith("api/v1/") or path in ("healthz", "livez")
         ):
@@ -81,59 +82,66 @@ def routes(patterns: Any = None, prefix: str = "") -> Iterator[str]:
             yield pattern.name
 
 
-def expectations() -> dict[tuple[str, str], dict[str, int]]:
-    with TABLE.open(newline="") as file:
+def read_expected_statuses() -> dict[tuple[str, str], dict[str, int]]:
+    """Return the status for each caller by route and method, as in access.csv."""
+    with ACCESS_TABLE.open(newline="") as file:
         return {
             (row["route"], row["method"]): {caller: int(row[caller]) for caller in CALLERS}
             for row in csv.DictReader(file)
         }
 
 
-EXPECTED = expectations()
+EXPECTED_STATUSES = read_expected_statuses()
 
 
 def test_every_route_and_method_is_in_the_table() -> None:
-    assert set(EXPECTED) == {(route, method) for route in routes() for method in METHODS}
+    assert set(EXPECTED_STATUSES) == {
+        (route, method) for route in iter_route_names() for method in METHODS
+    }
 
 
 @pytest.fixture
 def clients(
-    settings: Any, project: Project, cast: dict[str, User], make_project: Callable[..., Project]
+    settings: Any, project: Project, users: dict[str, User], make_project: Callable[..., Project]
 ) -> dict[str, APIClient]:
-    """A client for each caller. ``foreign_token`` is the lead's own, but bound to another project
-    of the lead."""
-    settings.MAY_CREATE_PROJECTS = "leads"  # as it is unless told otherwise
-    other = make_project("Another project")
-    Member.objects.create(project=other, user=cast["stranger"], role=Member.Role.LEAD)
-    Member.objects.create(project=other, user=cast["lead"], role=Member.Role.LEAD)
-    decides = Member.Role.ADJUDICATOR
-    Member.objects.create(project=project, user=cast["adjudicator"], role=decides)
-    found = {"anon": APIClient()}
+    """Return a client for each caller.
+
+    ``foreign_token`` is the lead's own, but limited to another project of the lead.
+    """
+    settings.MAY_CREATE_PROJECTS = "leads"  # the default
+    other_project = make_project("Another project")
+    Member.objects.create(project=other_project, user=users["stranger"], role=Member.Role.LEAD)
+    Member.objects.create(project=other_project, user=users["lead"], role=Member.Role.LEAD)
+    adjudicator_role = Member.Role.ADJUDICATOR
+    Member.objects.create(project=project, user=users["adjudicator"], role=adjudicator_role)
+    clients_by_caller = {"anon": APIClient()}
     for name in ("annotator", "viewer", "adjudicator", "lead", "stranger", "admin"):
-        found[name] = with_token(authentication.create_token(user=cast[name]))
-    found["read_token"] = with_token(
-        authentication.create_token(user=cast["lead"], scope=ApiToken.Scope.READ)
+        clients_by_caller[name] = create_client(authentication.create_token(user=users[name]))
+    clients_by_caller["read_token"] = create_client(
+        authentication.create_token(user=users["lead"], scope=ApiToken.Scope.READ)
     )
-    found["bound_token"] = with_token(
-        authentication.create_token(user=cast["lead"], project=project)
+    clients_by_caller["bound_token"] = create_client(
+        authentication.create_token(user=users["lead"], project=project)
     )
-    found["foreign_token"] = with_token(
-        authentication.create_token(user=cast["lead"], project=other)
+    clients_by_caller["foreign_token"] = create_client(
+        authentication.create_token(user=users["lead"], project=other_project)
     )
-    revoked = authentication.create_token(user=cast["lead"])
-    ApiToken.objects.filter(digest=authentication.compute_digest(revoked)).update(
+    revoked_token = authentication.create_token(user=users["lead"])
+    ApiToken.objects.filter(digest=authentication.compute_digest(revoked_token)).update(
         revoked_at="2026-01-01T00:00:00Z"
     )
-    found["revoked_token"] = with_token(revoked)
-    gone = cast["gone"]
-    Member.objects.create(project=project, user=gone, role=Member.Role.LEAD)
-    found["deactivated"] = with_token(authentication.create_token(user=gone))
-    User.objects.filter(pk=gone.pk).update(is_active=False)
-    return found
+    clients_by_caller["revoked_token"] = create_client(revoked_token)
+    deactivated_user = users["gone"]
+    Member.objects.create(project=project, user=deactivated_user, role=Member.Role.LEAD)
+    clients_by_caller["deactivated"] = create_client(
+        authentication.create_token(user=deactivated_user)
+    )
+    User.objects.filter(pk=deactivated_user.pk).update(is_active=False)
+    return clients_by_caller
 
 
 @pytest.fixture
-def cast(
+def users(
     lead: User,
     annotator: User,
     viewer: User,
@@ -141,23 +149,26 @@ def cast(
     admin: User,
     make_user: Callable[..., User],
 ) -> dict[str, User]:
-    users = {
+    """Return the users by name."""
+    fixture_users = {
         "lead": lead,
         "annotator": annotator,
         "viewer": viewer,
         "stranger": stranger,
         "admin": admin,
     }
-    return {**users, "gone": make_user("gone"), "adjudicator": make_user("adjudicator")}
+    return {**fixture_users, "gone": make_user("gone"), "adjudicator": make_user("adjudicator")}
 
 
-def with_token(token: str) -> APIClient:
+def create_client(token: str) -> APIClient:
+    """Return an API client that sends this token."""
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
     return client
 
 
-def path_of(route: str, project_id: int) -> str:
+def build_path(route: str, project_id: int) -> str:
+    """Return the path of a route with the arguments that it takes."""
     for arguments in (
         {},
         {"project_id": project_id},
@@ -166,108 +177,110 @@ def path_of(route: str, project_id: int) -> str:
         {"project_id": project_id, "alarm_id": 1},
         {"project_id": project_id, "appeal_id": 1},
         {"project_id": project_id, "act_id": 1},
-        {"project_id": project_id, "view_id": VIEW},
+        {"project_id": project_id, "view_id": VIEW_ID},
     ):
         with contextlib.suppress(NoReverseMatch):
             return reverse(route, kwargs=arguments) + QUERIES.get(route, "")
     raise AssertionError(f"{route} takes other arguments than these tests know")
 
 
-@pytest.mark.parametrize("route", sorted({route for route, _ in EXPECTED}))
-def test_access(
+@pytest.mark.parametrize("route", sorted({route for route, _ in EXPECTED_STATUSES}))
+def test_each_caller_gets_the_expected_status(
     route: str,
     clients: dict[str, APIClient],
     project: Project,
-    give: Callable[..., None],
-    make_alarm: Callable[..., Any],
+    assign_items: Callable[..., None],
+    make_alert: Callable[..., Any],
 ) -> None:
     question, ann = project.questions.get(), project.raters.get()
-    make_alarm(question, ann, pk=1)
+    make_alert(question, ann, pk=1)
     GoldAct.objects.create(
         pk=1, question=question, rater=ann, step="warn", state="proposed", evidence=30.0,
         answers=4, made_at=timezone.now(),
     )  # fmt: skip
-    NamedView.objects.create(pk=VIEW, project=project, page="items", name="All")
+    NamedView.objects.create(pk=VIEW_ID, project=project, page="items", name="All")
     item = Item.objects.create(project=project, key="i1", body={"text": "x"})
     Appeal.objects.create(
         pk=1, question=question, item=item, rater=ann, text="No.", made_at=timezone.now()
     )
     Rater.objects.create(project=project, key="ben")
-    give(project, "ann", "i1")
-    path = path_of(route, project.pk)
+    assign_items(project, "ann", "i1")
+    path = build_path(route, project.pk)
     for method in METHODS:
-        body = dumped(BODIES.get((route, method), {}))
-        found = {
+        body = dump_json(BODIES.get((route, method), {}))
+        statuses = {
             caller: client.generic(method, path, body, content_type="application/json").status_code
             for caller, client in clients.items()
         }
-        assert (method, found) == (method, EXPECTED[route, method])
+        assert (method, statuses) == (method, EXPECTED_STATUSES[route, method])
 
 
-def dumped(body: Any) -> str:
+def dump_json(body: Any) -> str:
     return json.dumps(body)
 
 
 @pytest.mark.parametrize(
     "route",
-    sorted({route for route, _ in EXPECTED} - OF_NO_PROJECT),
+    sorted({route for route, _ in EXPECTED_STATUSES} - SITE_ROUTES),
 )
-def test_a_foreign_project_answers_like_none(
+def test_foreign_project_responds_like_a_missing_one(
     route: str, clients: dict[str, APIClient], project: Project
 ) -> None:
-    method = "GET" if EXPECTED[route, "GET"]["lead"] == 200 else "POST"
-    body = dumped(BODIES.get((route, method)) or {})
-    answers = [
+    method = "GET" if EXPECTED_STATUSES[route, "GET"]["lead"] == 200 else "POST"
+    body = dump_json(BODIES.get((route, method)) or {})
+    responses = [
         clients["stranger"].generic(
-            method, path_of(route, project_id), body, content_type="application/json"
+            method, build_path(route, project_id), body, content_type="application/json"
         )
         for project_id in (project.pk, 999_999, 10**30)
     ]
-    assert [answer.status_code for answer in answers] == [404, 404, 404]
-    assert len({answer.content for answer in answers}) == 1
-    for answer in answers:
-        del answer["X-Request-ID"]  # drawn at random
-    assert len({tuple(sorted(answer.headers.items())) for answer in answers}) == 1
+    assert [response.status_code for response in responses] == [404, 404, 404]
+    assert len({response.content for response in responses}) == 1
+    for response in responses:
+        del response["X-Request-ID"]  # random
+    assert len({tuple(sorted(response.headers.items())) for response in responses}) == 1
 
 
-def test_a_session_works_with_a_csrf_token_alone(lead: User, project: Project) -> None:
+def test_session_needs_a_csrf_token(lead: User, project: Project) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(lead)
-    path = path_of("api-project", project.pk)
+    path = build_path("api-project", project.pk)
 
     assert client.get(path).status_code == 200
-    without = client.patch(path, {"name": "Stolen"}, content_type="application/json")
-    assert without.status_code == 403
-    assert without.json()["error"]["code"] == "forbidden"
+    response_without_token = client.patch(path, {"name": "Stolen"}, content_type="application/json")
+    assert response_without_token.status_code == 403
+    assert response_without_token.json()["error"]["code"] == "forbidden"
     client.cookies["csrftoken"] = "a" * 32
-    allowed = client.patch(
+    response_with_token = client.patch(
         path, {"name": "Mine"}, content_type="application/json", headers={"X-CSRFToken": "a" * 32}
     )
-    assert allowed.status_code == 200
+    assert response_with_token.status_code == 200
     project.refresh_from_db()
     assert project.name == "Mine"
 
 
-def test_a_removed_member_is_a_stranger(
+def test_removed_member_gets_404(
     lead: User, project: Project, clients: dict[str, APIClient]
 ) -> None:
     Member.objects.filter(project=project, user=lead).delete()
-    assert clients["lead"].get(path_of("api-project", project.pk)).status_code == 404
+    assert clients["lead"].get(build_path("api-project", project.pk)).status_code == 404
 
 
-def test_a_list_shows_own_projects_and_those_of_the_token(
+def test_project_list_is_limited_to_memberships_and_token(
     project: Project, clients: dict[str, APIClient]
 ) -> None:
-    def names(caller: str) -> list[str]:
+    def list_names(caller: str) -> list[str]:
         return [row["name"] for row in clients[caller].get("/api/v1/projects/").json()["results"]]
 
-    assert names("lead") == names("admin") == ["Reviews", "Another project"]
-    assert names("annotator") == names("bound_token") == ["Reviews"]
-    assert names("stranger") == names("foreign_token") == ["Another project"]
+    assert list_names("lead") == list_names("admin") == ["Reviews", "Another project"]
+    assert list_names("annotator") == list_names("bound_token") == ["Reviews"]
+    assert list_names("stranger") == list_names("foreign_token") == ["Another project"]
 
 
-def test_roles_are_told(clients: dict[str, APIClient], project: Project) -> None:
-    path = path_of("api-project", project.pk)
+def test_project_contains_the_role_of_the_caller(
+    clients: dict[str, APIClient], project: Project
+) -> None:
+    path = build_path("api-project", project.pk)
     roles = {
         caller: clients[caller].get(path).json()["role"]
         for caller in ("lead", "annotator", "viewer", "admin")

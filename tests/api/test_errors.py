@@ -1,4 +1,4 @@
-"""One shape for every refusal, whatever comes in."""
+"""Tests of API errors: one format for every rejected request."""
 
 from __future__ import annotations
 
@@ -44,24 +44,25 @@ BAD_JSON = [
 ]
 
 
-def error_of(answer: Any, status: int) -> dict[str, Any]:
-    assert answer.status_code == status, answer.content
-    assert answer.headers["Content-Type"] == "application/json"
-    found = answer.json()
-    assert list(found) == ["error"]
-    assert list(found["error"]) == ["code", "message", "fields"]
-    assert found["error"]["message"]
-    return found["error"]
+def get_error(response: Any, status: int) -> dict[str, Any]:
+    """Assert the status and the error format, and return the error."""
+    assert response.status_code == status, response.content
+    assert response.headers["Content-Type"] == "application/json"
+    content = response.json()
+    assert list(content) == ["error"]
+    assert list(content["error"]) == ["code", "message", "fields"]
+    assert content["error"]["message"]
+    return content["error"]
 
 
 @pytest.mark.parametrize(("data", "words"), BAD_JSON)
-def test_bad_json(api: APIClient, data: bytes, words: str) -> None:
-    error = error_of(api.post(PATH, data, content_type="application/json"), 400)
+def test_invalid_json_is_rejected(api: APIClient, data: bytes, words: str) -> None:
+    error = get_error(api.post(PATH, data, content_type="application/json"), 400)
     assert words in str(error) or words == "name"
     assert Project.objects.count() == 0
 
 
-def test_an_escaped_backslash_is_no_nul(api: APIClient, address: Address) -> None:
+def test_escaped_backslash_is_not_a_nul(api: APIClient, address: Address) -> None:
     body = b'{"key": "a", "body": {"text": "C:\\\\u0000"}}'
     assert api.post(address("items/"), body, content_type="application/json").status_code == 200
 
@@ -76,19 +77,21 @@ def test_an_escaped_backslash_is_no_nul(api: APIClient, address: Address) -> Non
         ("application/json", {"Content-Encoding": "gzip"}),
     ],
 )
-def test_other_media_types(api: APIClient, media_type: str, headers: dict[str, str]) -> None:
-    answer = api.post(PATH, b'{"name": "x"}', content_type=media_type, headers=headers)
-    assert error_of(answer, 415)["code"] == "unsupported_media_type"
+def test_other_media_types_are_rejected(
+    api: APIClient, media_type: str, headers: dict[str, str]
+) -> None:
+    response = api.post(PATH, b'{"name": "x"}', content_type=media_type, headers=headers)
+    assert get_error(response, 415)["code"] == "unsupported_media_type"
 
 
-def test_a_doubled_key_is_looked_for_once(api: APIClient) -> None:
-    """Not once for each of the others: of 60,000 that took an hour."""
-    looked = 0
+def test_duplicate_key_is_found_in_linear_time(api: APIClient) -> None:
+    """Comparing each key with all others took an hour for 60,000 keys."""
+    n_comparisons = 0
 
     class Key(str):
         def __eq__(self, other: object) -> bool:
-            nonlocal looked
-            looked += 1
+            nonlocal n_comparisons
+            n_comparisons += 1
             return super().__eq__(other)
 
         __hash__ = str.__hash__
@@ -96,11 +99,11 @@ def test_a_doubled_key_is_looked_for_once(api: APIClient) -> None:
     pairs = [(Key(f"k{number}"), 1) for number in range(1000)]
     with pytest.raises(ValueError, match="the key 'k999' stands twice"):
         _build_unique_dict([*pairs, (Key("k999"), 1)])
-    assert looked < 20
+    assert n_comparisons < 20
 
 
 @pytest.mark.parametrize(
-    ("lists", "place"),
+    ("lists", "error_path"),
     [
         ({"questions": [{}] * 60_000}, ["questions"]),
         ({"questions": [{"categories": [{}] * 60_000}]}, ["questions", "0", "categories"]),
@@ -108,81 +111,81 @@ def test_a_doubled_key_is_looked_for_once(api: APIClient) -> None:
         ({"questions": [{"weight_matrix": [["x"] * 60_000]}]}, ["questions", "0", "weight_matrix"]),
     ],
 )
-def test_lists_are_counted_before_they_are_looked_at(
-    api: APIClient, lists: Any, place: list[str]
+def test_list_length_is_checked_before_its_elements(
+    api: APIClient, lists: Any, error_path: list[str]
 ) -> None:
-    answer = api.post(PATH, {"name": "n", **lists}, format="json")
-    said = error_of(answer, 400)["fields"]
-    for part in place:
-        said = said[part]
-    assert "no more than 50 elements" in str(said)
-    assert len(answer.content) < 2_000
+    response = api.post(PATH, {"name": "n", **lists}, format="json")
+    errors = get_error(response, 400)["fields"]
+    for part in error_path:
+        errors = errors[part]
+    assert "no more than 50 elements" in str(errors)
+    assert len(response.content) < 2_000
 
 
-def test_unknown_fields_without_end_are_not_all_named(api: APIClient) -> None:
-    answer = api.post(PATH, {f"f{number}": 1 for number in range(5_000)}, format="json")
-    assert len(error_of(answer, 400)["fields"]) == MAX_REPORTED_FIELDS
+def test_number_of_reported_unknown_fields_is_limited(api: APIClient) -> None:
+    response = api.post(PATH, {f"f{number}": 1 for number in range(5_000)}, format="json")
+    assert len(get_error(response, 400)["fields"]) == MAX_REPORTED_FIELDS
 
 
-def test_a_project_is_described_in_few_bytes(api: APIClient) -> None:
+def test_too_large_project_description_is_rejected(api: APIClient) -> None:
     body = json.dumps({"name": "x" * MAX_SETTINGS_BYTES}).encode()
-    error = error_of(api.post(PATH, body, content_type="application/json"), 413)
+    error = get_error(api.post(PATH, body, content_type="application/json"), 413)
     assert error["message"].startswith(f"A request body may have {MAX_SETTINGS_BYTES} bytes")
 
 
-def test_too_large_a_body(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_body_is_rejected(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_MEMORY_SIZE", 1000)
     body = json.dumps({"name": "x" * 2000}).encode()
     assert (
-        error_of(api.post(PATH, body, content_type="application/json"), 413)["code"] == "too_large"
+        get_error(api.post(PATH, body, content_type="application/json"), 413)["code"] == "too_large"
     )
 
 
 @pytest.mark.parametrize(
     "path", ["/api/", "/api/v1/", "/api/v2/projects/", "/api/v1/projects/x/", "/api/v1/project/"]
 )
-def test_unknown_address(api: APIClient, path: str) -> None:
-    assert error_of(api.get(path), 404)["code"] == "not_found"
+def test_unknown_address_is_not_found(api: APIClient, path: str) -> None:
+    assert get_error(api.get(path), 404)["code"] == "not_found"
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_a_forgotten_slash_is_named(api: APIClient, method: str) -> None:
-    assert "end with a slash" in error_of(getattr(api, method)("/api/v1/projects"), 404)["message"]
+def test_missing_trailing_slash_is_reported(api: APIClient, method: str) -> None:
+    assert "end with a slash" in get_error(getattr(api, method)("/api/v1/projects"), 404)["message"]
 
 
-def test_wrong_method(api: APIClient, address: Address) -> None:
-    answer = api.delete(address())
-    assert error_of(answer, 405)["code"] == "method_not_allowed"
-    assert answer.headers["Allow"] == "GET, HEAD, PATCH"
+def test_wrong_method_is_rejected(api: APIClient, address: Address) -> None:
+    response = api.delete(address())
+    assert get_error(response, 405)["code"] == "method_not_allowed"
+    assert response.headers["Allow"] == "GET, HEAD, PATCH"
 
 
-def test_no_token(db: None) -> None:
-    answer = APIClient().get(PATH)
-    assert error_of(answer, 401)["code"] == "not_authenticated"
-    assert answer.headers["WWW-Authenticate"] == "Bearer"
+def test_request_without_token_is_rejected(db: None) -> None:
+    response = APIClient().get(PATH)
+    assert get_error(response, 401)["code"] == "not_authenticated"
+    assert response.headers["WWW-Authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize(
     "header", ["Bearer", "Bearer a b", "Bearer ccd_unknown", "Bearer \xff", "bearer " + "x" * 5000]
 )
-def test_bad_token(db: None, header: str) -> None:
+def test_invalid_token_is_rejected(db: None, header: str) -> None:
     assert (
-        error_of(APIClient().get(PATH, headers={"Authorization": header}), 401)["code"]
+        get_error(APIClient().get(PATH, headers={"Authorization": header}), 401)["code"]
         == "not_authenticated"
     )
 
 
 @pytest.mark.parametrize("header", ["Basic bGVhZDphIGxvbmcgcGFzc3dvcmQ=", "Token x"])
-def test_other_ways_in_are_closed(lead: Any, header: str) -> None:
-    error_of(APIClient().get(PATH, headers={"Authorization": header}), 401)
+def test_other_authentication_schemes_are_rejected(lead: Any, header: str) -> None:
+    get_error(APIClient().get(PATH, headers={"Authorization": header}), 401)
 
 
-def test_a_token_in_the_address_is_none(db: None) -> None:
-    error_of(APIClient().get(f"{PATH}?token=x"), 401)
+def test_token_in_the_query_is_ignored(db: None) -> None:
+    get_error(APIClient().get(f"{PATH}?token=x"), 401)
 
 
 @pytest.mark.parametrize(
-    ("raised", "status", "code"),
+    ("exception", "status", "code"),
     [
         (OperationalError("database or disk is full"), 503, "unavailable"),
         (IntegrityError("FOREIGN KEY constraint failed"), 409, "conflict"),
@@ -190,49 +193,49 @@ def test_a_token_in_the_address_is_none(db: None) -> None:
         (ZeroDivisionError(), 500, "server_error"),
     ],
 )
-def test_failures_behind_the_api(
+def test_internal_failures_have_an_error_code(
     api: APIClient,
     address: Address,
     monkeypatch: pytest.MonkeyPatch,
-    raised: Exception,
+    exception: Exception,
     status: int,
     code: str,
 ) -> None:
-    def fail(**_arguments: Any) -> None:
-        raise raised
+    def raise_exception(**_arguments: Any) -> None:
+        raise exception
 
-    monkeypatch.setattr("ratings.api.item_views.upsert_items", fail)
+    monkeypatch.setattr("ratings.api.item_views.upsert_items", raise_exception)
     api.raise_request_exception = False
-    answer = api.post(address("items/"), {"key": "a", "body": {}}, format="json")
-    assert error_of(answer, status)["code"] == code
-    assert "FOREIGN" not in answer.content.decode()
-    assert answer.headers.get("Retry-After") == ("2" if status == 503 else None)
+    response = api.post(address("items/"), {"key": "a", "body": {}}, format="json")
+    assert get_error(response, status)["code"] == code
+    assert "FOREIGN" not in response.content.decode()
+    assert response.headers.get("Retry-After") == ("2" if status == 503 else None)
 
 
-def test_answers_are_kept_by_nobody(api: APIClient, address: Address) -> None:
-    for answer in (
+def test_responses_are_not_cached(api: APIClient, address: Address) -> None:
+    for response in (
         api.get(address()),
         api.get("/api/nothing"),
         APIClient().get(PATH),
         Client().get("/api/v1/schema/"),
     ):
-        assert answer.headers["Cache-Control"] == "no-store, private"
+        assert response.headers["Cache-Control"] == "no-store, private"
         assert {"Authorization", "Cookie"} <= {
-            name.strip() for name in answer.headers["Vary"].split(",")
+            name.strip() for name in response.headers["Vary"].split(",")
         }
 
 
-def test_other_origins_get_no_permission(api: APIClient, address: Address) -> None:
-    answer = api.get(address(), headers={"Origin": "https://evil.example"})
-    assert not [name for name in answer.headers if name.lower().startswith("access-control")]
+def test_other_origins_get_no_cors_headers(api: APIClient, address: Address) -> None:
+    response = api.get(address(), headers={"Origin": "https://evil.example"})
+    assert not [name for name in response.headers if name.lower().startswith("access-control")]
 
 
-KEYS = [
+BODY_KEYS = [
     "name", "questions", "key", "text", "scale", "weights", "weight_matrix", "categories", "label", "value", "hotkey",
     "body", "attributes", "username", "kind", "item", "rater", "question", "rated_at", "comment", "overlap",
     "time_zone",
 ]  # fmt: skip
-GOOD = [
+VALID_VALUES = [
     "i1",
     "ann",
     "severity",
@@ -244,18 +247,18 @@ GOOD = [
     "lead",
     "2026-03-01T10:00:00Z",
 ]
-SCALARS = (
+SCALAR_STRATEGY = (
     st.none()
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.sampled_from(GOOD)
+    | st.sampled_from(VALID_VALUES)
     | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 )
-VALUES = st.recursive(
-    SCALARS,
+BODY_STRATEGY = st.recursive(
+    SCALAR_STRATEGY,
     lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6)
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(BODY_KEYS), inner, max_size=6)
     ),
     max_leaves=25,
 )
@@ -269,11 +272,13 @@ VALUES = st.recursive(
         *(("POST", f"{{id}}/{tail}/") for tail in ("items", "raters", "ratings")),
     ],
 )
-def test_no_body_breaks_the_api(api: APIClient, stocked: Project, method: str, tail: str) -> None:
+def test_no_request_body_causes_a_server_error(
+    api: APIClient, stocked: Project, method: str, tail: str
+) -> None:
     path = PATH + tail.format(id=stocked.pk)
     api.raise_request_exception = False
 
-    @given(VALUES)
+    @given(BODY_STRATEGY)
     @hypothesis_settings(
         max_examples=60,
         deadline=None,
@@ -281,15 +286,15 @@ def test_no_body_breaks_the_api(api: APIClient, stocked: Project, method: str, t
         database=None,
     )
     def check(body: Any) -> None:
-        answer = api.generic(method, path, json.dumps(body), content_type="application/json")
-        assert answer.status_code in (200, 201, 400), (body, answer.content)
-        if answer.status_code == 400:
-            error_of(answer, 400)
+        response = api.generic(method, path, json.dumps(body), content_type="application/json")
+        assert response.status_code in (200, 201, 400), (body, response.content)
+        if response.status_code == 400:
+            get_error(response, 400)
 
     check()
 
 
-PARAMETERS = [
+QUERY_PARAMETERS = [
     "cursor",
     "page_size",
     "question",
@@ -315,13 +320,15 @@ PARAMETERS = [
         ),
     ],
 )
-def test_no_query_breaks_the_api(api: APIClient, stocked: Project, tail: str) -> None:
+def test_no_query_causes_a_server_error(api: APIClient, stocked: Project, tail: str) -> None:
     path = PATH + tail.format(id=stocked.pk)
     api.raise_request_exception = False
 
     @given(
         st.dictionaries(
-            st.sampled_from(PARAMETERS), st.sampled_from(GOOD) | st.text(max_size=30), max_size=3
+            st.sampled_from(QUERY_PARAMETERS),
+            st.sampled_from(VALID_VALUES) | st.text(max_size=30),
+            max_size=3,
         )
     )
     @hypothesis_settings(
@@ -332,9 +339,9 @@ def test_no_query_breaks_the_api(api: APIClient, stocked: Project, tail: str) ->
     )
     def check(query: dict[str, str]) -> None:
         try:
-            answer = api.get(path, query)
+            response = api.get(path, query)
         except UnicodeEncodeError:
-            return  # not a text that a client could send
-        assert answer.status_code in (200, 400), (query, answer.content)
+            return  # no client can send such a text
+        assert response.status_code in (200, 400), (query, response.content)
 
     check()

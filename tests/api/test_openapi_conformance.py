@@ -1,5 +1,4 @@
-"""Requests made from the OpenAPI description, by the hundred: every answer is one that the
-description names."""
+"""Tests with hundreds of requests generated from the OpenAPI schema: it describes every response."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from metrics.jobs.question_updates import update_question
 from projects import authentication
 from projects.models import Project
 
-CHECKS = [
+RESPONSE_CHECKS = [
     not_a_server_error,
     content_type_conformance,
     response_schema_conformance,
@@ -36,8 +35,10 @@ schema = schemathesis.openapi.from_wsgi("/api/v1/schema/", application)
 
 @pytest.fixture
 def open_connection() -> Iterator[None]:
-    """A request through WSGI ends with closing the database connection, which holds the test's
-    transaction."""
+    """Keep the database connection open, because it holds the test's transaction.
+
+    A request through WSGI ends with closing it.
+    """
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield
@@ -46,9 +47,10 @@ def open_connection() -> Iterator[None]:
 
 
 @pytest.fixture
-def world(
+def request_context(
     stocked: Project, question: Any, rate: Callable[..., Any], lead: User, open_connection: None
 ) -> dict[str, Any]:
+    """Return the ID of a project with results, and a token for it."""
     for item in ("i1", "i2"):
         rate(question, item, "ann", "minor")
         rate(question, item, "ben", "major")
@@ -67,10 +69,10 @@ def world(
         HealthCheck.filter_too_much,
     ],
 )
-def test_every_answer_is_described(case: Any, world: dict[str, Any]) -> None:
+def test_every_response_matches_the_schema(case: Any, request_context: dict[str, Any]) -> None:
     if "project_id" in (case.path_parameters or {}):
-        case.path_parameters["project_id"] = world["project_id"]
-    # its client does not unpack
-    plain = {"Authorization": f"Bearer {world['token']}", "Accept-Encoding": "identity"}
-    answer = case.call(headers=plain)
-    case.validate_response(answer, checks=CHECKS)
+        case.path_parameters["project_id"] = request_context["project_id"]
+    # The client of schemathesis does not decompress.
+    headers = {"Authorization": f"Bearer {request_context['token']}", "Accept-Encoding": "identity"}
+    response = case.call(headers=headers)
+    case.validate_response(response, checks=RESPONSE_CHECKS)

@@ -1,4 +1,4 @@
-"""The OpenAPI description: valid, public, and about every operation."""
+"""Tests of the OpenAPI schema: it is valid, public, and describes every operation."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from rest_framework.test import APIClient
 from metrics.filtered import filtered_jobs
 from metrics.filters import NO_FILTER
 from quality.alerts import services
-from tests.api.test_access import EXPECTED
+from tests.api.test_access import EXPECTED_STATUSES
 
 
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
+    """Return the OpenAPI schema as the site serves it."""
     return Client().get("/api/v1/schema/").json()
 
 
-def test_is_valid_openapi_3_1(schema: dict[str, Any]) -> None:
+def test_schema_is_valid_openapi_3_1(schema: dict[str, Any]) -> None:
     out, err = io.StringIO(), io.StringIO()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -32,19 +33,23 @@ def test_is_valid_openapi_3_1(schema: dict[str, Any]) -> None:
     assert schema["openapi"].startswith("3.1")
 
 
-def test_says_of_no_operation_what_its_code_is(schema: dict[str, Any]) -> None:
-    operations = [one for path in schema["paths"].values() for one in path.values()]
+def test_descriptions_do_not_come_from_base_classes(schema: dict[str, Any]) -> None:
+    operations = [operation for path in schema["paths"].values() for operation in path.values()]
     assert operations
-    assert not [one["summary"] for one in operations if "Base of" in one.get("description", "")]
+    assert not [
+        operation["summary"]
+        for operation in operations
+        if "Base of" in operation.get("description", "")
+    ]
 
 
-def test_holds_every_operation_with_its_errors(schema: dict[str, Any]) -> None:
-    offered = {
+def test_schema_contains_every_operation_with_its_errors(schema: dict[str, Any]) -> None:
+    available = {
         (route, method)
-        for (route, method), callers in EXPECTED.items()
+        for (route, method), callers in EXPECTED_STATUSES.items()
         if route.startswith("api-")
         and route != "api-schema"
-        # 400: theirs to call, but what is sent here is refused
+        # 400: allowed to call it, but the body of this test is invalid
         and {callers["lead"], callers["annotator"], callers["admin"]} & {200, 201, 400}
     }
     operations = {
@@ -52,7 +57,7 @@ def test_holds_every_operation_with_its_errors(schema: dict[str, Any]) -> None:
         for path, methods in schema["paths"].items()
         for method, operation in methods.items()
     }
-    assert len(operations) == len(offered)
+    assert len(operations) == len(available)
     for (_path, method), operation in operations.items():
         assert operation["summary"]
         assert {"400", "401", "403", "404"} <= set(operation["responses"])
@@ -65,11 +70,10 @@ def test_holds_every_operation_with_its_errors(schema: dict[str, Any]) -> None:
     assert len({operation["operationId"] for operation in operations.values()}) == len(operations)
 
 
-def test_answers_have_the_described_fields(
-    schema: dict[str, Any], api: APIClient, rated_project: str
+def test_responses_have_the_described_fields(
+    schema: dict[str, Any], api: APIClient, rated_project_path: str
 ) -> None:
-    """Each field of each answer stands in the description, and each one that is always there is in
-    the answer."""
+    """Each field of each response is in the schema, and each required field is in the response."""
     for tail in (
         "",
         "items/",
@@ -91,62 +95,69 @@ def test_answers_have_the_described_fields(
         "quality/alarms/1/",
         "quality/raters/",
     ):
-        answer = api.get(rated_project + tail).json()
+        response_data = api.get(rated_project_path + tail).json()
         path = "/api/v1/projects/{project_id}/" + (
             tail.partition("?")[0]
             .replace("/ann/", "/{rater_key}/")
             .replace("/i1/", "/{item_key}/")
             .replace("/1/", "/{alarm_id}/")
         )
-        described = schema["paths"][path]["get"]["responses"]["200"]["content"]["application/json"][
-            "schema"
-        ]
-        compare(schema, described, answer, path)
+        response_schema = schema["paths"][path]["get"]["responses"]["200"]["content"][
+            "application/json"
+        ]["schema"]
+        assert_matches_schema(schema, response_schema, response_data, path)
 
 
 RATER_TREND = "agreement/raters/ann/trend/"
 
 
 @pytest.fixture
-def rated_project(question: Any, rate: Callable[..., Any], make_alarm: Callable[..., Any]) -> str:
+def rated_project_path(
+    question: Any, rate: Callable[..., Any], make_alert: Callable[..., Any]
+) -> str:
+    """Return the path of a project with ratings, results and an alert."""
     from metrics.jobs.question_updates import update_question
 
     for rater, label in (("ann", "minor"), ("ben", "major"), ("cleo", "minor")):
         for item in ("i1", "i2"):
             rate(question, item, rater, label)
     update_question(question.pk)
-    every_coefficient(question)
-    alarm = make_alarm(question, question.project.raters.get(key="ann"), pk=1)
-    services.change_alert_state(alert=alarm, state="looked_at", by=None)
+    compute_all_coefficients(question)
+    alert = make_alert(question, question.project.raters.get(key="ann"), pk=1)
+    services.change_alert_state(alert=alert, state="looked_at", by=None)
     return f"/api/v1/projects/{question.project_id}/"
 
 
-def every_coefficient(question: Any) -> None:
-    """As if somebody had asked for them and a worker had been at it."""
+def compute_all_coefficients(question: Any) -> None:
+    """Request all coefficients, and compute them as a worker does."""
     filtered_jobs.get_or_request_filtered_result(
         question, filtered_jobs.FilteredRequest("every", NO_FILTER), version=0
     )
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
 
 
-def compare(schema: dict[str, Any], described: dict[str, Any], answer: Any, place: str) -> None:
-    described = resolved(schema, described)
-    if isinstance(answer, dict) and "properties" in described:
-        known = described["properties"]
-        assert set(described.get("required", [])) <= set(answer), place
-        assert set(answer) <= set(known), place
-        for name in set(answer) & set(known):
-            compare(schema, known[name], answer[name], f"{place}.{name}")
-    elif isinstance(answer, list):
-        assert answer, f"{place} is empty: nothing is compared"
-        compare(schema, described["items"], answer[0], f"{place}[0]")
+def assert_matches_schema(
+    schema: dict[str, Any], node_schema: dict[str, Any], value: Any, path: str
+) -> None:
+    """Assert that the fields of a response and of its nested objects are those of the schema."""
+    node_schema = resolve_references(schema, node_schema)
+    if isinstance(value, dict) and "properties" in node_schema:
+        properties = node_schema["properties"]
+        assert set(node_schema.get("required", [])) <= set(value), path
+        assert set(value) <= set(properties), path
+        for name in set(value) & set(properties):
+            assert_matches_schema(schema, properties[name], value[name], f"{path}.{name}")
+    elif isinstance(value, list):
+        assert value, f"{path} is empty: nothing is compared"
+        assert_matches_schema(schema, node_schema["items"], value[0], f"{path}[0]")
 
 
-def resolved(schema: dict[str, Any], described: dict[str, Any]) -> dict[str, Any]:
+def resolve_references(schema: dict[str, Any], node_schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema that a `$ref` or `allOf` points to."""
     while True:
-        if "$ref" in described:
-            described = schema["components"]["schemas"][described["$ref"].rsplit("/", 1)[1]]
-        elif "allOf" in described:
-            described = described["allOf"][0]
+        if "$ref" in node_schema:
+            node_schema = schema["components"]["schemas"][node_schema["$ref"].rsplit("/", 1)[1]]
+        elif "allOf" in node_schema:
+            node_schema = node_schema["allOf"][0]
         else:
-            return described
+            return node_schema

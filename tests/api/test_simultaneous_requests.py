@@ -1,4 +1,5 @@
-"""The same request from many clients at the same moment: one row, no lost answer, no 5xx."""
+"""Tests of the same request from many clients at the same moment: one row, no lost response, no
+5xx."""
 
 from __future__ import annotations
 
@@ -23,14 +24,17 @@ CLIENTS = 6
 
 
 @pytest.fixture
-def at_once(lead: User) -> Callable[..., list[Any]]:
-    """``at_once(path, bodies)``: a client for each body, all beginning together; their answers."""
+def send_simultaneously(lead: User) -> Callable[..., list[Any]]:
+    """Return ``send_simultaneously(path, bodies)``.
+
+    Each body is sent by its own client, all of them start together, and the responses are returned.
+    """
     token = authentication.create_token(user=lead)
 
-    def send(path: str, bodies: list[Any]) -> list[Any]:
+    def send_all(path: str, bodies: list[Any]) -> list[Any]:
         start = Barrier(len(bodies))
 
-        def one(body: Any) -> Any:
+        def send_one(body: Any) -> Any:
             client = APIClient(headers={"Authorization": f"Bearer {token}"})
             try:
                 start.wait(30)
@@ -39,33 +43,34 @@ def at_once(lead: User) -> Callable[..., list[Any]]:
                 connection.close()
 
         with ThreadPoolExecutor(len(bodies)) as pool:
-            return list(pool.map(one, bodies))
+            return list(pool.map(send_one, bodies))
 
-    return send
+    return send_all
 
 
-def total(answers: list[Any]) -> Counter[str]:
-    assert [answer.status_code for answer in answers] == [200] * len(answers), [
-        answer.content for answer in answers
+def sum_results(responses: list[Any]) -> Counter[str]:
+    """Assert that all responses are 200, and add up their numbers."""
+    assert [response.status_code for response in responses] == [200] * len(responses), [
+        response.content for response in responses
     ]
-    found: Counter[str] = Counter()
-    for answer in answers:
-        found.update(answer.json())
-    return found
+    totals: Counter[str] = Counter()
+    for response in responses:
+        totals.update(response.json())
+    return totals
 
 
-def test_one_rating(
-    at_once: Callable[..., Any], stocked: Project, address: Callable[..., str]
+def test_simultaneous_equal_ratings_create_one_row(
+    send_simultaneously: Callable[..., Any], stocked: Project, address: Callable[..., str]
 ) -> None:
     for number in range(5):
         body = {"item": f"i{number}", "rater": "ben", "label": "minor"}
-        total(at_once(address("ratings/"), [body] * CLIENTS))
+        sum_results(send_simultaneously(address("ratings/"), [body] * CLIENTS))
     assert Rating.objects.count() == 5
     assert set(Rating.objects.values_list("code", flat=True)) == {1}
 
 
-def test_many_ratings_in_opposite_orders(
-    at_once: Callable[..., Any], stocked: Project, address: Callable[..., str]
+def test_simultaneous_ratings_in_opposite_orders_are_all_stored(
+    send_simultaneously: Callable[..., Any], stocked: Project, address: Callable[..., str]
 ) -> None:
     Item.objects.bulk_create(Item(project=stocked, key=f"k{number}") for number in range(300))
     rows = [
@@ -73,23 +78,28 @@ def test_many_ratings_in_opposite_orders(
         for number in range(300)
         for rater in ("ben", "cleo")
     ]
-    total(at_once(address("ratings/"), [rows, rows[::-1]] * 2))
+    sum_results(send_simultaneously(address("ratings/"), [rows, rows[::-1]] * 2))
     assert Rating.objects.count() == 600
     assert Revision.objects.count() >= 600
 
 
-def test_items(at_once: Callable[..., Any], project: Project, address: Callable[..., str]) -> None:
+def test_simultaneous_items_are_stored_once(
+    send_simultaneously: Callable[..., Any], project: Project, address: Callable[..., str]
+) -> None:
     rows = [{"key": f"k{number}", "body": {"text": "x"}} for number in range(300)]
-    total(at_once(address("items/"), [rows, rows[::-1]] * 2))
+    sum_results(send_simultaneously(address("items/"), [rows, rows[::-1]] * 2))
     assert Item.objects.count() == 300
 
 
-def test_an_account_is_tied_to_one_rater(
-    at_once: Callable[..., Any], project: Project, address: Callable[..., str], colleague: User
+def test_simultaneous_requests_link_an_account_to_one_rater(
+    send_simultaneously: Callable[..., Any],
+    project: Project,
+    address: Callable[..., str],
+    colleague: User,
 ) -> None:
-    answers = at_once(
+    responses = send_simultaneously(
         address("raters/"), [{"key": f"k{n}", "username": "stranger"} for n in range(CLIENTS)]
     )
-    assert Counter(answer.status_code for answer in answers) == {200: 1, 400: CLIENTS - 1}
+    assert Counter(response.status_code for response in responses) == {200: 1, 400: CLIENTS - 1}
     assert Rater.objects.filter(user=colleague).count() == 1
     assert Member.objects.filter(project=project, user=colleague).count() == 1

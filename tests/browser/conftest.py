@@ -1,5 +1,7 @@
-"""An installed Chromium for the browser tests, and what several of them stand on. Mark them with
-pytest.mark.browser."""
+"""An installed Chromium for the browser tests, and other fixtures that several of them use.
+
+Mark these tests with pytest.mark.browser.
+"""
 
 from __future__ import annotations
 
@@ -22,25 +24,27 @@ from projects.models import Item, Rater
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
-PATIENCE = 20.0  # seconds; a machine under load may be slow
+TIMEOUT_SECONDS = 20.0  # a machine under load may be slow
 
 
-def becomes(read: Callable[[], Any], value: object) -> None:
-    """``read()`` answers ``value`` before long: the desk shows the next item before the answer of
-    the last one is stored."""
-    deadline = time.monotonic() + PATIENCE
-    while (found := read()) != value and time.monotonic() < deadline:
+def wait_for_value(read: Callable[[], Any], value: object) -> None:
+    """Wait until ``read()`` returns ``value``.
+
+    The annotation page shows the next item before the last answer is stored.
+    """
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while (current := read()) != value and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert found == value
+    assert current == value
 
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of an installed Chromium or Chrome; CHROMIUM names another one."""
     for name in (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
-        found = name and shutil.which(name)
-        if found:
-            return found
+        path = name and shutil.which(name)
+        if path:
+            return path
     pytest.skip("no Chromium here (Debian: apt install chromium; CHROMIUM names another one)")
 
 
@@ -49,18 +53,18 @@ def browser(chromium: str) -> Iterator[Browser]:
     """One browser for all tests; each test opens its own context, so its own cookies."""
     # Playwright's event loop runs in this thread, where Django then refuses database queries.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    expect.set_options(timeout=PATIENCE * 1000)
+    expect.set_options(timeout=TIMEOUT_SECONDS * 1000)
     # As root, as in containers, Chromium's sandbox does not start.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield started
-        started.close()
+        instance = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield instance
+        instance.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
-def drawn(page: Page) -> None:
-    """All charts of the page are drawn, those in folds too, which are opened."""
+def wait_for_charts(page: Page) -> None:
+    """Open all folds, and wait until every chart of the page is drawn."""
     folds = page.locator("details.fold:not([open]) > summary")
     while folds.count():
         folds.first.click()
@@ -68,8 +72,8 @@ def drawn(page: Page) -> None:
         expect(chart).to_have_attribute("data-state", "drawn")
 
 
-# What moved without anybody's doing, kept by the page itself: how much, and which elements.
-WATCH = """
+# Layout shifts without user input, recorded by the page itself: how far, and which elements.
+LAYOUT_SHIFT_SCRIPT = """
     window.moved = [];
     window.movers = [];
     const named = (node) => (node?.outerHTML ?? node?.textContent ?? "gone").slice(0, 80);
@@ -86,36 +90,37 @@ WATCH = """
 def open_page(
     browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User
 ) -> Iterator[Any]:
-    """``open_page(address, ...)`` as the lead. Afterwards the browser has complained of nothing."""
+    """``open_page(address, ...)`` opens a page as the lead; the console must show no complaints."""
     contexts, complaints = [], []
 
-    def do(address: str, **options: Any) -> Page:
+    def open_address(address: str, **options: Any) -> Page:
         context = browser.new_context(**options)
         contexts.append(context)
         cookie = client_for(lead).cookies["sessionid"]
         context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
-        context.add_init_script(WATCH)
+        context.add_init_script(LAYOUT_SHIFT_SCRIPT)
         page = context.new_page()
         page.on(
             "console",
-            lambda said: (
-                complaints.append(said.text) if said.type in ("error", "warning") else None
+            lambda message: (
+                complaints.append(message.text) if message.type in ("error", "warning") else None
             ),
         )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{live_server.url}{address}")
         return page
 
-    yield do
+    yield open_address
     for context in contexts:
         context.close()
     assert [text for text in complaints if "404 (Not Found)" not in text] == []
 
 
 @pytest.fixture
-def rated(question: Any, utc: Any) -> Any:
-    """60 items in 20 days, each with up to four of five raters, who agree now and then; counted."""
-    dice = random.Random(7)
+def rated_question(question: Any, utc: Any) -> Any:
+    """A counted question: 60 items in 20 days, each with up to four of five raters who agree in
+    part."""
+    rng = random.Random(7)
     project = question.project
     items = Item.objects.bulk_create(
         Item(project=project, key=f"i{n}", body={"text": f"Text number {n}"}) for n in range(60)
@@ -125,11 +130,11 @@ def rated(question: Any, utc: Any) -> Any:
         Judgement(
             item.pk,
             rater.pk,
-            min(max(n % 4 + dice.choice((-1, 0, 0, 0, 1)), 0), 3),
+            min(max(n % 4 + rng.choice((-1, 0, 0, 0, 1)), 0), 3),
             rated_at=utc(2026, 3, 1 + n // 3),
         )
         for n, item in enumerate(items)
-        for rater in dice.sample(raters, n % 5)
+        for rater in rng.sample(raters, n % 5)
     ]
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)

@@ -1,5 +1,7 @@
-"""Every page of the site, filled: a world in which each has something to show, and the addresses of
-all of them, as the URL configuration names them. Here are no tests: see test_every_page.py."""
+"""A world with content for every page, and the addresses of all pages of the site.
+
+The addresses come from the URL configuration. It contains no tests: see test_every_page.py.
+"""
 
 from __future__ import annotations
 
@@ -37,39 +39,41 @@ from ratings.models import Exam, ImportRun, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.cast import PASSWORD, make_user
-from tests.ratings.imports.wizard_client import Wizard
+from tests.ratings.imports.wizard_client import WizardClient
 
-# Settings without which there are no pages about mail and about a provider.
-# Who signed in when the world was made has just done so, however long one looks.
-WITH = {
+# Settings for the pages about mail and about a sign-in provider. With the long timeout the sign-ins
+# of the world stay recent, however long the visits take.
+SITE_SETTINGS = {
     "SMTP_URL": "smtp://mail.example.org",
     "OIDC_SERVER_URL": "https://id.example.org",
     "ACCOUNT_REAUTHENTICATION_TIMEOUT": 3_600,
 }
-ALSO_RATED = 60  # items of the second question
-KNOWN = 40  # gold answers
+N_SECOND_QUESTION_ITEMS = 60  # items of the second question
+N_GOLD_ANSWERS = 40  # gold answers
 
 
 @dataclass(frozen=True)
-class Visit:
-    """``who`` looks ("": nobody who has signed in) at what stands at ``address``."""
+class PageVisit:
+    """``user`` ("" for nobody) opens the page at ``address``."""
 
     name: str
-    who: str
+    user: str
     address: str
 
 
 @dataclass
-class World:
+class SampleWorld:
+    """A filled project, signed-in clients, and values for the parameters of addresses."""
+
     project: Project
     clients: dict[str, Client] = field(default_factory=dict)
-    # What may stand in an address: the parameter's name, or the route's name and it.
+    # Values in addresses, by parameter name or by "route.parameter".
     values: dict[str, Any] = field(default_factory=dict)
 
 
-# --- who looks at what; at what is not named here, a lead
+# --- the user who opens a page; a lead opens the pages that are not listed
 
-WHO = {
+USER_BY_PAGE = {
     "rate": "ada",
     "rate_item": "ada",
     "my_ratings": "ada",
@@ -94,9 +98,9 @@ WHO = {
     "mfa_remove_webauthn": "keeper",
 }
 
-# Answers of another kind than a whole page are seen to be none. These lead elsewhere, or are not
-# there in this world.
-NO_PAGE = {
+# Routes without a page, which lead elsewhere or do not exist in this world. Responses that are not
+# complete pages are recognized without this list.
+NOT_PAGES = {
     "metrics": "figures for a machine that has the token",
     "fixed": "a file of the site",
     "media": "a file of the project",
@@ -117,25 +121,25 @@ NO_PAGE = {
     "saml_metadata": "a file for the provider",
 }
 
-# Their page stands where they lead to, for this session alone.
-LEADS_ON = {"invitation", "account_reset_password_from_key"}
+# They redirect to their page, which exists for this session only.
+REDIRECTING_PAGES = {"invitation", "account_reset_password_from_key"}
 
-# What they must be asked besides.
-QUERY = {
+# Query strings that these pages need.
+QUERY_BY_PAGE = {
     "raters_write": "rater={rater_id}",
     "items_delete": "item={item_id}",
     "pair": "a=ben&b=goro",
 }
 
 
-def routes(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Name and path of every address of the site but the API's and the admin's."""
+def iter_routes(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield name and path of every address of the site, except those of the API and the admin."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         path = prefix + str(pattern.pattern).lstrip("^").rstrip("$")
         if path.startswith(("api/", "admin/")):
             continue
         if isinstance(pattern, URLResolver):
-            yield from routes(pattern.url_patterns, path)
+            yield from iter_routes(pattern.url_patterns, path)
         elif isinstance(pattern, URLPattern):
             assert pattern.name, f"{path} needs a name"
             yield pattern.name, path
@@ -144,22 +148,26 @@ def routes(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str]]:
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
 
 
-def filled(name: str, path: str, values: dict[str, Any]) -> str:
-    def value(found: re.Match[str]) -> str:
-        word = found[1] or found[2]
-        known = values.get(f"{name}.{word}", values.get(word))
-        assert known is not None, f"say in every_page.py what stands for {word} in {name}"
-        return str(known)
+def fill_path(name: str, path: str, values: dict[str, Any]) -> str:
+    """Return the path with its parameters replaced by values."""
 
-    return "/" + PARAMETER.sub(value, path)
+    def get_value(match: re.Match[str]) -> str:
+        parameter = match[1] or match[2]
+        replacement = values.get(f"{name}.{parameter}", values.get(parameter))
+        assert replacement is not None, (
+            f"set the value of {parameter} in {name} in page_catalogue.py"
+        )
+        return str(replacement)
+
+    return "/" + PARAMETER.sub(get_value, path)
 
 
-# --- a world in which there is something of everything
+# --- a world with content for every page
 
 
-PICTURE = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='1440' height='900'%3E%3Crect width='1440' height='900' fill='%234a7fb5'/%3E%3C/svg%3E"
-KINDS: dict[str, Any] = {
-    "picture": {"image": PICTURE},
+IMAGE_URL = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='1440' height='900'%3E%3Crect width='1440' height='900' fill='%234a7fb5'/%3E%3C/svg%3E"
+BODY_BY_KIND: dict[str, Any] = {
+    "picture": {"image": IMAGE_URL},
     "html": {
         "html": "<p>Some <b>bold</b> words, and a <a href='https://example.org/'>link</a>.</p>"
     },
@@ -167,35 +175,42 @@ KINDS: dict[str, Any] = {
 }
 
 
-def make_world() -> World:
+def create_sample_world() -> SampleWorld:
     lead, _admin = make_user("lead"), make_user("admin", is_staff=True, is_superuser=True)
     loader.load_examples(owner=lead)
     project = loader.find_example(lead)
     assert project is not None
-    world = World(project)
+    world = SampleWorld(project)
     question = project.questions.get()
     for name in ("lead", "admin"):
-        world.clients[name] = _signed_in(name)
+        world.clients[name] = _sign_in(name)
     for name in ("ada", "ben", "eve"):
-        _annotator(project, name)
-        world.clients[name] = _signed_in(name)
+        _create_annotator(project, name)
+        world.clients[name] = _sign_in(name)
     world.clients[""] = Client()
     Item.objects.bulk_create(
-        Item(project=project, key=kind, body=body) for kind, body in KINDS.items()
+        Item(project=project, key=kind, body=body) for kind, body in BODY_BY_KIND.items()
     )
-    for step in (_other_question, _quality, _desk, _views, _imports, _accounts):
+    for step in (
+        _add_second_question,
+        _add_quality_data,
+        _add_annotation_data,
+        _add_view_data,
+        _add_imports,
+        _add_accounts,
+    ):
         step(world, question, lead)
-    _values(world, question)
+    _set_address_values(world, question)
     return world
 
 
-def _signed_in(name: str) -> Client:
+def _sign_in(name: str) -> Client:
     client = Client()
     client.post("/sign-in/", {"username": name, "password": PASSWORD})
     return client
 
 
-def _annotator(project: Project, name: str) -> Rater:
+def _create_annotator(project: Project, name: str) -> Rater:
     user = make_user(name)
     Member.objects.create(project=project, user=user, role=Member.Role.ANNOTATOR)
     rater = Rater.objects.get_or_create(project=project, key=name)[0]
@@ -204,25 +219,25 @@ def _annotator(project: Project, name: str) -> Rater:
     return rater
 
 
-def _other_question(world: World, _question: Question, lead: User) -> None:
+def _add_second_question(world: SampleWorld, _question: Question, lead: User) -> None:
     labels = [NewCategory("yes", hotkey="y"), NewCategory("no", hotkey="n")]
-    new = NewQuestion(key="fluent", text="Is the translation fluent?", categories=labels)
-    question = add_question(project=world.project, question=new, by=lead)
+    new_question = NewQuestion(key="fluent", text="Is the translation fluent?", categories=labels)
+    question = add_question(project=world.project, question=new_question, by=lead)
     raters = list(world.project.raters.filter(key__in=("ben", "chen", "dina")))
-    items = list(world.project.items.order_by("pk")[:ALSO_RATED])
-    said = [
-        Judgement(item.pk, rater.pk, int((place + (place % 5 == of)) % 3 == 0))
-        for place, item in enumerate(items)
-        for of, rater in enumerate(raters)
+    items = list(world.project.items.order_by("pk")[:N_SECOND_QUESTION_ITEMS])
+    judgements = [
+        Judgement(item.pk, rater.pk, int((index + (index % 5 == rater_index)) % 3 == 0))
+        for index, item in enumerate(items)
+        for rater_index, rater in enumerate(raters)
     ]
-    record_ratings({question: said}, by=None, source="api")
+    record_ratings({question: judgements}, by=None, source="api")
 
 
-def _quality(world: World, question: Question, lead: User) -> None:
-    """Gold, an exam that eve does not pass, a rater to be paused, decisions and who contests."""
+def _add_quality_data(world: SampleWorld, question: Question, lead: User) -> None:
+    """Add gold answers, an exam that eve fails, a rater to pause, decisions and appeals."""
     project = world.project
     items = list(project.items.order_by("pk"))
-    for item in items[-KNOWN:]:
+    for item in items[-N_GOLD_ANSWERS:]:
         set_gold_answer(
             item=item, question=question, answer=[1], by=lead, explanation="See page 3."
         )
@@ -234,25 +249,28 @@ def _quality(world: World, question: Question, lead: User) -> None:
     address = f"/projects/{project.pk}/"
     eve = world.clients["eve"]
     eve.post(f"{address}exam/")
-    asked = list(project.questions.all())
-    for _item in range(KNOWN):
+    questions = list(project.questions.all())
+    for _item in range(N_GOLD_ANSWERS):
         if not Exam.objects.filter(rater__key="eve", state="open").exists():
             break
-        shown = re.search(r'data-item="(\d+)"', eve.get(f"{address}rate/").content.decode())
-        assert shown, "the exam has another item"
-        eve.post(f"{address}rate/{shown[1]}/", {f"question-{one.pk}": 0 for one in asked})
+        match = re.search(r'data-item="(\d+)"', eve.get(f"{address}rate/").content.decode())
+        assert match, "the exam has another item"
+        eve.post(
+            f"{address}rate/{match[1]}/",
+            {f"question-{exam_question.pk}": 0 for exam_question in questions},
+        )
     ada = project.raters.get(key="ada")
-    own = list(Item.objects.filter(ratings__rater=ada).order_by("pk")[:3])
-    for item in own:
+    rated_items = list(Item.objects.filter(ratings__rater=ada).order_by("pk")[:3])
+    for item in rated_items:
         decisions.create_decision(
             question=question, item=item, code=2, reason="as 3.1 says", by=lead
         )
     text = {"question": question.key, "text": "The text says otherwise."}
-    for item in own[:2]:
+    for item in rated_items[:2]:
         world.clients["ada"].post(f"{address}decisions/{item.pk}/", text)
-    refused = {"state": "refused", "answer": "Read the second line."}
-    first = Appeal.objects.order_by("pk")[0]
-    world.clients["lead"].post(f"{address}appeals/{first.pk}/", refused)
+    refusal = {"state": "refused", "answer": "Read the second line."}
+    first_appeal = Appeal.objects.order_by("pk")[0]
+    world.clients["lead"].post(f"{address}appeals/{first_appeal.pk}/", refusal)
     GoldAct.objects.create(
         question=question,
         rater=project.raters.get(key="ben"),
@@ -264,26 +282,26 @@ def _quality(world: World, question: Question, lead: User) -> None:
     )
 
 
-def _desk(world: World, _question: Question, lead: User) -> None:
-    """Ada has rated, skipped and flagged; a lead wrote to her."""
+def _add_annotation_data(world: SampleWorld, _question: Question, lead: User) -> None:
+    """Let ada rate, skip and flag items, and a lead write to her."""
     address = f"/projects/{world.project.pk}/rate/"
     ada = world.clients["ada"]
     questions = list(world.project.questions.all())
-    for place in range(6):
-        shown = re.search(r'data-item="(\d+)"', ada.get(address).content.decode())
-        assert shown, "ada has something to rate"
-        answers: dict[str, Any] = {f"question-{question.pk}": place % 2 for question in questions}
-        if place == 2:
-            ada.post(f"{address}{shown[1]}/skip/", {"reason": "The source is cut off."})
+    for index in range(6):
+        match = re.search(r'data-item="(\d+)"', ada.get(address).content.decode())
+        assert match, "ada has something to rate"
+        answers: dict[str, Any] = {f"question-{question.pk}": index % 2 for question in questions}
+        if index == 2:
+            ada.post(f"{address}{match[1]}/skip/", {"reason": "The source is cut off."})
         else:
-            answers |= {"flagged": "on", "comment": "Is this one sentence?"} if place == 3 else {}
-            ada.post(f"{address}{shown[1]}/", answers)
+            answers |= {"flagged": "on", "comment": "Is this one sentence?"} if index == 3 else {}
+            ada.post(f"{address}{match[1]}/", answers)
     raters = [world.project.raters.get(key="ada")]
     rater_messages.send_messages(raters=raters, text="Please read section 2 again.", by=lead)
 
 
-def _views(world: World, question: Question, lead: User) -> None:
-    """A named view and a link to it, a report, and what pages ask a worker for."""
+def _add_view_data(world: SampleWorld, question: Question, lead: User) -> None:
+    """Add a saved view with a link, a report, and the results that pages request from a worker."""
     lead_client, address = world.clients["lead"], f"/projects/{world.project.pk}/"
     view = services.create_saved_view(
         project=world.project, page="dashboard", name="By day", query="period=day", by=lead
@@ -296,35 +314,35 @@ def _views(world: World, question: Question, lead: User) -> None:
     tasks.sweep_alarms()
 
 
-def _imports(world: World, _question: Question, _lead: User) -> None:
-    """Files at each step of their way."""
+def _add_imports(world: SampleWorld, _question: Question, _lead: User) -> None:
+    """Add a file at each step of the import."""
     rows = "item,rater,label\nseg-0001,chen,minor\nseg-0002,chen,none\n"
-    bad = rows + "seg-0003,chen,mnor\nseg-0004\n"
-    steps: dict[str, Callable[[Wizard], Any]] = {
+    invalid_rows = rows + "seg-0003,chen,mnor\nseg-0004\n"
+    steps: dict[str, Callable[[WizardClient], Any]] = {
         "columns": lambda wizard: wizard.upload(rows.encode(), "march.csv"),
-        "refused": lambda wizard: wizard.check(bad.encode(), make_new=""),
-        "checked": lambda wizard: wizard.check(rows.encode()),
-        "done": lambda wizard: wizard.all(rows.encode()),
+        "refused": lambda wizard: wizard.upload_and_validate(invalid_rows.encode(), make_new=""),
+        "checked": lambda wizard: wizard.upload_and_validate(rows.encode()),
+        "done": lambda wizard: wizard.import_file(rows.encode()),
     }
-    for name, go in steps.items():
-        go(Wizard(world.clients["lead"], world.project))
+    for name, run_step in steps.items():
+        run_step(WizardClient(world.clients["lead"], world.project))
         world.values[f"run {name}"] = ImportRun.objects.latest("id").pk
-    Wizard(world.clients["lead"]).upload(rows.encode(), "new.csv")
+    WizardClient(world.clients["lead"]).upload(rows.encode(), "new.csv")
     world.values["import_project_run.run_id"] = ImportRun.objects.latest("id").pk
 
 
-def _accounts(world: World, _question: Question, lead: User) -> None:
-    from tests.agreement_site.accounts.test_second_factor import set_up
+def _add_accounts(world: SampleWorld, _question: Question, lead: User) -> None:
+    from tests.agreement_site.accounts.test_second_factor import set_up_app
 
     authentication.create_token(user=lead)
     make_user("sure", email="sure@example.org")
-    sure = world.clients["sure"] = _signed_in("sure")
-    set_up(sure)
-    world.clients["half in"] = _signed_in("sure")
+    sure = world.clients["sure"] = _sign_in("sure")
+    set_up_app(sure)
+    world.clients["half in"] = _sign_in("sure")
     keeper = make_user("keeper")
-    world.clients["keeper"] = _signed_in("keeper")
-    asked = {"username": "keeper", "role": "viewer", "account": "existing"}
-    world.clients["lead"].post(f"/projects/{world.project.pk}/people/add/", asked)
+    world.clients["keeper"] = _sign_in("keeper")
+    form_data = {"username": "keeper", "role": "viewer", "account": "existing"}
+    world.clients["lead"].post(f"/projects/{world.project.pk}/people/add/", form_data)
     credential = {"name": "laptop", "credential": {"clientExtensionResults": {}}}
     passkey = Authenticator.objects.create(user=keeper, type="webauthn", data=credential)
     world.values["mfa_remove_webauthn.pk"] = passkey.pk
@@ -342,18 +360,18 @@ def _accounts(world: World, _question: Question, lead: User) -> None:
     }
 
 
-def _values(world: World, question: Question) -> None:
+def _set_address_values(world: SampleWorld, question: Question) -> None:
     project = world.project
-    rated = project.items.filter(ratings__question=question).order_by("pk")[0]
+    rated_item = project.items.filter(ratings__question=question).order_by("pk")[0]
     ben = project.raters.get(key="ben")
     latest = Rating.objects.filter(rater__key="ada").order_by("-changed_at")[0]
     world.values |= {
         "project_id": project.pk,
-        "item_id": rated.pk,
+        "item_id": rated_item.pk,
         "rate_item.item_id": latest.item_id,
         "rater_id": ben.pk,
         "rater.key": "goro",
-        "item.key": rated.key,
+        "item.key": rated_item.key,
         "key": question.key,
         "alarm_id": Alarm.objects.order_by("pk")[0].pk,
         "appeal_id": Appeal.objects.order_by("pk")[0].pk,
@@ -376,64 +394,67 @@ def _values(world: World, question: Question) -> None:
 # --- every address
 
 
-def also(world: World) -> list[tuple[str, str, str]]:
-    """What a page shows of itself by its query, or at another of its kind: (name, who, address)."""
-    at = f"/projects/{world.project.pk}/"
-    opened = world.values["item_id"]
-    runs = [(f"import {step}", "lead", f"{at}data/import/{world.values[f'run {step}']}/")
+def list_additional_visits(world: SampleWorld) -> list[tuple[str, str, str]]:
+    """Return (name, user, address) of pages with other queries or other objects."""
+    base = f"/projects/{world.project.pk}/"
+    item_id = world.values["item_id"]
+    runs = [(f"import {step}", "lead", f"{base}data/import/{world.values[f'run {step}']}/")
             for step in ("columns", "refused", "done")]  # fmt: skip
     return [
         *runs,
         ("second factor", "sure", "/account/second-factor/"),
         ("passkeys", "keeper", "/account/second-factor/"),
         ("asked to join", "keeper", "/"),
-        ("nothing there", "lead", f"{at}items/none/"),
-        ("not for raters", "ada", f"{at}people/"),
+        ("nothing there", "lead", f"{base}items/none/"),
+        ("not for raters", "ada", f"{base}people/"),
         ("link ended", "", "/shared/none/"),
         ("invitation over", "", "/invitations/MQ/x/"),
-        ("dashboard", "lead", f"{at}?question={world.project.questions.all()[0].key}"),
-        ("dashboard of few", "lead", f"{at}?question=fluent&period=day"),
-        ("dashboard narrowed", "lead", f"{at}?kind=human&attribute=language%3Dde&weights=linear"),
-        ("pairs", "lead", f"{at}pairs/"),
-        ("items that differ", "lead", f"{at}items/?answers=differ&said=minor&item={opened}"),
-        *((f"item of {kind}", "lead", f"{at}items/{kind}/") for kind in KINDS),
-        ("an item that nobody rated", "lead", f"{at}items/seg-1500/"),
-        ("raters narrowed", "lead", f"{at}raters/?show=few"),
-        ("after an exam", "eve", f"{at}rate/"),
-        ("the desk without anything", "ben", f"{at}my-ratings/"),
-        ("trail of the project", "lead", f"{at}trail/"),
+        ("dashboard", "lead", f"{base}?question={world.project.questions.all()[0].key}"),
+        ("dashboard of few", "lead", f"{base}?question=fluent&period=day"),
+        ("dashboard narrowed", "lead", f"{base}?kind=human&attribute=language%3Dde&weights=linear"),
+        ("pairs", "lead", f"{base}pairs/"),
+        ("items that differ", "lead", f"{base}items/?answers=differ&said=minor&item={item_id}"),
+        *((f"item of {kind}", "lead", f"{base}items/{kind}/") for kind in BODY_BY_KIND),
+        ("an item that nobody rated", "lead", f"{base}items/seg-1500/"),
+        ("raters narrowed", "lead", f"{base}raters/?show=few"),
+        ("after an exam", "eve", f"{base}rate/"),
+        ("the desk without anything", "ben", f"{base}my-ratings/"),
+        ("trail of the project", "lead", f"{base}trail/"),
         ("admin", "admin", "/admin/"),
     ]
 
 
-def visits(world: World) -> Iterator[Visit]:
-    """What there is to see, found by asking: an address that answers no GET, or with no whole page,
-    says so itself; another that leads to no page must be in NO_PAGE."""
-    seen = set()
-    for name, path in routes():
-        if name in NO_PAGE:
+def iter_visits(world: SampleWorld) -> Iterator[PageVisit]:
+    """Request every address and yield the visits of those that show a page.
+
+    An address that supports no GET, or returns no complete page, is left out; another one that
+    shows no page must be in NOT_PAGES.
+    """
+    visited = set()
+    for name, path in iter_routes():
+        if name in NOT_PAGES:
             continue
-        address, who = filled(name, path, world.values), WHO.get(name, "lead")
-        if name in QUERY:
-            address += f"?{QUERY[name].format_map(world.values)}"
-        answer = world.clients[who].get(address)
-        if address in seen or answer.status_code == 405 or not _is_page(answer):
+        address, user = fill_path(name, path, world.values), USER_BY_PAGE.get(name, "lead")
+        if name in QUERY_BY_PAGE:
+            address += f"?{QUERY_BY_PAGE[name].format_map(world.values)}"
+        response = world.clients[user].get(address)
+        if address in visited or response.status_code == 405 or not _is_page(response):
             continue
-        seen.add(address)
-        assert answer.status_code == (302 if name in LEADS_ON else 200), (
-            f"{name} answers {who or 'nobody'} with {answer.status_code} at {address}:"
-            " give it somebody who sees a page, or say in NO_PAGE why there is none"
+        visited.add(address)
+        assert response.status_code == (302 if name in REDIRECTING_PAGES else 200), (
+            f"{name} answers {user or 'nobody'} with {response.status_code} at {address}:"
+            " set a user who sees a page in USER_BY_PAGE, or add it to NOT_PAGES"
         )
-        yield Visit(name, who, address)
-    for name, who, address in also(world):
-        world.clients[who].get(address)  # what it asks a worker for, it gets
-        yield Visit(name, who, address)
+        yield PageVisit(name, user, address)
+    for name, user, address in list_additional_visits(world):
+        world.clients[user].get(address)  # it requests results from a worker
+        yield PageVisit(name, user, address)
     counting.sweep_all()
 
 
-def _is_page(answer: Any) -> bool:
-    if answer.status_code in (301, 302, 303):
-        return True  # where a page was to be
-    if answer.streaming or not answer.get("Content-Type", "").startswith("text/html"):
+def _is_page(response: Any) -> bool:
+    if response.status_code in (301, 302, 303):
+        return True  # instead of a page
+    if response.streaming or not response.get("Content-Type", "").startswith("text/html"):
         return False
-    return b"<html" in answer.content
+    return b"<html" in response.content

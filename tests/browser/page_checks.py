@@ -1,5 +1,7 @@
-"""Looking at a page as a browser shows it: what is wrong with it, in words. Here are no tests: see
-test_every_page.py."""
+"""Problems of a page as a browser shows it.
+
+It contains no tests: see test_every_page.py.
+"""
 
 from __future__ import annotations
 
@@ -13,120 +15,128 @@ from typing import Any, Literal
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, ViewportSize
 
-from tests.browser.conftest import WATCH, drawn
-from tests.browser.page_catalogue import LEADS_ON, Visit, World
+from tests.browser.conftest import LAYOUT_SHIFT_SCRIPT, wait_for_charts
+from tests.browser.page_catalogue import REDIRECTING_PAGES, PageVisit, SampleWorld
 
-Scheme = Literal["light", "dark"]
+ColorScheme = Literal["light", "dark"]
 PHONE: ViewportSize = {"width": 390, "height": 844}
-DESK: ViewportSize = {"width": 1440, "height": 900}
-# As layout shift is measured: 0.00. A badge that goes 40 px to the side is 0.0005, as a minute that
-# ends while the page comes makes it; a line of text that wraps at the top of a page is 0.01.
-STILL = 0.005
-LOOKS = 4  # again, at a page that moved
-ZONE = (
-    "Asia/Kolkata"  # far from the server's: what a page writes in the reader's zone is other text
-)
-# Where a rule is broken costs axe a fifth of its time: that is asked when one is.
-QUICK = {"resultTypes": ["violations"], "preload": False, "selectors": False}
+DESKTOP: ViewportSize = {"width": 1440, "height": 900}
+# A layout shift score. A badge that moves 40 px sideways is 0.0005, as when a minute ends while the
+# page loads; a line of text that wraps at the top of a page is 0.01.
+MAX_LAYOUT_SHIFT = 0.005
+N_RELOADS = 4  # of a page that moved
+TIME_ZONE = "Asia/Kolkata"  # far from the server's zone, so that times in the reader's zone differ
+# The selectors of violations cost axe a fifth of its time: they are requested if there are any.
+QUICK_AXE_OPTIONS = {"resultTypes": ["violations"], "preload": False, "selectors": False}
 
 
 @dataclass(frozen=True)
-class Look:
-    """In which language and colours, and at which width a page is looked at. ``pictures``: a folder
-    that gets one of each."""
+class PageVariant:
+    """Language, colour schemes and window size of a visit.
+
+    ``pictures``: a folder that gets a screenshot of each page.
+    """
 
     locale: str
-    schemes: Sequence[Scheme]
+    schemes: Sequence[ColorScheme]
     size: ViewportSize
     pictures: Path | None = None
 
 
-def look(
-    browser: Browser, url: str, world: World, visits: Sequence[Visit], how: Look
+def find_page_problems(
+    browser: Browser,
+    url: str,
+    world: SampleWorld,
+    visits: Sequence[PageVisit],
+    variant: PageVariant,
 ) -> Iterator[str]:
-    """What is wrong with the pages."""
-    for who in dict.fromkeys(visit.who for visit in visits):
-        with _window(browser, url, world, who, how) as context:
+    """Yield the problems of the visited pages."""
+    for user in dict.fromkeys(visit.user for visit in visits):
+        with _open_context(browser, url, world, user, variant) as context:
             page = context.new_page()
-            said: list[str] = []
-            page.on("console", partial(_hear, said))
-            page.on("pageerror", partial(_hear_error, said))
+            messages: list[str] = []
+            page.on("console", partial(_record_message, messages))
+            page.on("pageerror", partial(_record_error, messages))
             for visit in visits:
-                if visit.who == who:
-                    said.clear()
-                    for trouble in [*_look(page, visit, how), *said]:
-                        yield f"{visit.name} ({visit.address}, {how.locale}): {trouble}"
+                if visit.user == user:
+                    messages.clear()
+                    for problem in [*_check_page(page, visit, variant), *messages]:
+                        yield f"{visit.name} ({visit.address}, {variant.locale}): {problem}"
 
 
-def _window(browser: Browser, url: str, world: World, who: str, how: Look) -> BrowserContext:
+def _open_context(
+    browser: Browser, url: str, world: SampleWorld, user: str, variant: PageVariant
+) -> BrowserContext:
     context = browser.new_context(
         base_url=url,
-        locale=how.locale,
-        timezone_id=ZONE,
+        locale=variant.locale,
+        timezone_id=TIME_ZONE,
         reduced_motion="reduce",
-        viewport=how.size,
-        color_scheme=how.schemes[0],
+        viewport=variant.size,
+        color_scheme=variant.schemes[0],
     )
-    if session := world.clients[who].cookies.get("sessionid"):
+    if session := world.clients[user].cookies.get("sessionid"):
         context.add_cookies([{"name": "sessionid", "value": session.value, "url": url}])
-    context.add_init_script(WATCH)
+    context.add_init_script(LAYOUT_SHIFT_SCRIPT)
     return context
 
 
-def _hear(said: list[str], message: ConsoleMessage) -> None:
-    # a page that says that there is nothing, or not for whom, is meant
+def _record_message(messages: list[str], message: ConsoleMessage) -> None:
+    # some visits are meant to be answered with 403 or 404
     if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
-        said.append(message.text)
+        messages.append(message.text)
 
 
-def _hear_error(said: list[str], error: Error) -> None:
-    said.append(str(error))
+def _record_error(messages: list[str], error: Error) -> None:
+    messages.append(str(error))
 
 
-def _look(page: Page, visit: Visit, how: Look) -> Iterator[str]:
-    page.set_viewport_size(how.size)
-    page.emulate_media(color_scheme=how.schemes[0])
-    moved = _come(page, visit.address)
-    if visit.name not in LEADS_ON and not page.url.endswith(visit.address):
+def _check_page(page: Page, visit: PageVisit, variant: PageVariant) -> Iterator[str]:
+    page.set_viewport_size(variant.size)
+    page.emulate_media(color_scheme=variant.schemes[0])
+    layout_shift = _load_page(page, visit.address)
+    if visit.name not in REDIRECTING_PAGES and not page.url.endswith(visit.address):
         yield f"led to {page.url}"
-    # What a page moves by itself moves each time. A busy machine that paints half a page first, now
-    # and then.
-    if moved >= STILL and all(_come(page, visit.address) >= STILL for _again in range(LOOKS)):
+    # A page that moves by itself does so each time. A busy machine that paints half a page first
+    # moves it only now and then.
+    if layout_shift >= MAX_LAYOUT_SHIFT and all(
+        _load_page(page, visit.address) >= MAX_LAYOUT_SHIFT for _again in range(N_RELOADS)
+    ):
         movers = page.evaluate("window.movers")
-        yield f"moved by {moved:.4f} at {how.size['width']} px: {movers}"
+        yield f"moved by {layout_shift:.4f} at {variant.size['width']} px: {movers}"
     page.evaluate(AXE_SCRIPT)
-    for scheme in how.schemes:
+    for scheme in variant.schemes:
         page.emulate_media(color_scheme=scheme)
-        drawn(page)
-        yield from _inaccessible(page, scheme)
-        if how.pictures:
-            name = f"{visit.name.replace(' ', '-')}.{how.locale[:2]}.{how.size['width']}.{scheme}"
-            page.screenshot(path=how.pictures / f"{name}.png", full_page=True)
-    for size in sorted((PHONE, DESK), key=lambda one: one != how.size):
+        wait_for_charts(page)
+        yield from _iter_violations(page, scheme)
+        if variant.pictures:
+            name = f"{visit.name.replace(' ', '-')}.{variant.locale[:2]}.{variant.size['width']}.{scheme}"
+            page.screenshot(path=variant.pictures / f"{name}.png", full_page=True)
+    for size in sorted((PHONE, DESKTOP), key=lambda candidate: candidate != variant.size):
         page.set_viewport_size(size)
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        if wide > size["width"]:
-            yield f"{wide} px wide on {size['width']}"
+        page_width = page.evaluate("document.documentElement.scrollWidth")
+        if page_width > size["width"]:
+            yield f"{page_width} px wide on {size['width']}"
 
 
-def _come(page: Page, address: str) -> float:
-    """Go there, until all charts are drawn; how much moved meanwhile."""
+def _load_page(page: Page, address: str) -> float:
+    """Load the page until all charts are drawn; return its layout shift meanwhile."""
     page.goto(address)
-    drawn(page)
-    moved: float = sum(page.evaluate("window.moved"))
-    return moved
+    wait_for_charts(page)
+    layout_shift: float = sum(page.evaluate("window.moved"))
+    return layout_shift
 
 
-def _inaccessible(page: Page, scheme: Scheme) -> Iterator[str]:
-    if not _violations(page, QUICK):
+def _iter_violations(page: Page, scheme: ColorScheme) -> Iterator[str]:
+    if not _run_axe(page, QUICK_AXE_OPTIONS):
         return
-    for rule in _violations(page, QUICK | {"selectors": True}):
+    for rule in _run_axe(page, QUICK_AXE_OPTIONS | {"selectors": True}):
         nodes = ", ".join(str(node["target"]) for node in rule["nodes"][:4])
         yield f"{scheme}: {rule['id']} at {nodes}"
 
 
-def _violations(page: Page, options: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = page.evaluate(
+def _run_axe(page: Page, options: dict[str, Any]) -> list[dict[str, Any]]:
+    violations: list[dict[str, Any]] = page.evaluate(
         f"axe.run({json.dumps(options)}).then((found) => found.violations)"
     )
-    return found
+    return violations

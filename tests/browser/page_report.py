@@ -1,5 +1,8 @@
-"""`make pages`: every page in both languages and colours, at both widths: what is wrong with it, and
-a picture of each in build/pages. No test of the suite: it is run by its name alone."""
+"""`make pages`: every page in both languages and colour schemes, at both widths.
+
+It reports the problems of each page and saves a picture of it in build/pages. Not a test of
+the suite: run it by its name.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from django.test import override_settings
 from playwright.sync_api import Browser
 
 from tests.browser import page_catalogue
-from tests.browser.page_checks import DESK, PHONE, Look, look
+from tests.browser.page_checks import DESKTOP, PHONE, PageVariant, find_page_problems
 
 pytestmark = [
     pytest.mark.browser,
@@ -21,22 +24,22 @@ pytestmark = [
 ]
 
 FOLDER = Path(__file__).parents[2] / "build" / "pages"
-LOOKS = [
-    Look(locale, ("light", "dark"), size, FOLDER)
+VARIANTS = [
+    PageVariant(locale, ("light", "dark"), size, FOLDER)
     for locale in ("en-GB", "zh-CN")
-    for size in (DESK, PHONE)
+    for size in (DESKTOP, PHONE)
 ]
 
 
-def test_pages_in_every_way(browser: Browser, live_server: Any) -> None:
+def test_pages_have_no_problems_in_any_variant(browser: Browser, live_server: Any) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    with override_settings(**page_catalogue.WITH):
-        world = page_catalogue.make_world()
-        visits = list(page_catalogue.visits(world))
-        found = [
-            trouble
-            for how in LOOKS
-            for trouble in look(browser, live_server.url, world, visits, how)
+    with override_settings(**page_catalogue.SITE_SETTINGS):
+        world = page_catalogue.create_sample_world()
+        visits = list(page_catalogue.iter_visits(world))
+        problems = [
+            problem
+            for variant in VARIANTS
+            for problem in find_page_problems(browser, live_server.url, world, visits, variant)
         ]
-    assert found == []
+    assert problems == []

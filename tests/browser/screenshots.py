@@ -1,5 +1,7 @@
-"""`make screenshots`: the pictures of README and docs, of the example project. No test: it is run
-by its name alone."""
+"""`make screenshots`: the pictures of README and docs, from the example project.
+
+Not a test of the suite: run it by its name.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ from projects.models import Member, Project
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
-LARGEST = 220_000  # bytes of one picture
-DESK: ViewportSize = {"width": 1440, "height": 960}
+MAX_BYTES = 220_000  # bytes of one picture
+DESKTOP: ViewportSize = {"width": 1440, "height": 960}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
@@ -32,8 +34,8 @@ def example(lead: User) -> Project:
     return project
 
 
-def ada(project: Project) -> User:
-    """The example's rater of this name, with an account."""
+def create_ada(project: Project) -> User:
+    """Create an account for the example's rater of this name."""
     user = User.objects.create_user("ada")
     Member.objects.create(project=project, user=user, role=Member.Role.ANNOTATOR)
     project.raters.filter(user=user).delete()  # the example has her already
@@ -41,45 +43,45 @@ def ada(project: Project) -> User:
     return user
 
 
-def drawn(page: Page) -> None:
+def wait_for_charts(page: Page) -> None:
     for chart in page.locator(".chart:visible").all():
         expect(chart).to_have_attribute("data-state", "drawn")
 
 
-PICTURES: dict[str, tuple[str, str, ViewportSize, Literal["light", "dark"]]] = {
-    # name: who, address below the project, size of the window, colours
-    "dashboard": ("lead", "", DESK, "light"),
+SCREENSHOTS: dict[str, tuple[str, str, ViewportSize, Literal["light", "dark"]]] = {
+    # name: (user, path below the project, window size, colour scheme)
+    "dashboard": ("lead", "", DESKTOP, "light"),
     "dashboard-phone": ("lead", "", PHONE, "dark"),
-    "rater": ("lead", "raters/goro/", DESK, "dark"),
+    "rater": ("lead", "raters/goro/", DESKTOP, "dark"),
     "desk": ("ada", "rate/", {"width": 1440, "height": 720}, "light"),
     "desk-phone": ("ada", "rate/", PHONE, "light"),
     "guidelines": ("lead", "guidelines/", {"width": 1440, "height": 900}, "light"),
 }
 
 
-def test_pictures(
+def test_screenshots_are_saved(
     browser: Browser,
     live_server: Any,
     client_for: Callable[[User], Client],
     lead: User,
     example: Project,
 ) -> None:
-    people = {"lead": lead, "ada": ada(example)}
-    client_for(lead).get(f"/projects/{example.pk}/")  # asks for what a worker makes
+    people = {"lead": lead, "ada": create_ada(example)}
+    client_for(lead).get(f"/projects/{example.pk}/")  # requests results from a worker
     tasks.sweep_all()
-    for name, (who, path, size, scheme) in PICTURES.items():
+    for name, (username, path, size, scheme) in SCREENSHOTS.items():
         with browser.new_context(
             viewport=size, color_scheme=scheme, reduced_motion="reduce"
         ) as context:
-            cookie = client_for(people[who]).cookies["sessionid"]
+            cookie = client_for(people[username]).cookies["sessionid"]
             context.add_cookies(
                 [{"name": "sessionid", "value": cookie.value, "url": live_server.url}]
             )
             page = context.new_page()
             page.goto(f"{live_server.url}/projects/{example.pk}/{path}")
-            drawn(page)
+            wait_for_charts(page)
             for details in page.locator("main details:has(.changed-lines)").all():
                 details.evaluate("element => { element.open = true; }")
             file = FOLDER / f"{name}.png"
             page.screenshot(path=file)
-            assert file.stat().st_size <= LARGEST, f"{file.name} has {file.stat().st_size} bytes"
+            assert file.stat().st_size <= MAX_BYTES, f"{file.name} has {file.stat().st_size} bytes"

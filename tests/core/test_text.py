@@ -1,4 +1,4 @@
-"""Which signs keys and labels may not hold."""
+"""Characters that keys and labels must not contain."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from core.text import classify_key_problem, fold_lookalikes, has_mixed_scripts
     "key",
     ["an\u200bn", "\u202eann", "ann\u2066", "\ufeffann", "an\u00adn\u2060", "an\nn", "an\x00n"],
 )
-def test_a_key_shows_all_of_itself(key: str) -> None:
+def test_invisible_characters_in_a_key_are_rejected(key: str) -> None:
     assert classify_key_problem(key, max_length=50) == "control"
 
 
 @pytest.mark.parametrize("key", ["Zoë", "می‌خواهم", "👩‍💻", "क्‍ष", "标注者", "e\u0301"])
-def test_letters_of_any_script_are_welcome(key: str) -> None:
+def test_letters_of_any_script_are_accepted(key: str) -> None:
     assert classify_key_problem(key, max_length=50) == ""
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [("caf\u00e9", "cafe\u0301"), ("pass", "p\u0430ss"), ("AB", "\u0391\u0412"), ("no", "n\u03bf")],
 )
-def test_what_is_drawn_alike_is_told(one: str, other: str) -> None:
-    assert fold_lookalikes(one) == fold_lookalikes(other)
+def test_lookalikes_are_equal(first: str, second: str) -> None:
+    assert fold_lookalikes(first) == fold_lookalikes(second)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("Yes", "yes"), ("m2", "m\u00b2"), ("\u0434\u0430", "da"), ("1", "l")]
+    ("first", "second"), [("Yes", "yes"), ("m2", "m\u00b2"), ("\u0434\u0430", "da"), ("1", "l")]
 )
-def test_what_can_be_told_apart_is_left(one: str, other: str) -> None:
-    assert fold_lookalikes(one) != fold_lookalikes(other)
+def test_distinguishable_texts_differ(first: str, second: str) -> None:
+    assert fold_lookalikes(first) != fold_lookalikes(second)
 
 
-def test_letters_of_two_alphabets_are_found() -> None:
+def test_mixed_alphabets_are_detected() -> None:
     assert has_mixed_scripts("le\u0430d")
     assert has_mixed_scripts("\u03b1nn")
     for name in ("lead", "\u0430\u043d\u043d\u0430", "zo\u00eb", "\u6807\u6ce8-2", "\u00b5"):

@@ -1,15 +1,14 @@
-"""A client that gives, changes and withdraws ratings until it is told to stop, and writes down what
-it was answered.
+"""Client that creates, changes and withdraws ratings until stopped, and logs each response.
 
-    python tests/drills/client.py '{"port": .., "token": .., "project": .., "rater": .., "items":
-    [..], "labels": [..],
-                                    "seed": .., "history": "file", "number": 0}'
+    python tests/drills/client.py '{"port": .., "token": .., "project": .., "rater": ..,
+                                    "items": [..], "labels": [..], "seed": ..,
+                                    "history": "file", "number": 0}'
 
-Each line of the history is one JSON object: an operation before it is sent ("invoke"), and what
-became of it: "ok" (answered 2xx), "fail" (refused, or never sent) or "unknown" (a time-out, a
-broken connection, an answer 5xx: it may or may not have been stored). Ratings carry their operation
-in the comment. Only this client rates for its rater, one operation after the other. Standard
-library only.
+Each line of the history is one JSON object: an operation before it is sent ("invoke"), and
+its outcome: "ok" (answered 2xx), "fail" (rejected, or never sent) or "unknown" (a timeout,
+a broken connection, an answer 5xx: it may or may not have been stored). Ratings carry their
+operation in the comment. Only this client rates for its rater, one operation after the
+other. Standard library only.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 10.0  # seconds for an answer
-FEW, MANY = 5, 40  # rows of a portion
+TIMEOUT_SECONDS = 10.0  # for a response
+MIN_BATCH_ROWS, MAX_BATCH_ROWS = 5, 40  # rows of a batch
 
 
 @dataclass
-class Task:
+class ClientTask:
     port: int
     token: str
     project: int
@@ -41,50 +40,52 @@ class Task:
     number: int  # operations are numbered from here on
 
 
-class Client:
-    def __init__(self, task: Task) -> None:
+class RatingClient:
+    def __init__(self, task: ClientTask) -> None:
         self.task = task
-        self.random = random.Random(task.seed)
-        self.rated: set[str] = set()  # items with an acknowledged rating
-        self.stopping = False
+        self.rng = random.Random(task.seed)
+        self.rated_items: set[str] = set()  # items with an acknowledged rating
+        self.is_stopping = False
 
     def run(self) -> None:
         signal.signal(signal.SIGTERM, self.stop)
         number = self.task.number
         with Path(self.task.history).open("a", buffering=1) as file:
-            while not self.stopping:
+            while not self.is_stopping:
                 number += 1
-                name, rows = f"{self.task.rater}-{number}", self.rows()
+                name, rows = f"{self.task.rater}-{number}", self.choose_rows()
                 file.write(json.dumps({"type": "invoke", "name": name, "rows": rows}) + "\n")
-                outcome, said = self.send(name, rows)
-                file.write(json.dumps({"type": outcome, "name": name, "said": said}) + "\n")
+                outcome, message = self.send(name, rows)
+                file.write(json.dumps({"type": outcome, "name": name, "message": message}) + "\n")
                 if outcome == "ok":
-                    self.rated.update(rows)
+                    self.rated_items.update(rows)
 
     def stop(self, number: int, frame: Any) -> None:
-        self.stopping = True
+        self.is_stopping = True
 
-    def rows(self) -> dict[str, str | None]:
-        """Item -> label, or None to withdraw: one, many, or a change of what was acknowledged."""
-        way = self.random.random()
-        if way < 0.35 and self.rated:
-            item = self.random.choice(sorted(self.rated))
-            return {item: None if way < 0.05 else self.random.choice(self.task.labels)}
-        size = self.random.randint(FEW, MANY) if way > 0.8 else 1
+    def choose_rows(self) -> dict[str, str | None]:
+        """Return {item: label}, None to withdraw: one, many, or a change of an acknowledged rating."""
+        draw = self.rng.random()
+        if draw < 0.35 and self.rated_items:
+            item = self.rng.choice(sorted(self.rated_items))
+            return {item: None if draw < 0.05 else self.rng.choice(self.task.labels)}
+        size = self.rng.randint(MIN_BATCH_ROWS, MAX_BATCH_ROWS) if draw > 0.8 else 1
         return {
-            item: self.random.choice(self.task.labels)
-            for item in self.random.sample(self.task.items, size)
+            item: self.rng.choice(self.task.labels)
+            for item in self.rng.sample(self.task.items, size)
         }
 
     def send(self, name: str, rows: dict[str, str | None]) -> tuple[str, str]:
-        """(ok | fail | unknown, what was said)."""
+        """Send the rows; return ("ok", "fail" or "unknown", message)."""
         body = [
             {"item": item, "rater": self.task.rater, "label": label, "comment": name}
             for item, label in rows.items()
         ]
         headers = {"Authorization": f"Bearer {self.task.token}", "Content-Type": "application/json"}
         address = f"/api/v1/projects/{self.task.project}/ratings/"
-        connection = http.client.HTTPConnection("127.0.0.1", self.task.port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.task.port, timeout=TIMEOUT_SECONDS
+        )
         with contextlib.closing(connection):
             try:
                 connection.connect()
@@ -96,14 +97,14 @@ class Client:
                 connection.request(
                     "POST", address, json.dumps(body if len(body) > 1 else body[0]), headers
                 )
-                answer = connection.getresponse()
-                said = answer.read().decode(errors="replace")
+                response = connection.getresponse()
+                text = response.read().decode(errors="replace")
             except (OSError, http.client.HTTPException) as error:
                 return "unknown", repr(error)
-        if answer.status == 200:
+        if response.status == 200:
             return "ok", ""
-        return "unknown" if answer.status >= 500 else "fail", f"{answer.status} {said[:300]}"
+        return "unknown" if response.status >= 500 else "fail", f"{response.status} {text[:300]}"
 
 
 if __name__ == "__main__":
-    Client(Task(**json.loads(sys.argv[1]))).run()
+    RatingClient(ClientTask(**json.loads(sys.argv[1]))).run()

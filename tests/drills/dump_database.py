@@ -1,7 +1,7 @@
-"""Look into an installation's database: every rating with its history as JSON.
+"""Print every rating of an installation's database with its history, as JSON lines.
 
-Run in a process of its own, with the installation's environment. --sweep does first what a worker
-would do, --counts proves that counts and readings are exact.
+Run it in a process of its own, with the installation's environment. --sweep first does what
+a worker would do, --counts verifies that counts and results are exact.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A clean Debian with a systemd of its own, in a folder: made by debootstrap, run by systemd-nspawn.
+"""A clean Debian with its own systemd in a folder: made by debootstrap, run by systemd-nspawn.
 
-DRILL_DEBIAN names a folder that debootstrap made already, which is copied. DRILL_BIND names
-files and folders of this machine that `pip` needs inside (its configuration, an index), by blanks,
-each also as `from:to`.
+DRILL_DEBIAN names a folder that debootstrap has already made, which is copied. DRILL_BIND
+names files and folders of this machine that `pip` needs inside (its configuration, an
+index), separated by blanks, each also as `from:to`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ RELEASE = "bookworm"
 REPOSITORY = "/srv/concord.git"
 
 
-class Machine:
-    """Commands run in it as root; before `boot` nothing else runs, and it sees the network."""
+class DebianMachine:
+    """A machine that runs commands as root.
+
+    Before `boot` nothing else runs in it, and it uses the network of the host.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -40,34 +43,34 @@ class Machine:
             self.nspawn.append(f"--bind-ro={path}")
 
     def install(self, script: str) -> None:
-        """Run it before anything is started: services are installed, and wait for `boot`."""
-        self._shell(
+        """Run the script before anything is started: services are installed, and wait for `boot`."""
+        self._execute(
             [*self.nspawn, "--resolv-conf=copy-host", "/usr/bin/env", f"PATH={PATH}"], script
         )
 
     def boot(self) -> None:
-        """Its systemd; a network of its own, so that its ports are nobody else's."""
+        """Start its systemd, in a network of its own so that its ports conflict with no others."""
         command = [*self.nspawn, "--private-network", "--boot"]
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        wait_for(self.runs, "systemd", patience=120)
+        wait_for(self.is_running, "systemd", timeout=120)
 
-    def runs(self) -> bool:
-        done = subprocess.run(
-            [*self.inside(), "systemctl", "is-system-running"],
+    def is_running(self) -> bool:
+        result = subprocess.run(
+            [*self.build_enter_command(), "systemctl", "is-system-running"],
             capture_output=True,
             text=True,
             check=False,
         )
-        return done.stdout.strip() in {"running", "degraded"}
+        return result.stdout.strip() in {"running", "degraded"}
 
-    def inside(self) -> list[str]:
-        """What stands before a command that is run in it."""
+    def build_enter_command(self) -> list[str]:
+        """Return the words that precede a command to run it inside the machine."""
         assert self.process is not None
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         leader = (children.read_text().split() or ["0"])[0]
-        clean = [
+        environment_command = [
             "/usr/bin/env",
             "--chdir=/",
             "--ignore-environment",
@@ -75,26 +78,26 @@ class Machine:
             "HOME=/root",
             "LANG=C.UTF-8",
         ]
-        return ["nsenter", "--target", leader, "--all", *clean]
+        return ["nsenter", "--target", leader, "--all", *environment_command]
 
     def run(self, script: str) -> str:
-        return self._shell(self.inside(), script)
+        return self._execute(self.build_enter_command(), script)
 
-    def _shell(self, before: list[str], script: str) -> str:
-        """What it prints; the script ends at the first command that fails."""
-        # Our own umask, that of the site's settings, is no root's.
-        typed = f"umask 022\n{script}"
-        (self.root / "root" / "typed.sh").write_text(typed, encoding="utf-8")
-        done = subprocess.run(
-            [*before, "/bin/bash", "-euo", "pipefail", "/root/typed.sh"],
+    def _execute(self, prefix: list[str], script: str) -> str:
+        """Return the output of the script, which ends at the first command that fails."""
+        # A root shell does not have our own umask, which the site's settings set.
+        commands = f"umask 022\n{script}"
+        (self.root / "root" / "typed.sh").write_text(commands, encoding="utf-8")
+        result = subprocess.run(
+            [*prefix, "/bin/bash", "-euo", "pipefail", "/root/typed.sh"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
         )
-        said = done.stdout[-3000:] + done.stderr[-3000:]
-        assert done.returncode == 0, f"{script}\n-> {done.returncode}\n{said}"
-        return done.stdout
+        output = result.stdout[-3000:] + result.stderr[-3000:]
+        assert result.returncode == 0, f"{script}\n-> {result.returncode}\n{output}"
+        return result.stdout
 
     def stop(self) -> None:
         if self.process is not None:
@@ -106,40 +109,44 @@ class Machine:
                 self.process.wait()
 
 
-def debian(root: Path) -> None:
-    """A minimal Debian in the folder, with nothing but systemd added."""
-    ready = os.environ.get("DRILL_DEBIAN")
-    if ready:
-        subprocess.run(["cp", "--archive", ready, root], check=True)
+def create_debian(root: Path) -> None:
+    """Create a minimal Debian in the folder, with only systemd added."""
+    template = os.environ.get("DRILL_DEBIAN")
+    if template:
+        subprocess.run(["cp", "--archive", template, root], check=True)
         return
-    added = "--include=systemd-sysv,dbus"
-    command = ["debootstrap", "--variant=minbase", added, RELEASE, str(root)]
+    included = "--include=systemd-sysv,dbus"
+    command = ["debootstrap", "--variant=minbase", included, RELEASE, str(root)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager
-def clean_machine() -> Iterator[Machine]:
-    """One with this checkout's last commit as a repository at REPOSITORY; gone afterwards."""
+def create_clean_machine() -> Iterator[DebianMachine]:
+    """Yield a machine with this checkout's last commit as a repository at REPOSITORY.
+
+    It is removed afterwards.
+    """
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(
             f"needs root and {', '.join(PROGRAMS)}; missing: {', '.join(missing) or 'root'}"
         )
     folder = Path(tempfile.mkdtemp(prefix="concord-machine-"))
-    machine = Machine(folder / "root")
+    machine = DebianMachine(folder / "root")
     try:
-        debian(machine.root)
+        create_debian(machine.root)
         repository = machine.root / REPOSITORY.lstrip("/")
         subprocess.run(["git", "clone", "--quiet", "--bare", BASE_DIR, repository], check=True)
         head = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=BASE_DIR, capture_output=True, check=True
         )
-        own = ["git", "-C", str(repository)]
+        git_command = ["git", "-C", str(repository)]
         subprocess.run(
-            [*own, "update-ref", "refs/heads/drill", head.stdout.decode().strip()], check=True
+            [*git_command, "update-ref", "refs/heads/drill", head.stdout.decode().strip()],
+            check=True,
         )
-        subprocess.run([*own, "symbolic-ref", "HEAD", "refs/heads/drill"], check=True)
-        # Who upgrades is another user, and our own umask, that of the site's settings, shuts it.
+        subprocess.run([*git_command, "symbolic-ref", "HEAD", "refs/heads/drill"], check=True)
+        # Another user upgrades, and our own umask, which the site's settings set, shuts them out.
         subprocess.run(["chmod", "--recursive", "a+rX", repository], check=True)
         yield machine
     finally:

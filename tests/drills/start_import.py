@@ -1,7 +1,9 @@
-"""Take the steps of the import wizard for a CSV file, up to its last button: python -m
-tests.drills.start_import FILE
+"""Take the steps of the import wizard for a CSV file, up to its last button.
 
-Run in a process of its own, with the environment of an installation whose worker checks and writes.
+Usage: python -m tests.drills.start_import FILE
+
+Run it in a process of its own, with the environment of an installation whose worker checks
+and writes.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-PATIENCE = 40.0  # seconds for the worker's check, which may be killed in the middle
+CHECK_TIMEOUT_SECONDS = 40.0  # for the worker's check, which may be killed in the middle
 
 
 def main() -> None:
@@ -25,20 +27,20 @@ def main() -> None:
     from ratings.imports.mapping.import_mapping import ImportMapping
 
     question = Question.objects.select_related("project").get()
-    by = User.objects.get(username="lead")
+    lead = User.objects.get(username="lead")
     path = Path(sys.argv[1])
     with path.open("rb") as file:
-        run = services.create_run(file=file, name=path.name, project=question.project, by=by)
+        run = services.create_run(file=file, name=path.name, project=question.project, by=lead)
     mapping = ImportMapping.from_run(run)
     mapping.question_id = question.pk
     assert services.check_with_columns(run=run, mapping=mapping)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + CHECK_TIMEOUT_SECONDS
     while run.state == "checking":
         assert time.monotonic() < deadline, "the check does not end"
         time.sleep(0.1)
         run.refresh_from_db()
     assert run.state == "checked", run.problems
-    services.start_writing(run=run, duplicate_policy="last", new_scales={}, by=by)
+    services.start_writing(run=run, duplicate_policy="last", new_scales={}, by=lead)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""`make drill`: each rule of deploy/alerts.yaml fires within 90 s of its fault, as a real Prometheus
-evaluates it, scraping a real site as the file says.
+"""`make drill`: each rule of deploy/alerts.yaml fires within 90 s of its fault.
 
-Skipped where no `prometheus` is on the PATH (Debian: apt install prometheus; PROMETHEUS names
-another program). It takes some ten minutes, for each fault is waited for.
+A real Prometheus scrapes a real site as the file says, and evaluates the rules. Skipped
+where no `prometheus` is on the PATH (Debian: apt install prometheus; PROMETHEUS names
+another program). It takes some ten minutes, because each fault is waited for.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.agreement_site.server.conftest import BASE_DIR, free_port, wait_for
-from tests.drills.site import Site, running_site
+from tests.agreement_site.server.conftest import BASE_DIR, find_free_port, wait_for
+from tests.drills.site import DrillSite, run_site
 
 PROMETHEUS = os.environ.get("PROMETHEUS") or shutil.which("prometheus")
-WITHIN = 90.0
+MAX_SECONDS = 90.0
 TOKEN = "for-the-drill"
 RATERS = ["ann"]
 
@@ -46,16 +46,16 @@ scrape_configs:
 """
 
 
-class Prometheus:
+class PrometheusServer:
     """A Prometheus that scrapes the site and evaluates the rules of deploy/."""
 
-    def __init__(self, folder: Path, site: Site) -> None:
+    def __init__(self, folder: Path, site: DrillSite) -> None:
         configuration = folder / "prometheus.yml"
         rules = BASE_DIR / "deploy" / "alerts.yaml"
         configuration.write_text(
             CONFIGURATION.format(rules=rules, token=TOKEN, port=site.port), encoding="utf-8"
         )
-        self.port = free_port()
+        self.port = find_free_port()
         command = [str(PROMETHEUS), f"--config.file={configuration}"]
         command += [f"--storage.tsdb.path={folder / 'data'}"]
         command += [f"--web.listen-address=127.0.0.1:{self.port}"]
@@ -63,41 +63,43 @@ class Prometheus:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
         wait_for(self.is_up, "Prometheus")
 
-    def ask(self, path: str) -> Any:
+    def query(self, path: str) -> Any:
         address = f"http://127.0.0.1:{self.port}/api/v1/{path}"
-        with urllib.request.urlopen(address, timeout=10) as answer:
-            return json.load(answer)["data"]
+        with urllib.request.urlopen(address, timeout=10) as response:
+            return json.load(response)["data"]
 
     def is_up(self) -> bool:
         try:
-            return bool(self.ask("status/runtimeinfo"))
+            return bool(self.query("status/runtimeinfo"))
         except OSError:
             return False
 
-    def firing(self) -> set[str]:
-        alerts = self.ask("alerts")["alerts"]
-        return {one["labels"]["alertname"] for one in alerts if one["state"] == "firing"}
+    def list_firing(self) -> set[str]:
+        alerts = self.query("alerts")["alerts"]
+        return {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
 
-    def wait_for_peace(self, *, but: set[str]) -> None:
-        """Until nothing fires any more."""
+    def wait_until_quiet(self, *, ignored: set[str]) -> None:
+        """Wait until no alert fires any more, except those in ``but``."""
         deadline = time.monotonic() + 300
-        while self.firing() - but:
-            assert time.monotonic() < deadline, self.firing()
+        while self.list_firing() - ignored:
+            assert time.monotonic() < deadline, self.list_firing()
             time.sleep(1)
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with running_site(postgres=True, METRICS_TOKEN=TOKEN, SWEEP_SECONDS="2") as running:
-        items = running.set_up(raters=RATERS, items=20)
-        rate(running, items[:3])
+def site() -> Iterator[DrillSite]:
+    with run_site(postgres=True, METRICS_TOKEN=TOKEN, SWEEP_SECONDS="2") as running:
+        items = running.create_project(raters=RATERS, items=20)
+        send_ratings(running, items[:3])
         wait_for(running.is_quiet, "the first ratings to be counted")
         yield running
 
 
 @pytest.fixture(scope="module")
-def prometheus(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    running = Prometheus(tmp_path_factory.mktemp("prometheus"), site)
+def prometheus(
+    site: DrillSite, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PrometheusServer]:
+    running = PrometheusServer(tmp_path_factory.mktemp("prometheus"), site)
     try:
         time.sleep(35)  # two scrapes: without them there is nothing to compare with
         yield running
@@ -106,24 +108,24 @@ def prometheus(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         running.process.wait()
 
 
-def rate(site: Site, items: list[str], label: str = "minor") -> None:
+def send_ratings(site: DrillSite, items: list[str], label: str = "minor") -> None:
     body = [{"item": item, "rater": RATERS[0], "label": label} for item in items]
-    with contextlib.suppress(AssertionError, OSError):  # refused, while it cannot be taken
-        site.call("POST", site.at("ratings"), body)
+    with contextlib.suppress(AssertionError, OSError):  # rejected during some of the faults
+        site.call_api("POST", site.build_path("ratings"), body)
 
 
-def sql(site: Site, *statements: str) -> None:
+def execute_sql(site: DrillSite, *statements: str) -> None:
     assert site.postgres is not None
     with psycopg.connect(site.postgres.url, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement)
 
 
-Undo = Callable[[], object]
+UndoFunction = Callable[[], object]
 
 
-def frozen(site: Site, word: str) -> Undo:
-    pids = site.pids(word)
+def freeze_processes(site: DrillSite, word: str) -> UndoFunction:
+    pids = site.find_pids(word)
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
 
@@ -134,105 +136,105 @@ def frozen(site: Site, word: str) -> Undo:
     return thaw
 
 
-def worker_is_frozen(site: Site) -> Undo:
-    return frozen(site, "celery")
+def freeze_worker(site: DrillSite) -> UndoFunction:
+    return freeze_processes(site, "celery")
 
 
-def nobody_counts(site: Site) -> Undo:
-    undo = frozen(site, "celery")
-    rate(site, ["item 5"])
+def stop_counting(site: DrillSite) -> UndoFunction:
+    undo = freeze_processes(site, "celery")
+    send_ratings(site, ["item 5"])
     return undo
 
 
-def web_is_frozen(site: Site) -> Undo:
-    return frozen(site, "web_server")
+def freeze_web_server(site: DrillSite) -> UndoFunction:
+    return freeze_processes(site, "web_server")
 
 
-def database_is_stopped(site: Site) -> Undo:
+def stop_database(site: DrillSite) -> UndoFunction:
     assert site.postgres is not None
-    site.postgres.stop_at_once()
+    site.postgres.stop_immediately()
     return site.postgres.start
 
 
-def table_is_locked(site: Site) -> Undo:
+def lock_table(site: DrillSite) -> UndoFunction:
     assert site.postgres is not None
     holder = psycopg.connect(site.postgres.url)
     holder.execute("LOCK TABLE ratings_rating IN ACCESS EXCLUSIVE MODE")
     return holder.close
 
 
-def readings_cannot_be_made(site: Site) -> Undo:
-    sql(site, "ALTER TABLE metrics_reading ADD CONSTRAINT broken CHECK (false) NOT VALID")
-    rate(site, ["item 6"])
-    return lambda: sql(site, "ALTER TABLE metrics_reading DROP CONSTRAINT broken")
+def break_results(site: DrillSite) -> UndoFunction:
+    execute_sql(site, "ALTER TABLE metrics_reading ADD CONSTRAINT broken CHECK (false) NOT VALID")
+    send_ratings(site, ["item 6"])
+    return lambda: execute_sql(site, "ALTER TABLE metrics_reading DROP CONSTRAINT broken")
 
 
-def sweeps_fail(site: Site) -> Undo:
-    sql(site, "ALTER TABLE metrics_worker RENAME TO metrics_worker_away")
-    return lambda: sql(site, "ALTER TABLE metrics_worker_away RENAME TO metrics_worker")
+def break_sweeps(site: DrillSite) -> UndoFunction:
+    execute_sql(site, "ALTER TABLE metrics_worker RENAME TO metrics_worker_away")
+    return lambda: execute_sql(site, "ALTER TABLE metrics_worker_away RENAME TO metrics_worker")
 
 
-def stored_counts_are_wrong(site: Site) -> Undo:
-    """As an audit writes it down."""
-    sql(
+def store_audit_difference(site: DrillSite) -> UndoFunction:
+    """Store a difference as an audit does."""
+    execute_sql(
         site,
         "INSERT INTO metrics_auditresult (question_id, audited_at, ratings, differences, shown)"
         " SELECT id, now(), 3, 1, '[]' FROM projects_question ON CONFLICT (question_id)"
         " DO UPDATE SET differences = 1, audited_at = now()",
     )
-    return lambda: sql(site, "UPDATE metrics_auditresult SET differences = 0")
+    return lambda: execute_sql(site, "UPDATE metrics_auditresult SET differences = 0")
 
 
-def ratings_cannot_be_written(site: Site) -> Undo:
-    """What a page needs is gone: each such request is answered 500."""
-    sql(site, "ALTER TABLE ratings_revision RENAME TO ratings_revision_away")
-    return lambda: sql(site, "ALTER TABLE ratings_revision_away RENAME TO ratings_revision")
+def break_rating_requests(site: DrillSite) -> UndoFunction:
+    """Remove a table that each rating needs, so that such requests are answered with 500."""
+    execute_sql(site, "ALTER TABLE ratings_revision RENAME TO ratings_revision_away")
+    return lambda: execute_sql(site, "ALTER TABLE ratings_revision_away RENAME TO ratings_revision")
 
 
-def broker_takes_nothing(site: Site) -> Undo:
-    with site.broker() as client:
+def fill_broker(site: DrillSite) -> UndoFunction:
+    with site.connect_to_broker() as client:
         client.config_set("maxmemory", "1")
 
     def undo() -> None:
-        with site.broker() as client:
+        with site.connect_to_broker() as client:
             client.config_set("maxmemory", "0")
 
     return undo
 
 
 FAULTS = [
-    (stored_counts_are_wrong, "ConcordAuditDiffers"),
-    (broker_takes_nothing, "ConcordHintsFail"),
-    (sweeps_fail, "ConcordTasksFail"),
-    (ratings_cannot_be_written, "ConcordErrors"),
-    (database_is_stopped, "ConcordDatabaseAway"),
-    (table_is_locked, "ConcordDatabaseAway"),
-    (web_is_frozen, "ConcordDown"),
-    (worker_is_frozen, "ConcordNoWorker"),
-    (nobody_counts, "ConcordBehind"),
-    (readings_cannot_be_made, "ConcordQuestionsFail"),
+    (store_audit_difference, "ConcordAuditDiffers"),
+    (fill_broker, "ConcordHintsFail"),
+    (break_sweeps, "ConcordTasksFail"),
+    (break_rating_requests, "ConcordErrors"),
+    (stop_database, "ConcordDatabaseAway"),
+    (lock_table, "ConcordDatabaseAway"),
+    (freeze_web_server, "ConcordDown"),
+    (freeze_worker, "ConcordNoWorker"),
+    (stop_counting, "ConcordBehind"),
+    (break_results, "ConcordQuestionsFail"),
 ]
-SLOW = {"ConcordTasksFail"}  # looks back five minutes, and so fires as long
+SLOW_ALERTS = {"ConcordTasksFail"}  # its window is five minutes, so it fires that long
 
 
-@pytest.mark.parametrize(("fault", "alert"), FAULTS, ids=lambda one: getattr(one, "__name__", one))
+@pytest.mark.parametrize(("fault", "alert"), FAULTS, ids=lambda x: getattr(x, "__name__", x))
 def test_the_alert_fires_within_90_seconds(
-    site: Site,
-    prometheus: Prometheus,
-    fault: Callable[[Site], Undo],
+    site: DrillSite,
+    prometheus: PrometheusServer,
+    fault: Callable[[DrillSite], UndoFunction],
     alert: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    prometheus.wait_for_peace(but=SLOW - {alert} | {"ConcordDiskLow"})
+    prometheus.wait_until_quiet(ignored=SLOW_ALERTS - {alert} | {"ConcordDiskLow"})
     undo = fault(site)
     number = 0
     started = time.monotonic()
     try:
-        while alert not in prometheus.firing():
-            assert time.monotonic() - started < WITHIN, prometheus.firing()
+        while alert not in prometheus.list_firing():
+            assert time.monotonic() - started < MAX_SECONDS, prometheus.list_firing()
             number += 1
-            if fault in {broker_takes_nothing, ratings_cannot_be_written}:
-                rate(site, [f"item {number % 20}"], ("minor", "major")[number // 20 % 2])
+            if fault in {fill_broker, break_rating_requests}:
+                send_ratings(site, [f"item {number % 20}"], ("minor", "major")[number // 20 % 2])
             time.sleep(0.5)
     finally:
         undo()
@@ -240,13 +242,13 @@ def test_the_alert_fires_within_90_seconds(
         print(f"{fault.__name__:28} {alert:22} {time.monotonic() - started:6.1f} s")  # noqa: T201
 
 
-def test_after_all_of_it_everything_is_exact(site: Site) -> None:
+def test_counts_are_exact_after_all_faults(site: DrillSite) -> None:
     wait_for(site.is_quiet, "everything to be counted")
-    site.manage("audit")
+    site.run_manage("audit")
 
 
-def test_a_low_disk_fires(site: Site, prometheus: Prometheus) -> None:
-    """The rule, on the disk that this machine has: whether it fires is what the metric says."""
-    (found,) = prometheus.ask("query?query=concord_disk_free_bytes")["result"]
-    low = float(found["value"][1]) < 1e9
-    assert ("ConcordDiskLow" in prometheus.firing()) == low
+def test_disk_alert_follows_the_metric(site: DrillSite, prometheus: PrometheusServer) -> None:
+    """The alert fires if and only if the metric of this machine's disk is low."""
+    (sample,) = prometheus.query("query?query=concord_disk_free_bytes")["result"]
+    is_low = float(sample["value"][1]) < 1e9
+    assert ("ConcordDiskLow" in prometheus.list_firing()) == is_low

@@ -1,10 +1,10 @@
 """`make drill-upgrade`: data of the oldest commit that runs, upgraded in place to this checkout.
 
-The tables are made, filled and counted by the old code (taken out of the repository's history), some
-ratings are left uncounted, and then this checkout's migrations run, as after `git pull`. Every
-rating and every line of history must be as it was, all counts exact, and the rest counted. Prints how
-long the site would have been away. DRILL_UPGRADE_FROM names another commit, DRILL_UPGRADE_RATINGS
-(20000) how many ratings.
+The old code (taken out of the repository's history) creates, fills and counts the tables,
+and leaves some ratings uncounted. Then this checkout's migrations run, as after `git pull`.
+Every rating and every revision must be as before, all counts exact, and the remaining
+ratings counted. Prints how long the site would have been away. DRILL_UPGRADE_FROM names
+another commit, DRILL_UPGRADE_RATINGS (20000) the number of ratings.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from typing import Any
 import pytest
 
 from tests.agreement_site.server.conftest import BASE_DIR
-from tests.drills.site import Postgres, Site
+from tests.drills.site import DrillSite, PostgresServer
 
 RATINGS = int(os.environ.get("DRILL_UPGRADE_RATINGS", "20000"))
 RATERS = 5
-LEFT = 60  # ratings that the old release has not counted
+N_UNCOUNTED = 60  # ratings that the old release has not counted
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 
-# Both run by the old code, in words that all releases understand.
-FILL = f"""
+# Scripts run by the old code. They use only names that all releases have.
+FILL_SCRIPT = f"""
 import datetime
 from django.utils import timezone
 from projects.models import Category, Item, Project, Question, Rater
@@ -61,67 +61,73 @@ ids = Rating.objects.filter(question=question).values_list("pk", "code", "rated_
 Revision.objects.bulk_create([Revision(rating_id=pk, code=code, rated_at=at, recorded_at=at, source="api")
                               for pk, code, at in ids], batch_size=5000)
 """
-LEAVE = f"""
+CHANGE_SCRIPT = f"""
 from django.db.models import F
 from ratings.models import Rating
-some = Rating.objects.filter(code=2).order_by("pk").values_list("pk", flat=True)[:{LEFT}]
+some = Rating.objects.filter(code=2).order_by("pk").values_list("pk", flat=True)[:{N_UNCOUNTED}]
 Rating.objects.filter(pk__in=list(some)).update(code=3)
 """
-TELL = """
+DUMP_SCRIPT = """
 import json
 from ratings.models import Rating, Revision
 rows = list(Rating.objects.order_by("pk").values_list("item__key", "rater__key", "code", "comment"))
 lines = list(Revision.objects.order_by("pk").values_list("rating_id", "code", "source"))
-print("TOLD " + json.dumps([rows, lines]))
+print("ROWS " + json.dumps([rows, lines]))
 """
 
 
-def git(*arguments: str) -> bytes:
+def run_git(*arguments: str) -> bytes:
     return subprocess.run(["git", *arguments], cwd=BASE_DIR, capture_output=True, check=True).stdout
 
 
-def oldest() -> str:
-    """The first commit with a manage.py and all rooms that hold data."""
-    chosen = os.environ.get("DRILL_UPGRADE_FROM")
-    if chosen:
-        return chosen
+def find_oldest_commit() -> str:
+    """Return the first commit with a manage.py and all packages that hold data."""
+    requested = os.environ.get("DRILL_UPGRADE_FROM")
+    if requested:
+        return requested
     try:
-        found = git("log", "--diff-filter=A", "--format=%H", "--", "manage.py").decode().split()
+        commits = (
+            run_git("log", "--diff-filter=A", "--format=%H", "--", "manage.py").decode().split()
+        )
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("no history of this checkout here")
-    if not found:
+    if not commits:
         pytest.skip("the history here does not reach back to the first release")
-    return found[-1]
+    return commits[-1]
 
 
-class Old(Site):
-    """The same installation, run by the code of ``code``."""
+class UpgradedSite(DrillSite):
+    """The same installation, run by the code in the folder ``code``."""
 
     code = BASE_DIR
 
-    def python(self, *arguments: str) -> str:
-        done = subprocess.run(
+    def run_python(self, *arguments: str) -> str:
+        result = subprocess.run(
             [sys.executable, *arguments],
-            env=self.environment(),
+            env=self.build_environment(),
             cwd=self.code,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{arguments}: {done.stdout[-3000:]}{done.stderr[-6000:]}"
-        return done.stdout
+        assert result.returncode == 0, (
+            f"{arguments}: {result.stdout[-3000:]}{result.stderr[-6000:]}"
+        )
+        return result.stdout
 
-    def told(self) -> Any:
+    def read_rows(self) -> Any:
         (line,) = [
             line
-            for line in self.manage("shell", "-c", TELL).splitlines()
-            if line.startswith("TOLD ")
+            for line in self.run_manage("shell", "-c", DUMP_SCRIPT).splitlines()
+            if line.startswith("ROWS ")
         ]
-        return json.loads(line.removeprefix("TOLD "))
+        return json.loads(line.removeprefix("ROWS "))
 
 
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Old]:
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[UpgradedSite]:
     folder = tmp_path_factory.mktemp("upgrade")
     for parent in (folder, *list(folder.parents)[:2]):
         with contextlib.suppress(PermissionError):
@@ -130,41 +136,43 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     server = None
     if request.param == "PostgreSQL":
         (folder / "postgres").mkdir(mode=0o700)
-        server = Postgres(folder / "postgres")
+        server = PostgresServer(folder / "postgres")
         server.start()
     try:
-        yield Old(folder / "data", postgres=server)
+        yield UpgradedSite(folder / "data", postgres=server)
     finally:
         if server is not None:
-            server.stop_at_once()
+            server.stop_immediately()
 
 
 def test_the_oldest_release_is_upgraded(
-    site: Old, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    site: UpgradedSite, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    commit = oldest()
-    with tarfile.open(fileobj=io.BytesIO(git("archive", commit))) as archive:
+    commit = find_oldest_commit()
+    with tarfile.open(fileobj=io.BytesIO(run_git("archive", commit))) as archive:
         archive.extractall(tmp_path, filter="data")
     site.code = tmp_path
-    site.manage("migrate", "--verbosity", "0")
-    site.manage("shell", "-c", FILL)
-    site.manage("recount")
-    site.manage("audit")
-    site.manage("shell", "-c", LEAVE)
-    before = site.told()
+    site.run_manage("migrate", "--verbosity", "0")
+    site.run_manage("shell", "-c", FILL_SCRIPT)
+    site.run_manage("recount")
+    site.run_manage("audit")
+    site.run_manage("shell", "-c", CHANGE_SCRIPT)
+    before = site.read_rows()
 
     site.code = BASE_DIR
     started = time.monotonic()
-    site.manage("migrate", "--verbosity", "0")
-    migrated = time.monotonic() - started
+    site.run_manage("migrate", "--verbosity", "0")
+    migration_seconds = time.monotonic() - started
 
-    assert site.told() == before
+    assert site.read_rows() == before
     assert len(before[0]) == RATINGS // RATERS * RATERS
-    site.stored("--sweep", "--counts")  # the ones that were left are counted, and all is exact
-    site.manage("audit")
+    site.read_ratings(
+        "--sweep", "--counts"
+    )  # the remaining ratings are counted, and all counts are exact
+    site.run_manage("audit")
     with capsys.disabled():
         print(  # noqa: T201
             f"\n{'PostgreSQL' if site.postgres else 'SQLite':11} {commit[:7]}: "
             f"{len(before[0])} ratings, {len(before[1])} lines of history; "
-            f"away for {migrated:.1f} s of migrations"
+            f"away for {migration_seconds:.1f} s of migrations"
         )

@@ -1,4 +1,4 @@
-"""An event stands if, and only if, what it tells stands."""
+"""Events are stored if and only if their transaction commits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from events.services import record_event
 
 
 @pytest.mark.django_db(transaction=True)
-def test_outside_a_transaction_nothing_is_recorded(project: Any) -> None:
+def test_no_event_is_recorded_outside_a_transaction(project: Any) -> None:
     with pytest.raises(RuntimeError, match="limit_passed"):
         record_event(project_id=project.pk, kind="limit_passed", data={})
     assert not Event.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_event_goes_with_its_transaction(project: Any, lead: Any) -> None:
+def test_event_is_rolled_back_with_its_transaction(project: Any, lead: Any) -> None:
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         record_event(project_id=project.pk, kind="limit_passed", data={})
         raise ZeroDivisionError

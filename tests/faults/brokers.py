@@ -1,4 +1,4 @@
-"""A broker of one test: real, and free to be frozen, killed and started again."""
+"""A real broker for one test, which can be frozen, killed and restarted."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from agreement_site.server import embedded_broker
 from core.jobs import dispatch
 from metrics.jobs import hints
 
-PATIENCE = 20.0  # seconds; a broker that does not start never gets there
+START_TIMEOUT_SECONDS = 20.0  # only a broker that never starts takes that long
 QUEUE = "celery"
-CLIENT = hints.get_redis_client  # a test may put another in its place
+ORIGINAL_REDIS_CLIENT = hints.get_redis_client  # kept here, because a test may replace it
 
 
 class Broker:
-    """A Valkey on a socket in a folder of its own."""
+    """A Valkey server on a socket in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,49 +41,49 @@ class Broker:
             cwd=self.folder,
             start_new_session=True,
         )
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while not embedded_broker.is_broker_running(self.folder):
             assert time.monotonic() < deadline, "the broker does not start"
             time.sleep(0.01)
 
     def freeze(self) -> None:
-        """It keeps its connections and its socket, and answers nobody."""
-        self.signal(signal.SIGSTOP)
+        """Stop the process: it keeps its connections and its socket, and answers nobody."""
+        self.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        self.signal(signal.SIGCONT)
+        self.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         if self.process is not None:
-            self.signal(signal.SIGKILL)
+            self.send_signal(signal.SIGKILL)
             self.process.wait()
             self.process = None
 
-    def signal(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         assert self.process is not None
         os.kill(self.process.pid, number)
 
-    def client(self) -> redis.Redis:
+    def connect(self) -> redis.Redis:
         return redis.Redis(
             unix_socket_path=str(embedded_broker.get_broker_socket(self.folder)), socket_timeout=10
         )
 
-    def messages(self) -> int:
-        """How many hints wait in the queue."""
-        with self.client() as client:
+    def count_messages(self) -> int:
+        """Return the number of hints in the queue."""
+        with self.connect() as client:
             return sum(
                 client.llen(key) for key in client.keys(f"*{QUEUE}*") if client.type(key) == b"list"
             )
 
     def flush(self) -> None:
-        with self.client() as client:
+        with self.connect() as client:
             client.flushall()
 
 
 @contextmanager
-def private_broker(settings: Any) -> Iterator[Broker]:
-    """A running broker that this process sends its hints to."""
-    before = app.conf.broker_url
+def run_private_broker(settings: Any) -> Iterator[Broker]:
+    """Run a broker to which this process sends its hints."""
+    previous_url = app.conf.broker_url
     with tempfile.TemporaryDirectory(
         prefix="concord-broker-", ignore_cleanup_errors=True
     ) as folder:
@@ -91,20 +91,20 @@ def private_broker(settings: Any) -> Iterator[Broker]:
         try:
             broker.start()
             settings.REDIS_URL = broker.url
-            connect_to(broker.url)
+            connect_hints_to(broker.url)
             yield broker
         finally:
             broker.kill()
-            connect_to(before)
+            connect_hints_to(previous_url)
 
 
-def connect_to(url: str) -> None:
-    """Forget every connection to a broker, and that one failed; the next ones go to ``url``."""
+def connect_hints_to(url: str) -> None:
+    """Forget all connections to a broker and their failures; the next ones go to ``url``."""
     from kombu import pools
 
     pools.reset()
     app.conf.broker_url = app.conf.broker_read_url = app.conf.broker_write_url = url
     app.__dict__["_pool"] = None
     app.amqp._producer_pool = None
-    CLIENT.cache_clear()
+    ORIGINAL_REDIS_CLIENT.cache_clear()
     dispatch._paused_until = 0.0

@@ -1,4 +1,4 @@
-"""What the tests of faults share."""
+"""Fixtures of the fault tests."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.faults.brokers import Broker, private_broker
+from tests.faults.brokers import Broker, run_private_broker
 
 
 @pytest.fixture
 def broker(settings: Any) -> Iterator[Broker]:
-    with private_broker(settings) as running:
+    with run_private_broker(settings) as running:
         yield running

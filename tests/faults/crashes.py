@@ -1,4 +1,4 @@
-"""Processes that die between two statements of the database."""
+"""Simulated crashes of a process between two database statements."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 
 from django.db import DatabaseError, connection
 
-# What a database does by itself when the connection is gone.
-BY_ITSELF = ("ROLLBACK", "SAVEPOINT", "RELEASE")
+# Statements that end a transaction by themselves when the connection is lost.
+AUTOMATIC_STATEMENTS = ("ROLLBACK", "SAVEPOINT", "RELEASE")
 
 
-class Crash(DatabaseError):
-    """The connection is gone in the middle of a transaction."""
+class SimulatedCrash(DatabaseError):
+    """The connection is lost in the middle of a transaction."""
 
 
 @contextmanager
 def crash_at(number: int) -> Iterator[None]:
-    """The statement with this number (from 0), and every later one, raises Crash."""
-    left = number
+    """Raise SimulatedCrash in the statement with this number (from 0) and in every later one."""
+    remaining = number
 
     def execute(run: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0 and not sql.startswith(BY_ITSELF):
-            raise Crash(sql)
+        nonlocal remaining
+        remaining -= 1
+        if remaining < 0 and not sql.startswith(AUTOMATIC_STATEMENTS):
+            raise SimulatedCrash(sql)
         return run(sql, parameters, many, context)
 
     with connection.execute_wrapper(execute):

@@ -1,5 +1,4 @@
-"""A rater never waits for the broker and never learns that it is in trouble: the rating is on disk
-before."""
+"""Ratings are saved and answered at once, whatever happens to the broker."""
 
 from __future__ import annotations
 
@@ -17,16 +16,16 @@ from metrics.jobs import hints, question_updates
 from projects.models import Item, Rater
 from ratings import changes
 from ratings.models import Rating
-from tests.faults.brokers import Broker, connect_to
+from tests.faults.brokers import Broker, connect_hints_to
 
 # Real commits: the hint is sent after them.
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE = 30.0  # seconds; only what hangs needs them
+TIMEOUT_SECONDS = 30.0  # only a call that hangs takes that long
 
 
-def within_bounds(work: Callable[[], Any]) -> Any:
-    """What ``work`` gives; fails where it hangs instead of hanging with it."""
+def run_with_timeout(work: Callable[[], Any]) -> Any:
+    """Return the result of ``work()``; fail instead of hanging when it hangs."""
 
     def run() -> Any:
         try:
@@ -36,7 +35,7 @@ def within_bounds(work: Callable[[], Any]) -> Any:
 
     pool = concurrent.futures.ThreadPoolExecutor(1)
     try:
-        return pool.submit(run).result(timeout=PATIENCE)
+        return pool.submit(run).result(timeout=TIMEOUT_SECONDS)
     except TimeoutError:
         pytest.fail("it hangs")
     finally:
@@ -45,14 +44,14 @@ def within_bounds(work: Callable[[], Any]) -> Any:
 
 @pytest.fixture
 def post(project: Any, lead: Any, api_for: Any) -> Callable[..., Any]:
-    """``post(item)``: one rating through the API."""
+    """``post(item)`` sends one rating through the API."""
     client = api_for(lead)
     Rater.objects.create(project=project, key="bob")
 
     def send(item: str, label: str = "minor") -> Any:
         Item.objects.get_or_create(project=project, key=item)
         row = {"item": item, "rater": "bob", "label": label}
-        return within_bounds(
+        return run_with_timeout(
             lambda: client.post(f"/api/v1/projects/{project.pk}/ratings/", row, format="json")
         )
 
@@ -61,83 +60,88 @@ def post(project: Any, lead: Any, api_for: Any) -> Callable[..., Any]:
 
 @pytest.fixture
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Addresses of all connections to a Unix socket that are tried from now on."""
-    tried: list[Any] = []
+    """The addresses of all connections to the broker's socket that are tried from now on."""
+    addresses: list[Any] = []
 
-    class Watched(socket.socket):
+    class WatchedSocket(socket.socket):
         def connect(self, address: Any) -> None:
             if self.family == socket.AF_UNIX and str(address).endswith("valkey.sock"):
-                tried.append(address)
+                addresses.append(address)
             return super().connect(address)
 
-    monkeypatch.setattr(socket, "socket", Watched)
-    return tried
+    monkeypatch.setattr(socket, "socket", WatchedSocket)
+    return addresses
 
 
 def test_a_rating_is_answered_while_the_broker_is_frozen(
     broker: Broker, post: Any, connections: list[Any]
 ) -> None:
     assert post("first").status_code == 200
-    assert broker.messages() == 1
+    assert broker.count_messages() == 1
     broker.freeze()
     connections.clear()
-    answers = [post(f"item {number}") for number in range(5)]
+    responses = [post(f"item {number}") for number in range(5)]
     broker.thaw()
-    assert [answer.status_code for answer in answers] == [200] * 5
+    assert [response.status_code for response in responses] == [200] * 5
     assert Rating.objects.count() == 6
     # The open connection of the first rating timed out; the others did not even try.
     assert len(connections) <= 1
 
 
-def test_a_broker_that_freezes_between_the_mark_and_the_message_holds_up_nobody(
+def test_broker_frozen_before_the_message_delays_no_rating(
     broker: Broker, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Celery's own sending is bounded too, whether or not it has a connection already."""
+    """Celery's own sending has a timeout too, with or without an open connection."""
 
-    class Marks:
+    class FakeRedis:
         def set(self, *args: Any, **kwargs: Any) -> bool:
             return True
 
-    monkeypatch.setattr(hints, "get_redis_client", Marks)
+    monkeypatch.setattr(hints, "get_redis_client", FakeRedis)
     broker.freeze()
     assert post("no connection yet").status_code == 200
     broker.thaw()
     dispatch._paused_until = 0.0
     assert post("connects").status_code == 200
-    assert broker.messages() >= 1
+    assert broker.count_messages() >= 1
     broker.freeze()
     assert post("has a connection").status_code == 200
     broker.thaw()
     assert Rating.objects.count() == 3
 
 
-def test_all_that_a_rater_can_wait_for_the_broker_is_two_seconds(settings: Any) -> None:
-    """One answer to the mark, then a connection and one answer to the message; the libraries' own
-    bounds are longer."""
-    mark = hints.get_redis_client().connection_pool.connection_kwargs
-    message = app.conf.broker_transport_options
+def test_rater_waits_at_most_two_seconds_for_the_broker(settings: Any) -> None:
+    """Add up the timeouts of one reply to the mark, one connection and one reply to the message.
+
+    The libraries' own timeouts are longer.
+    """
+    redis_options = hints.get_redis_client().connection_pool.connection_kwargs
+    celery_options = app.conf.broker_transport_options
     assert (
-        mark["socket_timeout"] + message["socket_connect_timeout"] + message["socket_timeout"] <= 2
+        redis_options["socket_timeout"]
+        + celery_options["socket_connect_timeout"]
+        + celery_options["socket_timeout"]
+        <= 2
     )
     assert (
-        mark["socket_connect_timeout"]
-        + message["socket_connect_timeout"]
-        + message["socket_timeout"]
+        redis_options["socket_connect_timeout"]
+        + celery_options["socket_connect_timeout"]
+        + celery_options["socket_timeout"]
         <= 2
     )
 
 
-def test_sending_a_hint_gives_up_by_itself(broker: Broker) -> None:
-    """What `.delay()` does without bounds: it hangs for ever on a frozen broker."""
+def test_sending_a_hint_times_out(broker: Broker) -> None:
+    """Without timeouts `.delay()` hangs for ever on a frozen broker."""
     broker.freeze()
     with pytest.raises(Exception, match=r"[Tt]im(ed|eout)"):
-        within_bounds(
+        run_with_timeout(
             lambda: app.send_task("metrics.tasks.count_question", [1], ignore_result=True)
         )
     broker.thaw()
 
 
-def test_a_rating_is_answered_while_the_broker_is_gone(broker: Broker, post: Any) -> None:
+def test_rating_is_answered_while_the_broker_is_down(broker: Broker, post: Any) -> None:
     broker.kill()
     assert post("gone").status_code == 200
     assert Rating.objects.count() == 1
@@ -145,19 +149,21 @@ def test_a_rating_is_answered_while_the_broker_is_gone(broker: Broker, post: Any
     assert not Rating.objects.uncounted().exists()
 
 
-def test_a_rating_is_answered_where_nobody_ever_listened(settings: Any, post: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        settings.REDIS_URL = f"redis://127.0.0.1:{taken.getsockname()[1]}/0"
-    before = app.conf.broker_url
-    connect_to(settings.REDIS_URL)
+def test_rating_is_answered_without_any_listening_broker(settings: Any, post: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        settings.REDIS_URL = f"redis://127.0.0.1:{server.getsockname()[1]}/0"
+    previous_url = app.conf.broker_url
+    connect_hints_to(settings.REDIS_URL)
     try:
         assert post("refused").status_code == 200
     finally:
-        connect_to(before)
+        connect_hints_to(previous_url)
     assert Rating.objects.count() == 1
 
 
-def test_the_broker_comes_back(broker: Broker, post: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_are_sent_again_after_the_broker_returns(
+    broker: Broker, post: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert post("before").status_code == 200
     broker.flush()
     broker.kill()
@@ -165,23 +171,23 @@ def test_the_broker_comes_back(broker: Broker, post: Any, monkeypatch: pytest.Mo
     broker.start()
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)  # the pause is over
     assert post("after").status_code == 200
-    assert broker.messages() == 1
+    assert broker.count_messages() == 1
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a bug"), OSError("no socket"), KeyError("pool")])
-def test_whatever_goes_wrong_after_the_commit_the_saved_rating_is_answered(
+def test_error_after_the_commit_does_not_fail_the_rating(
     post: Any, monkeypatch: pytest.MonkeyPatch, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     def listener(question_id: int) -> None:
         raise error
 
     monkeypatch.setattr(changes.listeners, "registered", [listener])
-    answer = post("saved")
-    assert answer.status_code == 200
-    assert answer.json()["created"] == 1
+    response = post("saved")
+    assert response.status_code == 200
+    assert response.json()["created"] == 1
     assert Rating.objects.count() == 1
     assert "the sweep will find it" in caplog.text
 
 
-def test_the_hook_after_the_commit_is_the_real_one() -> None:
+def test_commit_hook_sends_hints() -> None:
     assert changes.listeners.registered == [hints.send_hint]

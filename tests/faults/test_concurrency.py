@@ -1,5 +1,4 @@
-"""Two at once, with real transactions: nothing is counted twice, nothing is missed, nobody is
-thrown out."""
+"""Concurrent writers with real transactions: exact counts, nothing missed, no deadlocks."""
 
 from __future__ import annotations
 
@@ -33,22 +32,28 @@ from ratings.models import Rating, Revision
 from ratings.services import record_sql, timezone_backfill
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
-from tests.faults.threads import PATIENCE, Gate, finish, start, wait_until_blocked
+from tests.faults.threads import (
+    TIMEOUT_SECONDS,
+    Gate,
+    start_threads,
+    wait_for_results,
+    wait_until_blocked,
+)
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SAID = ("item__key", "rater__key", "code")
-SAID_ONCE = ("rating__item__key", "rating__rater__key", "code")
+RATING_FIELDS = ("item__key", "rater__key", "code")
+REVISION_FIELDS = ("rating__item__key", "rating__rater__key", "code")
 
 postgresql_only = pytest.mark.postgresql_only(
-    "SQLite's writers stand in one line: only PostgreSQL's can overtake each other"
+    "SQLite writes one at a time; only PostgreSQL's writers can overtake each other"
 )
 
 
 @pytest.fixture
 def ids(project: Any) -> tuple[list[int], list[int]]:
-    """Ids of 12 items and 4 raters."""
+    """IDs of 12 items and 4 raters."""
     items = [
         Item.objects.create(project=project, key=str(number), body={"text": "x"}).pk
         for number in range(12)
@@ -57,145 +62,156 @@ def ids(project: Any) -> tuple[list[int], list[int]]:
     return items, raters
 
 
-def put(question: Any, *rows: tuple[int, int, int]) -> None:
-    """(item, rater, code) ..., in one transaction."""
+def save_ratings(question: Any, *rows: tuple[int, int, int]) -> None:
+    """Record (item, rater, code) rows in one transaction."""
     record_ratings({question: [Judgement(*row) for row in rows]}, by=None, source="api")
 
 
 @postgresql_only
-def test_a_rating_that_began_first_and_commits_last_is_counted(question: Any, ids: Any) -> None:
-    """Its id is the smaller one: who remembers the largest id seen never looks at it."""
-    (item, other, *_), (early, late, *_) = ids
+def test_rating_committed_out_of_id_order_is_counted(question: Any, ids: Any) -> None:
+    """Its ID is the smaller one, so a counter that remembers the largest ID would miss it."""
+    (item, other_item, *_), (first_rater, second_rater, *_) = ids
     gate = Gate()
 
-    def begin_first() -> None:
+    def rate_and_wait() -> None:
         with transaction.atomic():
-            put(question, (item, early, 1))
+            save_ratings(question, (item, first_rater, 1))
             gate.wait()
 
-    futures = start(begin_first)
+    futures = start_threads(rate_and_wait)
     gate.wait_until_reached()
-    put(question, (other, late, 1))
+    save_ratings(question, (other_item, second_rater, 1))
     question_updates.update_question(question.pk)
     assert CountState.objects.get(question=question).ratings == 1
     gate.open()
-    finish(futures)
-    assert Rating.objects.get(rater=early).pk < Rating.objects.get(rater=late).pk
+    wait_for_results(futures)
+    assert Rating.objects.get(rater=first_rater).pk < Rating.objects.get(rater=second_rater).pk
     assert question_updates.sweep_questions() == 1
     invariants.check(question.pk)
     assert CountState.objects.get(question=question).ratings == 2
 
 
 @postgresql_only
-def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
+def test_rating_saved_between_read_and_mark_stays_uncounted(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By another transaction, while the counter's is open: both the change of a counted rating and
-    a new one."""
-    (item, *_), (one, two, three, _) = ids
-    put(question, (item, one, 1), (item, two, 2))
+    """Another transaction changes a counted rating and adds one while the counter's is open."""
+    (item, *_), (rater_1, rater_2, rater_3, _) = ids
+    save_ratings(question, (item, rater_1, 1), (item, rater_2, 2))
     question_updates.update_question(question.pk)
-    put(question, (item, one, 2))
+    save_ratings(question, (item, rater_1, 2))
     gate = Gate()
     add_peers = peer_rows.add_peers
 
-    def slowly(*args: Any) -> dict[int, int]:
+    def wait_and_add_peers(*args: Any) -> dict[int, int]:
         gate.wait()
         return add_peers(*args)
 
-    monkeypatch.setattr(peer_rows, "add_peers", slowly)
-    futures = start(lambda: counting.count_items(question.pk))
+    monkeypatch.setattr(peer_rows, "add_peers", wait_and_add_peers)
+    futures = start_threads(lambda: counting.count_items(question.pk))
     gate.wait_until_reached()
-    put(question, (item, one, 0), (item, three, 3))
+    save_ratings(question, (item, rater_1, 0), (item, rater_3, 3))
     gate.open()
-    finish(futures)
+    wait_for_results(futures)
     monkeypatch.undo()
-    left = (
+    uncounted = (
         Rating.objects.uncounted().order_by("rater_id").values_list("rater_id", "code", "counted")
     )
-    assert list(left) == [(one, 0, 2), (three, 3, -1)]
+    assert list(uncounted) == [(rater_1, 0, 2), (rater_3, 3, -1)]
     question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
-def test_counters_at_once_count_each_rating_once(question: Any, ids: Any) -> None:
+def test_concurrent_counters_count_each_rating_once(question: Any, ids: Any) -> None:
     items, raters = ids
-    put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
-    together = threading.Barrier(4)
+    save_ratings(
+        question, *((item, rater, (item + rater) % 4) for item in items for rater in raters)
+    )
+    barrier = threading.Barrier(4)
 
     def count() -> None:
-        together.wait()
+        barrier.wait()
         while counting.count_items(question.pk, limit=2).has_more:
             pass
         question_updates.update_question(question.pk)
 
-    finish(start(count, count, count, count))
+    wait_for_results(start_threads(count, count, count, count))
     invariants.check(question.pk)
     assert CountState.objects.get(question=question).ratings == len(items) * len(raters)
 
 
 def test_workers_share_a_backlog(
-    question: Any, ids: Any, small_shares: None, monkeypatch: pytest.MonkeyPatch
+    question: Any, ids: Any, small_batches: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each reads and tallies while the others do; no lease lasts, so that they also take shares
-    from each other."""
+    """Each worker reads and tallies while the others do.
+
+    No lease lasts, so they also take over shares from each other.
+    """
     items, raters = ids
-    put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
-    together = threading.Barrier(3)
+    save_ratings(
+        question, *((item, rater, (item + rater) % 4) for item in items for rater in raters)
+    )
+    barrier = threading.Barrier(3)
     counted = []
 
     def count() -> None:
-        together.wait()
+        barrier.wait()
         counted.append(question_updates.update_question(question.pk))
 
-    finish(start(count, count, count))
+    wait_for_results(start_threads(count, count, count))
     assert sum(counted) == len(items)
     invariants.check(question.pk)
     assert CountState.objects.get(question=question).ratings == len(items) * len(raters)
 
 
 @postgresql_only
-def test_workers_share_the_readings_of_raters(
+def test_workers_share_the_results_of_raters(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside each other: neither waits for the other, and together they make all."""
+    """In parallel: neither worker waits for the other, and together they compute all results."""
     items, raters = ids
-    put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
+    save_ratings(
+        question, *((item, rater, (item + rater) % 4) for item in items for rater in raters)
+    )
     counting.count_items(question.pk)
     monkeypatch.setattr(rater_readings, "MAX_RATERS", 1)
     monkeypatch.setattr(rater_readings, "RATERS_AT_ONCE", 1)
-    gate, made = Gate(), []
-    whole = rater_readings.refresh_unlocked_raters
+    gate, worker_calls = Gate(), []
+    original_refresh = rater_readings.refresh_unlocked_raters
 
-    def noting(question_id: int, scale: Any) -> bool:
-        found = whole(question_id, scale)
-        if found and threading.current_thread() is not threading.main_thread():
-            made.append(question_id)
-            if len(made) == 1:
-                gate.wait()  # with one rater in hand
-        return found
+    def refresh_and_wait(question_id: int, scale: Any) -> bool:
+        is_refreshed = original_refresh(question_id, scale)
+        if is_refreshed and threading.current_thread() is not threading.main_thread():
+            worker_calls.append(question_id)
+            if len(worker_calls) == 1:
+                gate.wait()  # while it holds one rater's lock
+        return is_refreshed
 
-    monkeypatch.setattr(rater_readings, "refresh_unlocked_raters", noting)
-    worker = start(lambda: project_readings.refresh_results(question.pk))
+    monkeypatch.setattr(rater_readings, "refresh_unlocked_raters", refresh_and_wait)
+    worker = start_threads(lambda: project_readings.refresh_results(question.pk))
     gate.wait_until_reached()
-    free = list(RaterReading.objects.filter(question=question).values_list("rater_id", flat=True))
+    computed_ids = list(
+        RaterReading.objects.filter(question=question).values_list("rater_id", flat=True)
+    )
     while project_readings._refresh_raters_in_parallel(question.pk):
         pass
-    done = RaterReading.objects.filter(question=question).count()
-    assert done > len(free)
+    n_computed = RaterReading.objects.filter(question=question).count()
+    assert n_computed > len(computed_ids)
     gate.open()
-    finish(worker)
+    wait_for_results(worker)
     monkeypatch.undo()
     invariants.check(question.pk)
 
 
 @postgresql_only
 def test_a_recount_waits_for_a_worker_that_finishes_a_share(
-    question: Any, ids: Any, small_shares: None, monkeypatch: pytest.MonkeyPatch
+    question: Any, ids: Any, small_batches: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker has marked ratings and wants the question's lock next; a recount wants both."""
+    """The worker has marked ratings and needs the question's lock next; a recount needs both."""
     items, raters = ids
-    put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
+    save_ratings(
+        question, *((item, rater, (item + rater) % 4) for item in items for rater in raters)
+    )
     backlog.open_backlog(question.pk)
     share = backlog.claim_range(question.pk)
     assert share is not None
@@ -203,18 +219,18 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
     gate = Gate()
     mark = counting.mark_change_counted
 
-    def marked(rows: Any) -> None:
+    def mark_and_wait(rows: Any) -> None:
         mark(rows)
         gate.wait()
 
-    monkeypatch.setattr(counting, "mark_change_counted", marked)
-    worker = start(lambda: backlog.save_range(share, change))
+    monkeypatch.setattr(counting, "mark_change_counted", mark_and_wait)
+    worker = start_threads(lambda: backlog.save_range(share, change))
     gate.wait_until_reached()
-    recount = start(lambda: question_updates.reset_counts(question))
+    recount = start_threads(lambda: question_updates.reset_counts(question))
     wait_until_blocked()
     gate.open()
-    assert finish(worker) == [True]
-    finish(recount)
+    assert wait_for_results(worker) == [True]
+    wait_for_results(recount)
     monkeypatch.undo()
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
@@ -223,152 +239,151 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
 def test_the_second_counter_waits_for_the_first(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both would read the same uncounted ratings and add them twice."""
-    (item, *_), (one, two, *_) = ids
-    put(question, (item, one, 1), (item, two, 1))
+    """Otherwise both would read the same uncounted ratings and add them twice."""
+    (item, *_), (rater_1, rater_2, *_) = ids
+    save_ratings(question, (item, rater_1, 1), (item, rater_2, 1))
     CountState.objects.create(question=question, scale_version=question.scale_version)
     gate = Gate()
-    inside = itertools.count()
+    read_count = itertools.count()
     read = counting.read_uncounted_items
 
-    def reading(*args: Any) -> Any:
+    def read_and_wait(*args: Any) -> Any:
         rows = read(*args)
-        if next(inside) == 0:
+        if next(read_count) == 0:
             gate.wait()
         return rows
 
-    monkeypatch.setattr(counting, "read_uncounted_items", reading)
-    first = start(lambda: counting.count_items(question.pk))
+    monkeypatch.setattr(counting, "read_uncounted_items", read_and_wait)
+    first = start_threads(lambda: counting.count_items(question.pk))
     gate.wait_until_reached()
-    second = start(lambda: counting.count_items(question.pk))
-    time.sleep(0.3)  # enough for the second to read too, if nothing keeps it from that
-    assert next(inside) == 1
+    second = start_threads(lambda: counting.count_items(question.pk))
+    time.sleep(0.3)  # long enough for the second to read too, if nothing prevents it
+    assert next(read_count) == 1
     gate.open()
-    finish(first + second)
+    wait_for_results(first + second)
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
 
 
 @pytest.mark.parametrize("shares", [False, True])
-def test_raters_and_counters_and_leads_at_once(
+def test_counts_are_exact_with_concurrent_raters_counters_and_leads(
     question: Any, ids: Any, lead: User, request: pytest.FixtureRequest, shares: bool
 ) -> None:
-    """Overlapping portions in opposite orders, counters and recounts meanwhile: no deadlock, exact
-    at the end."""
+    """Overlapping batches in opposite orders, with counters and recounts: no deadlock, exact
+    counts."""
     if shares:
-        request.getfixturevalue("small_shares")
+        request.getfixturevalue("small_batches")
     items, raters = ids
-    put(question, *((item, rater, 0) for item in items for rater in raters))
-    ending = threading.Event()
+    save_ratings(question, *((item, rater, 0) for item in items for rater in raters))
+    stop_event = threading.Event()
 
     def rate(order: int) -> None:
         for turn in range(12):
             rows = [(item, rater, (item + turn + order) % 4) for item in items for rater in raters]
-            put(question, *rows[::order])
+            save_ratings(question, *rows[::order])
 
     def count() -> None:
-        while not ending.wait(0.1):
+        while not stop_event.wait(0.1):
             question_updates.update_question(question.pk)
 
-    def lead_it() -> None:
+    def change_time_zones() -> None:
         project = Project.objects.get(pk=question.project_id)
         for zone in ("Pacific/Kiritimati", "America/Los_Angeles", "UTC"):
             change_project(project=project, by=lead, time_zone=zone)
             question_updates.reset_counts(question)
 
-    counters = start(count, count)
+    counters = start_threads(count, count)
     try:
-        finish(start(lambda: rate(1), lambda: rate(-1), lead_it))
+        wait_for_results(start_threads(lambda: rate(1), lambda: rate(-1), change_time_zones))
     finally:
-        ending.set()
-    finish(counters)
+        stop_event.set()
+    wait_for_results(counters)
     question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
 @postgresql_only
-def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
+def test_waiting_counter_holds_no_row_that_the_rater_needs(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the two wait for each other, and PostgreSQL throws one of them out: perhaps the
-    rater."""
+    """Otherwise the two deadlock, and PostgreSQL cancels one of them: perhaps the rater."""
     (first, second, *_), (rater, *_) = ids
-    put(question, (first, rater, 1), (second, rater, 1))
+    save_ratings(question, (first, rater, 1), (second, rater, 1))
     read = counting.read_uncounted_items
 
-    def backwards(*args: Any) -> Any:
-        """PostgreSQL promises no order: this is the worst one."""
+    def read_backwards(*args: Any) -> Any:
+        """Return the rows in the worst order; PostgreSQL promises none."""
         rows, notes = read(*args)
         return np.sort(rows, order="item")[::-1], notes
 
-    monkeypatch.setattr(counting, "read_uncounted_items", backwards)
+    monkeypatch.setattr(counting, "read_uncounted_items", read_backwards)
     with transaction.atomic():
-        put(question, (first, rater, 2))
-        futures = start(lambda: counting.count_items(question.pk))
+        save_ratings(question, (first, rater, 2))
+        futures = start_threads(lambda: counting.count_items(question.pk))
         wait_until_blocked()
-        put(question, (second, rater, 2))
-    finish(futures)
+        save_ratings(question, (second, rater, 2))
+    wait_for_results(futures)
     question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
 @postgresql_only
-def test_a_rater_waits_for_an_item_without_holding_another(
+def test_rater_waiting_for_an_item_holds_no_other_item(
     project: Any, question: Any, ids: Any
 ) -> None:
-    """The queue tries items in each rater's own order: two who waited with items in hand could wait
-    in a circle."""
-    (first, *others), (one, two, rater, _) = ids
-    put(question, *((item, by, 1) for item in others for by in (one, two)))
-    # As after the overlap was raised: more raters than the row says.
+    """The queue tries items in a different order for each rater, so held items could deadlock."""
+    (first, *others), (rater_1, rater_2, rater, _) = ids
+    save_ratings(
+        question, *((item, rater_id, 1) for item in others for rater_id in (rater_1, rater_2))
+    )
+    # As after the overlap was raised: more raters than the row's counter says.
     Item.objects.filter(pk__in=others).update(places_taken=0)
     Project.objects.filter(pk=project.pk).update(overlap=1)
     with transaction.atomic():
         Item.objects.select_for_update(no_key=True).get(pk=first)
-        futures = start(lambda: queue.get_next_item(Rater.objects.get(pk=rater)))
+        futures = start_threads(lambda: queue.get_next_item(Rater.objects.get(pk=rater)))
         wait_until_blocked()
         assert list(Item.objects.select_for_update(no_key=True, nowait=True).filter(pk__in=others))
-    assert [item.pk for item in finish(futures)] == [first]
+    assert [item.pk for item in wait_for_results(futures)] == [first]
 
 
 @postgresql_only
-def test_writers_of_the_same_new_ratings_take_turns_whatever_their_order(
-    question: Any, ids: Any
-) -> None:
+def test_writers_of_the_same_new_ratings_take_turns(question: Any, ids: Any) -> None:
     (first, second, *_), (rater, *_) = ids
     with transaction.atomic():
-        put(question, (first, rater, 1))
-        futures = start(lambda: put(question, (second, rater, 2), (first, rater, 2)))
+        save_ratings(question, (first, rater, 1))
+        futures = start_threads(
+            lambda: save_ratings(question, (second, rater, 2), (first, rater, 2))
+        )
         wait_until_blocked()
-        put(question, (second, rater, 1))
-    finish(futures)
+        save_ratings(question, (second, rater, 1))
+    wait_for_results(futures)
     assert set(Rating.objects.values_list("code", flat=True)) == {2}
 
 
 @pytest.mark.parametrize("number", [4, 300])
 def test_the_same_new_items_in_opposite_orders_are_all_stored(project: Any, number: int) -> None:
-    """Files, uploads and requests at once, while what stands is rated: nobody waits for each other
-    in a circle."""
-    keys = [f"new {place}" for place in range(number)]
-    together = threading.Barrier(4)
+    """Files, uploads and requests arrive at once while items are changed: nobody deadlocks."""
+    keys = [f"new {index}" for index in range(number)]
+    barrier = threading.Barrier(4)
 
     def put_all(rows: list[str]) -> None:
-        together.wait(PATIENCE)
+        barrier.wait(TIMEOUT_SECONDS)
         for text in "xyz":
             upsert_items(
                 project=project, rows=[{"key": key, "body": {"text": text}} for key in rows]
             )
 
     def upload_all(rows: list[str]) -> None:
-        together.wait(PATIENCE)
+        barrier.wait(TIMEOUT_SECONDS)
         files = [
             SimpleUploadedFile(f"{key}.png", b"\x89PNG\r\n\x1a\n" + b"picture" * 9)
             for key in rows[:4]
         ]
         media.add_media_items(project=project, files=files, by=None)
 
-    finish(
-        start(
+    wait_for_results(
+        start_threads(
             lambda: put_all(keys),
             lambda: put_all(keys[::-1]),
             lambda: put_all(keys[::2] + keys[1::2]),
@@ -379,17 +394,21 @@ def test_the_same_new_items_in_opposite_orders_are_all_stored(project: Any, numb
     assert set(stored.values_list("key", flat=True)) == set(keys)
 
 
-def test_large_requests_at_once_are_all_stored_exactly(
+def test_large_concurrent_requests_are_stored_exactly(
     project: Project, question: Question, lead: User, api_for: Callable[..., APIClient]
 ) -> None:
-    """Each has its own ratings; half of them share their items, whose places all of them take."""
+    """Each has ratings of its own; half of them share their items, whose slots all of them take."""
     Item.objects.bulk_create(
         Item(project=project, key=f"i{number:03}", body={"text": "x"}) for number in range(600)
     )
     Rater.objects.bulk_create(Rater(project=project, key=key) for key in "abcd")
     Project.objects.filter(pk=project.pk).update(overlap=9)
     labels = [category.label for category in question.active_categories()]
-    halves = [(range(first, first + 300), raters) for first in (0, 300) for raters in ("ab", "cd")]
+    halves = [
+        (range(first_item, first_item + 300), raters)
+        for first_item in (0, 300)
+        for raters in ("ab", "cd")
+    ]
     bodies = [
         [
             {"item": f"i{n:03}", "rater": rater, "label": labels[n % len(labels)]}
@@ -399,73 +418,83 @@ def test_large_requests_at_once_are_all_stored_exactly(
         for items, raters in halves
     ]
     bodies[1::2] = [body[::-1] for body in bodies[1::2]]
-    together = threading.Barrier(len(bodies))
+    barrier = threading.Barrier(len(bodies))
 
     def send(body: list[dict[str, str]]) -> Any:
         client = api_for(lead)
-        together.wait(PATIENCE)
+        barrier.wait(TIMEOUT_SECONDS)
         return client.post(f"/api/v1/projects/{project.pk}/ratings/", body, format="json")
 
-    answers = finish(start(*(lambda body=body: send(body) for body in bodies)))
-    assert [(answer.status_code, answer.json()["created"]) for answer in answers] == [
+    responses = wait_for_results(start_threads(*(lambda body=body: send(body) for body in bodies)))
+    assert [(response.status_code, response.json()["created"]) for response in responses] == [
         (200, 600)
     ] * 4
-    sent = {(row["item"], row["rater"], row["label"]) for body in bodies for row in body}
-    names = dict(question.categories.values_list("code", "label"))
-    stored = [(item, rater, names[code]) for item, rater, code in Rating.objects.values_list(*SAID)]
-    said = [
-        (item, rater, names[code]) for item, rater, code in Revision.objects.values_list(*SAID_ONCE)
+    expected = {(row["item"], row["rater"], row["label"]) for body in bodies for row in body}
+    labels_by_code = dict(question.categories.values_list("code", "label"))
+    stored = [
+        (item, rater, labels_by_code[code])
+        for item, rater, code in Rating.objects.values_list(*RATING_FIELDS)
     ]
-    assert len(stored) == len(said) == len(sent)
-    assert set(stored) == set(said) == sent
+    revisions = [
+        (item, rater, labels_by_code[code])
+        for item, rater, code in Revision.objects.values_list(*REVISION_FIELDS)
+    ]
+    assert len(stored) == len(revisions) == len(expected)
+    assert set(stored) == set(revisions) == expected
     assert set(Item.objects.values_list("places_taken", flat=True)) == {4}
     question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
 @postgresql_only
-def test_a_request_of_many_raters_waits_for_no_rating_that_it_does_not_name(
-    question: Any, ids: Any
-) -> None:
-    (item, *_), (other, *_) = ids
+def test_request_of_many_raters_waits_only_for_its_own_ratings(question: Any, ids: Any) -> None:
+    (item, *_), (other_rater, *_) = ids
     raters = [
         Rater.objects.create(project=question.project, key=f"more {number}").pk
         for number in range(8)
     ]
-    put(question, *((item, rater, 1) for rater in (other, *raters)))
+    save_ratings(question, *((item, rater, 1) for rater in (other_rater, *raters)))
     with transaction.atomic():
-        Rating.objects.select_for_update().get(rater=other)
-        finish(start(lambda: put(question, *((item, rater, 2) for rater in raters))))
+        Rating.objects.select_for_update().get(rater=other_rater)
+        wait_for_results(
+            start_threads(lambda: save_ratings(question, *((item, rater, 2) for rater in raters)))
+        )
     assert Rating.objects.filter(code=2).count() == len(raters)
 
 
 @postgresql_only
-def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
+def test_batches_with_crossing_items_do_not_deadlock(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each has written its ratings of the first question, on the item that the other's second
-    question is about."""
-    (first, second, *_), (one, two, *_) = ids
-    other = Question.objects.create(project=question.project, key="tone", text="Tone?", position=1)
-    Category.objects.create(question=other, code=0, label="kind", position=0)
+    """Each has written its first question's rating on the item of the other's second question."""
+    (first, second, *_), (rater_1, rater_2, *_) = ids
+    other_question = Question.objects.create(
+        project=question.project, key="tone", text="Tone?", position=1
+    )
+    Category.objects.create(question=other_question, code=0, label="kind", position=0)
     halfway = threading.Barrier(2)
     write = record_sql.write_ratings
 
-    def pausing(question_id: int, *args: Any, **options: Any) -> None:
+    def write_and_wait(question_id: int, *args: Any, **options: Any) -> None:
         write(question_id, *args, **options)
         if question_id == question.pk:
-            halfway.wait(PATIENCE)
+            halfway.wait(TIMEOUT_SECONDS)
 
-    def batch(rater: int, items: tuple[int, int]) -> None:
+    def record_batch(rater: int, items: tuple[int, int]) -> None:
         with transaction.atomic():
-            said = {
-                asked: [Judgement(item, rater, 0)]
-                for asked, item in zip((question, other), items, strict=True)
+            judgements = {
+                rated_question: [Judgement(item, rater, 0)]
+                for rated_question, item in zip((question, other_question), items, strict=True)
             }
-            record_ratings(said, by=None, source="api")
+            record_ratings(judgements, by=None, source="api")
 
-    monkeypatch.setattr(record_sql, "write_ratings", pausing)
-    finish(start(lambda: batch(one, (first, second)), lambda: batch(two, (second, first))))
+    monkeypatch.setattr(record_sql, "write_ratings", write_and_wait)
+    wait_for_results(
+        start_threads(
+            lambda: record_batch(rater_1, (first, second)),
+            lambda: record_batch(rater_2, (second, first)),
+        )
+    )
     assert Rating.objects.count() == 4
     assert set(
         Item.objects.filter(pk__in=(first, second)).values_list("places_taken", flat=True)
@@ -473,10 +502,10 @@ def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
 
 
 @postgresql_only
-def test_moving_the_days_waits_for_a_counter_in_the_common_order(
+def test_time_zone_backfill_locks_rows_in_the_counters_order(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A lead changes the time zone while a counter marks ratings: neither is thrown out."""
+    """A lead changes the time zone while a counter marks ratings: neither is cancelled."""
     (first, second, *_), (rater, *_) = ids
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
     for item in (second, first):  # ids in the opposite order of the items
@@ -487,74 +516,71 @@ def test_moving_the_days_waits_for_a_counter_in_the_common_order(
     with transaction.atomic():
         # As a counter does after its first row.
         Rating.objects.select_for_update().get(item=first)
-        futures = start(lambda: timezone_backfill.start_backfill(question.project_id))
+        futures = start_threads(lambda: timezone_backfill.start_backfill(question.project_id))
         wait_until_blocked()
         Rating.objects.select_for_update().get(item=second)
-    finish(futures)
+    wait_for_results(futures)
     question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
 @postgresql_only
-def test_a_recount_waits_for_raters_without_holding_what_they_need_next(
-    question: Any, ids: Any
-) -> None:
+def test_waiting_recount_holds_no_row_that_raters_need(question: Any, ids: Any) -> None:
     (first, second, *_), (rater, *_) = ids
     for item in (second, first):  # on disk in the opposite order of the items
-        put(question, (item, rater, 1))
+        save_ratings(question, (item, rater, 1))
         question_updates.update_question(question.pk)
     with transaction.atomic():
-        put(question, (first, rater, 2))
-        futures = start(lambda: question_updates.reset_counts(question))
+        save_ratings(question, (first, rater, 2))
+        futures = start_threads(lambda: question_updates.reset_counts(question))
         wait_until_blocked()
-        put(question, (second, rater, 2))
-    finish(futures)
+        save_ratings(question, (second, rater, 2))
+    wait_for_results(futures)
     question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
 @postgresql_only
-def test_a_counter_that_waited_uses_the_weights_of_now(
+def test_counter_that_waited_uses_the_current_weights(
     question: Any, ids: Any, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It began before the change of weights, and the readings were made anew before its turn
-    came."""
-    (item, other, *_), (one, two, *_) = ids
-    put(
+    """It started before the weights changed, and the results were recomputed before its turn came."""
+    (item, other_item, *_), (rater_1, rater_2, *_) = ids
+    save_ratings(
         question,
-        *((item, rater, code) for rater, code in ((one, 1), (two, 2))),
-        (other, one, 0),
-        (other, two, 0),
+        *((item, rater, code) for rater, code in ((rater_1, 1), (rater_2, 2))),
+        (other_item, rater_1, 0),
+        (other_item, rater_2, 0),
     )
     identity = [[float(i == j) for j in range(4)] for i in range(4)]
     change_weights(question=question, weights="custom", matrix=identity, by=lead)
     question_updates.update_question(question.pk)
     before = PairTally.objects.get(question=question).kappa_custom
-    put(question, (item, one, 3))
+    save_ratings(question, (item, rater_1, 3))
     gate = Gate()
     lock = counting.lock_count_state
 
-    def late(question_id: int) -> CountState:
+    def wait_and_lock(question_id: int) -> CountState:
         if threading.current_thread() is not threading.main_thread():
             gate.wait()
         return lock(question_id)
 
-    monkeypatch.setattr(counting, "lock_count_state", late)
-    futures = start(lambda: counting.count_items(question.pk))
+    monkeypatch.setattr(counting, "lock_count_state", wait_and_lock)
+    futures = start_threads(lambda: counting.count_items(question.pk))
     gate.wait_until_reached()
-    half = [[1.0 if i == j else 0.9 * (abs(i - j) == 1) for j in range(4)] for i in range(4)]
+    new_weights = [[1.0 if i == j else 0.9 * (abs(i - j) == 1) for j in range(4)] for i in range(4)]
     change_weights(
-        question=Question.objects.get(pk=question.pk), weights="custom", matrix=half, by=lead
+        question=Question.objects.get(pk=question.pk), weights="custom", matrix=new_weights, by=lead
     )
     project_readings.refresh_results(question.pk)
     assert PairTally.objects.get(question=question).kappa_custom != before
     gate.open()
-    finish(futures)
+    wait_for_results(futures)
     question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
-def test_a_rating_written_with_an_old_copy_of_the_project_is_on_the_day_of_the_zone_of_now(
+def test_rating_with_a_stale_project_uses_the_current_time_zone(
     question: Any, ids: Any, lead: User
 ) -> None:
     (item, *_), (rater, *_) = ids
@@ -567,17 +593,15 @@ def test_a_rating_written_with_an_old_copy_of_the_project_is_on_the_day_of_the_z
     assert Rating.objects.get().day == (datetime.date(2026, 3, 2) - datetime.date(1970, 1, 1)).days
 
 
-def test_the_same_rating_from_many_at_once_is_one_rating_with_its_whole_history(
-    question: Any, ids: Any
-) -> None:
+def test_concurrent_writes_of_one_rating_keep_its_history(question: Any, ids: Any) -> None:
     (item, *_), (rater, *_) = ids
-    together = threading.Barrier(8)
+    barrier = threading.Barrier(8)
 
     def rate(code: int) -> None:
-        together.wait()
-        put(question, (item, rater, code))
+        barrier.wait()
+        save_ratings(question, (item, rater, code))
 
-    finish(start(*(lambda code=code: rate(code % 4) for code in range(8))))
+    wait_for_results(start_threads(*(lambda code=code: rate(code % 4) for code in range(8))))
     rating = Rating.objects.get()
     assert rating.revisions.count() >= 4
     assert rating.revisions.latest("id").code == rating.code
@@ -586,14 +610,14 @@ def test_the_same_rating_from_many_at_once_is_one_rating_with_its_whole_history(
 
 
 @postgresql_only
-def test_a_new_rating_that_is_sent_twice_at_once_is_new_once(question: Any, ids: Any) -> None:
-    """As a client does that heard no answer: one line of history, and one answer says created."""
+def test_new_rating_sent_twice_at_once_is_created_once(question: Any, ids: Any) -> None:
+    """A client may resend when it got no response: one revision, and one response says created."""
     (item, *_), (rater, *_) = ids
-    said = {question: [Judgement(item, rater, 1)]}
+    judgements = {question: [Judgement(item, rater, 1)]}
     with transaction.atomic():
-        first = record_ratings(said, by=None, source="api")
-        futures = start(lambda: record_ratings(said, by=None, source="api"))
+        first = record_ratings(judgements, by=None, source="api")
+        futures = start_threads(lambda: record_ratings(judgements, by=None, source="api"))
         wait_until_blocked()
-    (second,) = finish(futures)
+    (second,) = wait_for_results(futures)
     assert (first.created, second.created, second.unchanged) == (1, 0, 1)
     assert Rating.objects.get().revisions.count() == 1

@@ -1,4 +1,4 @@
-"""A rating and a line of history never refer to what is not there, whatever happens beside."""
+"""Ratings and revisions never refer to missing rows, whatever happens concurrently."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from django.utils import timezone
 
 from projects.models import Item, Question, Rater
 from ratings.models import Rating, Revision
-from tests.faults.threads import finish, start, wait_until_blocked
+from tests.faults.threads import start_threads, wait_for_results, wait_until_blocked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 postgresql_only = pytest.mark.postgresql_only("SQLite has one writer at a time")
 each_reference = pytest.mark.parametrize("name", ["question", "item", "rater", "rating", "by"])
-MISSING = 10**9
+MISSING_ID = 10**9
 
 
 @pytest.fixture
 def parents(project: Any) -> dict[str, Any]:
-    """A row of each kind that a rating or a line of history refers to. Nothing refers to it yet."""
-    about, others = (
+    """One row of each kind that a rating or a revision refers to; nothing refers to them yet."""
+    own_parents, other_parents = (
         {
             "question": Question.objects.create(project=project, key=key, text="?", position=9),
             "item": Item.objects.create(project=project, key=key),
@@ -31,114 +31,118 @@ def parents(project: Any) -> dict[str, Any]:
         }
         for key in ("a", "b")
     )
-    return {**about, "rating": made(Rating, **others), "by": User.objects.create(username="gone")}
+    return {
+        **own_parents,
+        "rating": create_row(Rating, **other_parents),
+        "by": User.objects.create(username="gone"),
+    }
 
 
-def made(model: Any, **fields: Any) -> Any:
+def create_row(model: Any, **fields: Any) -> Any:
     now = timezone.now()
-    more = (
+    extra = (
         {"changed_at": now, "day": 0} if model is Rating else {"recorded_at": now, "source": "api"}
     )
-    return model.objects.create(code=0, rated_at=now, **more, **fields)
+    return model.objects.create(code=0, rated_at=now, **extra, **fields)
 
 
-def child(parents: dict[str, Any], name: str) -> Any:
-    """A new row that refers to the parent ``name``."""
+def create_child(parents: dict[str, Any], name: str) -> Any:
+    """Create a row that refers to the parent ``name``."""
     model, names = (
         (Revision, ["rating", "by"])
         if name in ("rating", "by")
         else (Rating, ["question", "item", "rater"])
     )
-    return made(model, **{one: parents[one] for one in names})
+    return create_row(model, **{field: parents[field] for field in names})
 
 
-def run(sql: str, *values: Any) -> None:
+def execute_sql(sql: str, *values: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
 
 
-def delete(parent: Any) -> None:
-    """Past Django, which looks for children itself."""
-    run(f"DELETE FROM {parent._meta.db_table} WHERE id = %s", parent.pk)
+def delete_row(parent: Any) -> None:
+    """Delete the row in SQL, past Django's own search for children."""
+    execute_sql(f"DELETE FROM {parent._meta.db_table} WHERE id = %s", parent.pk)
 
 
-def stands(row: Any) -> bool:
+def is_stored(row: Any) -> bool:
     return type(row).objects.filter(pk=row.pk).exists()
 
 
 @each_reference
-def test_nothing_refers_to_what_does_not_exist(parents: dict[str, Any], name: str) -> None:
-    known = child(parents, name)
-    table, model, column = known._meta.db_table, type(known), known._meta.get_field(name).column
+def test_reference_to_a_missing_row_is_rejected(parents: dict[str, Any], name: str) -> None:
+    existing = create_child(parents, name)
+    table, model, column = (
+        existing._meta.db_table,
+        type(existing),
+        existing._meta.get_field(name).column,
+    )
     with pytest.raises(IntegrityError):
-        model.objects.filter(pk=known.pk).update(**{column: MISSING})
-    gone = {**parents, name: type(parents[name])(pk=MISSING)}
+        model.objects.filter(pk=existing.pk).update(**{column: MISSING_ID})
+    parents_with_one_missing = {**parents, name: type(parents[name])(pk=MISSING_ID)}
     with pytest.raises(IntegrityError):
-        child(gone, name)
-    columns = ", ".join(field.column for field in known._meta.fields if not field.primary_key)
-    chosen = columns.replace(column, f"id + {MISSING}")
+        create_child(parents_with_one_missing, name)
+    columns = ", ".join(field.column for field in existing._meta.fields if not field.primary_key)
+    selected_columns = columns.replace(column, f"id + {MISSING_ID}")
     with pytest.raises(IntegrityError):
-        run(f"INSERT INTO {table} ({columns}) SELECT {chosen} FROM {table}")
-    assert getattr(model.objects.get(pk=known.pk), column) == parents[name].pk
-    assert not model.objects.filter(**{f"{column}__gte": MISSING}).exists()
+        execute_sql(f"INSERT INTO {table} ({columns}) SELECT {selected_columns} FROM {table}")
+    assert getattr(model.objects.get(pk=existing.pk), column) == parents[name].pk
+    assert not model.objects.filter(**{f"{column}__gte": MISSING_ID}).exists()
 
 
 @each_reference
-def test_what_is_referred_to_stays(parents: dict[str, Any], name: str) -> None:
-    kept, parent = child(parents, name), parents[name]
+def test_referenced_row_cannot_be_deleted_or_renumbered(parents: dict[str, Any], name: str) -> None:
+    child_row, parent = create_child(parents, name), parents[name]
     table = parent._meta.db_table
     with pytest.raises(IntegrityError):
-        delete(parent)
+        delete_row(parent)
     with pytest.raises(IntegrityError):
-        run(f"UPDATE {table} SET id = %s WHERE id = %s", MISSING, parent.pk)
-    assert stands(parent)
-    type(kept).objects.filter(pk=kept.pk)._raw_delete("default")
-    delete(parent)
-    assert not stands(parent)
+        execute_sql(f"UPDATE {table} SET id = %s WHERE id = %s", MISSING_ID, parent.pk)
+    assert is_stored(parent)
+    type(child_row).objects.filter(pk=child_row.pk)._raw_delete("default")
+    delete_row(parent)
+    assert not is_stored(parent)
 
 
-def test_nobody_need_be_named(parents: dict[str, Any]) -> None:
-    child({**parents, "by": None}, "rating")
-    delete(parents["by"])
+def test_author_of_a_revision_is_optional(parents: dict[str, Any]) -> None:
+    create_child({**parents, "by": None}, "rating")
+    delete_row(parents["by"])
 
 
 @postgresql_only
 @each_reference
-def test_a_writer_waits_for_who_deletes_and_then_finds_nothing_to_refer_to(
-    parents: dict[str, Any], name: str
-) -> None:
+def test_writer_waits_for_a_delete_and_is_rejected(parents: dict[str, Any], name: str) -> None:
     with transaction.atomic():
-        delete(parents[name])
-        futures = start(lambda: child(parents, name))
+        delete_row(parents[name])
+        futures = start_threads(lambda: create_child(parents, name))
         wait_until_blocked()
     with pytest.raises(IntegrityError):
-        finish(futures)
-    assert not stands(parents[name])
+        wait_for_results(futures)
+    assert not is_stored(parents[name])
 
 
 @postgresql_only
 @each_reference
-def test_a_writer_goes_on_when_nothing_was_deleted_after_all(
-    parents: dict[str, Any], name: str
-) -> None:
+def test_writer_continues_after_a_delete_is_rolled_back(parents: dict[str, Any], name: str) -> None:
     with transaction.atomic():
-        delete(parents[name])
-        futures = start(lambda: child(parents, name))
+        delete_row(parents[name])
+        futures = start_threads(lambda: create_child(parents, name))
         wait_until_blocked()
         transaction.set_rollback(True)
-    (kept,) = finish(futures)
-    assert stands(parents[name])
-    assert stands(kept)
+    (child_row,) = wait_for_results(futures)
+    assert is_stored(parents[name])
+    assert is_stored(child_row)
 
 
 @postgresql_only
 @each_reference
-def test_a_row_may_be_deleted_and_made_again_in_one_transaction(
+def test_row_may_be_deleted_and_recreated_in_one_transaction(
     parents: dict[str, Any], name: str
 ) -> None:
-    kept, parent = child(parents, name), parents[name]
+    child_row, parent = create_child(parents, name), parents[name]
     with transaction.atomic():
-        delete(parent)
+        delete_row(parent)
         parent.save(force_insert=True)
-    assert stands(parent)
-    assert stands(kept)
+    assert is_stored(parent)
+    assert is_stored(child_row)

@@ -1,5 +1,4 @@
-"""PostgreSQL restarts between two requests of one web thread: the second one opens a new
-connection."""
+"""PostgreSQL restarts between two requests of a web thread: the second opens a new connection."""
 
 from __future__ import annotations
 
@@ -15,14 +14,19 @@ pytestmark = [
 ]
 
 
-def test_a_connection_that_the_server_closed_is_given_up(lead: Any, client_for: Any) -> None:
+def test_connection_closed_by_the_server_is_replaced(lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     client.get("/")
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
-        (ours,) = cursor.fetchone()
-    with contextlib.closing(connection.copy()) as other, other.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [ours])  # waits until it has ended
+        (backend_pid,) = cursor.fetchone()
+    with (
+        contextlib.closing(connection.copy()) as other_connection,
+        other_connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            "SELECT pg_terminate_backend(%s, 10000)", [backend_pid]
+        )  # waits until it has ended
         assert cursor.fetchone() == (True,)
     connection.close_if_unusable_or_obsolete()  # as before each request
     connection.ensure_connection()

@@ -1,6 +1,8 @@
-"""PostgreSQL plans by what it last heard of a table, and that may be that a full table is empty:
-when it was looked at, all rows were still being written. No statement may then read all ratings
-again for each of many items."""
+"""Plans stay good while PostgreSQL's statistics say that a full table is empty.
+
+The table may have been analyzed while all its rows were still being written. No statement
+may then read all ratings again for each of many items.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ from ratings.services.record import record_ratings
 from tests.metrics import invariants
 
 ITEMS = 300
-MANY_ITEMS = 1_800  # no portion is larger
+MANY_ITEMS = 1_800  # the largest batch
 RATERS = 4
-# at each rating, by everything below together; ITEMS of them already, when one statement goes
-# astray
-LOOKS = 60
+# Row reads for each rating by all work below together. One statement with a bad plan already needs
+# ITEMS of them.
+MAX_READS_PER_RATING = 60
 
 pytestmark = [
     pytest.mark.django_db,
@@ -34,10 +36,13 @@ pytestmark = [
 
 
 @pytest.fixture
-def believed_empty() -> Callable[[], None]:
-    """Make the planner believe so. With an empty index a plan through any index costs the same."""
+def make_tables_look_empty() -> Callable[[], None]:
+    """A function that makes the planner believe that all tables are empty.
 
-    def fool() -> None:
+    With an empty index, a plan through any index costs the same.
+    """
+
+    def update_statistics() -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
             if cursor.fetchone() != (True,):
@@ -49,11 +54,11 @@ def believed_empty() -> Callable[[], None]:
                 "'^(projects|ratings)_')"
             )
 
-    return fool
+    return update_statistics
 
 
-def read(table: str) -> int:
-    """Rows of the table that this transaction has looked at so far."""
+def count_rows_read(table: str) -> int:
+    """Return the number of rows of the table that this transaction has read so far."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)"
@@ -63,12 +68,12 @@ def read(table: str) -> int:
         return int(cursor.fetchone()[0])
 
 
-def said_of(items: list[Item], raters: list[Rater], code: int) -> list[Judgement]:
+def build_judgements(items: list[Item], raters: list[Rater], code: int) -> list[Judgement]:
     return [Judgement(item.pk, rater.pk, code) for item in items for rater in raters]
 
 
 def test_no_statement_reads_all_ratings_for_each_item(
-    question: Question, believed_empty: Callable[[], None]
+    question: Question, make_tables_look_empty: Callable[[], None]
 ) -> None:
     project = question.project
     items = Item.objects.bulk_create(
@@ -79,11 +84,13 @@ def test_no_statement_reads_all_ratings_for_each_item(
     )
 
     def rate(code: int) -> Any:
-        return record_ratings({question: said_of(items, raters, code)}, by=None, source="api")
+        return record_ratings(
+            {question: build_judgements(items, raters, code)}, by=None, source="api"
+        )
 
     rate(0)
-    before = read("ratings_rating")
-    believed_empty()
+    before = count_rows_read("ratings_rating")
+    make_tables_look_empty()
     with transaction.atomic():
         slots.recount([item.pk for item in items])
     question_updates.update_question(question.pk)
@@ -92,15 +99,15 @@ def test_no_statement_reads_all_ratings_for_each_item(
     rate(2)
     question_updates.update_question(question.pk)
 
-    assert read("ratings_rating") - before < LOOKS * ITEMS * RATERS
+    assert count_rows_read("ratings_rating") - before < MAX_READS_PER_RATING * ITEMS * RATERS
     assert set(Item.objects.values_list("places_taken", flat=True)) == {RATERS}
     assert Rating.objects.uncounted().count() == 0
     invariants.check(question.pk)
 
 
-@pytest.mark.parametrize("step", [1, 3])  # all items, and some here and there
-def test_what_was_counted_is_not_looked_through_for_each_rating(
-    question: Question, believed_empty: Callable[[], None], step: int
+@pytest.mark.parametrize("step", [1, 3])  # all items, and every third item
+def test_counted_ratings_are_not_scanned_for_each_rating(
+    question: Question, make_tables_look_empty: Callable[[], None], step: int
 ) -> None:
     project = question.project
     items = Item.objects.bulk_create(
@@ -109,24 +116,24 @@ def test_what_was_counted_is_not_looked_through_for_each_rating(
     raters = Rater.objects.bulk_create(
         Rater(project=project, key=f"r{number}") for number in range(RATERS)
     )
-    believed_empty()
-    record_ratings({question: said_of(items[::step], raters, 1)}, by=None, source="api")
+    make_tables_look_empty()
+    record_ratings({question: build_judgements(items[::step], raters, 1)}, by=None, source="api")
     plans: list[str] = []
 
-    def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+    def explain_and_execute(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if "marked" in sql and sql.lstrip().startswith(("SELECT", "UPDATE")):
             execute(f"EXPLAIN {sql}", params, many, context)
             plans.append("\n".join(line for (line,) in context["cursor"].fetchall()))
         return execute(sql, params, many, context)
 
-    with connection.execute_wrapper(explained):
+    with connection.execute_wrapper(explain_and_execute):
         question_updates.update_question(question.pk)
     assert any("marked" in plan for plan in plans)
     assert not [plan for plan in plans if "Nested Loop" in plan]
 
 
 def test_the_queue_reads_a_few_rows_of_each_item(
-    question: Question, believed_empty: Callable[[], None]
+    question: Question, make_tables_look_empty: Callable[[], None]
 ) -> None:
     project = question.project
     project.overlap = 2 * RATERS
@@ -137,20 +144,22 @@ def test_the_queue_reads_a_few_rows_of_each_item(
     raters = Rater.objects.bulk_create(
         Rater(project=project, key=f"r{number}") for number in range(2 * RATERS)
     )
-    *done, last = items
-    said = [Judgement(item.pk, rater.pk, 0) for item in done for rater in raters[:RATERS]]
-    record_ratings({question: said}, by=None, source="api")
+    *rated_items, unrated_item = items
+    judgements = [
+        Judgement(item.pk, rater.pk, 0) for item in rated_items for rater in raters[:RATERS]
+    ]
+    record_ratings({question: judgements}, by=None, source="api")
     times = {"leased_until": timezone.now(), "closed_at": timezone.now()}
-    asked = [
+    assignments = [
         Assignment(item=item, rater=rater, state="skipped", **times)
-        for item in done
+        for item in rated_items
         for rater in raters
     ]
-    Assignment.objects.bulk_create(asked)
-    before = read("ratings_rating") + read("ratings_assignment")
-    believed_empty()
-    for rater in (raters[0], raters[-1]):  # who rated all the others, and who skipped them
-        assert queue.get_next_item(rater) == last
-    assert read("ratings_rating") + read("ratings_assignment") - before < 2 * (
-        len(said) + len(asked)
-    )
+    Assignment.objects.bulk_create(assignments)
+    before = count_rows_read("ratings_rating") + count_rows_read("ratings_assignment")
+    make_tables_look_empty()
+    for rater in (raters[0], raters[-1]):  # one rated all the others, one skipped them
+        assert queue.get_next_item(rater) == unrated_item
+    assert count_rows_read("ratings_rating") + count_rows_read(
+        "ratings_assignment"
+    ) - before < 2 * (len(judgements) + len(assignments))

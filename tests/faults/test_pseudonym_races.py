@@ -1,5 +1,7 @@
-"""Names are hidden, or shown again, while raters join, rate, and files are read: with real
-transactions. Nobody stands under their own name where names are hidden."""
+"""Names are hidden or shown while raters join and rate and files are read, in real transactions.
+
+No rater keeps their own name in a project that hides names.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,16 @@ from projects.services.raters.upsert import upsert_raters
 from ratings.exports import rating_files
 from ratings.items import rater_pseudonyms
 from ratings.models import Rating
-from tests.faults.threads import Gate, finish, start, wait_until_blocked
+from tests.faults.threads import Gate, start_threads, wait_for_results, wait_until_blocked
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.postgresql_only(
-        "SQLite's writers stand in one line: only PostgreSQL's can overtake each other"
+        "SQLite writes one at a time; only PostgreSQL's writers can overtake each other"
     ),
 ]
 
-PEOPLE = ("ann", "ben", "cleo")
+RATER_KEYS = ("ann", "ben", "cleo")
 
 
 @pytest.fixture
@@ -40,14 +42,14 @@ def eva(make_user: Any) -> User:
 
 
 @pytest.fixture
-def rated(project: Project, question: Question, rate: Any) -> Question:
-    for key in PEOPLE:
+def rated_question(project: Project, question: Question, rate: Any) -> Question:
+    for key in RATER_KEYS:
         rate(question, "i1", key, "none")
     return question
 
 
-def ways_to_join(project: Project, eva: User, lead: User) -> dict[str, Callable[[], Any]]:
-    """What a person does who begins to rate, and what a lead sends by API."""
+def get_join_functions(project: Project, eva: User, lead: User) -> dict[str, Callable[[], Any]]:
+    """Return {way: function} for a person who starts to rate and for an API request of a lead."""
     row = {"key": "eva", "name": "Eva"}
     return {
         "desk": lambda: tie_annotator(project=project, user=eva),
@@ -55,138 +57,150 @@ def ways_to_join(project: Project, eva: User, lead: User) -> dict[str, Callable[
     }
 
 
-def check(project: Project, *, hidden: bool) -> None:
-    """Everybody under a pseudonym of their own and without a name, or nobody."""
-    people = Rater.objects.filter(project=project)
-    known = dict(RaterIdentity.objects.filter(project=project).values_list("rater__key", "key"))
-    keys = set(people.values_list("key", flat=True))
-    assert len(keys) == len(PEOPLE) + 1
+def check_identities(project: Project, *, hidden: bool) -> None:
+    """Check that all raters have pseudonyms of their own and no names, or that none has."""
+    raters = Rater.objects.filter(project=project)
+    original_keys = dict(
+        RaterIdentity.objects.filter(project=project).values_list("rater__key", "key")
+    )
+    keys = set(raters.values_list("key", flat=True))
+    assert len(keys) == len(RATER_KEYS) + 1
     if hidden:
-        assert keys == set(known)
-        assert set(known.values()) == {*PEOPLE, "eva"}
+        assert keys == set(original_keys)
+        assert set(original_keys.values()) == {*RATER_KEYS, "eva"}
         assert all(key.startswith("rater-") for key in keys)
-        assert set(people.values_list("name", flat=True)) == {""}
+        assert set(raters.values_list("name", flat=True)) == {""}
         assert RaterIdentity.objects.get(key="eva").name == "Eva"
     else:
-        assert (keys, known) == ({*PEOPLE, "eva"}, {})
+        assert (keys, original_keys) == ({*RATER_KEYS, "eva"}, {})
         assert Rater.objects.get(project=project, key="eva").name == "Eva"
 
 
 @pytest.mark.parametrize("way", ["desk", "api"])
-@pytest.mark.parametrize("on", [True, False])
-def test_who_joins_before_the_switch_commits_after_it(
-    way: str, on: bool, rated: Question, project: Project, eva: User, lead: User
+@pytest.mark.parametrize("hide", [True, False])
+def test_switch_waits_for_a_rater_who_is_joining(
+    way: str, hide: bool, rated_question: Question, project: Project, eva: User, lead: User
 ) -> None:
-    """The switch waits for whoever is joining, and takes them along."""
-    if not on:
+    """The switch waits for the joining rater, and includes them."""
+    if not hide:
         rater_pseudonyms.hide_raters(project=project, by=lead)
-    gate, join = Gate(), ways_to_join(project, eva, lead)[way]
+    gate, join = Gate(), get_join_functions(project, eva, lead)[way]
 
-    def slowly() -> None:
+    def join_and_wait() -> None:
         with transaction.atomic():
             join()
             gate.wait()
 
-    futures = start(slowly)
+    futures = start_threads(join_and_wait)
     gate.wait_until_reached()
-    switch = rater_pseudonyms.hide_raters if on else rater_pseudonyms.restore_raters
-    futures += start(lambda: switch(project=project, by=lead))
+    switch = rater_pseudonyms.hide_raters if hide else rater_pseudonyms.restore_raters
+    futures += start_threads(lambda: switch(project=project, by=lead))
     wait_until_blocked()
     gate.open()
-    finish(futures)
-    check(project, hidden=on)
+    wait_for_results(futures)
+    check_identities(project, hidden=hide)
 
 
 @pytest.mark.parametrize("way", ["desk", "api"])
-@pytest.mark.parametrize("on", [True, False])
-def test_who_joins_while_it_is_switched(
+@pytest.mark.parametrize("hide", [True, False])
+def test_rater_who_joins_during_the_switch_waits_for_it(
     way: str,
-    on: bool,
-    rated: Question,
+    hide: bool,
+    rated_question: Question,
     project: Project,
     eva: User,
     lead: User,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whoever joins waits for the switch, and sees what it made."""
-    if not on:
+    """The joining rater waits for the switch, and sees its result."""
+    if not hide:
         rater_pseudonyms.hide_raters(project=project, by=lead)
     gate, follow = Gate(), rater_pseudonyms._rename_in_events
 
-    def slowly(*args: Any) -> None:
+    def follow_and_wait(*args: Any) -> None:
         follow(*args)
         gate.wait()
 
-    monkeypatch.setattr(rater_pseudonyms, "_rename_in_events", slowly)
-    switch = rater_pseudonyms.hide_raters if on else rater_pseudonyms.restore_raters
-    futures = start(lambda: switch(project=project, by=lead))
+    monkeypatch.setattr(rater_pseudonyms, "_rename_in_events", follow_and_wait)
+    switch = rater_pseudonyms.hide_raters if hide else rater_pseudonyms.restore_raters
+    futures = start_threads(lambda: switch(project=project, by=lead))
     gate.wait_until_reached()
-    futures += start(ways_to_join(project, eva, lead)[way])
+    futures += start_threads(get_join_functions(project, eva, lead)[way])
     wait_until_blocked()
     gate.open()
-    finish(futures)
-    check(project, hidden=on)
+    wait_for_results(futures)
+    check_identities(project, hidden=hide)
 
 
-def test_two_who_join_a_hiding_project_get_pseudonyms_of_their_own(
-    rated: Question, project: Project, make_user: Any, lead: User
+def test_raters_who_join_at_once_get_different_pseudonyms(
+    rated_question: Question, project: Project, make_user: Any, lead: User
 ) -> None:
     rater_pseudonyms.hide_raters(project=project, by=lead)
     users = [make_user(f"new{number}") for number in range(4)]
-    finish(start(*[lambda user=user: tie_annotator(project=project, user=user) for user in users]))
+    wait_for_results(
+        start_threads(
+            *[lambda user=user: tie_annotator(project=project, user=user) for user in users]
+        )
+    )
     keys = list(Rater.objects.filter(project=project).values_list("key", flat=True))
-    assert len(keys) == len(set(keys)) == len(PEOPLE) + 4
+    assert len(keys) == len(set(keys)) == len(RATER_KEYS) + 4
     assert all(key.startswith("rater-") for key in keys)
     assert pseudonyms.restore_identities(project.pk).keys() == set(keys)
 
 
-def test_ratings_given_while_it_is_switched_stay_with_who_gave_them(
-    rated: Question, project: Project, api_for: Any, lead: User, monkeypatch: pytest.MonkeyPatch
+def test_rating_during_the_switch_stays_with_its_rater(
+    rated_question: Question,
+    project: Project,
+    api_for: Any,
+    lead: User,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """By API, under the true key: the rating waits, or is there, and the switch takes it along."""
+    """Sent through the API under the original key: the rating waits for the switch or precedes it."""
     ann = Rater.objects.get(project=project, key="ann")
     gate, follow = Gate(), rater_pseudonyms._rename_in_events
 
-    def slowly(*args: Any) -> None:
+    def follow_and_wait(*args: Any) -> None:
         follow(*args)
         gate.wait()
 
-    monkeypatch.setattr(rater_pseudonyms, "_rename_in_events", slowly)
-    futures = start(lambda: rater_pseudonyms.hide_raters(project=project, by=lead))
+    monkeypatch.setattr(rater_pseudonyms, "_rename_in_events", follow_and_wait)
+    futures = start_threads(lambda: rater_pseudonyms.hide_raters(project=project, by=lead))
     gate.wait_until_reached()
-    sent = {"item": "i1", "rater": "ann", "label": "major"}
+    row = {"item": "i1", "rater": "ann", "label": "major"}
     path = f"/api/v1/projects/{project.pk}/ratings/"
-    rating = start(lambda: api_for(lead).post(path, sent, format="json").status_code)
+    rating_futures = start_threads(lambda: api_for(lead).post(path, row, format="json").status_code)
     gate.open()
-    finish(futures)
-    assert finish(rating)[0] in (200, 201)
-    standing = Rating.objects.get(rater=ann)
-    assert standing.question.categories.get(code=standing.code).label == "major"
-    assert Rater.objects.filter(project=project).count() == len(PEOPLE)
+    wait_for_results(futures)
+    assert wait_for_results(rating_futures)[0] in (200, 201)
+    stored_rating = Rating.objects.get(rater=ann)
+    assert stored_rating.question.categories.get(code=stored_rating.code).label == "major"
+    assert Rater.objects.filter(project=project).count() == len(RATER_KEYS)
     assert not Rater.objects.filter(key="ann").exists()
 
 
-@pytest.mark.parametrize("on", [True, False])
-def test_a_file_that_is_read_while_it_is_switched_knows_each_rater_by_one_key(
-    on: bool, rated: Question, project: Project, rate: Any, lead: User
+@pytest.mark.parametrize("hide", [True, False])
+def test_export_during_the_switch_uses_one_key_for_each_rater(
+    hide: bool, rated_question: Question, project: Project, rate: Any, lead: User
 ) -> None:
-    """Two questions, one before and one after the switch: else the file says who is who."""
-    other = Question.objects.create(project=project, key="tone", text="Tone?", scale="nominal")
+    """Two questions, one before and one after the switch: otherwise the file reveals who is who."""
+    other_question = Question.objects.create(
+        project=project, key="tone", text="Tone?", scale="nominal"
+    )
     for code, label in enumerate(("none", "some")):
-        other.categories.create(code=code, label=label, position=code)
-    for key in PEOPLE:
-        rate(other, "i1", key, "some")
-    if not on:
+        other_question.categories.create(code=code, label=label, position=code)
+    for key in RATER_KEYS:
+        rate(other_question, "i1", key, "some")
+    if not hide:
         rater_pseudonyms.hide_raters(project=project, by=lead)
-    before = set(Rater.objects.filter(project=project).values_list("key", flat=True))
-    pieces = rating_files.iter_rows([rated, other])
-    first = [next(pieces) for _ in PEOPLE]
-    switch = rater_pseudonyms.hide_raters if on else rater_pseudonyms.restore_raters
-    finish(start(lambda: switch(project=project, by=lead)))
-    rate(other, "i1", "fay", "some")  # joins while it is read
-    rest = list(pieces)
-    assert {row[1] for row in first} == before
-    assert {row[1] for row in rest} - before <= {"fay"}
-    table = b"".join(rating_files.iter_csv(rating_files.iter_rows([rated]))).decode()
-    now = {row["rater"] for row in csv.DictReader(io.StringIO(table))}
-    assert not now & before
+    old_keys = set(Rater.objects.filter(project=project).values_list("key", flat=True))
+    row_iterator = rating_files.iter_rows([rated_question, other_question])
+    first_rows = [next(row_iterator) for _ in RATER_KEYS]
+    switch = rater_pseudonyms.hide_raters if hide else rater_pseudonyms.restore_raters
+    wait_for_results(start_threads(lambda: switch(project=project, by=lead)))
+    rate(other_question, "i1", "fay", "some")  # joins during the export
+    other_rows = list(row_iterator)
+    assert {row[1] for row in first_rows} == old_keys
+    assert {row[1] for row in other_rows} - old_keys <= {"fay"}
+    table = b"".join(rating_files.iter_csv(rating_files.iter_rows([rated_question]))).decode()
+    current_keys = {row["rater"] for row in csv.DictReader(io.StringIO(table))}
+    assert not current_keys & old_keys

@@ -1,5 +1,4 @@
-"""Messages come twice, late, in any order or never: each task is written so that this changes
-nothing."""
+"""Task messages that arrive twice, late, in any order or never change no result."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ from projects.models import Item, Rater
 from ratings import tasks as rating_tasks
 from ratings.models import ImportRun, Rating, Revision
 from tests.metrics import invariants
-from tests.ratings.imports.wizard_client import Wizard
+from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = pytest.mark.django_db
 
@@ -46,47 +45,46 @@ MODELS = (
     RaterReading,
     ImportRun,
 )
-OWN = {name for name in app.tasks if not name.startswith("celery.")}
+OWN_TASKS = {name for name in app.tasks if not name.startswith("celery.")}
 
 
-def everything() -> list[Any]:
+def take_snapshot() -> list[Any]:
     return [list(model.objects.order_by("pk").values()) for model in MODELS]
 
 
 def test_messages_are_acknowledged_early() -> None:
-    """Late acknowledgement would end the worker when the broker restarts, and hand tasks out twice
-    (decision 3)."""
+    """With late acknowledgement a broker restart ends the worker and repeats tasks (decision 3)."""
     assert app.conf.task_acks_late is False
     assert not any(
-        app.tasks[name].acks_late or app.tasks[name].reject_on_worker_lost for name in OWN
+        app.tasks[name].acks_late or app.tasks[name].reject_on_worker_lost for name in OWN_TASKS
     )
 
 
-def test_nothing_rests_on_results_or_pickles() -> None:
+def test_tasks_use_no_result_backend_and_no_pickle() -> None:
     assert app.conf.result_backend in (None, "disabled://")
     assert app.conf.accept_content == ["json"]
     assert app.conf.task_serializer == "json"
-    assert all(app.tasks[name].ignore_result for name in OWN)
+    assert all(app.tasks[name].ignore_result for name in OWN_TASKS)
 
 
-def test_a_worker_never_gives_up_looking_for_its_broker() -> None:
+def test_worker_never_stops_reconnecting_to_its_broker() -> None:
     assert app.conf.broker_connection_max_retries is None
     assert app.conf.broker_connection_retry_on_startup
 
 
-def test_what_python_prints_is_not_cut_into_records() -> None:
-    """Of a worker without memory there were a thousand, one of them "^"."""
+def test_stdout_is_not_split_into_log_records() -> None:
+    """A worker without memory wrote a thousand records, one of them only "^"."""
     assert app.conf.worker_redirect_stdouts is False
     assert app.conf.worker_hijack_root_logger is False
 
 
-def test_every_task_is_tried_here() -> None:
+def test_every_task_is_covered_here() -> None:
     names = ("count_question", "attribute_move", "compute_slice", "compute_report")
-    counting = {f"metrics.tasks.{name}" for name in names}
-    assert counting | {"ratings.tasks.run_import"} == OWN
+    metrics_tasks = {f"metrics.tasks.{name}" for name in names}
+    assert metrics_tasks | {"ratings.tasks.run_import"} == OWN_TASKS
 
 
-def test_what_a_lost_message_would_have_done_is_swept_for() -> None:
+def test_sweeps_do_the_work_of_lost_messages() -> None:
     assert set(Sweeper.SWEEPS) >= {"metrics.tasks.sweep_all", "ratings.tasks.resume_stalled"}
 
 
@@ -96,42 +94,42 @@ def test_a_count_delivered_three_times_changes_nothing(question: Any, rate: Any)
         rate(question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 2])
     counting_tasks.count_question(question.pk)
     invariants.check(question.pk)
-    before = everything()
+    before = take_snapshot()
     version = CountState.objects.get(question=question).version
     for _time in range(2):
         counting_tasks.count_question(question.pk)
-    assert everything() == before
+    assert take_snapshot() == before
     assert CountState.objects.get(question=question).version == version
 
 
-def test_a_count_of_a_question_that_is_gone_does_nothing() -> None:
+def test_count_of_a_deleted_question_does_nothing() -> None:
     counting_tasks.count_question(2**40)
 
 
 def test_an_import_delivered_three_times_changes_nothing(
     project: Any, lead: Any, client_for: Any
 ) -> None:
-    wizard = Wizard(client_for(lead), project)
-    run = wizard.all(b"item,rater,label\na,r1,none\na,r2,minor\nb,r1,major\n")
+    wizard = WizardClient(client_for(lead), project)
+    run = wizard.import_file(b"item,rater,label\na,r1,none\na,r2,minor\nb,r1,major\n")
     assert run.state == "done"
-    before = everything()
+    before = take_snapshot()
     for _time in range(2):
         rating_tasks.run_import(run.pk)
     rating_tasks.resume_stalled()
-    assert everything() == before
+    assert take_snapshot() == before
 
 
 def test_an_attribution_delivered_three_times_changes_nothing(
     question: Any, rate: Any, utc: Any
 ) -> None:
     for number in range(24):
-        moment = utc(2026, 3, 2 + 7 * (number % 2), 12)
+        rated_at = utc(2026, 3, 2 + 7 * (number % 2), 12)
         rate(
             question,
             f"item {number % 8}",
             f"rater {number % 3}",
             ("none", "minor")[number % 5 % 2],
-            rated_at=moment,
+            rated_at=rated_at,
         )
     counting_tasks.sweep_all()
     weeks = {"start_from": datetime.date(2026, 3, 2), "start_to": datetime.date(2026, 3, 9)}
@@ -147,7 +145,7 @@ def test_an_attribution_delivered_three_times_changes_nothing(
     assert list(Attribution.objects.values()) == before
 
 
-def test_an_attribution_whose_message_is_lost_is_swept_for(question: Any, rate: Any) -> None:
+def test_attribution_with_a_lost_message_is_done_by_the_sweep(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     weeks = {"start_from": datetime.date(2026, 3, 2), "start_to": datetime.date(2026, 3, 9)}
     row = attribution_jobs.get_or_request_attribution(
@@ -158,7 +156,7 @@ def test_an_attribution_whose_message_is_lost_is_swept_for(question: Any, rate: 
     assert not row.waiting
 
 
-def test_a_slice_delivered_three_times_changes_nothing(question: Any, rate: Any) -> None:
+def test_filtered_result_delivered_three_times_changes_nothing(question: Any, rate: Any) -> None:
     for number in range(12):
         rate(question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 2])
     counting_tasks.sweep_all()
@@ -190,9 +188,9 @@ def test_a_report_delivered_three_times_changes_nothing(
     assert list(Report.objects.values()) == before
 
 
-def test_sweeps_may_be_run_by_any_number_of_workers(question: Any, rate: Any) -> None:
+def test_any_number_of_workers_may_run_the_sweeps(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     assert counting_tasks.sweep_all() == 1
-    before = everything()
+    before = take_snapshot()
     assert counting_tasks.sweep_all() == 0
-    assert everything() == before
+    assert take_snapshot() == before

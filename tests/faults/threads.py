@@ -10,32 +10,32 @@ from typing import Any
 
 from django.db import connection
 
-PATIENCE = 30.0  # seconds; only what hangs needs them
+TIMEOUT_SECONDS = 30.0  # only a thread that hangs takes that long
 
 
-def start(*works: Callable[[], Any]) -> list[Future[Any]]:
-    """Each work in a thread of its own; ``result(timeout=PATIENCE)`` of what comes back gives its
-    value or error."""
+def start_threads(*works: Callable[[], Any]) -> list[Future[Any]]:
+    """Run each work in a thread of its own, and return their futures."""
     pool = ThreadPoolExecutor(len(works))
 
-    def closing(work: Callable[[], Any]) -> Any:
+    def run_and_close(work: Callable[[], Any]) -> Any:
         try:
             return work()
         finally:
             connection.close()
 
-    futures = [pool.submit(closing, work) for work in works]
+    futures = [pool.submit(run_and_close, work) for work in works]
     pool.shutdown(wait=False)
     return futures
 
 
-def finish(futures: list[Future[Any]]) -> list[Any]:
-    return [future.result(timeout=PATIENCE) for future in futures]
+def wait_for_results(futures: list[Future[Any]]) -> list[Any]:
+    """Return the results of the futures, or raise the first error."""
+    return [future.result(timeout=TIMEOUT_SECONDS) for future in futures]
 
 
-# Only in the database of this test: others run beside it in databases of their own. Who waits for
-# a transaction is known by the tables that they hold.
-BLOCKED_HERE = """
+# Only in the database of this test: others run at the same time in databases of their own. A session
+# that waits for a transaction is found by the tables that it holds.
+COUNT_BLOCKED_SQL = """
     SELECT count(*) FROM pg_locks AS waiting
     WHERE NOT granted AND EXISTS (
         SELECT 1 FROM pg_locks AS any_lock
@@ -46,11 +46,11 @@ BLOCKED_HERE = """
 
 
 def wait_until_blocked() -> None:
-    """Until some transaction waits for a lock that another one holds."""
-    deadline = time.monotonic() + PATIENCE
+    """Wait until some transaction waits for a lock that another one holds."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     with connection.cursor() as cursor:
         while True:
-            cursor.execute(BLOCKED_HERE)
+            cursor.execute(COUNT_BLOCKED_SQL)
             if cursor.fetchone()[0]:
                 return
             assert time.monotonic() < deadline, "nobody waits"
@@ -58,18 +58,18 @@ def wait_until_blocked() -> None:
 
 
 class Gate:
-    """A place in the code where a thread waits until it is let through."""
+    """A point in the code where a thread waits until it is let through."""
 
     def __init__(self) -> None:
         self._reached, self._opened = threading.Event(), threading.Event()
 
     def wait(self) -> None:
-        """In the thread: say that the place is reached, and wait."""
+        """Mark the gate as reached, from within the thread, and wait until it is opened."""
         self._reached.set()
-        assert self._opened.wait(PATIENCE), "nobody opened the gate"
+        assert self._opened.wait(TIMEOUT_SECONDS), "nobody opened the gate"
 
     def wait_until_reached(self) -> None:
-        assert self._reached.wait(PATIENCE), "nobody came to the gate"
+        assert self._reached.wait(TIMEOUT_SECONDS), "nobody came to the gate"
 
     def open(self) -> None:
         self._opened.set()

@@ -1,5 +1,4 @@
-"""What must hold of a question of which nothing is uncounted: said in full, and checked from the
-ratings alone."""
+"""Invariants of a question without uncounted ratings, checked from the ratings alone."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
 from ratings.models import Rating
-from tests.metrics.counting.counting_oracle import recounted, stored
+from tests.metrics.counting.counting_oracle import load_stored_counts, recount
 
 EPOCH = datetime.date(1970, 1, 1)
 SPANS = ("all", "day", "week", "month")
@@ -29,40 +28,45 @@ Key = tuple[Any, ...]
 
 
 def check(question_id: int) -> None:
-    """Nothing is left to do, and counts, sums and readings are those of the ratings as they
-    stand."""
+    """Assert that no work is pending and that counts, sums and results match the current ratings."""
     question = Question.objects.select_related("project").get(pk=question_id)
     assert not Rating.objects.filter(question=question).uncounted().exists()
     for model in (PatternTally, PeerTally):
         assert not model.objects.filter(question=question, stale=True).exists()
-    assert stored(question) == recounted(question)
-    found = audit_question(question_id)
-    assert not found.differences, found
+    assert load_stored_counts(question) == recount(question)
+    audit_findings = audit_question(question_id)
+    assert not audit_findings.differences, audit_findings
     scale = QuestionScale.for_question(question)
     ratings = list(Rating.objects.filter(question=question).current().order_by("pk"))
     check_pairs(question, scale)
     check_state(question, len(ratings))
-    same(project_readings(question), expected_readings(ratings, scale))
-    same(rater_readings(question), expected_rater_readings(ratings, scale))
+    assert_same_results(list_project_results(question), compute_project_results(ratings, scale))
+    assert_same_results(list_rater_results(question), compute_rater_results(ratings, scale))
 
 
 def check_pairs(question: Question, scale: QuestionScale) -> None:
-    """Each pair's kappas are those of its own table under the scale as it is, and the sums are
-    those of the pairs."""
+    """Assert that each pair's kappas match its table under the current scale, and the sums the
+    pairs."""
     sums = store.create_pair_sums()
     for row in PairTally.objects.filter(question=question):
         table = store.decode_stack([row.table], [row.width], scale.width, axes=2)[0]
         for name in store.KAPPA_WEIGHTINGS:
             matrix = scale.build_weight_matrices().get(name)
-            fresh: Mapping[str, object] = {}
+            expected: Mapping[str, object] = {}
             if matrix is not None:
-                fresh = cohen.kappa(scale.reorder(table, axes=2), matrix).to_value()
-            for part, made in (("kappa", "value"), ("low", "low"), ("high", "high")):
-                stored = getattr(row, f"{part}_{name}")
-                assert near(stored, fresh.get(made)), (row.pk, part, name, stored, fresh)
-            kept = getattr(row, f"kappa_{name}")
-            if kept is not None:
-                sums[name][0] += round(kept * store.KAPPA_UNITS)
+                expected = cohen.kappa(scale.reorder(table, axes=2), matrix).to_value()
+            for prefix, key in (("kappa", "value"), ("low", "low"), ("high", "high")):
+                stored_value = getattr(row, f"{prefix}_{name}")
+                assert is_close(stored_value, expected.get(key)), (
+                    row.pk,
+                    prefix,
+                    name,
+                    stored_value,
+                    expected,
+                )
+            stored_kappa = getattr(row, f"kappa_{name}")
+            if stored_kappa is not None:
+                sums[name][0] += round(stored_kappa * store.KAPPA_UNITS)
                 sums[name][1] += 1
     state = CountState.objects.filter(question=question).first()
     assert (
@@ -70,20 +74,21 @@ def check_pairs(question: Question, scale: QuestionScale) -> None:
     ) == sums
 
 
-def check_state(question: Question, standing: int) -> None:
+def check_state(question: Question, n_current: int) -> None:
+    """Assert that the count state matches the number of current ratings."""
     state = CountState.objects.filter(question=question).first()
     if state is None:
-        assert standing == 0
+        assert n_current == 0
         return
-    assert state.ratings == standing
+    assert state.ratings == n_current
     assert state.unread == 0
     assert state.scale_version == question.scale_version
 
 
-# --- the readings as they are stored
+# --- stored results
 
 
-def project_readings(question: Question) -> dict[Key, Any]:
+def list_project_results(question: Question) -> dict[Key, Any]:
     rows = Reading.objects.filter(question=question)
     return {
         (row.span, row.start): {"each": row.coefficients, "cumulative": row.cumulative}
@@ -91,9 +96,10 @@ def project_readings(question: Question) -> dict[Key, Any]:
     }
 
 
-def rater_readings(question: Question) -> dict[Key, Any]:
-    """As they are stored, and those of days, weeks and months, which are read off the counts."""
-    found = {
+def list_rater_results(question: Question) -> dict[Key, Any]:
+    """Return the stored results of raters, with those by day, week and month computed from the
+    counts."""
+    results = {
         (row.rater_id, "all", EPOCH): {"n": row.n_ratings, "each": row.coefficients}
         for row in RaterReading.objects.filter(question=question)
     }
@@ -103,47 +109,47 @@ def rater_readings(question: Question) -> dict[Key, Any]:
         "vs_peers_bias",
     ]
     for rater in question.project.raters.all():
-        given = rater_periods.filter_rater_days(question, rater).values_list("day", "n_ratings")
+        days = rater_periods.filter_rater_days(question, rater).values_list("day", "n_ratings")
         for span in SPANS[1:]:
             n_ratings: dict[datetime.date, int] = defaultdict(int)
-            for day, number in given:
-                n_ratings[start_of(day, span)] += number
+            for day, number in days:
+                n_ratings[get_period_start(day, span)] += number
             rows = rater_periods.list_newest_periods(
-                question, rater, span, names, scale=scale, number=len(given)
+                question, rater, span, names, scale=scale, number=len(days)
             )
-            for start, *each in rows:
+            for start, *estimates in rows:
                 n = n_ratings.pop(start)
-                found[rater.pk, span, start] = {
+                results[rater.pk, span, start] = {
                     "n": n,
-                    "each": dict(zip(names, each, strict=True)),
+                    "each": dict(zip(names, estimates, strict=True)),
                 }
             assert not n_ratings
-    return found
+    return results
 
 
-# --- the same from the ratings, by the pure library
+# --- results computed from the ratings by the pure library
 
 
-def expected_readings(ratings: list[Rating], scale: QuestionScale) -> dict[Key, Any]:
+def compute_project_results(ratings: list[Rating], scale: QuestionScale) -> dict[Key, Any]:
     codes: dict[int, list[int]] = defaultdict(list)
     days: dict[int, int] = {}
     for rating in ratings:
         codes[rating.item_id].append(rating.code)
         days[rating.item_id] = max(days.get(rating.item_id, rating.day), rating.day)
-    found: dict[Key, Any] = {}
+    results: dict[Key, Any] = {}
     for span in SPANS:
-        starts = {item: start_of(day, span) for item, day in days.items()}
+        starts = {item: get_period_start(day, span) for item, day in days.items()}
         for start in set(starts.values()):
-            here = [codes[item] for item in codes if starts[item] == start]
-            until = [codes[item] for item in codes if starts[item] <= start]
-            found[span, start] = {
-                "each": coefficients(here, scale),
-                "cumulative": coefficients(until, scale),
+            in_period = [codes[item] for item in codes if starts[item] == start]
+            up_to_period = [codes[item] for item in codes if starts[item] <= start]
+            results[span, start] = {
+                "each": compute_coefficients(in_period, scale),
+                "cumulative": compute_coefficients(up_to_period, scale),
             }
-    return found
+    return results
 
 
-def coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, Any]:
+def compute_coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, Any]:
     counts = np.array(
         [[codes.count(code) for code in scale.codes.tolist()] for codes in items], np.int64
     )
@@ -157,52 +163,56 @@ def coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, 
     return {name: estimate.to_value() for name, estimate in estimates.items()}
 
 
-def expected_rater_readings(
+def compute_rater_results(
     ratings: list[Rating], scale: QuestionScale, spans: tuple[str, ...] = SPANS
 ) -> dict[Key, Any]:
     items, raters = [rating.item_id for rating in ratings], [rating.rater_id for rating in ratings]
     codes = [rating.code for rating in ratings]
-    found: dict[Key, Any] = {}
+    results: dict[Key, Any] = {}
     for span in spans:
-        starts = [start_of(rating.day, span) for rating in ratings]
+        starts = [get_period_start(rating.day, span) for rating in ratings]
         periods = [(start - EPOCH).days for start in starts]
         tables = tally.count_peer_tables(items, raters, codes, scale.width, day=periods)
         assert tables.day is not None
-        places = {
-            key: at
-            for at, key in enumerate(zip(tables.rater.tolist(), tables.day.tolist(), strict=True))
+        row_by_key = {
+            key: row
+            for row, key in enumerate(zip(tables.rater.tolist(), tables.day.tolist(), strict=True))
         }
         for rating, start, period in zip(ratings, starts, periods, strict=True):
             key = (rating.rater_id, span, start)
-            if key in found:
-                found[key]["n"] += 1
+            if key in results:
+                results[key]["n"] += 1
                 continue
-            place = places.get((rating.rater_id, period))
-            found[key] = {
+            row_of_rating = row_by_key.get((rating.rater_id, period))
+            results[key] = {
                 "n": 1,
-                "each": {} if place is None else against_peers(tables, place, scale),
+                "each": {}
+                if row_of_rating is None
+                else compute_peer_coefficients(tables, row_of_rating, scale),
             }
-    return found
+    return results
 
 
-def against_peers(tables: tally.PeerTables, place: int, scale: QuestionScale) -> dict[str, Any]:
-    table = scale.reorder(tables.tables[place], axes=2)
-    moments = None if tables.moments is None else scale.reorder(tables.moments[place], axes=3)
-    n_items = tables.n_items[place]
-    found = {}
+def compute_peer_coefficients(
+    tables: tally.PeerTables, row: int, scale: QuestionScale
+) -> dict[str, Any]:
+    table = scale.reorder(tables.tables[row], axes=2)
+    moments = None if tables.moments is None else scale.reorder(tables.moments[row], axes=3)
+    n_items = tables.n_items[row]
+    estimates = {}
     for name, matrix in scale.build_weight_matrices().items():
         suffix = "" if name == "none" else f"_{name}"
-        found[f"vs_peers{suffix}"] = peers.peer_kappa(
+        estimates[f"vs_peers{suffix}"] = peers.peer_kappa(
             table, moments, n_items, weights=matrix
         ).to_value()
-    found["vs_peers_percent"] = peers.peer_percent_agreement(table, moments, n_items).to_value()
-    found["vs_peers_bias"] = peers.peer_bias(
+    estimates["vs_peers_percent"] = peers.peer_percent_agreement(table, moments, n_items).to_value()
+    estimates["vs_peers_bias"] = peers.peer_bias(
         table, moments, n_items, values=scale.values
     ).to_value()
-    return found
+    return estimates
 
 
-def start_of(day: int, span: str) -> datetime.date:
+def get_period_start(day: int, span: str) -> datetime.date:
     date = EPOCH + datetime.timedelta(days=day)
     return {
         "all": EPOCH,
@@ -212,30 +222,35 @@ def start_of(day: int, span: str) -> datetime.date:
     }[span]
 
 
-# --- comparing
+# --- comparison
 
 
-def same(kept: dict[Key, Any], fresh: dict[Key, Any]) -> None:
-    """The same periods (an empty question may keep its reading of nothing), and every value of
-    ``fresh``."""
-    extra = set(kept) - set(fresh)
-    assert not extra or (not fresh and all(key[-2] == "all" for key in extra)), extra
-    assert not set(fresh) - set(kept), set(fresh) - set(kept)
-    for key, value in fresh.items():
-        assert holds(kept[key], value), (key, kept[key], value)
+def assert_same_results(stored_results: dict[Key, Any], expected: dict[Key, Any]) -> None:
+    """Assert that both have the same periods and that every value of ``fresh`` is stored.
+
+    An empty question may keep its empty result.
+    """
+    extra = set(stored_results) - set(expected)
+    assert not extra or (not expected and all(key[-2] == "all" for key in extra)), extra
+    assert not set(expected) - set(stored_results), set(expected) - set(stored_results)
+    for key, value in expected.items():
+        assert is_same(stored_results[key], value), (key, stored_results[key], value)
 
 
-def holds(kept: Any, fresh: Any) -> bool:
-    """Whether ``kept`` says all that ``fresh`` says; sums of floats may be taken in another
-    order."""
-    if isinstance(fresh, dict):
-        return isinstance(kept, dict) and all(
-            name in kept and holds(kept[name], fresh[name]) for name in fresh
+def is_same(stored_value: Any, expected: Any) -> bool:
+    """Return whether ``stored_value`` contains all values of ``expected``.
+
+    Sums of floats may be taken in another order.
+    """
+    if isinstance(expected, dict):
+        return isinstance(stored_value, dict) and all(
+            name in stored_value and is_same(stored_value[name], expected[name])
+            for name in expected
         )
-    return near(kept, fresh)
+    return is_close(stored_value, expected)
 
 
-def near(kept: Any, fresh: Any) -> bool:
-    if isinstance(kept, float) and isinstance(fresh, float | int):
-        return abs(kept - fresh) <= 1e-9 * max(1.0, abs(fresh))
-    return kept == fresh
+def is_close(actual: Any, expected: Any) -> bool:
+    if isinstance(actual, float) and isinstance(expected, float | int):
+        return abs(actual - expected) <= 1e-9 * max(1.0, abs(expected))
+    return actual == expected

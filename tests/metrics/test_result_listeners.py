@@ -1,4 +1,4 @@
-"""Who listens hears that readings moved, after they did: what a mail or an alarm begins with."""
+"""Listeners are notified after results changed; emails and alerts depend on it."""
 
 from __future__ import annotations
 
@@ -15,33 +15,37 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, bool]]:
-    """(question id, ratings that its readings rest on, whether disagreement was diagnosed) when it
-    was heard."""
-    found: list[tuple[int, int, bool]] = []
+def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, bool]]:
+    """Return the list of notifications received by a listener.
 
-    def hear(question_id: int) -> None:
-        reading = Reading.objects.get(question_id=question_id, span="all")
-        n_ratings = reading.coefficients["percent_agreement"]["n_ratings"]
+    Each is (question id, number of ratings of its results, whether disagreement was diagnosed).
+    """
+    notifications: list[tuple[int, int, bool]] = []
+
+    def record_notification(question_id: int) -> None:
+        result = Reading.objects.get(question_id=question_id, span="all")
+        n_ratings = result.coefficients["percent_agreement"]["n_ratings"]
         diagnosed = Diagnosis.objects.filter(question_id=question_id).exists()
-        found.append((question_id, n_ratings, diagnosed))
+        notifications.append((question_id, n_ratings, diagnosed))
 
     monkeypatch.setattr(result_listeners.listeners, "registered", [])
-    result_listeners.listen(hear)
-    return found
+    result_listeners.listen(record_notification)
+    return notifications
 
 
-def test_readings_that_moved_are_told_and_those_that_stand_are_not(
-    question: Question, rate: Any, heard: list[tuple[int, int, bool]]
+def test_listeners_are_notified_of_changed_results_only(
+    question: Question, rate: Any, notifications: list[tuple[int, int, bool]]
 ) -> None:
     label = question.active_categories()[0].label
     for rater in "ab":
         rate(question, "i1", rater, label)
     question_updates.sweep_questions()
-    assert heard == [(question.pk, 2, False), (question.pk, 2, True)]
-    heard.clear()
+    assert notifications == [(question.pk, 2, False), (question.pk, 2, True)]
+    notifications.clear()
     question_updates.sweep_questions()
-    assert heard == []
+    assert notifications == []
     rate(question, "i1", "c", label)
     question_updates.update_question(question.pk)
-    assert [(number, ratings) for number, ratings, _diagnosed in heard] == [(question.pk, 3)] * 2
+    assert [(number, ratings) for number, ratings, _diagnosed in notifications] == [
+        (question.pk, 3)
+    ] * 2

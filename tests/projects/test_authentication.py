@@ -1,4 +1,4 @@
-"""Tokens: shown once, stored as a digest, dying with their user."""
+"""API tokens: shown once, stored as a digest, valid only as long as their user."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from projects.models import ApiToken, Project
 PATH = "/api/v1/projects/"
 
 
-def command(*arguments: str) -> str:
+def run_create_token(*arguments: str) -> str:
     out = StringIO()
     call_command("create_token", *arguments, stdout=out)
     return out.getvalue()
 
 
-def client(token: str) -> APIClient:
-    found = APIClient()
-    found.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
-    return found
+def build_client(token: str) -> APIClient:
+    api_client = APIClient()
+    api_client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
+    return api_client
 
 
-def test_printed_once_and_stored_as_a_digest(lead: User, project: Project) -> None:
-    printed = command("lead")
-    token = printed.strip()
-    assert printed == f"{token}\n"
-    assert client(token).get(PATH).status_code == 200
+def test_token_is_printed_once_and_stored_as_a_digest(lead: User, project: Project) -> None:
+    output = run_create_token("lead")
+    token = output.strip()
+    assert output == f"{token}\n"
+    assert build_client(token).get(PATH).status_code == 200
     stored = ApiToken.objects.values().get()
     assert token not in str(stored)
     assert stored["digest"] == authentication.compute_digest(token)
@@ -42,16 +42,18 @@ def test_printed_once_and_stored_as_a_digest(lead: User, project: Project) -> No
     assert (stored["scope"], stored["project_id"], stored["expires_at"]) == ("write", None, None)
 
 
-def test_narrowed_to_a_project_to_reading_and_to_days(lead: User, project: Project) -> None:
-    token = command("lead", "--project", str(project.pk), "--scope", "read", "--days", "2").strip()
+def test_token_is_limited_to_a_project_a_scope_and_days(lead: User, project: Project) -> None:
+    token = run_create_token(
+        "lead", "--project", str(project.pk), "--scope", "read", "--days", "2"
+    ).strip()
     stored = ApiToken.objects.get()
     assert (stored.scope, stored.project) == ("read", project)
     assert stored.expires_at is not None
     assert abs(
         stored.expires_at - timezone.now() - datetime.timedelta(days=2)
     ) < datetime.timedelta(minutes=1)
-    assert client(token).get(f"{PATH}{project.pk}/").status_code == 200
-    assert client(token).patch(f"{PATH}{project.pk}/", {}, format="json").status_code == 403
+    assert build_client(token).get(f"{PATH}{project.pk}/").status_code == 200
+    assert build_client(token).patch(f"{PATH}{project.pk}/", {}, format="json").status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -64,36 +66,36 @@ def test_narrowed_to_a_project_to_reading_and_to_days(lead: User, project: Proje
         (["lead", "--days", "0"], "1 to 36500"),
     ],
 )
-def test_refused_commands(
+def test_invalid_command_arguments_are_rejected(
     project: Project, stranger: User, make_user: Any, arguments: list[str], words: str
 ) -> None:
     make_user("gone", is_active=False)
     with pytest.raises(CommandError, match=words):
-        command(*(argument.format(id=project.pk) for argument in arguments))
+        run_create_token(*(argument.format(id=project.pk) for argument in arguments))
     assert not ApiToken.objects.exists()
 
 
-def test_an_expired_token_is_none(lead: User) -> None:
+def test_expired_token_is_rejected(lead: User) -> None:
     token = authentication.create_token(
         user=lead, expires_at=timezone.now() + datetime.timedelta(hours=1)
     )
-    assert client(token).get(PATH).status_code == 200
+    assert build_client(token).get(PATH).status_code == 200
     ApiToken.objects.update(created_at="2026-01-01T00:00:00Z", expires_at=timezone.now())
-    assert client(token).get(PATH).status_code == 401
+    assert build_client(token).get(PATH).status_code == 401
 
 
-def test_when_it_was_used_is_kept_but_not_at_every_request(lead: User) -> None:
+def test_last_use_is_stored_but_not_on_every_request(lead: User) -> None:
     token = authentication.create_token(user=lead)
     assert ApiToken.objects.get().last_used_at is None
-    client(token).get(PATH)
-    first = ApiToken.objects.get().last_used_at
-    assert first is not None
-    client(token).get(PATH)
-    assert ApiToken.objects.get().last_used_at == first
-    ApiToken.objects.update(last_used_at=first - datetime.timedelta(minutes=6))
-    client(token).get(PATH)
-    again = ApiToken.objects.get().last_used_at
-    assert again is not None and again >= first
+    build_client(token).get(PATH)
+    first_use = ApiToken.objects.get().last_used_at
+    assert first_use is not None
+    build_client(token).get(PATH)
+    assert ApiToken.objects.get().last_used_at == first_use
+    ApiToken.objects.update(last_used_at=first_use - datetime.timedelta(minutes=6))
+    build_client(token).get(PATH)
+    later_use = ApiToken.objects.get().last_used_at
+    assert later_use is not None and later_use >= first_use
 
 
 @pytest.mark.parametrize(

@@ -15,84 +15,86 @@ from projects.services.question_validation import NewCategory, NewQuestion
 pytestmark = pytest.mark.django_db
 
 
-def versions(project: Project) -> list[tuple[int, str]]:
+def list_versions(project: Project) -> list[tuple[int, str]]:
     return list(GuidelineVersion.objects.filter(project=project).values_list("number", "text"))
 
 
-def test_other_guidelines_are_a_new_version(project: Project, lead: Any) -> None:
-    assert (project.guidelines_version, versions(project)) == (0, [])
+def test_changed_guidelines_create_a_version(project: Project, lead: Any) -> None:
+    assert (project.guidelines_version, list_versions(project)) == (0, [])
     for text in ("Look twice.", "Look twice.", "", "Look three times."):
         change_project(project=project, by=lead, guidelines=text)
-    assert versions(project) == [(1, "Look twice."), (2, ""), (3, "Look three times.")]
+    assert list_versions(project) == [(1, "Look twice."), (2, ""), (3, "Look three times.")]
     assert GuidelineVersion.objects.latest("number").by == lead
     project.refresh_from_db()
     assert (project.guidelines_version, project.guidelines) == (3, "Look three times.")
 
 
-def test_other_settings_are_none(project: Project, lead: Any) -> None:
+def test_other_settings_create_no_guidelines_version(project: Project, lead: Any) -> None:
     change_project(project=project, by=lead, guidelines="Look twice.")
     change_project(project=project, by=lead, name="Reviews of films", time_zone="Asia/Shanghai")
-    assert versions(project) == [(1, "Look twice.")]
+    assert list_versions(project) == [(1, "Look twice.")]
 
 
 def test_a_new_project_begins_with_version_1(lead: Any) -> None:
     questions = [NewQuestion(key="q", text="?", categories=[NewCategory("a"), NewCategory("b")])]
     with_text = create_project(by=lead, name="A", guidelines="Look.", questions=questions)
     without = create_project(by=lead, name="B", questions=questions)
-    assert (versions(with_text), versions(without)) == ([(1, "Look.")], [])
+    assert (list_versions(with_text), list_versions(without)) == ([(1, "Look.")], [])
 
 
-def test_the_page_makes_no_version_of_its_own_line_ends(
+def test_browser_line_endings_create_no_version(
     client_for: Any, project: Project, lead: Any
 ) -> None:
     change_project(project=project, by=lead, guidelines="# Rules\n\n- one\n- two\n")
     client = client_for(lead)
-    shown = client.get(f"/projects/{project.pk}/setup/").context["form"]
-    sent = {name: shown[name].value() for name in shown.fields}
-    typed = {**sent, "guidelines": sent["guidelines"].replace("\n", "\r\n")}
-    assert client.post(f"/projects/{project.pk}/setup/", typed).status_code == 302
-    assert len(versions(project)) == 1
+    form = client.get(f"/projects/{project.pk}/setup/").context["form"]
+    form_data = {name: form[name].value() for name in form.fields}
+    form_data_with_crlf = {**form_data, "guidelines": form_data["guidelines"].replace("\n", "\r\n")}
+    assert client.post(f"/projects/{project.pk}/setup/", form_data_with_crlf).status_code == 302
+    assert len(list_versions(project)) == 1
 
 
 # --- the pages
 
 
 @pytest.fixture
-def rewritten(project: Project, lead: Any) -> Project:
+def versioned_project(project: Project, lead: Any) -> Project:
     for text in ("# Rules\n\nLook twice.", "# Rules\n\nLook *three* times."):
         change_project(project=project, by=lead, guidelines=text)
     return project
 
 
 @pytest.mark.parametrize("name", ["lead", "annotator", "viewer"])
-def test_every_member_reads_them_and_their_history(
+def test_every_member_reads_guidelines_and_their_history(
     client_for: Any, make_user: Any, request: Any, name: str
 ) -> None:
-    project = request.getfixturevalue("rewritten")
+    project = request.getfixturevalue("versioned_project")
     client = client_for(request.getfixturevalue(name))
-    now = client.get(f"/projects/{project.pk}/guidelines/").content.decode()
-    assert "Version 2, in force now" in now
-    assert "<p>Look <em>three</em> times.</p>" in now
-    assert "<del>Look twice.</del>" in now
-    assert "<ins>Look *three* times.</ins>" in now
-    old = client.get(f"/projects/{project.pk}/guidelines/1/").content.decode()
-    assert "Version 1, no longer in force" in old
-    assert "<p>Look twice.</p>" in old
+    current_page = client.get(f"/projects/{project.pk}/guidelines/").content.decode()
+    assert "Version 2, in force now" in current_page
+    assert "<p>Look <em>three</em> times.</p>" in current_page
+    assert "<del>Look twice.</del>" in current_page
+    assert "<ins>Look *three* times.</ins>" in current_page
+    old_page = client.get(f"/projects/{project.pk}/guidelines/1/").content.decode()
+    assert "Version 1, no longer in force" in old_page
+    assert "<p>Look twice.</p>" in old_page
 
 
-def test_nobody_else_does_and_nobody_changes_the_old(
-    client_for: Any, client: Any, rewritten: Project, lead: Any, stranger: Any
+def test_only_members_read_and_nobody_edits_old_versions(
+    client_for: Any, client: Any, versioned_project: Project, lead: Any, stranger: Any
 ) -> None:
     for page in ("", "1/"):
-        address = f"/projects/{rewritten.pk}/guidelines/{page}"
+        address = f"/projects/{versioned_project.pk}/guidelines/{page}"
         assert client_for(stranger).get(address).status_code == 404
         assert client.get(address).status_code == 302
         assert client_for(lead).post(address, {"text": "x"}).status_code == 405
-    assert client_for(lead).get(f"/projects/{rewritten.pk}/guidelines/3/").status_code == 404
+    assert (
+        client_for(lead).get(f"/projects/{versioned_project.pk}/guidelines/3/").status_code == 404
+    )
 
 
 def test_guidelines_of_another_project_are_not_found(
-    client_for: Any, make_project: Any, rewritten: Project, lead: Any
+    client_for: Any, make_project: Any, versioned_project: Project, lead: Any
 ) -> None:
     other = create_project(
         by=lead,
@@ -102,16 +104,18 @@ def test_guidelines_of_another_project_are_not_found(
     assert client_for(lead).get(f"/projects/{other.pk}/guidelines/1/").status_code == 404
 
 
-def test_an_open_desk_asks_for_what_is_newer(
-    client_for: Any, rewritten: Project, annotator: Any
+def test_open_annotation_page_polls_for_a_newer_version(
+    client_for: Any, versioned_project: Project, annotator: Any
 ) -> None:
     client = client_for(annotator)
-    address = f"/projects/{rewritten.pk}/guidelines/"
+    address = f"/projects/{versioned_project.pk}/guidelines/"
     assert client.get(address, {"known": "2"}).status_code == 204
     assert 'data-version="2"' in client.get(address, {"known": "1"}).content.decode()
 
 
-def test_none_were_written(client_for: Any, project: Project, annotator: Any) -> None:
+def test_missing_guidelines_show_an_empty_state(
+    client_for: Any, project: Project, annotator: Any
+) -> None:
     page = client_for(annotator).get(f"/projects/{project.pk}/guidelines/").content.decode()
     assert "not written guidelines yet" in page
 
@@ -134,10 +138,10 @@ def test_the_preview_is_what_raters_see(
         )
 
 
-# --- texts that nobody writes by hand
+# --- extreme texts
 
 
-def test_what_changed_is_said_by_whole_lines() -> None:
+def test_changes_are_listed_by_whole_lines() -> None:
     old, new = "a\nb\nc\nd\ne", "a\nx\nc\ny\nz\ne"
     assert compare_versions(old, new) == [
         ("same", "a"),
@@ -153,26 +157,26 @@ def test_what_changed_is_said_by_whole_lines() -> None:
     assert compare_versions("a\na", "a") == [("same", "a"), ("out", "a")]
 
 
-def test_lines_are_compared_as_wholes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is alike within two lines is never looked for: of 800 lines that took half a minute."""
+def test_lines_are_compared_as_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text within two lines is never compared: for 800 lines that took half a minute."""
     lines = [
         f"{number}. the very same words of a rule that was renumbered" for number in range(801)
     ]
-    compared = 0
+    n_comparisons = 0
 
-    class Counted(difflib.SequenceMatcher):
+    class CountingMatcher(difflib.SequenceMatcher):
         def __init__(self, *arguments: Any) -> None:
-            nonlocal compared
-            compared += 1
+            nonlocal n_comparisons
+            n_comparisons += 1
             super().__init__(*arguments)
 
-    monkeypatch.setattr(difflib, "SequenceMatcher", Counted)
+    monkeypatch.setattr(difflib, "SequenceMatcher", CountingMatcher)
     changes = compare_versions("\n".join(lines[:800]), "\n".join(lines[1:]))
-    assert compared == 1
+    assert n_comparisons == 1
     assert changes is not None and len(changes) == 801
 
 
-def test_too_much_changed_is_said_so(client_for: Any, project: Project, lead: Any) -> None:
+def test_too_many_changed_lines_show_a_note(client_for: Any, project: Project, lead: Any) -> None:
     for word in ("old", "new"):
         text = "\n".join(f"{word} {number}" for number in range(MAX_CHANGED_LINES))
         change_project(project=project, by=lead, guidelines=text)
@@ -181,8 +185,6 @@ def test_too_much_changed_is_said_so(client_for: Any, project: Project, lead: An
 
 
 @pytest.mark.parametrize("text", ["![" * 100_000, "a|" * 100_000])
-def test_a_text_that_would_take_seconds_is_shown_as_it_stands(
-    text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("projects.guidelines._get_parser", None)  # nobody parses it
+def test_slow_text_is_shown_unrendered(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("projects.guidelines._get_parser", None)  # never parsed
     assert render_markdown(text) == f"<pre>{text}</pre>"

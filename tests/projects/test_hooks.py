@@ -1,4 +1,4 @@
-"""Whoever listens to changes of a project's set-up is asked and told, whoever else listens."""
+"""Hooks for changes of a project's setup: every registered listener is called."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ratings.services import project_listeners
 
 
 @pytest.fixture(autouse=True)
-def _nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_counters", "_zone_listeners", "_scale_listeners"):
         monkeypatch.setattr(hooks, name, [])
 
 
-class Room:
-    """One who listens to everything, and says that it uses each category ``uses`` times."""
+class FakeHookListener:
+    """A listener to all hooks that reports ``uses`` uses of each category."""
 
     def __init__(self, uses: int) -> None:
         self.uses = uses
-        self.zones: list[int] = []
-        self.scales: list[int] = []
+        self.zone_changes: list[int] = []
+        self.scale_changes: list[int] = []
 
-    def listen(self) -> None:
+    def register(self) -> None:
         hooks.register(
             count_in_use=self.count_in_use,
             zone_changed=self.zone_changed,
@@ -36,41 +36,41 @@ class Room:
         return {code: self.uses for code in codes if code < question_id}
 
     def zone_changed(self, project_id: int) -> None:
-        self.zones.append(project_id)
+        self.zone_changes.append(project_id)
 
     def scale_changed(self, question_id: int) -> None:
-        self.scales.append(question_id)
+        self.scale_changes.append(question_id)
 
 
-def test_two_listeners_both_hear_and_their_uses_add_up() -> None:
-    one, other = Room(uses=2), Room(uses=5)
-    one.listen()
-    other.listen()
+def test_both_listeners_are_called_and_their_uses_add_up() -> None:
+    first, second = FakeHookListener(uses=2), FakeHookListener(uses=5)
+    first.register()
+    second.register()
     hooks.notify_time_zone_changed(3)
     hooks.notify_scale_changed(4)
-    assert one.zones == other.zones == [3]
-    assert one.scales == other.scales == [4]
-    # an iterator can be read once, and both read it
+    assert first.zone_changes == second.zone_changes == [3]
+    assert first.scale_changes == second.scale_changes == [4]
+    # an iterator can be consumed only once, but both listeners need it
     assert hooks.count_uses(2, iter([0, 1, 2])) == {0: 7, 1: 7}
 
 
-def test_a_listener_that_is_registered_twice_hears_once() -> None:
-    room = Room(uses=2)
-    room.listen()
-    room.listen()
+def test_listener_registered_twice_is_called_once() -> None:
+    listener = FakeHookListener(uses=2)
+    listener.register()
+    listener.register()
     hooks.notify_time_zone_changed(3)
     hooks.notify_scale_changed(4)
-    assert room.zones == [3]
-    assert room.scales == [4]
+    assert listener.zone_changes == [3]
+    assert listener.scale_changes == [4]
     assert hooks.count_uses(1, [0]) == {0: 2}
 
 
-def test_a_listener_may_want_one_hook_alone() -> None:
-    heard: list[int] = []
-    hooks.register(scale_changed=heard.append)
+def test_listener_may_register_a_single_hook() -> None:
+    calls: list[int] = []
+    hooks.register(scale_changed=calls.append)
     hooks.notify_time_zone_changed(3)
     hooks.notify_scale_changed(4)
-    assert heard == [4]
+    assert calls == [4]
     assert hooks.count_uses(1, [0]) == {}
 
 

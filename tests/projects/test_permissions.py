@@ -1,4 +1,4 @@
-"""Who may open and send what: the same short list for every page of set-up and people."""
+"""Access to the settings and people pages: the same rules for every page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 pytestmark = pytest.mark.django_db
 
-PAGES = {  # address below the project -> the verbs it knows
+PAGES = {  # path below the project -> its HTTP methods
     "setup/": ("get", "post"),
     "setup/new-question/": ("get", "post"),
     "setup/questions/severity/": ("get",),
@@ -30,18 +30,22 @@ PAGES = {  # address below the project -> the verbs it knows
 
 @pytest.fixture
 def address(project):
-    """The full address of one of PAGES."""
-    offered = project.member_offers.create(username="x", role="viewer", made_at=timezone.now())
+    """A function that builds the full address of one of PAGES."""
+    offer = project.member_offers.create(username="x", role="viewer", made_at=timezone.now())
     ids = {
-        "offer": offered.pk,
+        "offer": offer.pk,
         "member": project.members.get(role="viewer").pk,
         "rater": project.raters.get().pk,
     }
-    return lambda page, number=None: f"/projects/{number or project.pk}/{page.format(**ids)}"
+    return lambda page, project_id=None: (
+        f"/projects/{project_id or project.pk}/{page.format(**ids)}"
+    )
 
 
 @pytest.mark.parametrize(("page", "verbs"), PAGES.items())
-def test_who_is_let_in(page, verbs, address, client, client_for, lead, annotator, viewer, stranger):
+def test_only_leads_open_settings_and_people_pages(
+    page, verbs, address, client, client_for, lead, annotator, viewer, stranger
+):
     for verb in verbs:
         assert getattr(client, verb)(address(page))["Location"].startswith("/sign-in/?next=")
         assert getattr(client_for(stranger), verb)(address(page)).status_code == 404
@@ -51,7 +55,7 @@ def test_who_is_let_in(page, verbs, address, client, client_for, lead, annotator
 
 
 @pytest.mark.parametrize(("page", "verbs"), PAGES.items())
-def test_other_verbs_are_refused(page, verbs, address, client_for, lead):
+def test_unsupported_methods_are_rejected(page, verbs, address, client_for, lead):
     for verb in {"get", "post", "put", "delete"} - set(verbs):
         assert getattr(client_for(lead), verb)(address(page)).status_code == 405
 
@@ -71,7 +75,7 @@ def test_a_lead_and_a_superuser_see_the_page(page, address, client_for, lead, ad
         "people/raters/999999/",
     ],
 )
-def test_what_does_not_exist_is_404(page, address, client_for, lead):
+def test_missing_objects_are_404(page, address, client_for, lead):
     verb = "get" if page.startswith("setup") else "post"
     assert getattr(client_for(lead), verb)(address(page)).status_code == 404
 
@@ -84,43 +88,41 @@ def test_what_does_not_exist_is_404(page, address, client_for, lead):
         "people/raters/{rater}/",
     ],
 )
-def test_people_of_another_project_are_not_reached_through_ones_own(
-    page, address, client_for, make_project, stranger
-):
+def test_people_of_another_project_are_not_found(page, address, client_for, make_project, stranger):
     from projects.models import Member
 
-    own = make_project("Own")
-    Member.objects.create(project=own, user=stranger, role="lead")
-    assert client_for(stranger).post(address(page, own.pk)).status_code == 404
+    own_project = make_project("Own")
+    Member.objects.create(project=own_project, user=stranger, role="lead")
+    assert client_for(stranger).post(address(page, own_project.pk)).status_code == 404
 
 
 @pytest.mark.parametrize(
     "person", ["m{member}", "r{rater}", "m{member}r{rater}", "m999999", "x", ""]
 )
-def test_nothing_is_done_about_people_of_another_project(
+def test_actions_on_people_of_another_project_are_rejected(
     person, address, project, client_for, make_project, stranger, viewer
 ):
     from projects.models import Member
 
-    own = make_project("Own")
-    Member.objects.create(project=own, user=stranger, role="lead")
+    own_project = make_project("Own")
+    Member.objects.create(project=own_project, user=stranger, role="lead")
     ids = {"member": project.members.get(user=viewer).pk, "rater": project.raters.get().pk}
     client = client_for(stranger)
-    for do in ("remove", "pause", "role", "write"):
-        sent = {"do": do, "role": "lead", "person": person.format(**ids)}
-        assert client.post(address("people/act/", own.pk), sent).status_code == 400
+    for action in ("remove", "pause", "role", "write"):
+        form_data = {"do": action, "role": "lead", "person": person.format(**ids)}
+        assert client.post(address("people/act/", own_project.pk), form_data).status_code == 400
     assert project.members.get(user=viewer).role == "viewer"
     assert not project.raters.get().paused
 
 
 @pytest.mark.parametrize("page", ["/projects/new/", "/tokens/", "/password/"])
-def test_pages_of_ones_own_need_a_sign_in(page, client, client_for, lead):
+def test_personal_pages_need_sign_in(page, client, client_for, lead):
     assert client.get(page)["Location"] == f"/sign-in/?next={page}"
     assert client_for(lead).get(page).status_code == 200
     assert client_for(lead).delete(page).status_code == 405
 
 
-def test_a_form_from_elsewhere_is_refused(project, lead):
+def test_form_without_csrf_token_is_rejected(project, lead):
     from django.test import Client
 
     client = Client(enforce_csrf_checks=True)
@@ -131,11 +133,11 @@ def test_a_form_from_elsewhere_is_refused(project, lead):
 @pytest.mark.parametrize(
     "page", ["setup/questions/%00/", "people/?q=%00&page=x", "people/?page=-3"]
 )
-def test_odd_addresses_break_nothing(page, address, client_for, lead):
+def test_malformed_addresses_do_not_crash(page, address, client_for, lead):
     assert client_for(lead).get(address(page)).status_code in (200, 404)
 
 
-def test_an_absurd_number_of_rows_breaks_nothing(client_for, lead):
+def test_huge_row_count_does_not_crash(client_for, lead):
     data = {"c-TOTAL_FORMS": "9" * 5000, "c-INITIAL_FORMS": "0", "add_row": "1"}
     assert client_for(lead).post("/projects/new/", data).status_code in (200, 400)
     del data["add_row"]

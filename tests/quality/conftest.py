@@ -1,4 +1,4 @@
-"""A question that four raters of different care have answered."""
+"""Fixtures for a question that four raters of different accuracy have answered."""
 
 from __future__ import annotations
 
@@ -16,53 +16,56 @@ from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.cast import Cast
 
-RATERS = {"ann": 0.9, "ben": 0.85, "cleo": 0.8, "dan": 0.5}  # right so often
-ITEMS = 60
+ACCURACY_BY_RATER = {"ann": 0.9, "ben": 0.85, "cleo": 0.8, "dan": 0.5}  # share of right answers
+N_ITEMS = 60
 
 
-def answer(question: Question) -> None:
-    """Sixty items, a fifth of the ratings missing; counted."""
+def add_ratings(question: Question) -> None:
+    """Add and count ratings of sixty items; a fifth of the ratings is missing."""
     rng = np.random.default_rng(7)
     project = question.project
     raters = {}
-    for key in RATERS:
+    for key in ACCURACY_BY_RATER:
         raters[key] = Rater.objects.get_or_create(project=project, key=key)[0].pk
     items = Item.objects.bulk_create(
         Item(project=project, key=f"i{number:02}", body={"text": f"text {number}"})
-        for number in range(ITEMS)
+        for number in range(N_ITEMS)
     )
-    said = []
+    judgements = []
     for item in items:
         truth = int(rng.integers(4))
-        for key, right in RATERS.items():
+        for key, accuracy in ACCURACY_BY_RATER.items():
             if rng.random() >= 0.2:
-                code = truth if rng.random() < right else int(rng.integers(4))
-                said.append(Judgement(item.pk, raters[key], code))
-    record_ratings({question: said}, by=None, source="api")
+                code = truth if rng.random() < accuracy else int(rng.integers(4))
+                judgements.append(Judgement(item.pk, raters[key], code))
+    record_ratings({question: judgements}, by=None, source="api")
     question_updates.update_question(question.pk)
 
 
 @pytest.fixture(scope="module")
-def answered_once(stage: Callable[..., Cast]) -> Cast:
-    """For modules all of whose tests begin with `answered`: they take it as their ``made_once``."""
-    return stage(lambda made: answer(made.question))
+def rated_cast(cast_factory: Callable[..., Cast]) -> Cast:
+    """Cast with a rated question, for modules all of whose tests begin with `rated_question`.
+
+    Such modules return it from their own ``module_cast`` fixture.
+    """
+    return cast_factory(lambda cast: add_ratings(cast.question))
 
 
 @pytest.fixture
-def answered(begun: Cast | None, question: Question) -> Question:
-    if begun is None:
-        answer(question)
+def rated_question(cast_copy: Cast | None, question: Question) -> Question:
+    if cast_copy is None:
+        add_ratings(question)
     return question
 
 
 @pytest.fixture
-def rater(answered: Question) -> Rater:
-    """Ben, who has an account, and is told of decisions on his items after a week."""
-    recompute.recompute_question(answered.pk)
-    LabelRules.objects.create(question=answered, tell_raters=True, tell_after=7)
+def rater(rated_question: Question) -> Rater:
+    """Ben, who has an account and is told of decisions on his items after a week."""
+    recompute.recompute_question(rated_question.pk)
+    LabelRules.objects.create(question=rated_question, tell_raters=True, tell_after=7)
     user = User.objects.create_user("ben-user")
-    Member.objects.create(project=answered.project, user=user, role=Member.Role.ANNOTATOR)
-    found = Rater.objects.get(project=answered.project, key="ben")
-    found.user = user
-    found.save()
-    return found
+    Member.objects.create(project=rated_question.project, user=user, role=Member.Role.ANNOTATOR)
+    ben = Rater.objects.get(project=rated_question.project, key="ben")
+    ben.user = user
+    ben.save()
+    return ben

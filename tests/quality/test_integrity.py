@@ -1,5 +1,4 @@
-"""What is stored of gold, repeats and drift equals what is made anew, and `manage.py audit` says
-where it does not."""
+"""Test that stored gold, repeats and drift equal a recomputation, and that audits find differences."""
 
 from __future__ import annotations
 
@@ -22,36 +21,40 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def kept(answered: Question, lead: User) -> Question:
-    """With gold, repeats and a look for drift, all made of what stands now."""
+def audited_question(rated_question: Question, lead: User) -> Question:
+    """Question with gold, repeats and drift results that are all up to date."""
     Project.objects.update(repeat_percent=3)
     for item in Item.objects.order_by("key")[:8]:
-        set_gold_answer(item=item, question=answered, answer=[1], by=lead)
+        set_gold_answer(item=item, question=rated_question, answer=[1], by=lead)
     now = timezone.now()
-    for row in Rating.objects.filter(question=answered, rater__key="ann").order_by("item")[:6]:
+    for row in Rating.objects.filter(question=rated_question, rater__key="ann").order_by("item")[
+        :6
+    ]:
         Apart.objects.create(
-            question=answered, item_id=row.item_id, rater_id=row.rater_id, why="repeat",
+            question=rated_question, item_id=row.item_id, rater_id=row.rater_id, why="repeat",
             first=row.code, code=(row.code + row.item_id % 2) % 4, rated_at=now, changed_at=now,
             source="form",
         )  # fmt: skip
-    update_question(answered.pk)
+    update_question(rated_question.pk)
     assert tasks.sweep_gold() == 2 and tasks.sweep_alarms() == 1
-    return answered
+    return rated_question
 
 
-def differences(question: Question) -> list[str]:
-    return [said for stored in integrity.CHECKS for said in stored.find_differences(question.pk)]
+def list_differences(question: Question) -> list[str]:
+    return [
+        difference
+        for stored in integrity.CHECKS
+        for difference in stored.find_differences(question.pk)
+    ]
 
 
-def test_what_nobody_touched_is_exact(kept: Question) -> None:
+def test_unchanged_results_have_no_differences(audited_question: Question) -> None:
     for model in (GoldScore, GoldItem, RepeatScore, DriftStanding):
-        assert model._default_manager.filter(question=kept).exists(), model
-    assert differences(kept) == []
+        assert model._default_manager.filter(question=audited_question).exists(), model
+    assert list_differences(audited_question) == []
 
 
-def test_what_is_other_than_the_ratings_say_is_named_and_repaired(
-    kept: Question, capsys: Any
-) -> None:
+def test_changed_results_are_reported_and_repaired(audited_question: Question, capsys: Any) -> None:
     GoldScore.objects.filter(rater__key="dan").update(evidence=7.0)
     GoldItem.objects.filter(item__key="i03").delete()
     RepeatState.objects.update(same=0)
@@ -60,25 +63,25 @@ def test_what_is_other_than_the_ratings_say_is_named_and_repaired(
     DriftStanding.objects.filter(pk=row.pk).update(n=row.n + 1)
     with pytest.raises(CommandError):
         call_command("audit")
-    said = capsys.readouterr().err
-    for one in (
-        f"GoldScore of rater {kept.project.raters.get(key='dan').pk}: evidence",
+    errors = capsys.readouterr().err
+    for message in (
+        f"GoldScore of rater {audited_question.project.raters.get(key='dan').pk}: evidence",
         "missing",
         "RepeatState: same",
         "RepeatScore of rater",
         f"DriftStanding of rater {row.rater_id}: n is not",
     ):
-        assert one in said
+        assert message in errors
     call_command("audit", "--repair")
-    assert differences(kept) == []
+    assert list_differences(audited_question) == []
 
 
-def test_what_waits_to_be_made_anew_is_not_compared(
-    kept: Question, rate: Callable[..., Any]
+def test_stale_results_are_not_compared(
+    audited_question: Question, rate: Callable[..., Any]
 ) -> None:
     GoldScore.objects.update(evidence=7.0)
     DriftStanding.objects.update(n=0)
-    assert len(differences(kept)) > 1
-    rate(kept, "i07", "late", "minor")
-    update_question(kept.pk)
-    assert differences(kept) == []
+    assert len(list_differences(audited_question)) > 1
+    rate(audited_question, "i07", "late", "minor")
+    update_question(audited_question.pk)
+    assert list_differences(audited_question) == []

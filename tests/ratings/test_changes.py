@@ -1,4 +1,4 @@
-"""Whoever listens to changes of ratings hears of each once, whoever else listens."""
+"""Every listener is notified once of each changed question, whatever other listeners do."""
 
 from __future__ import annotations
 
@@ -14,55 +14,60 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def announce(
+def announce_and_commit(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> Callable[..., None]:
-    """Announces changes of questions in one transaction that is committed; nobody listens yet."""
+    """Return a function that announces changes of questions in one committed transaction.
+
+    No listener is registered yet.
+    """
     monkeypatch.setattr(changes.listeners, "registered", [])
 
-    def committed(*question_ids: int) -> None:
+    def announce_in_transaction(*question_ids: int) -> None:
         with django_capture_on_commit_callbacks(execute=True):
             for question_id in question_ids:
                 changes.announce(question_id)
 
-    return committed
+    return announce_in_transaction
 
 
-def test_two_listeners_both_hear(announce: Callable[..., None]) -> None:
-    one: list[int] = []
-    other: list[int] = []
-    changes.listen(one.append)
-    changes.listen(other.append)
-    announce(1, 2, 1)
-    assert one == other == [1, 2]
+def test_two_listeners_are_both_notified(announce_and_commit: Callable[..., None]) -> None:
+    first_calls: list[int] = []
+    second_calls: list[int] = []
+    changes.listen(first_calls.append)
+    changes.listen(second_calls.append)
+    announce_and_commit(1, 2, 1)
+    assert first_calls == second_calls == [1, 2]
 
 
-def test_a_listener_that_fails_keeps_no_other_from_hearing(
-    announce: Callable[..., None], caplog: pytest.LogCaptureFixture
+def test_failing_listener_does_not_stop_other_listeners(
+    announce_and_commit: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    heard: list[int] = []
+    calls: list[int] = []
 
     def fails(question_id: int) -> None:
         raise RuntimeError("no")
 
     changes.listen(fails)
-    changes.listen(heard.append)
-    announce(7)
-    assert heard == [7]
+    changes.listen(calls.append)
+    announce_and_commit(7)
+    assert calls == [7]
     assert "fails failed on question 7" in caplog.text
 
 
-def test_a_listener_that_is_registered_twice_hears_once(announce: Callable[..., None]) -> None:
-    heard: list[int] = []
+def test_listener_registered_twice_is_notified_once(
+    announce_and_commit: Callable[..., None],
+) -> None:
+    calls: list[int] = []
 
     def listener(question_id: int) -> None:
-        heard.append(question_id)
+        calls.append(question_id)
 
     changes.listen(listener)
     changes.listen(listener)
-    announce(7)
-    assert heard == [7]
+    announce_and_commit(7)
+    assert calls == [7]
 
 
-def test_the_hints_of_metrics_listen() -> None:
+def test_metrics_hints_are_registered() -> None:
     assert hints.send_hint in changes.listeners.registered

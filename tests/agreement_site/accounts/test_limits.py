@@ -1,4 +1,4 @@
-"""What is refused whoever asks: passwords that are soon guessed, odd methods, too much at once."""
+"""Tests of limits for every user: guessable passwords, unusual methods, too many requests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from projects.models import Project
         ("a" + "7Kq!zP" * 800, True),
     ],
 )
-def test_passwords_that_are_soon_guessed(password: str, good: bool) -> None:
+def test_guessable_passwords_are_rejected(password: str, good: bool) -> None:
     user = User(username="ada", first_name="Ada", last_name="Lovelace")
     try:
         validate_password(password, user)
@@ -50,71 +50,80 @@ def test_passwords_that_are_soon_guessed(password: str, good: bool) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/", "/admin/", "/admin/auth/user/", "/api/v1/projects/"])
-def test_trace_is_answered_nowhere(
-    path: str, client_for: Callable[..., Client], admin: User
-) -> None:
+def test_trace_is_not_allowed(path: str, client_for: Callable[..., Client], admin: User) -> None:
     for method in ("TRACE", "PROPFIND"):
         assert client_for(admin).generic(method, path).status_code == 405
 
 
 @pytest.mark.django_db
-def test_links_are_made_at_a_pace(
+def test_invitations_are_rate_limited(
     project: Project, client_for: Callable[..., Client], lead: User, monkeypatch: Any
 ) -> None:
     monkeypatch.setitem(rate_limits.POSTS_PER_HOUR, "member_add", 2)
     client = client_for(lead)
     page = f"/projects/{project.pk}/people/"
-    codes = []
+    statuses = []
     for name in "abc":
-        added = {"username": name, "role": "viewer", "account": "new"}
-        codes.append(client.post(page + "add/", added).status_code)
-    assert codes == [200, 200, 429]
+        form_data = {"username": name, "role": "viewer", "account": "new"}
+        statuses.append(client.post(page + "add/", form_data).status_code)
+    assert statuses == [200, 200, 429]
     assert not User.objects.filter(username="c").exists()
     assert client.get(page).status_code == 200
 
 
-def test_what_has_a_pace_is_a_page() -> None:
-    """Under the name of its address: another name would have none."""
-    bounded = {"member_add": 60, "members_invite": 10, "member_link": 120, "project_new": 60}
-    assert {**bounded, "tokens": 30} == rate_limits.POSTS_PER_HOUR
-    names = {one.name for one in get_resolver().url_patterns if isinstance(one, URLPattern)}
-    for found in get_resolver().url_patterns:
-        names |= {one.name for one in getattr(found, "url_patterns", ()) if hasattr(one, "name")}
+def test_rate_limits_name_existing_routes() -> None:
+    """A limit with another name than its route would have no effect."""
+    expected_limits = {
+        "member_add": 60,
+        "members_invite": 10,
+        "member_link": 120,
+        "project_new": 60,
+    }
+    assert {**expected_limits, "tokens": 30} == rate_limits.POSTS_PER_HOUR
+    names = {
+        pattern.name for pattern in get_resolver().url_patterns if isinstance(pattern, URLPattern)
+    }
+    for resolver in get_resolver().url_patterns:
+        names |= {
+            pattern.name
+            for pattern in getattr(resolver, "url_patterns", ())
+            if hasattr(pattern, "name")
+        }
     assert set(rate_limits.POSTS_PER_HOUR) <= names
 
 
 @pytest.mark.django_db
-def test_wrong_tokens_are_told_and_not_each(
+def test_invalid_tokens_are_logged_once_in_a_while(
     caplog: pytest.LogCaptureFixture, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(authentication, "_last_logged", 0.0)
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION="Bearer ccd_wrong")
-    for _try in range(3):
+    for _attempt in range(3):
         assert client.get("/api/v1/projects/").status_code == 401
-    assert [one.message for one in caplog.records].count("token_wrong") == 1
+    assert [record.message for record in caplog.records].count("token_wrong") == 1
     assert "ccd_wrong" not in caplog.text
     assert not TrailLine.objects.exists()
 
 
-def test_with_https_every_cookie_is_the_hosts(tmp_path: Path) -> None:
-    """In a process of its own: settings are read once."""
+def test_with_https_every_cookie_has_the_host_prefix(tmp_path: Path) -> None:
+    """Settings are read once, so this runs in its own process."""
     tmp_path.chmod(0o700)
-    told = (
+    script = (
         "import django, json; django.setup(); from django.conf import settings as s;"
         "from agreement_site.middleware.message_storage import HostCookie;"
         "print(json.dumps([s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, s.LANGUAGE_COOKIE_NAME,"
         " HostCookie.cookie_name]))"
     )
-    own = {"HTTPS": "1", "ALLOWED_HOSTS": "a.example", "DATA_DIR": str(tmp_path)}
-    own |= {"DJANGO_SETTINGS_MODULE": "agreement_site.settings"}
-    found = subprocess.run(
-        [sys.executable, "-c", told],
-        env={**os.environ, **own},
+    environment = {"HTTPS": "1", "ALLOWED_HOSTS": "a.example", "DATA_DIR": str(tmp_path)}
+    environment |= {"DJANGO_SETTINGS_MODULE": "agreement_site.settings"}
+    process = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment},
         cwd=site.BASE_DIR,
         capture_output=True,
         check=True,
     )
-    names = json.loads(found.stdout)
+    names = json.loads(process.stdout)
     assert len(names) == 4
     assert all(name.startswith("__Host-") for name in names)

@@ -1,4 +1,4 @@
-"""A forgotten password, and an address that is confirmed, where the site sends mail."""
+"""Tests of password reset and of confirmed addresses, on a site that sends mail."""
 
 from __future__ import annotations
 
@@ -20,77 +20,82 @@ from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 
-FORGOTTEN = "/password/forgotten/"
-NEW = {"password1": "a new long password", "password2": "a new long password"}
+RESET_PATH = "/password/forgotten/"
+NEW_PASSWORDS = {"password1": "a new long password", "password2": "a new long password"}
 
 
 @pytest.fixture
-def with_mail(settings: Any) -> None:
-    settings.SMTP_URL = "smtp://mail.example.org"  # tests keep mails in mail.outbox
+def mail_settings(settings: Any) -> None:
+    """Configure a mail server; tests keep mails in mail.outbox."""
+    settings.SMTP_URL = "smtp://mail.example.org"
 
 
-def mailed_link() -> str:
-    found = re.search(r"http://testserver(/\S+)", str(mail.outbox[-1].body))
-    assert found is not None
-    return urlsplit(found[1]).path
+def get_mailed_link() -> str:
+    """Return the path of the link in the last mail."""
+    match = re.search(r"http://testserver(/\S+)", str(mail.outbox[-1].body))
+    assert match is not None
+    return urlsplit(match[1]).path
 
 
-def acts() -> set[str]:
+def list_actions() -> set[str]:
+    """Return the recorded actions of the audit log."""
     return set(TrailLine.objects.values_list("what", flat=True))
 
 
-@pytest.mark.parametrize("path", [FORGOTTEN, FORGOTTEN + "1-x/", "/account/address/"])
-def test_without_mail_there_are_no_such_pages(client: Client, lead: User, path: str) -> None:
+@pytest.mark.parametrize("path", [RESET_PATH, RESET_PATH + "1-x/", "/account/address/"])
+def test_without_mail_the_pages_are_not_found(client: Client, lead: User, path: str) -> None:
     client.force_login(lead)
     assert client.get(path).status_code == 404
 
 
-def test_a_mailed_link_sets_the_password_once(
-    with_mail: None, client: Client, lead: User, caplog: pytest.LogCaptureFixture
+def test_mailed_link_sets_the_password_once(
+    mail_settings: None, client: Client, lead: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     User.objects.update(email="lead@example.org")
     authentication.create_token(user=lead)
-    inside = Client()
-    inside.force_login(lead)
-    assert FORGOTTEN in client.get("/sign-in/").content.decode()
-    assert client.get(FORGOTTEN).status_code == 200
-    assert client.post(FORGOTTEN, {"email": "none"}).status_code == 400
-    sent = client.post(FORGOTTEN, {"email": "LEAD@example.org"})
-    assert client.get(sent["Location"]).status_code == 200
-    link = mailed_link()
+    signed_in_client = Client()
+    signed_in_client.force_login(lead)
+    assert RESET_PATH in client.get("/sign-in/").content.decode()
+    assert client.get(RESET_PATH).status_code == 200
+    assert client.post(RESET_PATH, {"email": "none"}).status_code == 400
+    response = client.post(RESET_PATH, {"email": "LEAD@example.org"})
+    assert client.get(response["Location"]).status_code == 200
+    link = get_mailed_link()
     form = client.get(link, follow=True)
     path = form.redirect_chain[-1][0]
     assert link not in caplog.text
-    assert client.post(path, {**NEW, "password2": "other"}).status_code == 400
-    assert client.post(path, NEW)["Location"] == "/sign-in/"
-    assert "_auth_user_id" not in client.session  # a second factor may be due
+    assert client.post(path, {**NEW_PASSWORDS, "password2": "other"}).status_code == 400
+    assert client.post(path, NEW_PASSWORDS)["Location"] == "/sign-in/"
+    assert "_auth_user_id" not in client.session  # a second factor may be required
     lead.refresh_from_db()
     assert lead.check_password("a new long password")
-    assert inside.get("/tokens/").status_code == 302
+    assert signed_in_client.get("/tokens/").status_code == 302
     assert not ApiToken.objects.filter(revoked_at=None).exists()
-    assert {"password_forgotten", "password_reset"} <= acts()
+    assert {"password_forgotten", "password_reset"} <= list_actions()
     assert "too old" in Client().get(link, follow=True).content.decode()
 
 
-def test_an_unknown_address_gets_the_same_answer_and_no_mail(
-    with_mail: None, client: Client, lead: User
+def test_unknown_address_gets_the_same_response_and_no_mail(
+    mail_settings: None, client: Client, lead: User
 ) -> None:
-    answers = [client.post(FORGOTTEN, {"email": f"{name}@example.org"}) for name in ("a", "b")]
-    assert {one["Location"] for one in answers} == {FORGOTTEN + "sent/"}
+    responses = [client.post(RESET_PATH, {"email": f"{name}@example.org"}) for name in ("a", "b")]
+    assert {response["Location"] for response in responses} == {RESET_PATH + "sent/"}
     assert mail.outbox == []
 
 
-def test_nobodys_box_is_filled(with_mail: None, lead: User) -> None:
+def test_mails_to_an_address_are_rate_limited(mail_settings: None, lead: User) -> None:
     User.objects.update(email="lead@example.org")
-    codes = [
-        Client(REMOTE_ADDR=f"10.0.0.{n}").post(FORGOTTEN, {"email": "lead@example.org"}).status_code
+    statuses = [
+        Client(REMOTE_ADDR=f"10.0.0.{n}")
+        .post(RESET_PATH, {"email": "lead@example.org"})
+        .status_code
         for n in range(sign_in_limit.MAX_MAILS_PER_ADDRESS + 1)
     ]
-    assert codes == [302] * sign_in_limit.MAX_MAILS_PER_ADDRESS + [429]
+    assert statuses == [302] * sign_in_limit.MAX_MAILS_PER_ADDRESS + [429]
     assert len(mail.outbox) == sign_in_limit.MAX_MAILS_PER_ADDRESS
 
 
-def test_an_address_counts_when_it_is_confirmed(with_mail: None, lead: User) -> None:
+def test_address_is_set_when_it_is_confirmed(mail_settings: None, lead: User) -> None:
     client = Client()
     client.post("/sign-in/", {"username": "lead", "password": PASSWORD})
     page = "/account/address/"
@@ -98,15 +103,17 @@ def test_an_address_counts_when_it_is_confirmed(with_mail: None, lead: User) -> 
     assert client.post(page, {"action_add": "", "email": "no"}).status_code == 400
     assert client.post(page, {"action_add": "", "email": "ada@example.org"}).status_code == 302
     assert not EmailAddress.objects.filter(verified=True).exists()
-    link = mailed_link()
+    link = get_mailed_link()
     assert client.get(link).status_code == 200
-    assert not EmailAddress.objects.filter(verified=True).exists()  # a look confirms nothing
+    assert not EmailAddress.objects.filter(
+        verified=True
+    ).exists()  # opening the page confirms nothing
     assert client.post(link).status_code == 302
     lead.refresh_from_db()
     assert lead.email == "ada@example.org"
     assert TrailLine.objects.get(what="email_confirmed").after == {"email": "ada@example.org"}
-    codes = [
+    statuses = [
         client.post(page, {"action_add": "", "email": f"{n}@example.org"}).status_code
         for n in range(sign_in_limit.MAX_MAILS_PER_ADDRESS)
     ]
-    assert codes[-1] == 429
+    assert statuses[-1] == 429

@@ -1,4 +1,4 @@
-"""What a password alone opens where there is a second factor, and where one must be: nothing."""
+"""Tests that a password alone opens nothing where a second factor exists or is required."""
 
 from __future__ import annotations
 
@@ -30,158 +30,160 @@ pytestmark = [
     pytest.mark.sqlite_only("the factors are a library's, and ask what any session asks"),
 ]
 
-DOOR = "/sign-in/second-factor/"
-SET_UP = "/account/second-factor/"
-APP = "/account/second-factor/app/"
-CODES = "/account/second-factor/codes/"
+SIGN_IN_PATH = "/sign-in/second-factor/"
+SET_UP_PATH = "/account/second-factor/"
+APP_PATH = "/account/second-factor/app/"
+CODES_PATH = "/account/second-factor/codes/"
 
 
-def code_of(secret: str, ahead: int = 0) -> str:
-    """RFC 6238: what an app shows now, or so many steps of 30 s later."""
-    counter = struct.pack(">Q", int(time.time()) // 30 + ahead)
+def compute_code(secret: str, steps_ahead: int = 0) -> str:
+    """Return the code that an app shows now, or some steps of 30 s later (RFC 6238)."""
+    counter = struct.pack(">Q", int(time.time()) // 30 + steps_ahead)
     digest = hmac.new(base64.b32decode(secret), counter, hashlib.sha1).digest()
-    start = digest[-1] & 15
-    value = struct.unpack(">I", digest[start : start + 4])[0] & 0x7FFFFFFF
+    offset = digest[-1] & 15
+    value = struct.unpack(">I", digest[offset : offset + 4])[0] & 0x7FFFFFFF
     return f"{value % 1_000_000:06}"
 
 
-def signed_in(name: str = "lead", **more: Any) -> Client:
-    """Through the door, with the password."""
-    client = Client(**more)
+def sign_in(name: str = "lead", **client_options: Any) -> Client:
+    """Return a client that has sent the password."""
+    client = Client(**client_options)
     client.post("/sign-in/", {"username": name, "password": PASSWORD})
     return client
 
 
-def set_up(client: Client) -> str:
-    """The secret of the app that is set up now."""
-    secret = re.search(r'<code class="mono">(\w+)</code>', client.get(APP).content.decode())
+def set_up_app(client: Client) -> str:
+    """Set up an authenticator app and return its secret."""
+    secret = re.search(r'<code class="mono">(\w+)</code>', client.get(APP_PATH).content.decode())
     assert secret is not None
-    answer = client.post(APP, {"code": code_of(secret[1])})
-    assert answer["Location"] == CODES
+    response = client.post(APP_PATH, {"code": compute_code(secret[1])})
+    assert response["Location"] == CODES_PATH
     return secret[1]
 
 
-def is_in(client: Client) -> bool:
+def is_signed_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
-def acts() -> list[str]:
+def list_actions() -> list[str]:
+    """Return the recorded actions of the audit log, oldest first."""
     return list(TrailLine.objects.order_by("pk").values_list("what", flat=True))
 
 
 @pytest.fixture
 def secret(lead: User) -> str:
-    return set_up(signed_in())
+    """Return the secret of the lead's authenticator app."""
+    return set_up_app(sign_in())
 
 
-def test_the_password_alone_opens_nothing(secret: str) -> None:
-    client = signed_in()
-    assert not is_in(client)
+def test_password_alone_does_not_sign_in(secret: str) -> None:
+    client = sign_in()
+    assert not is_signed_in(client)
     assert client.get("/tokens/").status_code == 302
     assert client.get("/admin/").status_code == 302
     assert client.get("/api/v1/projects/").status_code == 401
-    page = client.get(DOOR)
+    page = client.get(SIGN_IN_PATH)
     assert page.status_code == 200
-    assert client.post(DOOR, {"code": "000000"}).status_code == 400
-    assert not is_in(client)
-    assert client.post(DOOR, {"code": code_of(secret, 1)})["Location"] == "/"
-    assert is_in(client)
-    line = TrailLine.objects.filter(what="sign_in").latest("pk")
-    assert line.details == {"by_way_of": ["password", "totp"]}
-    assert "second_factor_wrong" in acts()
+    assert client.post(SIGN_IN_PATH, {"code": "000000"}).status_code == 400
+    assert not is_signed_in(client)
+    assert client.post(SIGN_IN_PATH, {"code": compute_code(secret, 1)})["Location"] == "/"
+    assert is_signed_in(client)
+    entry = TrailLine.objects.filter(what="sign_in").latest("pk")
+    assert entry.details == {"by_way_of": ["password", "totp"]}
+    assert "second_factor_wrong" in list_actions()
 
 
-def test_it_leads_to_the_page_that_was_asked_for(secret: str) -> None:
+def test_second_factor_redirects_to_the_requested_page(secret: str) -> None:
     client = Client()
     form = {"username": "lead", "password": PASSWORD, "next": "/tokens/"}
-    assert client.post("/sign-in/", form)["Location"] == DOOR
-    assert client.post(DOOR, {"code": code_of(secret, 1)})["Location"] == "/tokens/"
+    assert client.post("/sign-in/", form)["Location"] == SIGN_IN_PATH
+    assert client.post(SIGN_IN_PATH, {"code": compute_code(secret, 1)})["Location"] == "/tokens/"
 
 
-def test_a_code_opens_one_door_in_whichever_process(secret: str) -> None:
-    """allauth remembers used codes in the memory of a process."""
+def test_code_works_once_across_processes(secret: str) -> None:
+    """allauth remembers used codes in the memory of a process only."""
     from django.core.cache import cache
 
     with time_machine.travel(time.time() + 60, tick=False):
-        code = code_of(secret)
-        assert signed_in().post(DOOR, {"code": code}).status_code == 302
+        code = compute_code(secret)
+        assert sign_in().post(SIGN_IN_PATH, {"code": code}).status_code == 302
         cache.clear()
-        assert signed_in().post(DOOR, {"code": code}).status_code == 400
+        assert sign_in().post(SIGN_IN_PATH, {"code": code}).status_code == 400
 
 
-def test_codes_are_guessed_as_seldom_as_passwords(secret: str) -> None:
-    codes = []
+def test_codes_are_rate_limited_like_passwords(secret: str) -> None:
+    statuses = []
     for number in range(sign_in_limit.MAX_TRIES_PER_NAME + 1):
-        client = signed_in(REMOTE_ADDR=f"10.0.0.{number}")
-        codes.append(client.post(DOOR, {"code": "000000"}).status_code)
-    assert codes == [400] * sign_in_limit.MAX_TRIES_PER_NAME + [429]
-    assert client.post(DOOR, {"code": code_of(secret, 1)}).status_code == 429
+        client = sign_in(REMOTE_ADDR=f"10.0.0.{number}")
+        statuses.append(client.post(SIGN_IN_PATH, {"code": "000000"}).status_code)
+    assert statuses == [400] * sign_in_limit.MAX_TRIES_PER_NAME + [429]
+    assert client.post(SIGN_IN_PATH, {"code": compute_code(secret, 1)}).status_code == 429
 
 
 def test_a_recovery_code_works_once(secret: str, lead: User) -> None:
-    client = signed_in()
-    client.post(DOOR, {"code": code_of(secret, 1)})
-    shown = re.findall(r"<li>(\d{8})</li>", client.get(CODES).content.decode())
-    assert len(shown) == 10
-    other = signed_in()
-    assert other.post(DOOR, {"code": shown[3]}).status_code == 302
-    assert is_in(other)
-    again = signed_in()
-    assert again.post(DOOR, {"code": shown[3]}).status_code == 400
-    assert again.post(DOOR, {"code": shown[4]}).status_code == 302
-    assert client.post(CODES + "new/").status_code == 302
-    assert signed_in().post(DOOR, {"code": shown[5]}).status_code == 400
-    assert "recovery_codes_made" in acts()
+    client = sign_in()
+    client.post(SIGN_IN_PATH, {"code": compute_code(secret, 1)})
+    recovery_codes = re.findall(r"<li>(\d{8})</li>", client.get(CODES_PATH).content.decode())
+    assert len(recovery_codes) == 10
+    second_client = sign_in()
+    assert second_client.post(SIGN_IN_PATH, {"code": recovery_codes[3]}).status_code == 302
+    assert is_signed_in(second_client)
+    third_client = sign_in()
+    assert third_client.post(SIGN_IN_PATH, {"code": recovery_codes[3]}).status_code == 400
+    assert third_client.post(SIGN_IN_PATH, {"code": recovery_codes[4]}).status_code == 302
+    assert client.post(CODES_PATH + "new/").status_code == 302
+    assert sign_in().post(SIGN_IN_PATH, {"code": recovery_codes[5]}).status_code == 400
+    assert "recovery_codes_made" in list_actions()
 
 
-def test_with_it_other_sessions_end(lead: User) -> None:
-    other, own = signed_in(), signed_in()
-    set_up(own)
-    assert own.get("/tokens/").status_code == 200
-    assert other.get("/tokens/").status_code == 302
-    line = TrailLine.objects.get(what="second_factor_added")
-    assert (line.actor, line.after) == ("lead", {"kind": "totp"})
+def test_setting_up_a_second_factor_ends_other_sessions(lead: User) -> None:
+    other_client, own_client = sign_in(), sign_in()
+    set_up_app(own_client)
+    assert own_client.get("/tokens/").status_code == 200
+    assert other_client.get("/tokens/").status_code == 302
+    entry = TrailLine.objects.get(what="second_factor_added")
+    assert (entry.actor, entry.after) == ("lead", {"kind": "totp"})
 
 
-def test_a_session_left_open_changes_no_second_factor(lead: User, secret: str) -> None:
-    client = signed_in()
-    client.post(DOOR, {"code": code_of(secret, 1)})
+def test_old_session_must_confirm_before_changing_factors(lead: User, secret: str) -> None:
+    client = sign_in()
+    client.post(SIGN_IN_PATH, {"code": compute_code(secret, 1)})
     with time_machine.travel(time.time() + 600, tick=False):
         for page in (
-            CODES,
-            CODES + "new/",
-            APP + "remove/",
+            CODES_PATH,
+            CODES_PATH + "new/",
+            APP_PATH + "remove/",
             "/account/second-factor/passkeys/add/",
         ):
-            answer = client.get(page)
-            assert answer["Location"].startswith("/account/confirm/"), page
-        assert client.post(APP + "remove/")["Location"].startswith("/account/confirm/")
-        again = "/account/confirm/?next=" + APP + "remove/"
-        assert client.post(again, {"password": "wrong"}).status_code == 400
+            response = client.get(page)
+            assert response["Location"].startswith("/account/confirm/"), page
+        assert client.post(APP_PATH + "remove/")["Location"].startswith("/account/confirm/")
+        confirm_url = "/account/confirm/?next=" + APP_PATH + "remove/"
+        assert client.post(confirm_url, {"password": "wrong"}).status_code == 400
         assert client.post("/account/confirm/code/", {"code": "1"}).status_code == 400
         assert Authenticator.objects.filter(type="totp").exists()
-        # what was asked for goes on where it stood
-        assert client.post(again, {"password": PASSWORD}).status_code == 302
+        # After confirmation the requested action continues.
+        assert client.post(confirm_url, {"password": PASSWORD}).status_code == 302
     assert not Authenticator.objects.exists()
-    assert "second_factor_removed" in acts()
-    assert is_in(signed_in())
+    assert "second_factor_removed" in list_actions()
+    assert is_signed_in(sign_in())
 
 
-def test_passwords_are_counted_there_too(lead: User) -> None:
-    client = signed_in()
-    codes = [client.post("/account/confirm/", {"password": "x"}).status_code for _ in range(11)]
-    assert codes == [400] * 10 + [429]
+def test_confirmation_password_is_rate_limited(lead: User) -> None:
+    client = sign_in()
+    statuses = [client.post("/account/confirm/", {"password": "x"}).status_code for _ in range(11)]
+    assert statuses == [400] * 10 + [429]
 
 
-# --- where one must be
+# --- where a second factor is required
 
 
-def required(settings: Any, of_whom: str) -> None:
-    settings.REQUIRE_SECOND_FACTOR = of_whom
+def require_second_factor(settings: Any, required_for: str) -> None:
+    settings.REQUIRE_SECOND_FACTOR = required_for
 
 
 @pytest.mark.parametrize(
-    ("of_whom", "asked"),
+    ("required_for", "expected"),
     [
         ("nobody", set()),
         ("staff", {"admin"}),
@@ -189,87 +191,89 @@ def required(settings: Any, of_whom: str) -> None:
         ("everybody", {"admin", "lead", "viewer", "annotator"}),
     ],
 )
-def test_of_whom_it_is_asked(
-    settings: Any, project: Project, admin: User, of_whom: str, asked: set[str]
+def test_second_factor_is_required_of_configured_users(
+    settings: Any, project: Project, admin: User, required_for: str, expected: set[str]
 ) -> None:
-    required(settings, of_whom)
-    found = set()
+    require_second_factor(settings, required_for)
+    redirected = set()
     for name in ("admin", "lead", "viewer", "annotator"):
-        answer = signed_in(name).get("/tokens/")
-        if answer.status_code == 302:
-            assert answer["Location"] == SET_UP
-            found.add(name)
-    assert found == asked
+        response = sign_in(name).get("/tokens/")
+        if response.status_code == 302:
+            assert response["Location"] == SET_UP_PATH
+            redirected.add(name)
+    assert redirected == expected
 
 
-def every_path(patterns: Any = None) -> list[str]:
-    """An address for each page of the site and of the admin, with invented arguments."""
-    found = []
+def list_paths(patterns: Any = None) -> list[str]:
+    """Return an address for each page of the site and of the admin, with invented arguments."""
+    paths = []
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         start = re.sub(r"<[^>]+>", "1", str(pattern.pattern))
         if isinstance(pattern, URLResolver):
-            found += [start + rest for rest in every_path(pattern.url_patterns)]
+            paths += [start + tail for tail in list_paths(pattern.url_patterns)]
         elif not set(start) & set("^$?("):  # the catch-alls of the API and of the admin
-            found.append(start)
-    return found
+            paths.append(start)
+    return paths
 
 
-def test_no_page_is_open_before_it_is_set_up(
+def test_all_pages_are_closed_until_a_factor_is_set_up(
     settings: Any, project: Project, admin: User, client_for: Callable[..., Client]
 ) -> None:
-    required(settings, "everybody")
+    require_second_factor(settings, "everybody")
     client = client_for(admin)
-    seen = 0
-    for path in {f"/{path}" for path in every_path()}:
+    n_pages = 0
+    for path in {f"/{path}" for path in list_paths()}:
         match = resolve(path)
         if match.url_name in required_actions.SECOND_FACTOR_EXEMPT and not match.namespace:
             continue
-        if match.url_name == "fixed":  # style sheets and scripts, before anybody is asked who
+        if match.url_name == "fixed":  # style sheets and scripts are public
             continue
-        answer = client.get(path)
-        seen += 1
+        response = client.get(path)
+        n_pages += 1
         if path.startswith("/api/"):
-            assert answer.status_code == 403, path
+            assert response.status_code == 403, path
         else:
-            assert (answer.status_code, answer["Location"]) == (302, SET_UP), path
-    assert seen > 100
-    # what is left open
+            assert (response.status_code, response["Location"]) == (302, SET_UP_PATH), path
+    assert n_pages > 100
+    # Pages that stay open.
     for path in ("/account/second-factor/", "/livez", "/password/"):
         assert client.get(path).status_code == 200
-    # a token of the API was made behind this door
-    program = APIClient()
-    program.credentials(HTTP_AUTHORIZATION=f"Bearer {authentication.create_token(user=admin)}")
-    assert program.get("/api/v1/projects/").status_code == 200
-    # but a header that is no token lends a session nothing
+    # An API token was created with the second factor.
+    api_client = APIClient()
+    api_client.credentials(HTTP_AUTHORIZATION=f"Bearer {authentication.create_token(user=admin)}")
+    assert api_client.get("/api/v1/projects/").status_code == 200
+    # But an invalid token does not give a session access.
     for header in ("Basic eDp5", "Bearer wrong"):
-        answer = client.get("/api/v1/projects/", headers={"Authorization": header})
-        assert answer.status_code in (401, 403)
+        response = client.get("/api/v1/projects/", headers={"Authorization": header})
+        assert response.status_code in (401, 403)
 
 
-def test_after_setting_it_up_all_is_open_and_the_last_one_stays(settings: Any, admin: User) -> None:
-    required(settings, "staff")
-    client = signed_in("admin")
+def test_last_required_factor_cannot_be_removed(settings: Any, admin: User) -> None:
+    require_second_factor(settings, "staff")
+    client = sign_in("admin")
     assert client.get("/admin/").status_code == 302
-    set_up(client)
+    set_up_app(client)
     assert client.get("/admin/").status_code == 200
-    assert client.post(APP + "remove/").status_code == 400
+    assert client.post(APP_PATH + "remove/").status_code == 400
     assert Authenticator.objects.filter(type="totp").exists()
 
 
-def test_an_administrator_takes_it_away_and_sees_no_secret(
+def test_administrator_removes_a_factor_without_seeing_it(
     secret: str, admin: User, client_for: Callable[..., Client]
 ) -> None:
     client = client_for(admin)
-    app = Authenticator.objects.get(type="totp")
-    for page in ("", f"{app.pk}/change/"):
-        answer = client.get(f"/admin/mfa/authenticator/{page}")
-        assert answer.status_code == 200
-        assert secret not in answer.content.decode()
-    gone = client.post(f"/admin/mfa/authenticator/{app.pk}/delete/", {"post": "yes"})
-    assert gone.status_code == 302
-    assert is_in(signed_in())
-    line = TrailLine.objects.get(what="admin_removed")
-    assert secret not in str([line.before, line.after, line.details])
+    authenticator = Authenticator.objects.get(type="totp")
+    for page in ("", f"{authenticator.pk}/change/"):
+        response = client.get(f"/admin/mfa/authenticator/{page}")
+        assert response.status_code == 200
+        assert secret not in response.content.decode()
+    delete_response = client.post(
+        f"/admin/mfa/authenticator/{authenticator.pk}/delete/", {"post": "yes"}
+    )
+    assert delete_response.status_code == 302
+    assert is_signed_in(sign_in())
+    entry = TrailLine.objects.get(what="admin_removed")
+    assert secret not in str([entry.before, entry.after, entry.details])
     staff = User.objects.create_user("staff", password=PASSWORD, is_staff=True)
     staff.user_permissions.set(Permission.objects.filter(content_type__app_label="mfa"))
     assert client_for(staff).get("/admin/mfa/authenticator/").status_code == 403

@@ -1,4 +1,4 @@
-"""The door: who gets in, what strangers learn, and how often they may guess."""
+"""Tests of signing in: access, what strangers can learn, and rate limits."""
 
 from __future__ import annotations
 
@@ -24,26 +24,31 @@ from tests.cast import PASSWORD
 pytestmark = pytest.mark.django_db
 
 
-def try_to_sign_in(client: Client, username: str = "lead", password: str = PASSWORD, **extra):
-    return client.post("/sign-in/", {"username": username, "password": password}, **extra)
+def try_to_sign_in(
+    client: Client, username: str = "lead", password: str = PASSWORD, **request_options
+):
+    return client.post("/sign-in/", {"username": username, "password": password}, **request_options)
 
 
-def test_a_right_password_leads_to_the_projects(client, lead):
+def test_correct_password_leads_to_the_projects(client, lead):
     assert client.get("/sign-in/").status_code == 200
     response = try_to_sign_in(client)
     assert (response.status_code, response["Location"]) == (302, "/")
     assert client.session["_auth_user_id"] == str(lead.pk)
 
 
-def test_it_leads_to_the_page_that_was_asked_for_on_this_site_only(lead):
-    for wanted, found in (("/projects/new/", "/projects/new/"), ("https://evil.example/", "/")):
+def test_redirect_after_sign_in_stays_on_the_site(lead):
+    for next_url, expected in (
+        ("/projects/new/", "/projects/new/"),
+        ("https://evil.example/", "/"),
+    ):
         response = Client().post(
-            "/sign-in/", {"username": "lead", "password": PASSWORD, "next": wanted}
+            "/sign-in/", {"username": "lead", "password": PASSWORD, "next": next_url}
         )
-        assert response["Location"] == found
+        assert response["Location"] == expected
 
 
-def test_unknown_wrong_and_closed_get_the_same_answer(client, lead, make_user):
+def test_all_failures_get_the_same_response(client, lead, make_user):
     make_user("closed", is_active=False)
     pages = []
     for username, password in (("nobody", PASSWORD), ("lead", "wrong"), ("closed", PASSWORD)):
@@ -57,28 +62,28 @@ def test_unknown_wrong_and_closed_get_the_same_answer(client, lead, make_user):
     assert "TOKEN" in first
 
 
-def test_the_session_is_another_one_after_signing_in(client, lead):
+def test_signing_in_changes_the_session_key(client, lead):
     client.get("/sign-in/")
     session = client.session
     session["before"] = 1
     session.save()
-    before = session.session_key
-    client.cookies["sessionid"] = before
+    old_key = session.session_key
+    client.cookies["sessionid"] = old_key
     try_to_sign_in(client)
-    assert client.session.session_key != before
-    assert not client.session.__class__().exists(before)
+    assert client.session.session_key != old_key
+    assert not client.session.__class__().exists(old_key)
 
 
 def test_signing_out_needs_a_post_and_ends_the_session(client, lead):
     client.force_login(lead)
     assert client.get("/sign-out/").status_code == 405
-    old = client.cookies["sessionid"].value
+    old_session = client.cookies["sessionid"].value
     assert client.post("/sign-out/")["Location"] == "/sign-in/"
-    client.cookies["sessionid"] = old
+    client.cookies["sessionid"] = old_session
     assert client.get("/tokens/").status_code == 302
 
 
-def test_ten_wrong_tries_close_the_door_also_to_the_right_password(client, lead):
+def test_ten_failures_block_even_the_correct_password(client, lead):
     for _ in range(sign_in_limit.MAX_TRIES_PER_NAME):
         assert try_to_sign_in(client, password="wrong").status_code == 400
     response = try_to_sign_in(client)
@@ -87,16 +92,16 @@ def test_ten_wrong_tries_close_the_door_also_to_the_right_password(client, lead)
     assert "_auth_user_id" not in client.session
 
 
-def test_the_door_opens_again_after_the_window(client, lead):
+def test_block_ends_after_the_time_window(client, lead):
     with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
         for _ in range(11):
-            last = try_to_sign_in(client, password="wrong")
-        assert last.status_code == 429
-        traveller.shift(int(last["Retry-After"]))
+            response = try_to_sign_in(client, password="wrong")
+        assert response.status_code == 429
+        traveller.shift(int(response["Retry-After"]))
         assert try_to_sign_in(client).status_code == 302
 
 
-def test_other_names_and_other_addresses_are_not_shut_out(client, lead, viewer):
+def test_other_names_and_addresses_are_not_blocked(client, lead, viewer):
     for _ in range(11):
         try_to_sign_in(client, "LEAD", "wrong")
     assert try_to_sign_in(Client(), "lead").status_code == 429
@@ -104,27 +109,29 @@ def test_other_names_and_other_addresses_are_not_shut_out(client, lead, viewer):
     assert try_to_sign_in(Client(REMOTE_ADDR="10.0.0.9")).status_code == 302
 
 
-def test_an_address_that_tries_many_names_is_shut_out(client, lead, monkeypatch):
+def test_address_that_tries_many_names_is_blocked(client, lead, monkeypatch):
     monkeypatch.setattr(sign_in_limit, "MAX_TRIES_PER_NETWORK", 20)
-    codes = [try_to_sign_in(client, f"name{number}", "wrong").status_code for number in range(21)]
-    assert codes == [400] * 20 + [429]
+    statuses = [
+        try_to_sign_in(client, f"name{number}", "wrong").status_code for number in range(21)
+    ]
+    assert statuses == [400] * 20 + [429]
 
 
-def test_a_name_guessed_from_many_addresses_is_looked_at_once_a_minute(lead, monkeypatch):
-    """And never shut: its owner gets in all the while."""
+def test_name_tried_from_many_addresses_is_slowed_down(lead, monkeypatch):
+    """One attempt a minute is checked, so the owner of the name is never blocked."""
     monkeypatch.setattr(sign_in_limit, "MAX_TRIES_PER_NAME_ANYWHERE", 5)
     with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
-        codes = [
+        statuses = [
             try_to_sign_in(Client(REMOTE_ADDR=f"10.0.0.{n}"), password="wrong").status_code
             for n in range(8)
         ]
-        assert codes == [400] * 6 + [429] * 2
+        assert statuses == [400] * 6 + [429] * 2
         assert int(try_to_sign_in(Client(REMOTE_ADDR="10.0.1.1"))["Retry-After"]) <= 60
         traveller.shift(60)
         assert try_to_sign_in(Client(REMOTE_ADDR="10.0.1.1")).status_code == 302
 
 
-def test_a_network_of_ipv6_is_one_address(lead):
+def test_ipv6_network_counts_as_one_address(lead):
     for number in range(sign_in_limit.MAX_TRIES_PER_NAME):
         try_to_sign_in(Client(REMOTE_ADDR=f"2001:db8::{number:x}"), password="wrong")
     assert try_to_sign_in(Client(REMOTE_ADDR="2001:db8::ffff")).status_code == 429
@@ -138,34 +145,34 @@ def test_a_network_of_ipv6_is_one_address(lead):
         ("/tokens/", {"password": "x", "scope": "read", "days": "30"}),
     ],
 )
-def test_a_password_is_guessed_nowhere_else_either(client_for, lead, page, form):
+def test_other_password_fields_are_rate_limited(client_for, lead, page, form):
     client = client_for(lead)
-    codes = [client.post(page, form).status_code for _ in range(11)]
-    assert codes == [400] * 10 + [429]
+    statuses = [client.post(page, form).status_code for _ in range(11)]
+    assert statuses == [400] * 10 + [429]
     assert "Retry-After" in client.post(page, form)
 
 
-def test_with_the_password_tokens_go_unless_they_are_to_stay(client, lead):
+def test_password_change_revokes_tokens_if_requested(client, lead):
     client.force_login(lead)
     authentication.create_token(user=lead)
-    new = {
+    first_change = {
         "old_password": PASSWORD,
         "new_password1": "another one x",
         "new_password2": "another one x",
     }
-    client.post("/password/", new)  # a box that is not ticked is not sent
+    client.post("/password/", first_change)  # an unchecked checkbox is not sent
     assert ApiToken.objects.filter(revoked_at=None).exists()
     assert "checked" in str(client.get("/password/").context["form"]["revoke_tokens"])
-    again = {
+    second_change = {
         "old_password": "another one x",
         "new_password1": "a third one y",
         "new_password2": "a third one y",
     }
-    client.post("/password/", {**again, "revoke_tokens": "on"})
+    client.post("/password/", {**second_change, "revoke_tokens": "on"})
     assert not ApiToken.objects.filter(revoked_at=None).exists()
 
 
-def test_the_link_of_a_closed_account_opens_nothing(client, make_user):
+def test_invitation_of_a_deactivated_account_is_invalid(client, make_user):
     user = make_user("late")
     user.set_unusable_password()
     user.is_active = False
@@ -176,14 +183,14 @@ def test_the_link_of_a_closed_account_opens_nothing(client, make_user):
     assert page.context["validlink"] is False
 
 
-def test_a_right_password_clears_the_count(lead):
+def test_correct_password_resets_the_attempt_count(lead):
     for _ in range(3):
         for _ in range(6):
             try_to_sign_in(Client(), password="wrong")
         assert try_to_sign_in(Client()).status_code == 302
 
 
-def test_behind_a_proxy_the_address_is_the_one_it_saw(rf, settings):
+def test_client_address_comes_from_the_proxy(rf, settings):
     request = rf.post(
         "/sign-in/", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="6.6.6.6, 10.1.2.3"
     )
@@ -192,73 +199,72 @@ def test_behind_a_proxy_the_address_is_the_one_it_saw(rf, settings):
     assert security_log.get_client_address(request) == "10.1.2.3"
 
 
-def test_old_counts_are_removed_and_names_are_not_kept(client, lead):
+def test_old_attempt_counts_are_deleted_and_names_are_hashed(client, lead):
     with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
         try_to_sign_in(client, "my secret password", "x")
         assert not SignInTries.objects.filter(key__contains="secret").exists()
         traveller.shift(301)
         try_to_sign_in(client, "lead", "wrong")
-    # An address, and two names from it and from anywhere.
+    # One address, and two names: from it and from anywhere.
     assert SignInTries.objects.count() == 5
     with time_machine.travel("2026-03-01T14:00:00Z"):
         try_to_sign_in(client, "lead", "wrong")
     assert SignInTries.objects.count() == 3
 
 
-def test_the_admin_has_no_door_of_its_own(client, lead, admin):
+def test_admin_uses_the_sign_in_page_of_the_site(client, lead, admin):
     response = client.get("/admin/login/?next=/admin/ratings/")
     assert response["Location"] == "/sign-in/?next=%2Fadmin%2Fratings%2F"
     client.force_login(lead)
     assert client.get("/admin/", follow=True).status_code == 403
 
 
-def test_changing_the_password_needs_the_old_one_and_ends_other_sessions(client, lead):
-    other = Client()
-    for one in (client, other):
-        one.force_login(lead)
-    new = {"new_password1": "another long one", "new_password2": "another long one"}
-    assert client.post("/password/", {"old_password": "wrong", **new}).status_code == 400
-    assert client.post("/password/", {"old_password": PASSWORD, **new}).status_code == 302
+def test_password_change_needs_the_old_one_and_ends_sessions(client, lead):
+    other_client = Client()
+    for browser in (client, other_client):
+        browser.force_login(lead)
+    new_passwords = {"new_password1": "another long one", "new_password2": "another long one"}
+    assert client.post("/password/", {"old_password": "wrong", **new_passwords}).status_code == 400
+    assert client.post("/password/", {"old_password": PASSWORD, **new_passwords}).status_code == 302
     assert client.get("/tokens/").status_code == 200
-    assert other.get("/tokens/").status_code == 302
+    assert other_client.get("/tokens/").status_code == 302
 
 
-def invitation(user: User) -> str:
+def build_invitation_link(user: User) -> str:
     return f"/invitations/{urlsafe_base64_encode(force_bytes(user.pk))}/{default_token_generator.make_token(user)}/"
 
 
-def test_an_invitation_opens_once(client):
+def test_invitation_works_once(client):
     user = User.objects.create(username="new")
     user.set_unusable_password()
     user.save()
-    link = invitation(user)
+    link = build_invitation_link(user)
     page = client.get(link, follow=True)
     assert page.status_code == 200
     assert "Your account is <strong>new</strong>" in page.content.decode()
     form = page.redirect_chain[-1][0]
-    weak = client.post(form, {"new_password1": "short", "new_password2": "short"})
-    assert weak.status_code == 400
-    assert list(weak.context["form"].errors) == ["new_password1"]
-    good = client.post(
+    rejected = client.post(form, {"new_password1": "short", "new_password2": "short"})
+    assert rejected.status_code == 400
+    assert list(rejected.context["form"].errors) == ["new_password1"]
+    accepted = client.post(
         form, {"new_password1": "a fine long secret", "new_password2": "a fine long secret"}
     )
-    assert good["Location"] == "/"
+    assert accepted["Location"] == "/"
     assert client.session["_auth_user_id"] == str(user.pk)
     assert "This invitation is over" in Client().get(link, follow=True).content.decode()
     assert "This invitation is over" in Client().get("/invitations/xx/yy/").content.decode()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_tries_of_the_same_moment_all_count():
-    """A crowd of guesses that arrive together gets no more looks at the password than one after the
-    other."""
+def test_simultaneous_attempts_are_all_counted():
+    """Simultaneous guesses get no more password checks than successive ones."""
 
-    def guess(_number):
+    def count_attempt(_attempt):
         try:
             return sign_in_limit.count_password_try("lead", "10.0.0.1")
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(8) as crowd:
-        waits = list(crowd.map(guess, range(24)))
+    with ThreadPoolExecutor(8) as pool:
+        waits = list(pool.map(count_attempt, range(24)))
     assert waits.count(0) == sign_in_limit.MAX_TRIES_PER_NAME

@@ -1,5 +1,7 @@
-"""Each act that the trail knows, done by HTTP as people and programs do it, writes its line: who,
-from where, in which project, and what was before and after."""
+"""Tests that each action of the audit log, done by HTTP, records an entry.
+
+The entry contains the actor, the address, the project, and the values before and after.
+"""
 
 from __future__ import annotations
 
@@ -28,41 +30,48 @@ from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 
-FROM = "10.9.8.7"
-ANYTHING: Any = object()  # not looked at
+CLIENT_ADDRESS = "10.9.8.7"
+ANYTHING: Any = object()  # not compared
 
 
 @dataclass
-class World:
+class AuditScenario:
+    """A project with clients of its lead and its administrator, from one address."""
+
     project: Project
     lead: User
     admin: User
     rate: Callable[..., Any]
-    made: dict[str, Any] = field(default_factory=dict)
+    created: dict[str, Any] = field(default_factory=dict)
 
-    def browser(self, user: User | None = None) -> Client:
-        client = Client(REMOTE_ADDR=FROM)
+    def create_browser(self, user: User | None = None) -> Client:
+        """Return a browser in which the user, by default the lead, is signed in."""
+        client = Client(REMOTE_ADDR=CLIENT_ADDRESS)
         client.force_login(user or self.lead)
         return client
 
     def post(self, path: str, data: dict[str, Any] | None = None, *, by: User | None = None) -> Any:
-        """To an address of the project, or of the site where it begins with a slash."""
-        answer = self.browser(by).post(self.at(path), data or {})
-        assert answer.status_code in (200, 302), answer.content
-        return answer
+        """Post to an address of the project, or of the site when it begins with a slash."""
+        response = self.create_browser(by).post(self.build_url(path), data or {})
+        assert response.status_code in (200, 302), response.content
+        return response
 
     def get(self, path: str) -> None:
-        assert self.browser().get(self.at(path)).status_code == 200
+        """Get a page and assert status 200."""
+        assert self.create_browser().get(self.build_url(path)).status_code == 200
 
-    def at(self, path: str) -> str:
+    def build_url(self, path: str) -> str:
         return path if path.startswith("/") else f"/projects/{self.project.pk}/{path}"
 
-    def api(self, method: str, path: str, data: Any = None) -> None:
-        client = APIClient(REMOTE_ADDR=FROM)
-        client.credentials(HTTP_AUTHORIZATION=f"Bearer {self.made['token']}")
+    def call_api(self, method: str, path: str, data: Any = None) -> None:
+        """Call the API with the lead's token."""
+        client = APIClient(REMOTE_ADDR=CLIENT_ADDRESS)
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {self.created['token']}")
         address = f"/api/v1/projects/{self.project.pk}/{path}"
-        answer = client.generic(method, address, json.dumps(data), content_type="application/json")
-        assert answer.status_code in (200, 201), answer.content
+        response = client.generic(
+            method, address, json.dumps(data), content_type="application/json"
+        )
+        assert response.status_code in (200, 201), response.content
 
     def member(self, name: str) -> Member:
         return Member.objects.get(project=self.project, user__username=name)
@@ -75,284 +84,316 @@ class World:
 
 
 @pytest.fixture
-def world(project: Project, lead: User, admin: User, rate: Callable[..., Any]) -> World:
-    found = World(project, lead, admin, rate)
-    found.made["token"] = authentication.create_token(user=lead)
-    found.item()
-    return found
+def scenario(project: Project, lead: User, admin: User, rate: Callable[..., Any]) -> AuditScenario:
+    """Return the project with item i1 and a token of the lead."""
+    new_scenario = AuditScenario(project, lead, admin, rate)
+    new_scenario.created["token"] = authentication.create_token(user=lead)
+    new_scenario.item()
+    return new_scenario
 
 
-# --- how each is done
+# --- how each action is done
 
 
-def _sign_in(world: World) -> None:
-    Client(REMOTE_ADDR=FROM).post("/sign-in/", {"username": "lead", "password": PASSWORD})
+def _sign_in(scenario: AuditScenario) -> None:
+    Client(REMOTE_ADDR=CLIENT_ADDRESS).post("/sign-in/", {"username": "lead", "password": PASSWORD})
 
 
-def _fail(world: World) -> None:
-    Client(REMOTE_ADDR=FROM).post("/sign-in/", {"username": "lead", "password": "x"})
+def _fail_to_sign_in(scenario: AuditScenario) -> None:
+    Client(REMOTE_ADDR=CLIENT_ADDRESS).post("/sign-in/", {"username": "lead", "password": "x"})
 
 
-def _hide_raters(world: World) -> None:
-    world.post("people/identities/hide/", {"hidden": "1", "sure": "on"})
+def _hide_raters(scenario: AuditScenario) -> None:
+    scenario.post("people/identities/hide/", {"hidden": "1", "sure": "on"})
 
 
-def _show_raters(world: World) -> None:
-    _hide_raters(world)
-    world.post("people/identities/hide/", {"hidden": "0", "sure": "on"})
+def _unhide_raters(scenario: AuditScenario) -> None:
+    _hide_raters(scenario)
+    scenario.post("people/identities/hide/", {"hidden": "0", "sure": "on"})
 
 
-def _look_who(world: World) -> None:
-    _hide_raters(world)
-    world.post("people/identities/look/", {"reason": "a complaint"})
+def _view_rater_identities(scenario: AuditScenario) -> None:
+    _hide_raters(scenario)
+    scenario.post("people/identities/look/", {"reason": "a complaint"})
 
 
-def _invite(world: World) -> None:
-    world.post("people/add/", {"username": "new", "role": "viewer", "account": "new"})
+def _invite(scenario: AuditScenario) -> None:
+    scenario.post("people/add/", {"username": "new", "role": "viewer", "account": "new"})
 
 
-def _offer(world: World) -> int:
-    """Asked is the lead themselves, by another lead: so the actor is the same in all lines."""
-    other = Project.objects.create(name="Another")
+def _create_offer(scenario: AuditScenario) -> int:
+    """Offer the lead a role in another project, so that the actor is the same in all entries."""
+    other_project = Project.objects.create(name="Another")
     offered = MemberOffer.objects.create(
-        project=other, username="lead", user=world.lead, role="viewer", made_at=timezone.now()
+        project=other_project,
+        username="lead",
+        user=scenario.lead,
+        role="viewer",
+        made_at=timezone.now(),
     )
     return offered.pk
 
 
-def _join(world: World) -> None:
-    world.post(f"/offers/{_offer(world)}/", {"do": "accept", "role": "viewer"})
+def _accept_offer(scenario: AuditScenario) -> None:
+    scenario.post(f"/offers/{_create_offer(scenario)}/", {"do": "accept", "role": "viewer"})
 
 
-def _ask(world: World) -> None:
-    world.post("people/add/", {"username": "new", "role": "viewer", "account": "existing"})
+def _offer_role(scenario: AuditScenario) -> None:
+    scenario.post("people/add/", {"username": "new", "role": "viewer", "account": "existing"})
 
 
-def _withdraw(world: World) -> None:
-    _ask(world)
-    world.post(f"people/offers/{MemberOffer.objects.get().pk}/withdraw/")
+def _withdraw_offer(scenario: AuditScenario) -> None:
+    _offer_role(scenario)
+    scenario.post(f"people/offers/{MemberOffer.objects.get().pk}/withdraw/")
 
 
-def _accept(world: World) -> None:
-    new = User.objects.create(username="new", password="!")
-    uid = urlsafe_base64_encode(force_bytes(new.pk))
-    client = Client(REMOTE_ADDR=FROM)
-    link = f"/invitations/{uid}/{default_token_generator.make_token(new)}/"
+def _accept_invitation(scenario: AuditScenario) -> None:
+    invited = User.objects.create(username="new", password="!")
+    uid = urlsafe_base64_encode(force_bytes(invited.pk))
+    client = Client(REMOTE_ADDR=CLIENT_ADDRESS)
+    link = f"/invitations/{uid}/{default_token_generator.make_token(invited)}/"
     form = client.get(link, follow=True)
-    both = {"new_password1": "a new long password", "new_password2": "a new long password"}
-    assert client.post(form.request["PATH_INFO"], both).status_code == 302
+    passwords = {"new_password1": "a new long password", "new_password2": "a new long password"}
+    assert client.post(form.request["PATH_INFO"], passwords).status_code == 302
 
 
-def _change_password(world: World) -> None:
-    both = {"new_password1": "a new long password", "new_password2": "a new long password"}
-    world.post("/password/", {"old_password": PASSWORD, "revoke_tokens": "on", **both})
+def _change_password(scenario: AuditScenario) -> None:
+    passwords = {"new_password1": "a new long password", "new_password2": "a new long password"}
+    scenario.post("/password/", {"old_password": PASSWORD, "revoke_tokens": "on", **passwords})
 
 
-def _make_token(world: World) -> None:
-    asked = {"scope": "read", "days": "30", "password": PASSWORD, "project": world.project.pk}
-    world.post("/tokens/", asked)
+def _create_token(scenario: AuditScenario) -> None:
+    form_data = {
+        "scope": "read",
+        "days": "30",
+        "password": PASSWORD,
+        "project": scenario.project.pk,
+    }
+    scenario.post("/tokens/", form_data)
 
 
-def _revoke(world: World) -> None:
-    world.post(f"/tokens/{ApiToken.objects.get().pk}/revoke/")
+def _revoke_token(scenario: AuditScenario) -> None:
+    scenario.post(f"/tokens/{ApiToken.objects.get().pk}/revoke/")
 
 
-def _change(world: World, path: str, **fields: Any) -> None:
-    """Send a page's form as it stands but for these fields."""
-    form = world.browser().get(world.at(path)).context["form"]
-    stands = {name: form[name].value() for name in form.fields}
-    sent = {name: value for name, value in stands.items() if value not in (None, "")}
-    world.post(path, {name: value for name, value in (sent | fields).items() if value is not False})
+def _change_form(scenario: AuditScenario, path: str, **fields: Any) -> None:
+    """Submit a page's form with its current values except for these fields."""
+    form = scenario.create_browser().get(scenario.build_url(path)).context["form"]
+    current = {name: form[name].value() for name in form.fields}
+    form_data = {name: value for name, value in current.items() if value not in (None, "")}
+    scenario.post(
+        path, {name: value for name, value in (form_data | fields).items() if value is not False}
+    )
 
 
-def _act(world: World, do: str) -> None:
-    act = GoldAct.objects.create(
-        question=world.project.questions.get(),
-        rater=world.rater(),
+def _decide_intervention(scenario: AuditScenario, do: str) -> None:
+    intervention = GoldAct.objects.create(
+        question=scenario.project.questions.get(),
+        rater=scenario.rater(),
         step="warn",
         state="proposed",
         evidence=30.0,
         answers=9,
         made_at=timezone.now(),
     )
-    world.post(f"gold/acts/{act.pk}/", {"do": do, "reason": "was new"})
+    scenario.post(f"gold/acts/{intervention.pk}/", {"do": do, "reason": "was new"})
 
 
-def _grant(world: World) -> None:
-    Item.objects.filter(pk=world.item().pk).update(body={"text": "x"}, has_content=True)
-    _gold(world)
-    _change(world, "exams/", most="1", everybody=False)
-    world.post(f"exams/{world.rater().pk}/", {"do": "grant", "reason": "was ill"})
+def _grant_exam(scenario: AuditScenario) -> None:
+    Item.objects.filter(pk=scenario.item().pk).update(body={"text": "x"}, has_content=True)
+    _set_gold_answer(scenario)
+    _change_form(scenario, "exams/", most="1", everybody=False)
+    scenario.post(f"exams/{scenario.rater().pk}/", {"do": "grant", "reason": "was ill"})
 
 
-def _categories(world: World) -> None:
+def _change_categories(scenario: AuditScenario) -> None:
     labels = ["none", "small", "major", "critical"]
-    sent: dict[str, Any] = {"scale": "ordinal", "seen_version": "1"}
-    sent |= {"c-TOTAL_FORMS": "4", "c-INITIAL_FORMS": "4"}
-    for place, label in enumerate(labels):
-        one = {"code": place, "label": label, "value": place, "hotkey": "", "ORDER": place + 1}
-        sent |= {f"c-{place}-{name}": str(value) for name, value in one.items()}
-    world.post("setup/questions/severity/categories/", sent)
+    form_data: dict[str, Any] = {"scale": "ordinal", "seen_version": "1"}
+    form_data |= {"c-TOTAL_FORMS": "4", "c-INITIAL_FORMS": "4"}
+    for position, label in enumerate(labels):
+        category = {
+            "code": position,
+            "label": label,
+            "value": position,
+            "hotkey": "",
+            "ORDER": position + 1,
+        }
+        form_data |= {f"c-{position}-{name}": str(value) for name, value in category.items()}
+    scenario.post("setup/questions/severity/categories/", form_data)
 
 
-def _weights(world: World) -> None:
-    sent = {"weights": "linear", "seen_version": "1"}
-    world.post("setup/questions/severity/weights/", sent)
+def _change_weights(scenario: AuditScenario) -> None:
+    form_data = {"weights": "linear", "seen_version": "1"}
+    scenario.post("setup/questions/severity/weights/", form_data)
 
 
-def _new_question(world: World) -> None:
-    sent = {"text": "Which tone?", "key": "tone", "scale": "nominal"}
-    sent |= {"c-TOTAL_FORMS": "2", "c-INITIAL_FORMS": "0"}
-    sent |= {"c-0-label": "kind", "c-1-label": "rude", "c-0-ORDER": "1", "c-1-ORDER": "2"}
-    world.post("setup/new-question/", sent)
+def _create_question(scenario: AuditScenario) -> None:
+    form_data = {"text": "Which tone?", "key": "tone", "scale": "nominal"}
+    form_data |= {"c-TOTAL_FORMS": "2", "c-INITIAL_FORMS": "0"}
+    form_data |= {"c-0-label": "kind", "c-1-label": "rude", "c-0-ORDER": "1", "c-1-ORDER": "2"}
+    scenario.post("setup/new-question/", form_data)
 
 
-def _gold(world: World) -> None:
-    world.post(f"item/{world.item().pk}/gold/severity/", {"code": "2"})
+def _set_gold_answer(scenario: AuditScenario) -> None:
+    scenario.post(f"item/{scenario.item().pk}/gold/severity/", {"code": "2"})
 
 
-def _retire_gold(world: World) -> None:
-    question = world.project.questions.get()
-    gold.set_gold_answer(item=world.item(), question=question, answer=[2], by=None)
-    world.post(f"item/{world.item().pk}/gold/severity/", {"do": "retire"})
+def _retire_gold_answer(scenario: AuditScenario) -> None:
+    question = scenario.project.questions.get()
+    gold.set_gold_answer(item=scenario.item(), question=question, answer=[2], by=None)
+    scenario.post(f"item/{scenario.item().pk}/gold/severity/", {"do": "retire"})
 
 
-def _resume(world: World) -> None:
-    Rater.objects.filter(project=world.project).update(paused=True)
-    world.post("people/act/", {"do": "resume", "person": f"r{world.rater().pk}"})
+def _resume_rater(scenario: AuditScenario) -> None:
+    Rater.objects.filter(project=scenario.project).update(paused=True)
+    scenario.post("people/act/", {"do": "resume", "person": f"r{scenario.rater().pk}"})
 
 
-def _pause_by_api(world: World) -> None:
-    world.rate(world.project.questions.get(), "i1", "ann", "minor")
-    world.api("DELETE", "raters/ann/")
+def _pause_rater_by_api(scenario: AuditScenario) -> None:
+    scenario.rate(scenario.project.questions.get(), "i1", "ann", "minor")
+    scenario.call_api("DELETE", "raters/ann/")
 
 
-def _delete_rater_by_api(world: World) -> None:
-    Rater.objects.create(project=world.project, key="idle")
-    world.api("DELETE", "raters/idle/")
+def _delete_rater_by_api(scenario: AuditScenario) -> None:
+    Rater.objects.create(project=scenario.project, key="idle")
+    scenario.call_api("DELETE", "raters/idle/")
 
 
-def _restore(world: World) -> None:
-    world.post("chosen-items/", {"item": world.item().pk, "do": "withdraw"})
-    world.post("chosen-items/", {"item": world.item().pk, "do": "restore"})
+def _restore_item(scenario: AuditScenario) -> None:
+    scenario.post("chosen-items/", {"item": scenario.item().pk, "do": "withdraw"})
+    scenario.post("chosen-items/", {"item": scenario.item().pk, "do": "restore"})
 
 
-def _ask_again(world: World) -> None:
-    world.api("POST", "items/", {"key": "i1", "body": {"text": "x"}})
-    world.post("chosen-items/", {"item": world.item().pk, "do": "ask"})
+def _request_ratings(scenario: AuditScenario) -> None:
+    scenario.call_api("POST", "items/", {"key": "i1", "body": {"text": "x"}})
+    scenario.post("chosen-items/", {"item": scenario.item().pk, "do": "ask"})
 
 
-def _send(world: World) -> None:
-    question = world.project.questions.get()
-    world.rate(question, "i1", "ann", "minor")
-    sent = {"item": world.item().pk, "do": "decide", "question": question.key}
-    world.post("chosen-items/", sent)
+def _send_to_review(scenario: AuditScenario) -> None:
+    question = scenario.project.questions.get()
+    scenario.rate(question, "i1", "ann", "minor")
+    form_data = {"item": scenario.item().pk, "do": "decide", "question": question.key}
+    scenario.post("chosen-items/", form_data)
 
 
-def _delete_item(world: World) -> None:
-    world.post(f"item/{world.item().pk}/delete/", {"typed": "i1"})
+def _delete_item(scenario: AuditScenario) -> None:
+    scenario.post(f"item/{scenario.item().pk}/delete/", {"typed": "i1"})
 
 
-def _reopen(world: World) -> None:
-    world.post("archive/")
-    world.post("archive/", {"do": "restore"})
+def _reopen_project(scenario: AuditScenario) -> None:
+    scenario.post("archive/")
+    scenario.post("archive/", {"do": "restore"})
 
 
-def _new_project(world: World) -> None:
-    sent = {"name": "Second", "overlap": "2", "time_zone": "UTC", "text": "Which tone?", "key": "t"}
-    sent |= {"scale": "nominal", "c-TOTAL_FORMS": "2", "c-INITIAL_FORMS": "0"}
-    sent |= {"c-0-label": "kind", "c-1-label": "rude", "c-0-ORDER": "1", "c-1-ORDER": "2"}
-    world.post("/projects/new/", sent)
+def _create_project(scenario: AuditScenario) -> None:
+    form_data = {
+        "name": "Second",
+        "overlap": "2",
+        "time_zone": "UTC",
+        "text": "Which tone?",
+        "key": "t",
+    }
+    form_data |= {"scale": "nominal", "c-TOTAL_FORMS": "2", "c-INITIAL_FORMS": "0"}
+    form_data |= {"c-0-label": "kind", "c-1-label": "rude", "c-0-ORDER": "1", "c-1-ORDER": "2"}
+    scenario.post("/projects/new/", form_data)
 
 
-def _tie_by_api(world: World) -> None:
-    other = Project.objects.create(name="Another")
-    for user, role in ((world.lead, "lead"), (User.objects.create_user("helper"), "viewer")):
-        Member.objects.create(project=other, user=user, role=role)
-    world.api("POST", "raters/", [{"key": "bea", "username": "helper"}])
+def _link_rater_by_api(scenario: AuditScenario) -> None:
+    other_project = Project.objects.create(name="Another")
+    for user, role in ((scenario.lead, "lead"), (User.objects.create_user("helper"), "viewer")):
+        Member.objects.create(project=other_project, user=user, role=role)
+    scenario.call_api("POST", "raters/", [{"key": "bea", "username": "helper"}])
 
 
-def _rename_rater(world: World) -> None:
-    sent = {"name": "Anna", "kind": "human", "user": ""}
-    world.post(f"people/raters/{world.rater().pk}/", sent)
+def _rename_rater(scenario: AuditScenario) -> None:
+    form_data = {"name": "Anna", "kind": "human", "user": ""}
+    scenario.post(f"people/raters/{scenario.rater().pk}/", form_data)
 
 
-def _admin_change_role(world: World) -> None:
-    member = world.member("viewer")
-    sent = {"user": member.user_id, "project": member.project_id, "role": "lead"}
-    world.post(f"/admin/projects/member/{member.pk}/change/", sent, by=world.admin)
+def _change_role_in_admin(scenario: AuditScenario) -> None:
+    member = scenario.member("viewer")
+    form_data = {"user": member.user_id, "project": member.project_id, "role": "lead"}
+    scenario.post(f"/admin/projects/member/{member.pk}/change/", form_data, by=scenario.admin)
 
 
-def _admin_inline(world: World) -> None:
-    address = f"/admin/projects/project/{world.project.pk}/change/"
-    form = world.browser(world.admin).get(address).context["adminform"].form
-    sent = {name: form[name].value() for name in form.fields}
-    sent = {name: value for name, value in sent.items() if value is not None and value is not False}
-    members = list(Member.objects.filter(project=world.project).order_by("pk"))
-    sent |= {"members-TOTAL_FORMS": len(members), "members-INITIAL_FORMS": len(members)}
-    for place, one in enumerate(members):
-        sent |= {f"members-{place}-id": one.pk, f"members-{place}-project": one.project_id}
-        sent |= {f"members-{place}-user": one.user_id, f"members-{place}-role": one.role}
-    sent[f"members-{len(members) - 1}-DELETE"] = "on"
-    world.post(address, sent, by=world.admin)
+def _remove_member_in_admin(scenario: AuditScenario) -> None:
+    address = f"/admin/projects/project/{scenario.project.pk}/change/"
+    form = scenario.create_browser(scenario.admin).get(address).context["adminform"].form
+    form_data = {name: form[name].value() for name in form.fields}
+    form_data = {
+        name: value for name, value in form_data.items() if value is not None and value is not False
+    }
+    members = list(Member.objects.filter(project=scenario.project).order_by("pk"))
+    form_data |= {"members-TOTAL_FORMS": len(members), "members-INITIAL_FORMS": len(members)}
+    for position, member in enumerate(members):
+        form_data |= {
+            f"members-{position}-id": member.pk,
+            f"members-{position}-project": member.project_id,
+        }
+        form_data |= {
+            f"members-{position}-user": member.user_id,
+            f"members-{position}-role": member.role,
+        }
+    form_data[f"members-{len(members) - 1}-DELETE"] = "on"
+    scenario.post(address, form_data, by=scenario.admin)
 
 
-def _admin_add_account(world: World) -> None:
-    sent = {"username": "made", "password1": "a new long password", "usable_password": "true"}
-    sent["password2"] = sent["password1"]
-    world.post("/admin/auth/user/add/", sent, by=world.admin)
+def _add_account_in_admin(scenario: AuditScenario) -> None:
+    form_data = {"username": "made", "password1": "a new long password", "usable_password": "true"}
+    form_data["password2"] = form_data["password1"]
+    scenario.post("/admin/auth/user/add/", form_data, by=scenario.admin)
 
 
-def _admin_password(world: World) -> None:
-    sent = {"password1": "a new long password", "password2": "a new long password"}
-    sent["usable_password"] = "true"
-    world.post(f"/admin/auth/user/{world.lead.pk}/password/", sent, by=world.admin)
+def _set_password_in_admin(scenario: AuditScenario) -> None:
+    form_data = {"password1": "a new long password", "password2": "a new long password"}
+    form_data["usable_password"] = "true"
+    scenario.post(f"/admin/auth/user/{scenario.lead.pk}/password/", form_data, by=scenario.admin)
 
 
-def _admin_delete(world: World) -> None:
+def _delete_group_in_admin(scenario: AuditScenario) -> None:
     group = Group.objects.create(name="team")
-    world.post(f"/admin/auth/group/{group.pk}/delete/", {"post": "yes"}, by=world.admin)
+    scenario.post(f"/admin/auth/group/{group.pk}/delete/", {"post": "yes"}, by=scenario.admin)
 
 
-def _admin_revoke(world: World) -> None:
-    sent = {"action": "revoke", "_selected_action": [ApiToken.objects.get().pk]}
-    world.post("/admin/projects/apitoken/", sent, by=world.admin)
+def _revoke_token_in_admin(scenario: AuditScenario) -> None:
+    form_data = {"action": "revoke", "_selected_action": [ApiToken.objects.get().pk]}
+    scenario.post("/admin/projects/apitoken/", form_data, by=scenario.admin)
 
 
-def _named(world: World) -> NamedView:
-    sent = {"page": "dashboard", "name": "Mine", "query": "period=day"}
-    world.post("views/", sent)
+def _save_view(scenario: AuditScenario) -> NamedView:
+    form_data = {"page": "dashboard", "name": "Mine", "query": "period=day"}
+    scenario.post("views/", form_data)
     return NamedView.objects.get()
 
 
-def _shared(world: World) -> ViewLink:
-    sent = {"do": "share", "until": timezone.localdate().isoformat()}
-    world.post(f"views/{_named(world).pk}/", sent)
+def _share_view(scenario: AuditScenario) -> ViewLink:
+    form_data = {"do": "share", "until": timezone.localdate().isoformat()}
+    scenario.post(f"views/{_save_view(scenario).pk}/", form_data)
     return ViewLink.objects.get()
 
 
-OTHER: Any = object()  # of another project
-ROLE = {"member": "viewer", "role": "viewer"}
+OTHER_PROJECT: Any = object()  # of another project
+VIEWER_ROLE = {"member": "viewer", "role": "viewer"}
 
-# act, how, whether it is of the project, before, after
-DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
+# Action, function, whether it belongs to the project, before, after.
+CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("sign_in", _sign_in, False, None, None),
     ("sign_out", lambda w: w.post("/sign-out/"), False, None, None),
-    ("password_wrong", _fail, False, None, None),
-    ("password_chosen", _accept, False, None, None),
+    ("password_wrong", _fail_to_sign_in, False, None, None),
+    ("password_chosen", _accept_invitation, False, None, None),
     ("password_changed", _change_password, False, None, None),
     ("token_revoked", _change_password, False, ANYTHING, None),
-    ("token_made", _make_token, True, None, ANYTHING),
-    ("token_revoked", _revoke, False, ANYTHING, None),
-    ("token_revoked", _admin_revoke, False, ANYTHING, None),
+    ("token_made", _create_token, True, None, ANYTHING),
+    ("token_revoked", _revoke_token, False, ANYTHING, None),
+    ("token_revoked", _revoke_token_in_admin, False, ANYTHING, None),
     ("member_added", _invite, True, None, {"member": "new", "role": "viewer"}),
-    ("member_added", _tie_by_api, True, None, {"member": "helper", "role": "annotator"}),
-    ("role_offered", _ask, True, None, {"member": "new", "role": "viewer"}),
-    ("offer_withdrawn", _withdraw, True, {"member": "new", "role": "viewer"}, None),
-    ("offer_accepted", _join, OTHER, None, {"member": "lead", "role": "viewer"}),
+    ("member_added", _link_rater_by_api, True, None, {"member": "helper", "role": "annotator"}),
+    ("role_offered", _offer_role, True, None, {"member": "new", "role": "viewer"}),
+    ("offer_withdrawn", _withdraw_offer, True, {"member": "new", "role": "viewer"}, None),
+    ("offer_accepted", _accept_offer, OTHER_PROJECT, None, {"member": "lead", "role": "viewer"}),
     (
         "offer_declined",
-        lambda w: w.post(f"/offers/{_offer(w)}/", {"do": "decline"}),
+        lambda w: w.post(f"/offers/{_create_offer(w)}/", {"do": "decline"}),
         False,
         {"member": "lead", "role": "viewer"},
         None,
@@ -365,18 +406,18 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
             {"do": "role", "role": "annotator", "person": f"m{w.member('viewer').pk}"},
         ),
         True,
-        ROLE,
+        VIEWER_ROLE,
         {"member": "viewer", "role": "annotator"},
     ),
     (
         "member_removed",
         lambda w: w.post("people/act/", {"do": "remove", "person": f"m{w.member('viewer').pk}"}),
         True,
-        ROLE,
+        VIEWER_ROLE,
         None,
     ),
     ("rater_changed", _rename_rater, True, ANYTHING, ANYTHING),
-    ("raters_put", _tie_by_api, True, {}, ANYTHING),
+    ("raters_put", _link_rater_by_api, True, {}, ANYTHING),
     (
         "rater_paused",
         lambda w: w.post("people/act/", {"do": "pause", "person": f"r{w.rater().pk}"}),
@@ -384,8 +425,8 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         {"rater": "ann", "paused": False},
         {"rater": "ann", "paused": True},
     ),
-    ("rater_paused", _pause_by_api, True, ANYTHING, {"rater": "ann", "paused": True}),
-    ("rater_resumed", _resume, True, ANYTHING, {"rater": "ann", "paused": False}),
+    ("rater_paused", _pause_rater_by_api, True, ANYTHING, {"rater": "ann", "paused": True}),
+    ("rater_resumed", _resume_rater, True, ANYTHING, {"rater": "ann", "paused": False}),
     (
         "raters_hidden",
         _hide_raters,
@@ -393,56 +434,56 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         None,
         None,
     ),
-    ("raters_shown", _show_raters, True, None, None),
-    ("raters_looked_at", _look_who, True, None, None),
+    ("raters_shown", _unhide_raters, True, None, None),
+    ("raters_looked_at", _view_rater_identities, True, None, None),
     ("rater_deleted", _delete_rater_by_api, True, {"key": "idle"}, None),
-    ("project_made", _new_project, False, None, {"name": "Second"}),
+    ("project_made", _create_project, False, None, {"name": "Second"}),
     (
         "project_changed",
-        lambda w: _change(w, "setup/", guidelines="Look twice."),
+        lambda w: _change_form(w, "setup/", guidelines="Look twice."),
         True,
         {"guidelines": ""},
         {"guidelines": "Look twice."},
     ),
     (
         "project_changed",
-        lambda w: w.api("PATCH", "", {"guidelines": "Look."}),
+        lambda w: w.call_api("PATCH", "", {"guidelines": "Look."}),
         True,
         {"guidelines": ""},
         {"guidelines": "Look."},
     ),
     (
         "view_named",
-        _named,
+        _save_view,
         True,
         None,
         {"name": "Mine", "page": "dashboard", "query": "period=day"},
     ),
     (
         "view_renamed",
-        lambda w: w.post(f"views/{_named(w).pk}/", {"do": "rename", "name": "Ours"}),
+        lambda w: w.post(f"views/{_save_view(w).pk}/", {"do": "rename", "name": "Ours"}),
         True,
         {"name": "Mine"},
         {"name": "Ours"},
     ),
     (
         "view_deleted",
-        lambda w: w.post(f"views/{_named(w).pk}/", {"do": "delete"}),
+        lambda w: w.post(f"views/{_save_view(w).pk}/", {"do": "delete"}),
         True,
         {"name": "Mine", "page": "dashboard", "query": "period=day"},
         None,
     ),
-    ("view_shared", _shared, True, None, ANYTHING),
+    ("view_shared", _share_view, True, None, ANYTHING),
     (
         "view_link_revoked",
-        lambda w: w.post(f"views/links/{_shared(w).pk}/"),
+        lambda w: w.post(f"views/links/{_share_view(w).pk}/"),
         True,
         ANYTHING,
         None,
     ),
     ("project_archived", lambda w: w.post("archive/"), True, None, None),
-    ("project_reopened", _reopen, True, None, None),
-    ("question_added", _new_question, True, None, ANYTHING),
+    ("project_reopened", _reopen_project, True, None, None),
+    ("question_added", _create_question, True, None, ANYTHING),
     (
         "question_changed",
         lambda w: w.post("setup/questions/severity/text/", {"text": "How bad?"}),
@@ -452,12 +493,12 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ),
     (
         "scale_changed",
-        _weights,
+        _change_weights,
         True,
         {"weights": "none", "weight_matrix": None},
         {"weights": "linear", "weight_matrix": None},
     ),
-    ("scale_changed", _categories, True, ANYTHING, ANYTHING),
+    ("scale_changed", _change_categories, True, ANYTHING, ANYTHING),
     (
         "labels_changed",
         lambda w: w.post("labels/method/", {"method": "majority", "with_models": "on"}),
@@ -465,15 +506,21 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         ANYTHING,
         {"method": "majority", "with_models": True},
     ),
-    ("rules_changed", lambda w: _change(w, "labels/rules/", budget="10"), True, ANYTHING, ANYTHING),
     (
-        "exam_rules_changed",
-        lambda w: _change(w, "exams/", most="40", everybody=False),
+        "rules_changed",
+        lambda w: _change_form(w, "labels/rules/", budget="10"),
         True,
         ANYTHING,
         ANYTHING,
     ),
-    ("exam_granted", _grant, True, None, {"try": 1, "reason": "was ill"}),
+    (
+        "exam_rules_changed",
+        lambda w: _change_form(w, "exams/", most="40", everybody=False),
+        True,
+        ANYTHING,
+        ANYTHING,
+    ),
+    ("exam_granted", _grant_exam, True, None, {"try": 1, "reason": "was ill"}),
     (
         "exam_waived",
         lambda w: w.post(f"exams/{w.rater().pk}/", {"do": "waive", "reason": "is sure"}),
@@ -481,8 +528,8 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         None,
         {"try": 1, "reason": "is sure"},
     ),
-    ("gold_changed", _gold, True, {}, {"i1": "major"}),
-    ("gold_changed", _retire_gold, True, {"i1": "major"}, {}),
+    ("gold_changed", _set_gold_answer, True, {}, {"i1": "major"}),
+    ("gold_changed", _retire_gold_answer, True, {"i1": "major"}, {}),
     (
         "alarm_sensitivity_changed",
         lambda w: w.post("alarms/rules/", {"sensitivity": "early"}),
@@ -504,9 +551,9 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         None,
         ANYTHING,
     ),
-    ("rater_warned", lambda w: _act(w, "carry_out"), True, None, ANYTHING),
-    ("gold_overridden", lambda w: _act(w, "override"), True, None, ANYTHING),
-    ("item_deleted", lambda w: w.api("DELETE", "items/i1/"), True, {"key": "i1"}, None),
+    ("rater_warned", lambda w: _decide_intervention(w, "carry_out"), True, None, ANYTHING),
+    ("gold_overridden", lambda w: _decide_intervention(w, "override"), True, None, ANYTHING),
+    ("item_deleted", lambda w: w.call_api("DELETE", "items/i1/"), True, {"key": "i1"}, None),
     (
         "items_withdrawn",
         lambda w: w.post("chosen-items/", {"item": w.item().pk, "do": "withdraw"}),
@@ -514,9 +561,9 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         None,
         None,
     ),
-    ("items_restored", _restore, True, None, None),
-    ("items_asked_again", _ask_again, True, None, None),
-    ("items_sent_to_decision", _send, True, None, None),
+    ("items_restored", _restore_item, True, None, None),
+    ("items_asked_again", _request_ratings, True, None, None),
+    ("items_sent_to_decision", _send_to_review, True, None, None),
     ("deletion_asked", _delete_item, True, ANYTHING, None),
     (
         "deletion_asked",
@@ -547,17 +594,17 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ("export", lambda w: w.get("items.csv"), True, None, None),
     ("export", lambda w: w.get("raters.csv"), True, None, None),
     ("export", lambda w: w.get("trail.csv"), True, None, None),
-    ("admin_changed", _admin_change_role, True, {"role": "viewer"}, {"role": "lead"}),
-    ("admin_removed", _admin_inline, True, ANYTHING, None),
-    ("admin_added", _admin_add_account, False, {}, ANYTHING),
-    ("admin_changed", _admin_password, False, ANYTHING, ANYTHING),
-    ("admin_removed", _admin_delete, False, {"was": "team"}, None),
+    ("admin_changed", _change_role_in_admin, True, {"role": "viewer"}, {"role": "lead"}),
+    ("admin_removed", _remove_member_in_admin, True, ANYTHING, None),
+    ("admin_added", _add_account_in_admin, False, {}, ANYTHING),
+    ("admin_changed", _set_password_in_admin, False, ANYTHING, ANYTHING),
+    ("admin_removed", _delete_group_in_admin, False, {"was": "team"}, None),
 ]
-# By commands and files alone: the command `person`, tests/ratings/importing; by somebody without an
-# account: tests/metrics/views/saved_views/test_saved_views.py
-ELSEWHERE = {"account_removed", "guidelines_numbered", "view_link_opened"}
-# In several steps: tests/agreement_site/accounts
-AT_THE_DOOR = {
+# Only by commands and files: the command `person`, tests/ratings/importing; by an anonymous user:
+# tests/metrics/views/saved_views/test_saved_views.py
+ACTIONS_TESTED_ELSEWHERE = {"account_removed", "guidelines_numbered", "view_link_opened"}
+# In several steps, see tests/agreement_site/accounts
+SIGN_IN_ACTIONS = {
     "password_forgotten",
     "password_reset",
     "email_confirmed",
@@ -574,52 +621,57 @@ AT_THE_DOOR = {
 
 
 @pytest.mark.parametrize(
-    ("act", "do", "of_project", "before", "after"),
-    DONE,
-    ids=[f"{number}-{row[0]}" for number, row in enumerate(DONE)],
+    ("action", "perform", "of_project", "before", "after"),
+    CASES,
+    ids=[f"{number}-{row[0]}" for number, row in enumerate(CASES)],
 )
-def test_the_act_writes_its_line(
-    act: str, do: Callable[[World], Any], of_project: bool, before: Any, after: Any, world: World
+def test_action_records_an_entry(
+    action: str,
+    perform: Callable[[AuditScenario], Any],
+    of_project: bool,
+    before: Any,
+    after: Any,
+    scenario: AuditScenario,
 ) -> None:
-    do(world)
-    line = TrailLine.objects.filter(what=act).first()
-    assert line is not None, [one.what for one in TrailLine.objects.all()]
-    assert line.address == FROM
-    if of_project is OTHER:
-        assert line.project_id == Project.objects.latest("pk").pk
-    elif act != "project_made":  # of the new one
-        assert line.project_id == (world.project.pk if of_project else None)
-    by = "admin" if do is _admin_revoke or act.startswith("admin_") else "lead"
-    assert line.actor == {"password_wrong": "", "password_chosen": "new"}.get(act, by)
-    for found, wanted in ((line.before, before), (line.after, after)):
-        assert wanted is ANYTHING or found == wanted
-    secrets = json.dumps([line.before, line.after, line.details])
+    perform(scenario)
+    entry = TrailLine.objects.filter(what=action).first()
+    assert entry is not None, [other_entry.what for other_entry in TrailLine.objects.all()]
+    assert entry.address == CLIENT_ADDRESS
+    if of_project is OTHER_PROJECT:
+        assert entry.project_id == Project.objects.latest("pk").pk
+    elif action != "project_made":  # its entry belongs to the new project
+        assert entry.project_id == (scenario.project.pk if of_project else None)
+    actor = "admin" if perform is _revoke_token_in_admin or action.startswith("admin_") else "lead"
+    assert entry.actor == {"password_wrong": "", "password_chosen": "new"}.get(action, actor)
+    for recorded, expected in ((entry.before, before), (entry.after, after)):
+        assert expected is ANYTHING or recorded == expected
+    secrets = json.dumps([entry.before, entry.after, entry.details])
     assert PASSWORD not in secrets
     assert "a new long password" not in secrets
-    assert world.made["token"] not in secrets
+    assert scenario.created["token"] not in secrets
 
 
-def test_each_known_act_is_done_here() -> None:
-    assert {row[0] for row in DONE} | ELSEWHERE | AT_THE_DOOR == set(ACTIONS)
+def test_every_action_is_tested() -> None:
+    assert {row[0] for row in CASES} | ACTIONS_TESTED_ELSEWHERE | SIGN_IN_ACTIONS == set(ACTIONS)
 
 
-def test_of_categories_and_accounts_the_values_are_kept(world: World) -> None:
-    _categories(world)
-    line: Any = TrailLine.objects.get(what="scale_changed")
-    assert [one["label"] for one in line.before["categories"]][1] == "minor"
-    assert [one["label"] for one in line.after["categories"]][1] == "small"
-    _admin_password(world)
-    line = TrailLine.objects.get(what="admin_changed")
-    assert (line.details["model"], line.details["name"]) == ("auth.User", "lead")
-    assert set(line.after.values()) == {"***"}
+def test_entry_keeps_categories_and_masks_passwords(scenario: AuditScenario) -> None:
+    _change_categories(scenario)
+    entry: Any = TrailLine.objects.get(what="scale_changed")
+    assert [category["label"] for category in entry.before["categories"]][1] == "minor"
+    assert [category["label"] for category in entry.after["categories"]][1] == "small"
+    _set_password_in_admin(scenario)
+    entry = TrailLine.objects.get(what="admin_changed")
+    assert (entry.details["model"], entry.details["name"]) == ("auth.User", "lead")
+    assert set(entry.after.values()) == {"***"}
 
 
-def test_a_rater_who_is_deleted_is_not_named(world: World) -> None:
-    world.post(f"people/raters/{world.rater().pk}/delete/", {"typed": "ann"})
-    line = TrailLine.objects.get(what="deletion_asked")
-    assert "ann" not in json.dumps([line.before, line.after, line.details]).split('"')
+def test_entry_does_not_name_a_deleted_rater(scenario: AuditScenario) -> None:
+    scenario.post(f"people/raters/{scenario.rater().pk}/delete/", {"typed": "ann"})
+    entry = TrailLine.objects.get(what="deletion_asked")
+    assert "ann" not in json.dumps([entry.before, entry.after, entry.details]).split('"')
 
 
-def test_a_stranger_signs_out_without_a_line(client: Client) -> None:
+def test_anonymous_sign_out_records_no_entry(client: Client) -> None:
     client.post("/sign-out/")
     assert not TrailLine.objects.exists()

@@ -1,4 +1,4 @@
-"""The trail as page, file and API: who sees which lines, and how they are chosen."""
+"""Tests of the audit log as page, file and API: permissions, filters and texts."""
 
 from __future__ import annotations
 
@@ -22,49 +22,59 @@ pytestmark = pytest.mark.django_db
 Clients = Callable[[User], Client]
 
 
-def line(project: Project | None, what: str = "export", actor: str = "lead", **more: Any) -> int:
-    at = more.pop("at", None)
-    made = TrailLine.objects.create(
-        what=what, actor=actor, project_id=project.pk if project else None, **more
+def create_entry(
+    project: Project | None, what: str = "export", actor: str = "lead", **fields: Any
+) -> int:
+    """Create an audit log entry and return its ID."""
+    created_at = fields.pop("at", None)
+    entry = TrailLine.objects.create(
+        what=what, actor=actor, project_id=project.pk if project else None, **fields
     )
-    if at is not None:
-        TrailLine.objects.filter(pk=made.pk).update(at=at)
-    return made.pk
+    if created_at is not None:
+        TrailLine.objects.filter(pk=entry.pk).update(at=created_at)
+    return entry.pk
 
 
 @pytest.fixture
-def other(make_project: Callable[..., Project]) -> Project:
+def other_project(make_project: Callable[..., Project]) -> Project:
     return make_project("Another")
 
 
-def ids(answer: Any) -> list[int]:
-    return [int(row["id"]) for row in csv.DictReader(io.StringIO(body(answer)))]
+def read_ids(response: Any) -> list[int]:
+    """Return the IDs of a CSV response."""
+    return [int(row["id"]) for row in csv.DictReader(io.StringIO(read_body(response)))]
 
 
-def body(answer: Any) -> str:
-    return b"".join(answer.streaming_content).decode()
+def read_body(response: Any) -> str:
+    """Return the text of a streamed response."""
+    return b"".join(response.streaming_content).decode()
 
 
-def test_a_lead_sees_the_lines_of_the_project_and_an_administrator_all(
-    client_for: Clients, project: Project, other: Project, lead: User, admin: User
+def test_lead_sees_own_project_and_administrator_sees_all(
+    client_for: Clients, project: Project, other_project: Project, lead: User, admin: User
 ) -> None:
-    own = line(project, "role_changed", before={"role": "viewer"}, after={"role": "lead"})
-    foreign, of_nobody = line(other), line(None, "sign_in", address="10.1.1.1")
+    own_id = create_entry(
+        project, "role_changed", before={"role": "viewer"}, after={"role": "lead"}
+    )
+    foreign_id, site_id = (
+        create_entry(other_project),
+        create_entry(None, "sign_in", address="10.1.1.1"),
+    )
     page = client_for(lead).get(f"/projects/{project.pk}/trail/")
-    shown = page.content.decode()
-    assert [one["act"] for one in page.context["lines"]] == ["changed a role"]
-    assert "<del>viewer</del>" in shown
-    assert "<ins>lead</ins>" in shown
-    everything = client_for(admin).get("/trail/")
-    assert len(everything.context["lines"]) == 3
-    assert "10.1.1.1" in everything.content.decode()
-    assert ids(client_for(lead).get(f"/projects/{project.pk}/trail.csv"))[-1] == own
-    assert {own, foreign, of_nobody} < set(ids(client_for(admin).get("/trail.csv")))
+    text = page.content.decode()
+    assert [entry["act"] for entry in page.context["lines"]] == ["changed a role"]
+    assert "<del>viewer</del>" in text
+    assert "<ins>lead</ins>" in text
+    site_page = client_for(admin).get("/trail/")
+    assert len(site_page.context["lines"]) == 3
+    assert "10.1.1.1" in site_page.content.decode()
+    assert read_ids(client_for(lead).get(f"/projects/{project.pk}/trail.csv"))[-1] == own_id
+    assert {own_id, foreign_id, site_id} < set(read_ids(client_for(admin).get("/trail.csv")))
     assert client_for(admin).get(f"/projects/{project.pk}/trail/").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["trail/", "trail.csv"])
-def test_nobody_else_sees_any(
+def test_other_users_see_no_entries(
     path: str, client_for: Clients, project: Project, make_user: Callable[..., User]
 ) -> None:
     staff = make_user("staff", is_staff=True)
@@ -79,30 +89,30 @@ def test_nobody_else_sees_any(
     assert Client().get(f"/{path}").status_code == 302
 
 
-def test_lines_are_chosen_by_actor_act_and_days_of_the_project(
+def test_entries_are_filtered_by_actor_action_and_days(
     client_for: Clients, project: Project, lead: User, utc: Callable[..., datetime.datetime]
 ) -> None:
     Project.objects.filter(pk=project.pk).update(time_zone="Asia/Shanghai")
-    early = line(project, at=utc(2026, 3, 1, 15, 59))  # 23:59 of the first there
-    inside = line(project, "gold_changed", "viewer", at=utc(2026, 3, 1, 16, 0))
-    late = line(project, at=utc(2026, 3, 2, 16, 0))
+    early = create_entry(project, at=utc(2026, 3, 1, 15, 59))  # 23:59 on 1 March, local time
+    inside = create_entry(project, "gold_changed", "viewer", at=utc(2026, 3, 1, 16, 0))
+    late = create_entry(project, at=utc(2026, 3, 2, 16, 0))
     address = f"/projects/{project.pk}/trail.csv"
 
-    def chosen(**asked: str) -> list[int]:
-        found = ids(client_for(lead).get(address, asked))
-        return [pk for pk in found if pk in (early, inside, late)]
+    def list_matching(**parameters: str) -> list[int]:
+        entry_ids = read_ids(client_for(lead).get(address, parameters))
+        return [pk for pk in entry_ids if pk in (early, inside, late)]
 
-    assert chosen() == [late, inside, early]
-    assert chosen(**{"from": "2026-03-02", "to": "2026-03-02"}) == [inside]
-    assert chosen(to="2026-03-01") == [early]
-    assert chosen(**{"from": "2026-03-03"}) == [late]
-    assert chosen(**{"from": "2999-01-01"}) == []
-    assert chosen(actor="viewer") == chosen(act="gold_changed") == [inside]
-    assert chosen(actor="viewer", act="export") == []
+    assert list_matching() == [late, inside, early]
+    assert list_matching(**{"from": "2026-03-02", "to": "2026-03-02"}) == [inside]
+    assert list_matching(to="2026-03-01") == [early]
+    assert list_matching(**{"from": "2026-03-03"}) == [late]
+    assert list_matching(**{"from": "2999-01-01"}) == []
+    assert list_matching(actor="viewer") == list_matching(act="gold_changed") == [inside]
+    assert list_matching(actor="viewer", act="export") == []
 
 
 @pytest.mark.parametrize(
-    ("asked", "named"),
+    ("parameters", "field"),
     [
         ({"act": "dance"}, "act"),
         ({"from": "soon"}, "from"),
@@ -111,24 +121,24 @@ def test_lines_are_chosen_by_actor_act_and_days_of_the_project(
         ({"actor": "x" * 151}, "actor"),
     ],
 )
-def test_what_cannot_be_chosen_by_is_refused(
-    asked: dict[str, str],
-    named: str,
+def test_invalid_filter_is_rejected(
+    parameters: dict[str, str],
+    field: str,
     client_for: Clients,
     api_for: Callable[..., Any],
     project: Project,
     lead: User,
 ) -> None:
     client = client_for(lead)
-    page = client.get(f"/projects/{project.pk}/trail/", asked)
-    assert (page.status_code, list(page.context["wrong"])) == (400, [named])
-    assert client.get(f"/projects/{project.pk}/trail.csv", asked).status_code == 400
-    answer = api_for(lead).get(f"/api/v1/projects/{project.pk}/trail/", asked)
-    assert (answer.status_code, list(answer.json()["error"]["fields"])) == (400, [named])
+    page = client.get(f"/projects/{project.pk}/trail/", parameters)
+    assert (page.status_code, list(page.context["wrong"])) == (400, [field])
+    assert client.get(f"/projects/{project.pk}/trail.csv", parameters).status_code == 400
+    response = api_for(lead).get(f"/api/v1/projects/{project.pk}/trail/", parameters)
+    assert (response.status_code, list(response.json()["error"]["fields"])) == (400, [field])
     assert not TrailLine.objects.filter(what="export").exists()
 
 
-def test_pages_by_cursor_show_each_line_once_whatever_comes_meanwhile(
+def test_pagination_shows_each_entry_once_despite_new_entries(
     client_for: Clients, api_for: Callable[..., Any], project: Project, lead: User
 ) -> None:
     TrailLine.objects.bulk_create(
@@ -136,28 +146,32 @@ def test_pages_by_cursor_show_each_line_once_whatever_comes_meanwhile(
         for n in range(120)
     )
     client, address = client_for(lead), f"/projects/{project.pk}/trail/?act=export"
-    seen = []
-    following: int | None = 0
-    while following is not None:
-        page = client.get(f"{address}&after={following}")
-        seen += [value for one in page.context["lines"] for _n, _words, value in one["details"]]
-        following = page.context["next_after"]
-        line(project, details={"n": 1000})
-    assert seen == [str(n) for n in reversed(range(120))]
+    shown_numbers = []
+    cursor: int | None = 0
+    while cursor is not None:
+        page = client.get(f"{address}&after={cursor}")
+        shown_numbers += [
+            value for entry in page.context["lines"] for _n, _label, value in entry["details"]
+        ]
+        cursor = page.context["next_after"]
+        create_entry(project, details={"n": 1000})
+    assert shown_numbers == [str(n) for n in reversed(range(120))]
     api = api_for(lead)
-    asked: str | None = f"/api/v1/projects/{project.pk}/trail/?page_size=50&act=export"
-    told: list[int] = []
-    while asked:
-        answer = api.get(asked).json()
-        told += [row["details"]["n"] for row in answer["results"]]
-        asked = answer["next"]
-    assert told == [1000, 1000, 1000, *reversed(range(120))]
+    next_url: str | None = f"/api/v1/projects/{project.pk}/trail/?page_size=50&act=export"
+    api_numbers: list[int] = []
+    while next_url:
+        response_data = api.get(next_url).json()
+        api_numbers += [row["details"]["n"] for row in response_data["results"]]
+        next_url = response_data["next"]
+    assert api_numbers == [1000, 1000, 1000, *reversed(range(120))]
 
 
-def test_the_api_tells_all_of_a_line(
+def test_api_returns_all_fields_of_an_entry(
     api_for: Callable[..., Any], project: Project, lead: User, admin: User
 ) -> None:
-    pk = line(project, before={"role": "viewer"}, after=None, address="::1", request_id="r1")
+    pk = create_entry(
+        project, before={"role": "viewer"}, after=None, address="::1", request_id="r1"
+    )
     (row,) = api_for(lead).get(f"/api/v1/projects/{project.pk}/trail/").json()["results"]
     assert row == {
         "id": pk,
@@ -172,40 +186,42 @@ def test_the_api_tells_all_of_a_line(
         "after": None,
         "details": {},
     }
-    everything = api_for(admin).get("/api/v1/trail/?actor=lead").json()["results"]
-    assert pk in [one["id"] for one in everything]
-    bound = api_for(admin, project=project)  # to one project: not the site's
-    assert bound.get("/api/v1/trail/").status_code == 403
+    site_entries = api_for(admin).get("/api/v1/trail/?actor=lead").json()["results"]
+    assert pk in [entry["id"] for entry in site_entries]
+    project_client = api_for(
+        admin, project=project
+    )  # limited to one project: no access to the site's log
+    assert project_client.get("/api/v1/trail/").status_code == 403
 
 
-def test_a_page_of_many_lines_asks_no_more_than_one_of_few(
+def test_number_of_queries_does_not_grow_with_entries(
     client_for: Clients, project: Project, lead: User
 ) -> None:
-    def queries(query: str = "") -> int:
+    def count_queries(query: str = "") -> int:
         client = client_for(lead)
         with CaptureQueriesContext(
             connection,
-        ) as found:
+        ) as captured:
             assert client.get(f"/projects/{project.pk}/trail/{query}").status_code == 200
-        return len(found)
+        return len(captured)
 
-    line(project)
-    few = queries()
+    create_entry(project)
+    baseline = count_queries()
     TrailLine.objects.bulk_create(
         TrailLine(what="export", project_id=project.pk) for _ in range(200)
     )
-    assert queries() == few
-    assert queries("?from=2026-01-01&to=2999-01-01") == few + 2
+    assert count_queries() == baseline
+    assert count_queries("?from=2026-01-01&to=2999-01-01") == baseline + 2
 
 
-def test_formulas_in_names_do_nothing_in_the_file(
+def test_formulas_in_names_are_escaped_in_the_file(
     client_for: Clients, project: Project, lead: User
 ) -> None:
-    line(project, actor="=1+1")
-    assert "'=1+1" in body(client_for(lead).get(f"/projects/{project.pk}/trail.csv"))
+    create_entry(project, actor="=1+1")
+    assert "'=1+1" in read_body(client_for(lead).get(f"/projects/{project.pk}/trail.csv"))
 
 
-def test_people_and_the_account_lead_there(
+def test_members_and_account_pages_link_to_the_audit_log(
     client_for: Clients, project: Project, lead: User, admin: User
 ) -> None:
     people = client_for(lead).get(f"/projects/{project.pk}/people/").content.decode()
@@ -214,7 +230,7 @@ def test_people_and_the_account_lead_there(
     assert 'href="/trail/"' not in client_for(lead).get("/tokens/").content.decode()
 
 
-def test_what_moved_is_named_in_words_and_what_people_named_is_left(
+def test_field_names_are_translated_and_keys_are_not(
     project: Project, client_for: Any, lead: User
 ) -> None:
     for what, before in (("role_changed", {"role": "viewer"}), ("gold_changed", {"role": "x"})):
@@ -222,11 +238,11 @@ def test_what_moved_is_named_in_words_and_what_people_named_is_left(
     Preference.objects.create(user=lead, language="zh-hans")
     page = client_for(lead).get(f"/projects/{project.pk}/trail/").content.decode()
     assert "<b>角色</b>" in page
-    assert page.count("<code>role</code>") == 1  # an item of that key
+    assert page.count("<code>role</code>") == 1  # an item with that key
 
 
 @pytest.mark.parametrize(
-    ("what", "told", "said"),
+    ("action", "fields", "expected"),
     [
         ("export", {"details": {"what_of": "table list-title", "kind": "csv"}}, "a table of a page"),
         ("export", {"details": {"what_of": "ratings", "kind": "csv"}}, "the ratings"),
@@ -240,25 +256,30 @@ def test_what_moved_is_named_in_words_and_what_people_named_is_left(
         ("project_changed", {"after": {"description": "2026-02-03T00:00"}}, "2026-02-03T00:00"),
     ],
 )  # fmt: skip
-def test_values_are_written_as_the_pages_call_them(
-    what: str, told: dict[str, Any], said: str, project: Project, client_for: Any, lead: User
+def test_values_are_shown_as_on_other_pages(
+    action: str,
+    fields: dict[str, Any],
+    expected: str,
+    project: Project,
+    client_for: Any,
+    lead: User,
 ) -> None:
     Project.objects.filter(pk=project.pk).update(time_zone="Europe/Berlin")
-    line(project, what, **told)
+    create_entry(project, action, **fields)
     page = client_for(lead).get(f"/projects/{project.pk}/trail/").content.decode()
     table = page.split("<tbody>")[1].split("</table>")[0]
-    assert said in table
+    assert expected in table
     for raw in ("true", "false", "+00:00", "list-title", "<code>"):
         assert raw not in table
 
 
-def test_the_trail_of_the_site_names_projects(
-    project: Project, other: Project, client_for: Any, admin: User
+def test_audit_log_of_the_site_names_projects(
+    project: Project, other_project: Project, client_for: Any, admin: User
 ) -> None:
-    line(project), line(other), line(None, "sign_in")
+    create_entry(project), create_entry(other_project), create_entry(None, "sign_in")
     TrailLine.objects.create(what="export", project_id=4_711)
     client = client_for(admin)
     page = client.get("/trail/").content.decode()
-    for said in ("in Reviews", "in Another", "in project 4711, which is gone"):
-        assert f">{said}</span>" in page
+    for label in ("in Reviews", "in Another", "in project 4711, which is gone"):
+        assert f">{label}</span>" in page
     assert "in Reviews" not in client.get(f"/projects/{project.pk}/trail/").content.decode()

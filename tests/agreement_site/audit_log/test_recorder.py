@@ -1,4 +1,4 @@
-"""Who did what, when and from where: kept beside what was done, or not at all."""
+"""Tests that the audit log records who did what, when and from where, in the same transaction."""
 
 from __future__ import annotations
 
@@ -22,54 +22,58 @@ from tests.cast import PASSWORD
 pytestmark = pytest.mark.django_db
 
 
-def last() -> TrailLine:
+def get_last_entry() -> TrailLine:
+    """Return the newest audit log entry."""
     line = TrailLine.objects.first()
     assert line is not None
     return line
 
 
-def test_a_role_is_changed_by_somebody_from_somewhere(
+def test_role_change_records_actor_and_address(
     client_for: Any, project: Any, lead: User, viewer: User
 ) -> None:
     member = project.members.get(user=viewer)
     path = f"/projects/{project.pk}/people/act/"
-    sent = {"do": "role", "role": "annotator", "person": f"m{member.pk}"}
-    answer = client_for(lead).post(path, sent, REMOTE_ADDR="10.1.2.3")
-    line = last()
-    assert (line.what, line.actor_id, line.actor) == ("role_changed", lead.pk, "lead")
-    assert line.before == {"member": "viewer", "role": "viewer"}
-    assert line.after == {"member": "viewer", "role": "annotator"}
-    assert (line.project_id, line.address) == (project.pk, "10.1.2.3")
-    assert line.request_id == answer["X-Request-ID"]
-    assert line.details["who"] == viewer.pk
+    form_data = {"do": "role", "role": "annotator", "person": f"m{member.pk}"}
+    response = client_for(lead).post(path, form_data, REMOTE_ADDR="10.1.2.3")
+    entry = get_last_entry()
+    assert (entry.what, entry.actor_id, entry.actor) == ("role_changed", lead.pk, "lead")
+    assert entry.before == {"member": "viewer", "role": "viewer"}
+    assert entry.after == {"member": "viewer", "role": "annotator"}
+    assert (entry.project_id, entry.address) == (project.pk, "10.1.2.3")
+    assert entry.request_id == response["X-Request-ID"]
+    assert entry.details["who"] == viewer.pk
 
 
-def test_settings_and_texts_are_kept_before_and_after(
+def test_settings_and_texts_are_recorded_before_and_after(
     project: Any, question: Any, lead: User
 ) -> None:
     change_project(
         project=project, by=lead, name=project.name, corrections=False, guidelines="Look."
     )
-    line = last()
-    assert line.before == {"corrections": True, "guidelines": ""}
-    assert line.after == {"corrections": False, "guidelines": "Look."}
+    entry = get_last_entry()
+    assert entry.before == {"corrections": True, "guidelines": ""}
+    assert entry.after == {"corrections": False, "guidelines": "Look."}
     change_project(project=project, by=lead, name=project.name)
-    assert last() == line  # nothing changed
+    assert get_last_entry() == entry  # nothing changed
     change_question_text(question=question, text="How bad?", by=lead)
-    assert (last().what, last().after) == ("question_changed", {"text": "How bad?"})
+    assert (get_last_entry().what, get_last_entry().after) == (
+        "question_changed",
+        {"text": "How bad?"},
+    )
 
 
-def test_what_is_taken_back_leaves_no_line(project: Any, lead: User, viewer: User) -> None:
+def test_rolled_back_change_records_no_entry(project: Any, lead: User, viewer: User) -> None:
     member = project.members.get(user=viewer)
     with pytest.raises(RuntimeError), transaction.atomic():
         membership.remove_member(member=member, by=lead)
-        assert last().what == "member_removed"
+        assert get_last_entry().what == "member_removed"
         raise RuntimeError
     assert not TrailLine.objects.exists()
     assert Member.objects.filter(user=viewer).exists()
 
 
-def test_signing_in_and_failing_are_kept_without_what_was_typed(client: Client, lead: User) -> None:
+def test_sign_in_attempts_are_recorded_without_the_input(client: Client, lead: User) -> None:
     client.post("/sign-in/", {"username": "my password", "password": "x"})
     client.post("/sign-in/", {"username": "lead", "password": PASSWORD})
     failed, signed_in = TrailLine.objects.order_by("pk")
@@ -78,42 +82,42 @@ def test_signing_in_and_failing_are_kept_without_what_was_typed(client: Client, 
     assert (signed_in.what, signed_in.actor) == ("sign_in", "lead")
 
 
-def test_who_is_shut_out_fills_no_table(client: Client, lead: User) -> None:
+def test_blocked_sign_in_attempts_are_not_recorded(client: Client, lead: User) -> None:
     for _ in range(15):
         client.post("/sign-in/", {"username": "lead", "password": "x"})
     assert TrailLine.objects.count() == 10
 
 
-def test_a_line_is_written_once(lead: User) -> None:
+def test_entry_cannot_be_changed_or_deleted(lead: User) -> None:
     security_log.log_event("export", by=lead.pk)
-    line = last()
+    entry = get_last_entry()
     with pytest.raises(TypeError):
-        line.save()
+        entry.save()
     with pytest.raises(TypeError):
-        line.delete()
+        entry.delete()
 
 
-def test_a_line_stays_when_its_actor_is_gone(make_user: Any) -> None:
+def test_entry_remains_after_its_actor_is_deleted(make_user: Any) -> None:
     user = make_user("gone")
     security_log.log_event("export", by=user.pk)
     user.delete()
-    assert (last().actor, last().what) == ("gone", "export")
+    assert (get_last_entry().actor, get_last_entry().what) == ("gone", "export")
 
 
-def test_superusers_read_it_and_nobody_changes_it(
+def test_superusers_can_read_but_not_change_entries(
     client_for: Any, admin: User, lead: User, make_user: Any
 ) -> None:
     security_log.log_event("export", by=lead.pk, kind="=csv")
-    line = last()
+    entry = get_last_entry()
     client = client_for(admin)
     assert "export" in client.get("/admin/agreement_site/trailline/").content.decode()
-    page = f"/admin/agreement_site/trailline/{line.pk}/"
+    page = f"/admin/agreement_site/trailline/{entry.pk}/"
     assert client.post(f"{page}delete/", {"post": "yes"}).status_code == 403
     assert client.post(f"{page}change/", {"what": "other"}).status_code == 403
     assert client.get("/admin/agreement_site/trailline/add/").status_code == 403
-    wanted = {"action": "as_csv", "_selected_action": [line.pk]}
-    answer = client.post("/admin/agreement_site/trailline/", wanted)
-    (row,) = csv.DictReader(io.StringIO(answer.content.decode()))
+    action_data = {"action": "as_csv", "_selected_action": [entry.pk]}
+    response = client.post("/admin/agreement_site/trailline/", action_data)
+    (row,) = csv.DictReader(io.StringIO(response.content.decode()))
     assert (row["what"], row["actor"], row["details"]) == ("export", "lead", '{"kind": "=csv"}')
     staff = client_for(make_user("staff", is_staff=True))
     assert staff.get("/admin/agreement_site/trailline/").status_code == 403

@@ -1,4 +1,4 @@
-"""What docs/operations.md says about backups, done by machine: restored counts audit clean."""
+"""Backups as docs/operations.md describes them: restored counts pass the audit."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from django.db import connection
 from metrics.jobs import question_updates
 from projects.models import Item
 from ratings.models import Rating, Revision
-from tests.drills.site import Site
+from tests.drills.site import DrillSite
 from tests.tools import with_services
 
-PICTURE = b"\x89PNG\r\n\x1a\n" + b"picture" * 9
+IMAGE_BYTES = b"\x89PNG\r\n\x1a\n" + b"picture" * 9
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def backup(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def picture(project: Any, lead: Any, client_for: Any, settings: Any, tmp_path: Path) -> str:
-    """The address of an uploaded picture; its file lies below ``tmp_path / "data" / "media"``."""
+def image_address(project: Any, lead: Any, client_for: Any, settings: Any, tmp_path: Path) -> str:
+    """The address of an uploaded image; its file is below ``tmp_path / "data" / "media"``."""
     settings.DATA_DIR = tmp_path / "data"
-    file = SimpleUploadedFile("shown.png", PICTURE)
+    file = SimpleUploadedFile("shown.png", IMAGE_BYTES)
     assert (
         client_for(lead).post(f"/projects/{project.pk}/data/media/", {"files": [file]}).status_code
         == 302
@@ -44,7 +44,7 @@ def picture(project: Any, lead: Any, client_for: Any, settings: Any, tmp_path: P
     return address
 
 
-SHOW = """
+FETCH_SCRIPT = """
 import sys, django
 django.setup()
 from django.contrib.auth.models import User
@@ -56,13 +56,13 @@ print(answer.status_code, answer.getvalue().hex())
 """
 
 
-def shows(site: Site, address: str) -> bool:
-    """Whether the restored site hands out the picture, byte for byte."""
-    return site.python("-c", SHOW, address).split() == ["200", PICTURE.hex()]
+def can_serve_image(site: DrillSite, address: str) -> bool:
+    """Return True if the restored site serves the image, byte for byte."""
+    return site.run_python("-c", FETCH_SCRIPT, address).split() == ["200", IMAGE_BYTES.hex()]
 
 
-class Restored(Site):
-    """An installation whose database is a backup; nothing of it runs."""
+class RestoredSite(DrillSite):
+    """An installation whose database is a backup; none of its processes runs."""
 
     def __init__(self, folder: Path, backup: Path) -> None:
         super().__init__(folder)
@@ -74,7 +74,7 @@ class TestSqlite:
     pytestmark = pytest.mark.sqlite_only("PostgreSQL is copied by pg_dump")
 
     def test_restored_counts_are_exact_and_audit_clean(
-        self, question: Any, rate: Any, backup: Path, tmp_path: Path, picture: str
+        self, question: Any, rate: Any, backup: Path, tmp_path: Path, image_address: str
     ) -> None:
         for number in range(40):
             rate(
@@ -90,39 +90,39 @@ class TestSqlite:
 
         folder = tmp_path / "restored"
         folder.mkdir()
-        restored = Restored(folder, backup)
-        assert not shows(restored, picture)
+        restored_site = RestoredSite(folder, backup)
+        assert not can_serve_image(restored_site, image_address)
         shutil.copytree(tmp_path / "data" / "media", folder / "media")
-        assert shows(restored, picture)
-        assert "exact" in restored.manage("audit")
-        stored = restored.stored("--sweep", "--counts")
+        assert can_serve_image(restored_site, image_address)
+        assert "exact" in restored_site.run_manage("audit")
+        stored = restored_site.read_ratings("--sweep", "--counts")
         assert len(stored) == Rating.objects.count() - 1
         assert stored["item 0", "rater 0"].label == "critical"
         assert (
             sum(len(rating.history) for rating in stored.values()) == Revision.objects.count() - 1
         )
 
-    def test_a_copy_made_while_ratings_come_is_one_moment(
+    def test_copy_made_during_writes_is_consistent(
         self, question: Any, rate: Any, backup: Path
     ) -> None:
-        """An uncommitted rating is not in it, and the copy does not wait for its end."""
+        """An uncommitted rating is not in the copy, and the copy does not wait for its commit."""
         rate(question, "a", "r", "minor")
-        with sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None) as other:
-            other.execute("BEGIN IMMEDIATE")
-            other.execute("UPDATE ratings_rating SET code = 3")
+        with sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            writer.execute("UPDATE ratings_rating SET code = 3")
             call_command("backup", str(backup))
-            other.execute("ROLLBACK")
-        other.close()
+            writer.execute("ROLLBACK")
+        writer.close()
         copy = sqlite3.connect(backup)
         assert copy.execute("SELECT code FROM ratings_rating").fetchall() == [(1,)]
         copy.close()
 
-    def test_the_copy_is_for_its_owner_alone(self, backup: Path) -> None:
+    def test_copy_is_readable_by_its_owner_only(self, backup: Path) -> None:
         call_command("backup", str(backup))
         assert backup.stat().st_mode & 0o077 == 0
         assert not list(backup.parent.glob("*.part"))
 
-    def test_a_file_that_exists_is_kept(self, backup: Path) -> None:
+    def test_existing_file_is_kept_without_replace(self, backup: Path) -> None:
         backup.write_text("precious")
         with pytest.raises(CommandError, match="exists; --replace"):
             call_command("backup", str(backup))
@@ -130,7 +130,7 @@ class TestSqlite:
         call_command("backup", str(backup), "--replace")
         assert backup.read_bytes().startswith(b"SQLite format 3")
 
-    def test_a_folder_that_is_missing_is_named(self, tmp_path: Path) -> None:
+    def test_missing_folder_is_reported(self, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="There is no folder"):
             call_command("backup", str(tmp_path / "nowhere" / "file"))
 
@@ -139,9 +139,9 @@ class TestSqlite:
 @pytest.mark.postgresql_only("SQLite is copied by manage.py backup")
 class TestPostgresql:
     def test_restored_counts_are_exact_and_audit_clean(
-        self, question: Any, rate: Any, tmp_path: Path, picture: str
+        self, question: Any, rate: Any, tmp_path: Path, image_address: str
     ) -> None:
-        programs = with_services.postgres_programs()
+        programs = with_services.find_postgres_programs()
         if programs is None or not (programs / "pg_restore").exists():
             pytest.skip("no pg_dump and pg_restore here")
         for number in range(40):
@@ -156,51 +156,51 @@ class TestPostgresql:
         name = connection.settings_dict["NAME"]
         server = os.environ["DATABASE_URL"]
         dump = tmp_path / "concord.dump"
-        run(
+        run_command(
             programs / "pg_dump",
             "--format=custom",
             f"--file={dump}",
-            f"--dbname={database(server, name)}",
+            f"--dbname={replace_database(server, name)}",
         )
         rate(question, "after", "rater 0", "minor")
-        with restored_into(f"{name}_restored") as restored:
-            run(
+        with create_temporary_database(f"{name}_restored") as restored_name:
+            run_command(
                 programs / "pg_restore",
                 "--no-owner",
                 "--exit-on-error",
-                f"--dbname={database(server, restored)}",
+                f"--dbname={replace_database(server, restored_name)}",
                 dump,
             )
             folder = tmp_path / "restored"
             shutil.copytree(tmp_path / "data" / "media", folder / "media")
-            site = Site(folder, DATABASE_URL=database(server, restored))
-            assert shows(site, picture)
-            assert "exact" in site.manage("audit")
-            stored = site.stored("--sweep", "--counts")
+            site = DrillSite(folder, DATABASE_URL=replace_database(server, restored_name))
+            assert can_serve_image(site, image_address)
+            assert "exact" in site.run_manage("audit")
+            stored = site.read_ratings("--sweep", "--counts")
         assert len(stored) == Rating.objects.count() - 1
         assert stored["item 0", "rater 0"].label == "critical"
 
-    def test_the_command_for_sqlite_says_what_to_use(self, tmp_path: Path) -> None:
+    def test_command_for_sqlite_points_to_pg_dump(self, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="use pg_dump"):
             call_command("backup", str(tmp_path / "file"))
         assert not list(tmp_path.iterdir())
 
 
-def run(*command: Any) -> None:
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False
+def run_command(*command: Any) -> None:
+    result = subprocess.run(
+        [str(argument) for argument in command], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
 
 
-def database(url: str, name: str) -> str:
-    """The URL with another database."""
+def replace_database(url: str, name: str) -> str:
+    """Return the URL with another database."""
     return urlsplit(url)._replace(path=f"/{name}").geturl()
 
 
 @contextmanager
-def restored_into(name: str) -> Iterator[str]:
-    """An empty database, gone afterwards."""
+def create_temporary_database(name: str) -> Iterator[str]:
+    """Create an empty database and drop it afterwards."""
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE DATABASE "{name}"')
         try:

@@ -1,5 +1,4 @@
-"""`manage.py status` tells an administrator, and a monitor by its exit status, whether counting
-goes on."""
+"""`manage.py status` reports whether counting goes on, in its text and by its exit status."""
 
 from __future__ import annotations
 
@@ -26,18 +25,18 @@ from metrics import tasks
 from metrics.jobs import heartbeat, hints
 from metrics.models import CountState, Worker
 from ratings.models import Rating
-from tests.faults.brokers import Broker, private_broker
+from tests.faults.brokers import Broker, run_private_broker
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def broker(settings: Any) -> Iterator[Broker]:
-    with private_broker(settings) as running:
+    with run_private_broker(settings) as running:
         yield running
 
 
-def said(*arguments: str) -> str:
+def run_status(*arguments: str) -> str:
     output = io.StringIO()
     call_command("status", *arguments, stdout=output)
     return output.getvalue()
@@ -48,115 +47,119 @@ def no_broker(settings: Any) -> None:
     settings.REDIS_URL = ""
 
 
-def ago(seconds: float) -> datetime.datetime:
+def get_past_time(seconds: float) -> datetime.datetime:
     return timezone.now() - datetime.timedelta(seconds=seconds)
 
 
-def test_all_is_well(question: Any, rate: Any) -> None:
+def test_healthy_site_has_no_problems(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     tasks.sweep_all()
-    lines = said().splitlines()
+    lines = run_status().splitlines()
     assert lines[0].split()[:2] == ["Release", releases.get_release() + ";"]
     assert lines[1].split() == ["Uncounted", "ratings", "0"]
     assert lines[3].split()[-1] == "0"
     assert re.search(r"swept \d+ s ago$", lines[-1])
 
 
-def test_for_programs(question: Any, rate: Any) -> None:
+def test_json_output_has_all_values(question: Any, rate: Any) -> None:
     tasks.sweep_all()
     rate(question, "item", "rater", "minor")
-    found = json.loads(said("--json"))
-    assert found["uncounted"] == 1
-    assert found["questions_waiting"] == 1
-    assert found["imports_under_way"] == 0
-    assert found["problems"] == []
-    assert 0 <= found["oldest_uncounted_seconds"] < heartbeat.LATE_SECONDS
-    assert len(found["workers"]) == 1
+    status = json.loads(run_status("--json"))
+    assert status["uncounted"] == 1
+    assert status["questions_waiting"] == 1
+    assert status["imports_under_way"] == 0
+    assert status["problems"] == []
+    assert 0 <= status["oldest_uncounted_seconds"] < heartbeat.LATE_SECONDS
+    assert len(status["workers"]) == 1
 
 
-def test_nobody_ever_swept() -> None:
-    with pytest.raises(CommandError, match="no worker has swept within the last hour") as problem:
-        said()
-    assert problem.value.returncode == 1
+def test_no_sweep_at_all_is_a_problem() -> None:
+    with pytest.raises(CommandError, match="no worker has swept within the last hour") as error:
+        run_status()
+    assert error.value.returncode == 1
 
 
-def test_the_last_worker_is_gone() -> None:
-    Worker.objects.create(name="one:1", swept_at=ago(600))
+def test_worker_that_stopped_sweeping_is_a_problem() -> None:
+    Worker.objects.create(name="one:1", swept_at=get_past_time(600))
     with pytest.raises(CommandError, match="no worker has swept for 6"):
-        said()
+        run_status()
 
 
-def test_a_rating_waits_although_workers_sweep(question: Any, rate: Any) -> None:
+def test_rating_that_stays_uncounted_is_a_problem(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
-    Rating.objects.update(changed_at=ago(300))
+    Rating.objects.update(changed_at=get_past_time(300))
     heartbeat.record_sweep()
     with pytest.raises(CommandError, match="a rating has been waiting to be in the numbers for 30"):
-        said()
+        run_status()
 
 
-def test_a_change_is_counted_and_read_by_nobody(question: Any, rate: Any) -> None:
+def test_results_that_stay_stale_are_a_problem(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     tasks.sweep_all()
-    CountState.objects.update(unread=994, read_at=ago(3600))
-    found = json.loads(said("--json"))
-    assert (found["uncounted"], found["problems"]) == (994, [])
-    UnreadSince.objects.update(since=ago(90))
+    CountState.objects.update(unread=994, read_at=get_past_time(3600))
+    status = json.loads(run_status("--json"))
+    assert (status["uncounted"], status["problems"]) == (994, [])
+    UnreadSince.objects.update(since=get_past_time(90))
     with pytest.raises(CommandError, match="1 question is not brought up to date"):
-        said()
+        run_status()
 
 
-def test_tables_of_another_release() -> None:
+def test_tables_of_a_newer_release_are_a_problem() -> None:
     heartbeat.record_sweep()
     MigrationRecorder(connection).record_applied("ratings", "9999_from_the_future")
     with pytest.raises(CommandError, match="newer release"):
-        said()
+        run_status()
 
 
-def test_a_disk_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nearly_full_disk_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     heartbeat.record_sweep()
     monkeypatch.setattr(health, "get_free_bytes", lambda: 100 << 20)
     with pytest.raises(CommandError, match="the disk of DATA_DIR has 100 MB left"):
-        said()
+        run_status()
 
 
-def test_a_broker_that_answers_and_takes_nothing(broker: Broker, settings: Any) -> None:
+def test_broker_that_accepts_no_messages_is_a_problem(broker: Broker, settings: Any) -> None:
     settings.REDIS_URL = broker.url
     heartbeat.record_sweep()
     hints.get_redis_client().config_set("maxmemory", "1")
     with pytest.raises(CommandError, match="takes nothing"):
-        said()
+        run_status()
     hints.get_redis_client().config_set("maxmemory", "0")
 
 
-def test_workers_of_long_ago_are_forgotten() -> None:
-    Worker.objects.create(name="one:1", swept_at=ago(7200))
+def test_old_workers_are_removed() -> None:
+    Worker.objects.create(name="one:1", swept_at=get_past_time(7200))
     heartbeat.record_sweep()
     assert Worker.objects.count() == 1
     assert heartbeat.get_last_sweep() is not None
 
 
-def test_workers_are_told_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Started anew, one stands there once; its like under another name stays."""
+def test_restarted_worker_replaces_its_old_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restarted worker is listed once; one with a similar name stays listed."""
     monkeypatch.setattr(heartbeat, "_this_process", heartbeat._ThisProcess("somewhere"))
     for name in ("worker1@here:1", "worker11@here:2", "worker1@there:3"):
-        Worker.objects.create(name=name, swept_at=ago(30))
+        Worker.objects.create(name=name, swept_at=get_past_time(30))
     monkeypatch.setattr(Sweeper, "SWEEPS", {})
     Sweeper(None).start(SimpleNamespace(hostname="worker1@here"))
     heartbeat.record_sweep()
-    own = f"worker1@here:{os.getpid()}"
-    names = {own, "worker11@here:2", "worker1@there:3"}
-    assert set(json.loads(said("--json"))["workers"]) == names
-    Worker.objects.create(name="worker1@here:1", swept_at=ago(0))  # two of one name both live
+    own_name = f"worker1@here:{os.getpid()}"
+    names = {own_name, "worker11@here:2", "worker1@there:3"}
+    assert set(json.loads(run_status("--json"))["workers"]) == names
+    Worker.objects.create(
+        name="worker1@here:1", swept_at=get_past_time(0)
+    )  # two live workers of one name
     heartbeat.record_sweep()
-    assert set(json.loads(said("--json"))["workers"]) == names | {"worker1@here:1"}
+    assert set(json.loads(run_status("--json"))["workers"]) == names | {"worker1@here:1"}
 
 
-def test_a_broker_that_answers_and_one_that_does_not(broker: Broker, settings: Any) -> None:
+def test_status_shows_whether_the_broker_answers(broker: Broker, settings: Any) -> None:
     settings.REDIS_URL = broker.url
     heartbeat.record_sweep()
-    assert json.loads(said("--json"))["broker"] == "answers"
+    assert json.loads(run_status("--json"))["broker"] == "answers"
     broker.freeze()
-    assert json.loads(said("--json"))["broker"] == "does not answer (TimeoutError)"
+    assert json.loads(run_status("--json"))["broker"] == "does not answer (TimeoutError)"
     broker.thaw()
     broker.kill()
-    assert "does not answer" in said()  # no problem of its own: the sweep counts without it
+    assert (
+        "does not answer" in run_status()
+    )  # not a problem by itself: the sweep counts without a broker

@@ -1,4 +1,4 @@
-"""What every answer carries, and what is refused before a view is asked."""
+"""Tests of response headers, and of requests that are rejected before a view runs."""
 
 from __future__ import annotations
 
@@ -20,61 +20,61 @@ PAGES = [
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_nobody_keeps_what_somebody_signed_in_sees(client_for, lead, project, page):
-    answer = client_for(lead).get(page.format(id=project.pk))
-    assert answer.status_code == 200
-    assert "no-store" in answer["Cache-Control"] and "private" in answer["Cache-Control"]
+def test_pages_of_signed_in_users_are_not_cached(client_for, lead, project, page):
+    response = client_for(lead).get(page.format(id=project.pk))
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"] and "private" in response["Cache-Control"]
 
 
-def test_signing_out_empties_the_browsers_cache(client_for, lead):
+def test_signing_out_clears_the_browser_cache(client_for, lead):
     assert client_for(lead).post("/sign-out/")["Clear-Site-Data"] == '"cache"'
 
 
 @pytest.mark.parametrize("kind", ["image", "script", "iframe", "video"])
-def test_a_page_is_no_picture(client_for, annotator, project, kind):
-    """An item's address of an image could take the next item for whoever looks at it."""
+def test_page_is_not_served_as_a_subresource(client_for, annotator, project, kind):
+    """An image address in an item's content could otherwise claim the next item for its reader."""
     client = client_for(annotator)
     path = f"/projects/{project.pk}/rate/"
     assert client.get(path, headers={"Sec-Fetch-Dest": kind}).status_code == 403
-    for asked in ("document", "empty"):
-        assert client.get(path, headers={"Sec-Fetch-Dest": asked}).status_code == 200
+    for destination in ("document", "empty"):
+        assert client.get(path, headers={"Sec-Fetch-Dest": destination}).status_code == 200
     media = client.get(f"/projects/{project.pk}/media/a.png", headers={"Sec-Fetch-Dest": kind})
     assert media.status_code == 404
 
 
-def test_scripts_of_the_admin_find_their_words(client_for, admin):
-    """Without them its choices of several and of days do not work."""
-    words = client_for(admin).get("/admin/jsi18n/", headers={"Sec-Fetch-Dest": "script"})
-    assert words.status_code == 200
-    assert "gettext" in words.text
+def test_admin_scripts_can_load_their_translations(client_for, admin):
+    """Without them the admin's widgets for multiple choices and dates do not work."""
+    response = client_for(admin).get("/admin/jsi18n/", headers={"Sec-Fetch-Dest": "script"})
+    assert response.status_code == 200
+    assert "gettext" in response.text
 
 
-def test_a_program_that_speaks_http_is_refused(settings, lead, api_for):
+def test_api_request_over_http_is_rejected(settings, lead, api_for):
     settings.HTTPS = settings.SECURE_SSL_REDIRECT = True
     client = api_for(lead)
-    answer = client.get("/api/v1/projects/")
-    assert (answer.status_code, answer.json()["error"]["message"]) == (403, "Use https.")
+    response = client.get("/api/v1/projects/")
+    assert (response.status_code, response.json()["error"]["message"]) == (403, "Use https.")
     assert client.get("/api/v1/projects/", secure=True).status_code == 200
 
 
-def test_an_unknown_address_of_the_api_answers_in_its_shape():
+def test_unknown_api_address_gets_an_api_error():
     client = APIClient(enforce_csrf_checks=True)
-    answer = client.post("/api/v1/nothing/", {}, format="json")
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+    response = client.post("/api/v1/nothing/", {}, format="json")
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found")
 
 
-def test_a_form_from_elsewhere_is_refused_in_words():
+def test_cross_site_form_is_rejected_with_an_explanation():
     page = Client(enforce_csrf_checks=True).post("/sign-in/", {"username": "x"})
     assert page.status_code == 403
     assert "was not sent from a page of this site" in page.content.decode()
 
 
 @pytest.mark.parametrize("scheme", ["data:", "da\tta:", "\x01data:", " DATA:", "d\r\nata:"])
-def test_no_link_leads_into_data(scheme):
+def test_data_links_are_removed_from_html(scheme):
     assert "href" not in clean_html(f'<a href="{scheme}text/html,x">x</a>')
 
 
-def test_staff_makes_itself_no_superuser(client_for, make_user, admin):
+def test_staff_cannot_become_superuser(client_for, make_user, admin):
     from django.contrib.auth.models import Permission
 
     staff = make_user("staff", is_staff=True)
@@ -85,9 +85,9 @@ def test_staff_makes_itself_no_superuser(client_for, make_user, admin):
     client.post(f"/admin/auth/user/{staff.pk}/change/", form)
     staff.refresh_from_db()
     assert staff.is_staff and not staff.is_superuser
-    taken = {
+    new_password = {
         "password1": "a very long secret",
         "password2": "a very long secret",
         "usable_password": "true",
     }
-    assert client.post(f"/admin/auth/user/{admin.pk}/password/", taken).status_code == 403
+    assert client.post(f"/admin/auth/user/{admin.pk}/password/", new_password).status_code == 403

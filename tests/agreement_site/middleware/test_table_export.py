@@ -1,4 +1,4 @@
-"""Every table of every page as CSV: found by its link, whole, and for whom the page is."""
+"""Tests of every page's tables as CSV: linked, complete, and with the page's permissions."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ from metrics.jobs.question_updates import update_question
 from tests import cast
 from tests.browser import page_catalogue
 
-# Pages whose tables need no link of their own, and why.
-NEEDS_NONE = {
+# Pages whose tables need no link, with the reason.
+PAGES_WITHOUT_LINKS = {
     "style": "shows what tables look like",
-    "statistics": "is a document, and no figure of a project",
+    "statistics": "is a document without figures of a project",
     "trail": "its head leads to the file",
     "project_trail": "its head leads to the file",
     "trail of the project": "its head leads to the file",
     "items": "its head leads to the file",
     "items that differ": "its head leads to the file",
-    "shared": "is looked at: no link leads on from it",
+    "shared": "is read only: it has no links",
 }
-VOID = {"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+VOID_TAGS = {"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
 
-class Tables(HTMLParser):
-    """The tables of a page that are not typed into, by the ids of the headings around them; the
-    headings around links that are named CSV; and the links of ``as_csv`` by their headings."""
+class TableParser(HTMLParser):
+    """Tables and CSV links of a page.
+
+    Tables that are part of a form are left out. Tables and links are identified by the IDs of the
+    headings around them: ``files`` has those of links named CSV, ``links`` those of ``as_csv``.
+    """
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -44,156 +47,174 @@ class Tables(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = {name: value or "" for name, value in attrs}
-        if tag not in VOID:
-            self.open.append((tag, known))
-        is_typed_into = any(outer == "form" for outer, _known in self.open)
-        if tag == "table" and "table" in known.get("class", "").split() and not is_typed_into:
-            self.tables.append(self._headings())
-        # The lines of a project's questions are told beneath it; each has its own page and file.
-        if tag == "tr" and "of-question" not in known.get("class", ""):
-            *_outer, heading = ["", *self._headings()]
+        attributes = {name: value or "" for name, value in attrs}
+        if tag not in VOID_TAGS:
+            self.open.append((tag, attributes))
+        is_in_form = any(outer == "form" for outer, _attributes in self.open)
+        if tag == "table" and "table" in attributes.get("class", "").split() and not is_in_form:
+            self.tables.append(self._list_headings())
+        # Rows of a project's questions do not count: each question has its own page and file.
+        if tag == "tr" and "of-question" not in attributes.get("class", ""):
+            *_outer, heading = ["", *self._list_headings()]
             self.rows[heading] = self.rows.get(heading, 0) + 1
-        if tag == "a" and known.get("id", "").endswith("-csv"):
-            self.links[known["id"].removesuffix("-csv")] = known["href"]
+        if tag == "a" and attributes.get("id", "").endswith("-csv"):
+            self.links[attributes["id"].removesuffix("-csv")] = attributes["href"]
 
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1][0] == "a" and data.strip() == "CSV":
-            self.files |= set(self._headings())
+            self.files |= set(self._list_headings())
 
     def handle_endtag(self, tag: str) -> None:
         while self.open and self.open.pop()[0] != tag:
             pass
 
-    def _headings(self) -> list[str]:
-        return [known["aria-labelledby"] for _tag, known in self.open if "aria-labelledby" in known]
+    def _list_headings(self) -> list[str]:
+        return [
+            attributes["aria-labelledby"]
+            for _tag, attributes in self.open
+            if "aria-labelledby" in attributes
+        ]
 
 
 @pytest.mark.sqlite_only("the tables are read off pages, which other tests ask on PostgreSQL")
 @pytest.mark.django_db(transaction=True)
-def test_every_table_of_every_page() -> None:
-    """Each table has a file in reach, each link leads to a file with the rows of its table."""
-    without, seen = [], 0
-    with override_settings(**page_catalogue.WITH):
-        world = page_catalogue.make_world()
-        for visit in page_catalogue.visits(world):
-            client = world.clients[visit.who]
-            found = Tables(client.get(visit.address).content.decode())
-            if visit.name not in NEEDS_NONE:
-                near = found.files | set(found.links)
-                without += [
-                    (visit, headings) for headings in found.tables if not near & set(headings)
+def test_every_table_has_a_complete_csv_file() -> None:
+    """Each table has a file in reach, and each link leads to a file with the rows of its table."""
+    tables_without_file, n_files = [], 0
+    with override_settings(**page_catalogue.SITE_SETTINGS):
+        world = page_catalogue.create_sample_world()
+        for visit in page_catalogue.iter_visits(world):
+            client = world.clients[visit.user]
+            parser = TableParser(client.get(visit.address).content.decode())
+            if visit.name not in PAGES_WITHOUT_LINKS:
+                available = parser.files | set(parser.links)
+                tables_without_file += [
+                    (visit, headings) for headings in parser.tables if not available & set(headings)
                 ]
-            for heading, address in found.links.items():
-                seen += 1
-                answer = client.get(address)
-                assert answer["Content-Type"] == "text/csv; charset=utf-8", (visit, answer.content)
-                rows = rows_of(answer)
-                assert len(rows) >= found.rows[heading], (visit, heading, "all pages of it")
+            for heading, address in parser.links.items():
+                n_files += 1
+                response = client.get(address)
+                assert response["Content-Type"] == "text/csv; charset=utf-8", (
+                    visit,
+                    response.content,
+                )
+                rows = read_csv_rows(response)
+                assert len(rows) >= parser.rows[heading], (visit, heading, "all pages of it")
                 assert len({len(row) for row in rows}) == 1
                 assert not re.search(r"\d,\d\d\d\b|^[–—]$", "\n".join(map("\n".join, rows)), re.M)
-    assert without == []
-    assert seen > 45
+    assert tables_without_file == []
+    assert n_files > 45
 
 
-def rows_of(answer: Any) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(answer.content.decode())))
+def read_csv_rows(response: Any) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(response.content.decode())))
 
 
 @pytest.fixture
-def pairs(project: Any, question: Any) -> str:
-    """The address of a table of 105 pairs, more than a page shows; one rater is named as a formula
-    is."""
+def pairs_path(project: Any, question: Any) -> str:
+    """Return the address of a table of 105 pairs, more than a page shows.
+
+    One rater has a name like a spreadsheet formula.
+    """
     raters = ["=1+1", *(f"r{number:02d}" for number in range(14))]
-    for place in range(12):
+    for position in range(12):
         for number, rater in enumerate(raters):
-            label = cast.LABELS[(place + (number * place) % 5 // 3) % 4]
-            cast.rate(question, f"i{place}", rater, label)
+            label = cast.LABELS[(position + (number * position) % 5 // 3) % 4]
+            cast.rate(question, f"i{position}", rater, label)
     update_question(question.pk)
     return f"/projects/{project.pk}/pairs/"
 
 
-def test_all_pages_of_a_table_with_whole_figures(
-    pairs: str, project: Any, lead: Any, client_for: Any, api_for: Any
+def test_file_contains_all_pages_with_unrounded_values(
+    pairs_path: str, project: Any, lead: Any, client_for: Any, api_for: Any
 ) -> None:
     client = client_for(lead)
-    page = client.get(f"{pairs}?sort=kappa&page=2")
-    address = Tables(page.text).links["pairs-title"]
+    page = client.get(f"{pairs_path}?sort=kappa&page=2")
+    address = TableParser(page.text).links["pairs-title"]
     assert "sort=kappa" in address, "in the order of the page"
-    answer = client.get(address)
-    assert re.search(r'filename="concord-\d+-pair-pairs.csv"', answer["Content-Disposition"])
-    head, *rows = rows_of(answer)
+    response = client.get(address)
+    assert re.search(r'filename="concord-\d+-pair-pairs.csv"', response["Content-Disposition"])
+    head, *rows = read_csv_rows(response)
     assert head[:5] == ["Rater", "and", "Kappa", "Kappa: lower end", "Kappa: upper end"]
     assert len(rows) == 105
-    told = api_for(lead).get(
+    api_response = api_for(lead).get(
         f"/api/v1/projects/{project.pk}/agreement/pairs/?question=severity&page_size=200"
         f"&weights={page.context['chosen'].weights}"
     )
-    stored = {frozenset((one["rater_a"], one["rater_b"])): one for one in told.json()["results"]}
+    stored = {
+        frozenset((row_value["rater_a"], row_value["rater_b"])): row_value
+        for row_value in api_response.json()["results"]
+    }
     for a, b, value, low, high, *_more in rows:
-        reading = stored[frozenset((a.removeprefix("'"), b.removeprefix("'")))]
-        whole = [reading["value"], reading["low"], reading["high"]]
-        assert [float(one) if one else None for one in (value, low, high)] == whole
+        result = stored[frozenset((a.removeprefix("'"), b.removeprefix("'")))]
+        unrounded = [result["value"], result["low"], result["high"]]
+        assert [
+            float(row_value) if row_value else None for row_value in (value, low, high)
+        ] == unrounded
     values = [float(row[2]) for row in rows if row[2]]
     assert values == sorted(values)
     assert sum("'=1+1" in row for row in rows) == 14, "a spreadsheet would run it"
 
 
-def test_a_page_says_after_a_file_what_it_said_before(
-    pairs: str, lead: Any, client_for: Any
+def test_downloading_a_file_does_not_change_the_page(
+    pairs_path: str, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    before = Tables(client.get(pairs).text)
-    assert len(rows_of(client.get(before.links["pairs-title"]))) == 106
-    after = client.get(pairs).text
-    assert Tables(after).rows == before.rows
+    before = TableParser(client.get(pairs_path).text)
+    assert len(read_csv_rows(client.get(before.links["pairs-title"]))) == 106
+    after = client.get(pairs_path).text
+    assert TableParser(after).rows == before.rows
     assert re.search(r'class="reading">-?[01]\.\d\d <', after)
 
 
-def test_a_file_is_for_whom_the_page_is(
-    pairs: str, annotator: Any, stranger: Any, client_for: Any
+def test_file_has_the_permissions_of_its_page(
+    pairs_path: str, annotator: Any, stranger: Any, client_for: Any
 ) -> None:
-    address = f"{pairs}?csv=pairs-title"
+    address = f"{pairs_path}?csv=pairs-title"
     assert client_for(annotator).get(address).status_code == 403
     assert client_for(stranger).get(address).status_code == 404
-    asked = Client().get(address)
-    assert asked.status_code == 302
-    assert asked["Location"].startswith("/sign-in/")
+    anonymous_response = Client().get(address)
+    assert anonymous_response.status_code == 302
+    assert anonymous_response["Location"].startswith("/sign-in/")
 
 
-def test_what_is_no_table_is_said(pairs: str, lead: Any, client_for: Any) -> None:
+def test_unknown_table_is_not_found(pairs_path: str, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     for name in ("nothing", '"><script>', "a" * 3_000):
-        answer = client.get(pairs, {"csv": name})
-        assert answer.status_code == 404
-        assert answer["Content-Type"].startswith("text/plain")
-        assert "no such table" in answer.text
-    assert client.get(pairs, {"csv": ""}).status_code == 200
+        response = client.get(pairs_path, {"csv": name})
+        assert response.status_code == 404
+        assert response["Content-Type"].startswith("text/plain")
+        assert "no such table" in response.text
+    assert client.get(pairs_path, {"csv": ""}).status_code == 200
     assert client.get("/api/v1/projects/", {"csv": "pairs-title"}).headers["Content-Type"] == (
         "application/json"
     )
 
 
-def test_in_the_language_of_its_reader(pairs: str, lead: Any, client_for: Any) -> None:
-    answer = client_for(lead).get(f"{pairs}?csv=pairs-title", headers={"Accept-Language": "zh"})
+def test_file_is_in_the_language_of_its_reader(pairs_path: str, lead: Any, client_for: Any) -> None:
+    response = client_for(lead).get(
+        f"{pairs_path}?csv=pairs-title", headers={"Accept-Language": "zh"}
+    )
     with override("zh-hans"):
-        assert rows_of(answer)[0][3] == f"Kappa: {gettext('lower end')}" != "Kappa: lower end"
+        assert (
+            read_csv_rows(response)[0][3] == f"Kappa: {gettext('lower end')}" != "Kappa: lower end"
+        )
 
 
-def test_more_than_a_file_holds_is_said_in_its_name(
-    pairs: str, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+def test_name_of_a_truncated_file_says_so(
+    pairs_path: str, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("core.web.tables.MAX_EXPORT_ROWS", 50)
-    answer = client_for(lead).get(f"{pairs}?csv=pairs-title")
-    assert len(rows_of(answer)) == 51
-    assert "-first-50.csv" in answer["Content-Disposition"]
+    response = client_for(lead).get(f"{pairs_path}?csv=pairs-title")
+    assert len(read_csv_rows(response)) == 51
+    assert "-first-50.csv" in response["Content-Disposition"]
 
 
-def test_an_answer_to_a_form_has_no_link(project: Any, lead: Any, client_for: Any) -> None:
-    """Its table cannot be asked for again."""
+def test_response_to_a_form_has_no_csv_link(project: Any, lead: Any, client_for: Any) -> None:
+    """Its table cannot be requested again."""
     address = f"/projects/{project.pk}/people/"
-    assert Tables(client_for(lead).get(address).text).links
-    refused = client_for(lead).post(f"{address}add/", {"username": ""})
-    assert refused.status_code in (200, 400, 422)
-    assert "people-title" in refused.text
-    assert not Tables(refused.text).links
+    assert TableParser(client_for(lead).get(address).text).links
+    rejected = client_for(lead).post(f"{address}add/", {"username": ""})
+    assert rejected.status_code in (200, 400, 422)
+    assert "people-title" in rejected.text
+    assert not TableParser(rejected.text).links

@@ -1,4 +1,4 @@
-"""Alive and ready: what a monitor is told, above all when something is wrong."""
+"""Tests of liveness and readiness checks, above all when something is broken."""
 
 from __future__ import annotations
 
@@ -26,40 +26,41 @@ from ratings.models import Rating
 pytestmark = pytest.mark.django_db
 
 
-def ready(client: Client) -> dict[str, Any]:
-    answer = client.get("/healthz")
-    assert answer.status_code == 200
-    return answer.json()
+def get_health(client: Client) -> dict[str, Any]:
+    """Assert that the site is ready and return the content of /healthz."""
+    response = client.get("/healthz")
+    assert response.status_code == 200
+    return response.json()
 
 
-def test_alive_asks_nobody(client: Client, django_assert_num_queries: Any) -> None:
+def test_liveness_check_needs_no_query(client: Client, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
-        answer = client.get("/livez")
-    assert (answer.status_code, answer.json()["status"]) == (200, "alive")
+        response = client.get("/livez")
+    assert (response.status_code, response.json()["status"]) == (200, "alive")
 
 
-def test_both_say_the_release(client: Client) -> None:
+def test_both_checks_contain_the_release(client: Client) -> None:
     for path in ("/livez", "/healthz"):
         assert client.get(path).json()["release"] == releases.get_release()
     assert releases.get_release().startswith("0.")
 
 
-# --- changes that are in no number
+# --- changes that no result includes
 
 
 @pytest.fixture
-def stuck(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A question whose readings cannot be made, with a change that is counted."""
+def stuck_question(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a question with a counted change whose results cannot be computed."""
     rate(question, "i1", "ann", "minor")
     rate(question, "i1", "ben", "minor")
     update_question(question.pk)
     long_ago = timezone.now() - datetime.timedelta(days=1)
     CountState.objects.update(read_at=long_ago)
 
-    def broken(*_arguments: Any, **_more: Any) -> None:
+    def fail(*_arguments: Any, **_more: Any) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(readings, "refresh_results", broken)
+    monkeypatch.setattr(readings, "refresh_results", fail)
     rate(question, "i1", "ann", "major")
     with pytest.raises(RuntimeError):
         update_question(question.pk)
@@ -67,21 +68,21 @@ def stuck(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return question
 
 
-def test_what_is_counted_and_in_no_reading_has_an_age(stuck: Any, client: Client) -> None:
-    first = ready(client)
-    assert (first["uncounted"], first["failing_questions"]) == (1, 0)
+def test_counted_change_without_result_has_an_age(stuck_question: Any, client: Client) -> None:
+    before = get_health(client)
+    assert (before["uncounted"], before["failing_questions"]) == (1, 0)
     UnreadSince.objects.update(since=timezone.now() - datetime.timedelta(seconds=90))
-    later = ready(client)
-    assert 90 <= later["oldest_uncounted_seconds"] < 100
-    assert later["failing_questions"] == 1
+    after = get_health(client)
+    assert 90 <= after["oldest_uncounted_seconds"] < 100
+    assert after["failing_questions"] == 1
 
 
-def test_a_workers_sweep_notes_it_too(stuck: Any) -> None:
+def test_sweep_records_stale_questions(stuck_question: Any) -> None:
     housekeeping.sweep()
-    assert UnreadSince.objects.get().question == stuck
+    assert UnreadSince.objects.get().question == stuck_question
 
 
-def test_a_question_that_was_read_meanwhile_begins_anew(stuck: Any) -> None:
+def test_age_of_a_stale_question_restarts_after_a_result(stuck_question: Any) -> None:
     now = timezone.now()
     stale_results.measure_lag(now - datetime.timedelta(seconds=300))
     assert stale_results.measure_lag(now).failing == 1
@@ -92,146 +93,150 @@ def test_a_question_that_was_read_meanwhile_begins_anew(stuck: Any) -> None:
     assert not UnreadSince.objects.exists()
 
 
-def test_a_quiet_question_is_not_as_old_as_its_readings(stuck: Any, client: Client) -> None:
-    assert ready(client)["oldest_uncounted_seconds"] < 5
+def test_question_without_changes_has_no_age(stuck_question: Any, client: Client) -> None:
+    assert get_health(client)["oldest_uncounted_seconds"] < 5
 
 
-def test_questions_that_are_not_counted_fail_too(question: Any, rate: Any, client: Client) -> None:
+def test_uncounted_question_is_reported_as_late(question: Any, rate: Any, client: Client) -> None:
     rate(question, "i1", "ann", "minor")
-    assert ready(client)["failing_questions"] == 0
+    assert get_health(client)["failing_questions"] == 0
     Rating.objects.update(changed_at=timezone.now() - datetime.timedelta(seconds=90))
-    assert ready(client)["failing_questions"] == 1
+    assert get_health(client)["failing_questions"] == 1
 
 
-# --- not ready
+# --- not ready for requests
 
 
-def refused(client: Client, status: str) -> str:
-    answer = client.get("/healthz")
-    assert (answer.status_code, answer.json()["status"]) == (503, status)
-    return answer.json()["message"]
+def get_failure_message(client: Client, status: str) -> str:
+    """Assert that the site is not ready for this reason and return the message."""
+    response = client.get("/healthz")
+    assert (response.status_code, response.json()["status"]) == (503, status)
+    return response.json()["message"]
 
 
-def test_tables_of_an_older_release(client: Client) -> None:
+def test_older_schema_is_reported(client: Client) -> None:
     MigrationRecorder(connection).record_unapplied("ratings", "0006_uncounted_items")
-    assert "ratings.0006_uncounted_items is not applied" in refused(client, "release")
+    assert "ratings.0006_uncounted_items is not applied" in get_failure_message(client, "release")
     with pytest.raises(SystemExit, match="older release"):
         releases.exit_on_schema_mismatch()
 
 
-def test_tables_of_a_newer_release(client: Client) -> None:
+def test_newer_schema_is_reported(client: Client) -> None:
     MigrationRecorder(connection).record_applied("ratings", "9999_from_the_future")
-    assert "does not know ratings.9999_from_the_future" in refused(client, "release")
+    assert "does not know ratings.9999_from_the_future" in get_failure_message(client, "release")
     with pytest.raises(SystemExit, match="newer release"):
         releases.exit_on_schema_mismatch()
 
 
-def test_apps_that_were_taken_away_are_no_trouble() -> None:
+def test_migrations_of_removed_apps_are_ignored() -> None:
     MigrationRecorder(connection).record_applied("taken_away", "0001_initial")
     assert releases.describe_schema_mismatch() is None
 
 
 @pytest.fixture
 def no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every query fail."""
+
     def fail(*_arguments: Any, **_more: Any) -> None:
         raise OperationalError("connection to server failed: secret.example")
 
     monkeypatch.setattr("django.db.backends.base.base.BaseDatabaseWrapper.cursor", fail)
 
 
-def test_a_database_that_is_away(client: Client, no_database: None) -> None:
-    assert "secret" not in refused(client, "database")
-    releases.exit_on_schema_mismatch()  # nobody knows, so nobody refuses
+def test_unavailable_database_is_reported(client: Client, no_database: None) -> None:
+    assert "secret" not in get_failure_message(client, "database")
+    releases.exit_on_schema_mismatch()  # the schema is unknown, so the program starts
 
 
 @pytest.mark.sqlite_only("PostgreSQL has a disk of its own")
-def test_a_full_disk(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "get_free_bytes", lambda: 1000)
-    assert "disk" in refused(client, "disk")
+    assert "disk" in get_failure_message(client, "disk")
 
 
 @pytest.mark.parametrize("path", ["/", "/projects/1/", "/sign-in/", "/projects/1/rate/"])
-def test_pages_say_that_the_database_is_away(
+def test_pages_report_an_unavailable_database(
     lead: Any, client_for: Any, request: Any, path: str
 ) -> None:
     client = client_for(lead)
     client.raise_request_exception = False
     request.getfixturevalue("no_database")
-    answer = client.get(path, headers={"Accept-Language": "zh-hans"})
-    if path == "/sign-in/" and answer.status_code == 200:
-        return  # asks for nothing
-    assert (answer.status_code, answer["Retry-After"]) == (503, "2")
-    assert "数据库目前无法连接" in answer.content.decode()
+    response = client.get(path, headers={"Accept-Language": "zh-hans"})
+    if path == "/sign-in/" and response.status_code == 200:
+        return  # needs no query
+    assert (response.status_code, response["Retry-After"]) == (503, "2")
+    assert "数据库目前无法连接" in response.content.decode()
 
 
-def test_the_api_says_so_in_its_shape(lead: Any, api_for: Any, request: Any) -> None:
+def test_api_reports_an_unavailable_database(lead: Any, api_for: Any, request: Any) -> None:
     client = api_for(lead)
     client.raise_request_exception = False
     request.getfixturevalue("no_database")
-    answer = client.get("/api/v1/projects/")
-    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+    response = client.get("/api/v1/projects/")
+    assert (response.status_code, response.json()["error"]["code"]) == (503, "unavailable")
 
 
-# --- in front of the site
+# --- probes in front of the site
 
 
-def asked(site: Callable[..., Any], path: str, method: str = "GET") -> tuple[str, bytes]:
-    said: list[Any] = []
+def call_wsgi(site: Callable[..., Any], path: str, method: str = "GET") -> tuple[str, bytes]:
+    """Return status and content of a WSGI application's response."""
+    start_arguments: list[Any] = []
     request = {"PATH_INFO": path, "REQUEST_METHOD": method, "HTTP_HOST": "10.1.2.3"}
-    content = b"".join(site(request, lambda *parts: said.extend(parts)))
-    return said[0], content
+    content = b"".join(site(request, lambda *parts: start_arguments.extend(parts)))
+    return start_arguments[0], content
 
 
 @pytest.fixture
-def held() -> Iterator[threading.Event]:
-    """Until it is set, nobody gets an answer of the database."""
+def database_release() -> Iterator[threading.Event]:
+    """Return an event; until it is set, the health check gets no result from the database."""
     release = threading.Event()
     yield release
     release.set()
 
 
-def test_probes_need_no_seat_and_no_name(held: threading.Event) -> None:
+def test_probes_bypass_request_limit_and_host_check(database_release: threading.Event) -> None:
     def site(*_arguments: Any) -> Any:
         raise AssertionError("asked")
 
     probes = HealthProbes(site)
     probes._checks["/healthz"] = ReadinessCheck(lambda: (200, {"status": "ok"})).get_response
-    assert asked(probes, "/livez")[0] == "200 OK"
-    assert asked(probes, "/healthz") == ("200 OK", b'{"status": "ok"}')
-    assert asked(probes, "/healthz", "HEAD") == ("200 OK", b"")
+    assert call_wsgi(probes, "/livez")[0] == "200 OK"
+    assert call_wsgi(probes, "/healthz") == ("200 OK", b'{"status": "ok"}')
+    assert call_wsgi(probes, "/healthz", "HEAD") == ("200 OK", b"")
     with pytest.raises(AssertionError, match="asked"):
-        asked(probes, "/healthz", "POST")
+        call_wsgi(probes, "/healthz", "POST")
 
 
-def test_a_database_that_does_not_answer_is_not_waited_for(held: threading.Event) -> None:
-    looks = []
+def test_hanging_database_does_not_delay_probes(database_release: threading.Event) -> None:
+    calls = []
 
-    def look() -> health.HealthResponse:
-        looks.append(1)
-        held.wait(30)
+    def check_database() -> health.HealthResponse:
+        calls.append(1)
+        database_release.wait(30)
         return 200, {"status": "ok"}
 
-    readiness = ReadinessCheck(look)
+    readiness = ReadinessCheck(check_database)
     started = time.monotonic()
     assert readiness.get_response()[0] == 503
-    for _ in range(20):  # of these nobody waits
+    for _ in range(20):  # none of these waits
         assert readiness.get_response() == health.build_no_database()
     assert time.monotonic() - started < 4
-    assert len(looks) == 1
-    held.set()
+    assert len(calls) == 1
+    database_release.set()
 
 
-def test_an_answer_is_good_for_a_moment() -> None:
-    looks = []
+def test_result_of_a_check_is_reused_briefly() -> None:
+    calls = []
 
-    def look() -> health.HealthResponse:
-        looks.append(1)
+    def check_database() -> health.HealthResponse:
+        calls.append(1)
         return 200, {}
 
-    readiness = ReadinessCheck(look)
+    readiness = ReadinessCheck(check_database)
     for _ in range(20):
         readiness.get_response()
-    assert len(looks) == 1
+    assert len(calls) == 1
     readiness._started = -10.0
     readiness.get_response()
-    assert len(looks) == 2
+    assert len(calls) == 2

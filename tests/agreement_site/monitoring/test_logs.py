@@ -1,5 +1,4 @@
-"""Logs: one line for each request and each task, told apart by their ids, and no line that somebody
-else wrote."""
+"""Tests of logs: one line for each request and each task, with its ID, and no forged lines."""
 
 from __future__ import annotations
 
@@ -21,20 +20,22 @@ from tests.cast import PASSWORD
 
 @pytest.fixture
 def lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
-    """Everything that was logged since, as the JSON form writes it."""
-    yield from _captured(
+    """Return a function that reads everything logged since, as the JSON format writes it."""
+    yield from _capture_logs(
         logs.JsonFormatter(), lambda text: [json.loads(line) for line in text.splitlines()]
     )
 
 
 @pytest.fixture
-def plain() -> Iterator[Callable[[], list[str]]]:
-    yield from _captured(logs.PlainFormatter(), str.splitlines)
+def plain_lines() -> Iterator[Callable[[], list[str]]]:
+    """Return a function that reads everything logged since, as the plain format writes it."""
+    yield from _capture_logs(logs.PlainFormatter(), str.splitlines)
 
 
-def _captured(
+def _capture_logs(
     formatter: logging.Formatter, read: Callable[[str], Any]
 ) -> Iterator[Callable[[], Any]]:
+    """Capture the log in this format and yield a function that reads it."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter)
@@ -45,33 +46,34 @@ def _captured(
     root.removeHandler(handler)
 
 
-def _is_ours(handler: logging.Handler) -> bool:
+def _is_capture_handler(handler: logging.Handler) -> bool:
     stream = getattr(handler, "stream", None)
     return isinstance(handler.formatter, logs.JsonFormatter) and isinstance(stream, io.StringIO)
 
 
-def requests(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [line for line in found if line["message"] == "request"]
+def filter_requests(log_lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines of requests."""
+    return [line for line in log_lines if line["message"] == "request"]
 
 
-def test_a_page_leaves_one_line(project: Any, lead: User, client_for: Any, lines: Any) -> None:
-    answer = client_for(lead).get(f"/projects/{project.pk}/?question=severity")
-    (line,) = requests(lines())
-    assert answer.headers["X-Request-ID"] == line["request_id"]
+def test_page_logs_one_line(project: Any, lead: User, client_for: Any, lines: Any) -> None:
+    response = client_for(lead).get(f"/projects/{project.pk}/?question=severity")
+    (line,) = filter_requests(lines())
+    assert response.headers["X-Request-ID"] == line["request_id"]
     assert (line["method"], line["status"], line["level"]) == ("GET", 200, "INFO")
     assert line["path"] == f"/projects/{project.pk}/"  # no query
     assert (line["user_id"], line["project_id"]) == (lead.pk, project.pk)
     assert line["ms"] > 0
 
 
-def test_an_api_call_is_told_with_its_user_and_without_its_token(
+def test_api_call_logs_its_user_but_not_its_token(
     project: Any, lead: User, api_for: Any, lines: Any
 ) -> None:
     client = api_for(lead)
     token = client._credentials["HTTP_AUTHORIZATION"].split()[1]
     client.get(f"/api/v1/projects/{project.pk}/")
     client.get(f"/api/v1/projects/{project.pk}/?token={token}")
-    first, second = requests(lines())
+    first, second = filter_requests(lines())
     assert (first["user_id"], first["status"], second["status"]) == (lead.pk, 200, 400)
     assert token not in json.dumps(lines())
 
@@ -79,42 +81,48 @@ def test_an_api_call_is_told_with_its_user_and_without_its_token(
 @pytest.mark.parametrize(
     "path", ["/", "/healthz", "/static/css/tokens.css", "/nowhere/", "/api/v1/nowhere/"]
 )
-def test_every_answer_has_an_id_and_a_line(path: str, db: None, client: Client, lines: Any) -> None:
-    answers = [client.get(path) for _ in range(2)]
-    ids = {answer.headers["X-Request-ID"] for answer in answers}
+def test_every_response_has_an_id_and_a_log_line(
+    path: str, db: None, client: Client, lines: Any
+) -> None:
+    responses = [client.get(path) for _ in range(2)]
+    ids = {response.headers["X-Request-ID"] for response in responses}
     assert len(ids) == 2
-    for answer in answers:
-        answer.close()  # a file is open until then
-    found = requests(lines())
-    assert ids == {line["request_id"] for line in found}
-    assert len(lines()) == len(found)  # nothing is told twice
+    for response in responses:
+        response.close()  # closes the static file
+    request_lines = filter_requests(lines())
+    assert ids == {line["request_id"] for line in request_lines}
+    assert len(lines()) == len(request_lines)  # nothing is logged twice
 
 
-def test_an_id_from_a_proxy_is_kept(db: None, client: Client, lines: Any) -> None:
-    answer = client.get("/healthz", headers={"X-Request-ID": "edge-7.f00_A"})
-    assert answer.headers["X-Request-ID"] == "edge-7.f00_A"
-    assert requests(lines())[0]["request_id"] == "edge-7.f00_A"
+def test_request_id_of_a_proxy_is_kept(db: None, client: Client, lines: Any) -> None:
+    response = client.get("/healthz", headers={"X-Request-ID": "edge-7.f00_A"})
+    assert response.headers["X-Request-ID"] == "edge-7.f00_A"
+    assert filter_requests(lines())[0]["request_id"] == "edge-7.f00_A"
 
 
-@pytest.mark.parametrize("given", ["", "two words", "a\nb", "é", "x" * 65, '"}'])
-def test_an_id_that_is_none_is_replaced(given: str, db: None, client: Client, lines: Any) -> None:
-    answer = client.get("/healthz", headers={"X-Request-ID": given})
-    assert logs.VALID_REQUEST_ID.fullmatch(answer.headers["X-Request-ID"])
-    assert answer.headers["X-Request-ID"] != given
+@pytest.mark.parametrize("request_id", ["", "two words", "a\nb", "é", "x" * 65, '"}'])
+def test_invalid_request_id_is_replaced(
+    request_id: str, db: None, client: Client, lines: Any
+) -> None:
+    response = client.get("/healthz", headers={"X-Request-ID": request_id})
+    assert logs.VALID_REQUEST_ID.fullmatch(response.headers["X-Request-ID"])
+    assert response.headers["X-Request-ID"] != request_id
     assert len(lines()) == 1
 
 
 FORGED = "x\r\n2026-01-01 INFO login ok\x1b[2J\u2028\x85"
 
 
-def test_no_path_can_forge_a_line(db: None, client: Client, lines: Any, plain: Any) -> None:
+def test_no_path_can_forge_a_line(db: None, client: Client, lines: Any, plain_lines: Any) -> None:
     client.get(f"/{quote(FORGED)}/", headers={"User-Agent": FORGED})
-    assert requests(lines())[0]["path"] == f"/{FORGED}/"  # JSON gives back what was asked for
-    assert [line for line in plain() if "login ok" in line] == plain()  # all of it on the one line
-    assert all(line.isprintable() for line in plain())
+    assert filter_requests(lines())[0]["path"] == f"/{FORGED}/"  # JSON preserves the path
+    assert [
+        line for line in plain_lines() if "login ok" in line
+    ] == plain_lines()  # all of it is on one line
+    assert all(line.isprintable() for line in plain_lines())
 
 
-def test_no_name_can_forge_a_line(lines: Any, plain: Any) -> None:
+def test_no_log_argument_can_forge_a_line(lines: Any, plain_lines: Any) -> None:
     try:
         raise ValueError(FORGED)
     except ValueError:
@@ -122,59 +130,59 @@ def test_no_name_can_forge_a_line(lines: Any, plain: Any) -> None:
     (line,) = lines()
     assert line["message"] == f"the item {FORGED}"
     assert FORGED in line["trace"]
-    first, *trace = plain()
+    first, *trace = plain_lines()
     assert "login ok" in first
     assert all(part.startswith("    ") for part in trace)
 
 
-def test_a_failing_request_is_told_with_its_trace(
+def test_failing_request_logs_a_traceback(
     project: Any, lead: User, client_for: Any, lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*arguments: Any) -> None:
+    def fail(*arguments: Any) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("metrics.views.dashboard.dashboard_context.build_context", broken)
+    monkeypatch.setattr("metrics.views.dashboard.dashboard_context.build_context", fail)
     client = client_for(lead)
     client.raise_request_exception = False
-    answer = client.get(f"/projects/{project.pk}/")
+    response = client.get(f"/projects/{project.pk}/")
     trace, line = lines()
-    assert answer.status_code == line["status"] == 500
+    assert response.status_code == line["status"] == 500
     assert "broken on purpose" in trace["trace"]
     assert trace["level"] == "ERROR"
-    assert trace["request_id"] == line["request_id"] == answer.headers["X-Request-ID"]
+    assert trace["request_id"] == line["request_id"] == response.headers["X-Request-ID"]
     assert (trace["project_id"], trace["user_id"]) == (project.pk, lead.pk)
 
 
-def test_a_database_that_is_gone_is_told_once(
+def test_unavailable_database_is_logged_once(
     project: Any, lead: User, api_for: Any, lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone(*arguments: Any, **names: Any) -> None:
+    def fail(*arguments: Any, **names: Any) -> None:
         raise OperationalError("server closed the connection")
 
-    monkeypatch.setattr("projects.api.base.get_project", gone)
-    answer = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/")
-    assert answer.status_code == 503
-    _token, why, line = lines()
-    assert "server closed the connection" in why["message"]
-    assert (line["status"], line["request_id"]) == (503, why["request_id"])
+    monkeypatch.setattr("projects.api.base.get_project", fail)
+    response = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/")
+    assert response.status_code == 503
+    _token, error_line, line = lines()
+    assert "server closed the connection" in error_line["message"]
+    assert (line["status"], line["request_id"]) == (503, error_line["request_id"])
 
 
-def test_the_secret_of_an_invitation_is_not_logged(
+def test_secret_of_an_invitation_is_not_logged(
     db: None, client: Client, lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.get("/invitations/MQ/the-secret/")
 
-    def broken(*arguments: Any, **names: Any) -> None:
+    def fail(*arguments: Any, **names: Any) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("agreement_site.accounts.sign_in.AcceptInvitation.dispatch", broken)
+    monkeypatch.setattr("agreement_site.accounts.sign_in.AcceptInvitation.dispatch", fail)
     client.raise_request_exception = False
     client.get("/invitations/MQ/the-secret/")
-    assert [line["path"] for line in requests(lines())] == ["/invitations/MQ/***/"] * 2
+    assert [line["path"] for line in filter_requests(lines())] == ["/invitations/MQ/***/"] * 2
     assert "the-secret" not in json.dumps([{**line, "trace": ""} for line in lines()])
 
 
-def test_a_task_leaves_one_line_with_its_id(question: Any, lines: Any) -> None:
+def test_task_logs_one_line_with_its_id(question: Any, lines: Any) -> None:
     from metrics.tasks import count_question
 
     count_question.apply(args=[question.pk], task_id="0b7e")
@@ -188,26 +196,28 @@ def test_a_task_leaves_one_line_with_its_id(question: Any, lines: Any) -> None:
     assert line["ms"] > 0
 
 
-def test_what_a_task_says_carries_its_id(
+def test_log_lines_of_a_task_contain_its_id(
     question: Any, lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from metrics.jobs import question_updates
     from metrics.tasks import count_question
 
-    def broken(question_id: int, **kwargs: Any) -> None:
+    def fail(question_id: int, **kwargs: Any) -> None:
         logging.getLogger("metrics").warning("it will fail")
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr(question_updates, "is_waiting", lambda question_id: True)
-    monkeypatch.setattr(question_updates, "work_on", broken)
+    monkeypatch.setattr(question_updates, "has_pending_work", lambda question_id: True)
+    monkeypatch.setattr(question_updates, "work_on_question", fail)
     count_question.apply(args=[question.pk], task_id="0b7e")
-    said = {line["message"]: line for line in lines()}
-    assert said["it will fail"]["task_id"] == said["task"]["task_id"] == "0b7e"
-    assert said["task"]["status"] == "failed"
+    lines_by_message = {line["message"]: line for line in lines()}
+    assert (
+        lines_by_message["it will fail"]["task_id"] == lines_by_message["task"]["task_id"] == "0b7e"
+    )
+    assert lines_by_message["task"]["status"] == "failed"
     assert any("broken on purpose" in line.get("trace", "") for line in lines())
 
 
-def test_lines_after_a_request_or_task_no_longer_carry_its_id(
+def test_lines_after_a_request_or_task_do_not_contain_its_id(
     db: None, client: Client, lines: Any
 ) -> None:
     client.get("/healthz")
@@ -217,12 +227,12 @@ def test_lines_after_a_request_or_task_no_longer_carry_its_id(
     assert set(lines()[-1]) == {"time", "level", "logger", "message"}
 
 
-# --- who, and from where
+# --- users and addresses
 
 
-def test_each_request_says_from_where(client: Client, lines: Any) -> None:
+def test_request_line_contains_the_address(client: Client, lines: Any) -> None:
     client.get("/sign-in/", REMOTE_ADDR="10.1.2.3")
-    (line,) = requests(lines())
+    (line,) = filter_requests(lines())
     assert line["address"] == "10.1.2.3"
 
 
@@ -231,16 +241,17 @@ def test_each_request_says_from_where(client: Client, lines: Any) -> None:
     ["/invitations/MQ/secret-1", "/x/invitations/MQ/secret-1/", "/invitations/MQ/secret-1/more"],
 )
 @pytest.mark.django_db
-def test_the_secret_of_a_mistyped_link_is_not_logged(client: Client, lines: Any, path: str) -> None:
+def test_secret_of_a_mistyped_link_is_not_logged(client: Client, lines: Any, path: str) -> None:
     client.get(path)
     assert all("secret-1" not in str(line) for line in lines())
 
 
-def events(found: list[dict[str, Any]]) -> list[str]:
-    return [line["message"] for line in found if line["logger"] == "concord.security"]
+def list_security_events(log_lines: list[dict[str, Any]]) -> list[str]:
+    """Return the messages of the security log."""
+    return [line["message"] for line in log_lines if line["logger"] == "concord.security"]
 
 
-def test_what_happens_at_the_doors_is_said(
+def test_security_events_are_logged(
     client: Client, project: Any, lead: User, viewer: User, lines: Any
 ) -> None:
     client.post("/sign-in/", {"username": "my password", "password": "x"})
@@ -256,7 +267,7 @@ def test_what_happens_at_the_doors_is_said(
     client.post("/tokens/", {"scope": "read", "days": "30", "password": PASSWORD})
     client.post(f"/tokens/{lead.api_tokens.get().pk}/revoke/")
     client.post("/sign-out/")
-    assert events(lines()) == [
+    assert list_security_events(lines()) == [
         "password_wrong",
         "sign_in",
         "role_changed",
@@ -269,31 +280,37 @@ def test_what_happens_at_the_doors_is_said(
         "token_revoked",
         "sign_out",
     ]
-    changed = next(line for line in lines() if line["message"] == "role_changed")
-    assert (changed["by"], changed["who"], changed["role"]) == (lead.pk, viewer.pk, "annotator")
+    role_line = next(line for line in lines() if line["message"] == "role_changed")
+    assert (role_line["by"], role_line["who"], role_line["role"]) == (
+        lead.pk,
+        viewer.pk,
+        "annotator",
+    )
     assert "my password" not in str(lines())
 
 
-def test_while_the_database_is_away_one_line_a_second_says_so(
+def test_database_errors_are_logged_once_a_second(
     lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    once = logs.DatabaseErrorFilter()
-    ours = [handler for handler in logging.getLogger().handlers if _is_ours(handler)]
-    handler = ours[-1]
+    rate_filter = logs.DatabaseErrorFilter()
+    capture_handlers = [
+        handler for handler in logging.getLogger().handlers if _is_capture_handler(handler)
+    ]
+    handler = capture_handlers[-1]
     monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
-    handler.addFilter(once)
-    log = logging.getLogger("django.request")
+    handler.addFilter(rate_filter)
+    logger = logging.getLogger("django.request")
     for number in range(5):
         try:
             raise OperationalError("connection refused\n")
         except OperationalError as error:
-            log.error("Internal Server Error: %s", f"/{number}", exc_info=True)
+            logger.error("Internal Server Error: %s", f"/{number}", exc_info=True)
             logging.getLogger("core.api.errors").error("the database failed: %s", error)
-    once._logged_at -= 1
+    rate_filter._logged_at -= 1
     logging.getLogger("core.api.errors").error("%s", OperationalError("again"))
     logging.getLogger("else").error("%s", ValueError("another matter"))
-    said = [(line["message"], line.get("left_out"), "trace" in line) for line in lines()]
-    assert said == [
+    messages = [(line["message"], line.get("left_out"), "trace" in line) for line in lines()]
+    assert messages == [
         ("the database failed: connection refused", None, False),
         ("the database failed: again", 9, False),
         ("another matter", None, False),

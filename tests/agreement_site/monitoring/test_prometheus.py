@@ -1,4 +1,4 @@
-"""/metrics, and the rules and the board that read it."""
+"""Tests of /metrics, and of the alert rules and the dashboard that use it."""
 
 from __future__ import annotations
 
@@ -32,41 +32,42 @@ TOKEN = "a token for tests"
 
 
 @pytest.fixture
-def scraped(settings: Any, client: Client) -> Any:
-    """Name and labels of a sample -> its value."""
+def scrape_metrics(settings: Any, client: Client) -> Any:
+    """Return a function that reads /metrics as (name, labels) -> value."""
     settings.METRICS_TOKEN = TOKEN
 
     def scrape() -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-        answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
-        assert answer.status_code == 200
-        found = {}
-        for family in text_string_to_metric_families(answer.content.decode()):
+        response = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert response.status_code == 200
+        values = {}
+        for family in text_string_to_metric_families(response.content.decode()):
             for sample in family.samples:
-                found[sample.name, frozenset(sample.labels.items())] = sample.value
-        return found
+                values[sample.name, frozenset(sample.labels.items())] = sample.value
+        return values
 
     return scrape
 
 
-def of(found: dict[Any, float], name: str, **labels: str) -> float:
-    return found.get((f"concord_{name}", frozenset(labels.items())), 0.0)
+def get_value(samples: dict[Any, float], name: str, **labels: str) -> float:
+    """Return the value of a sample, or 0."""
+    return samples.get((f"concord_{name}", frozenset(labels.items())), 0.0)
 
 
-@pytest.mark.parametrize("given", [None, "Bearer wrong", TOKEN, "Bearer ä"])
-def test_without_its_token_there_is_nothing(
-    client: Client, settings: Any, given: str | None
+@pytest.mark.parametrize("authorization", [None, "Bearer wrong", TOKEN, "Bearer ä"])
+def test_metrics_require_their_token(
+    client: Client, settings: Any, authorization: str | None
 ) -> None:
-    headers = {"Authorization": given} if given else {}
+    headers = {"Authorization": authorization} if authorization else {}
     assert client.get("/metrics", headers=headers).status_code == 404
     settings.METRICS_TOKEN = TOKEN
-    answer = client.get("/metrics", headers=headers)
-    assert (answer.status_code, b"concord_" in answer.content) == (401, False)
+    response = client.get("/metrics", headers=headers)
+    assert (response.status_code, b"concord_" in response.content) == (401, False)
 
 
 def test_requests_are_counted_by_route_and_status(
-    scraped: Any, project: Any, client_for: Any, lead: Any
+    scrape_metrics: Any, project: Any, client_for: Any, lead: Any
 ) -> None:
-    before = scraped()
+    before = scrape_metrics()
     for path in (
         f"/projects/{project.pk}/",
         f"/projects/{project.pk}/",
@@ -74,48 +75,56 @@ def test_requests_are_counted_by_route_and_status(
         "/nowhere/",
     ):
         client_for(lead).get(path)
-    after = scraped()
+    after = scrape_metrics()
 
-    def more(route: str, status: str) -> float:
+    def count_new_requests(route: str, status: str) -> float:
         labels = {"route": route, "method": "GET", "status": status}
-        return of(after, "requests_total", **labels) - of(before, "requests_total", **labels)
+        return get_value(after, "requests_total", **labels) - get_value(
+            before, "requests_total", **labels
+        )
 
-    assert (more("dashboard", "200"), more("dashboard", "404"), more("none", "404")) == (2, 1, 1)
-    timed = of(after, "request_seconds_count", route="dashboard") - of(
+    assert (
+        count_new_requests("dashboard", "200"),
+        count_new_requests("dashboard", "404"),
+        count_new_requests("none", "404"),
+    ) == (2, 1, 1)
+    timed = get_value(after, "request_seconds_count", route="dashboard") - get_value(
         before, "request_seconds_count", route="dashboard"
     )
     assert timed == 3
 
 
-def test_what_the_database_says(scraped: Any, question: Any, rate: Any) -> None:
+def test_metrics_from_the_database(scrape_metrics: Any, question: Any, rate: Any) -> None:
     rate(question, "i1", "ann", "minor")
     rate(question, "i1", "ann", "major")
-    found = scraped()
-    assert of(found, "uncounted_ratings") == 1
-    assert of(found, "ratings_taken") >= 2
-    assert of(found, "database_up") == 1
-    assert of(found, "oldest_unseen_seconds") > 0
-    assert ("concord_last_sweep_seconds", frozenset()) not in found
+    samples = scrape_metrics()
+    assert get_value(samples, "uncounted_ratings") == 1
+    assert get_value(samples, "ratings_taken") >= 2
+    assert get_value(samples, "database_up") == 1
+    assert get_value(samples, "oldest_unseen_seconds") > 0
+    assert ("concord_last_sweep_seconds", frozenset()) not in samples
     tasks.sweep_all()
     AuditResult.objects.update(differences=3)
-    found = scraped()
-    assert of(found, "uncounted_ratings") == 0
-    assert 0 < of(found, "last_sweep_seconds") < 60
-    assert of(found, "audit_differing_questions") == 1
+    samples = scrape_metrics()
+    assert get_value(samples, "uncounted_ratings") == 0
+    assert 0 < get_value(samples, "last_sweep_seconds") < 60
+    assert get_value(samples, "audit_differing_questions") == 1
 
 
-def test_a_database_that_is_away_is_said(scraped: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unavailable_database_is_reported(
+    scrape_metrics: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail() -> None:
         raise OperationalError("away")
 
     monkeypatch.setattr(monitoring_prometheus, "_query_gauges", fail)
-    found = scraped()
-    assert found["concord_database_up", frozenset()] == 0
-    assert of(found, "disk_free_bytes") > 0
+    samples = scrape_metrics()
+    assert samples["concord_database_up", frozenset()] == 0
+    assert get_value(samples, "disk_free_bytes") > 0
 
 
-def test_hints_that_fail_are_counted(
-    scraped: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+def test_failed_hints_are_counted(
+    scrape_metrics: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_arguments: Any, **_more: Any) -> None:
         raise ConnectionError
@@ -123,64 +132,70 @@ def test_hints_that_fail_are_counted(
     settings.REDIS_URL = "redis://nowhere"
     monkeypatch.setattr(current_app, "send_task", fail)
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
-    before = of(scraped(), "hints_failed_total")
+    before = get_value(scrape_metrics(), "hints_failed_total")
     dispatch.start_task("any", 1)
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
-    assert of(scraped(), "hints_failed_total") == before + 1
+    assert get_value(scrape_metrics(), "hints_failed_total") == before + 1
 
 
 def test_sweeps_are_timed_and_their_failures_counted(
-    scraped: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+    scrape_metrics: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.SWEEP_SECONDS = 0.01
     path = "agreement_site.housekeeping.sweep"
     sweeper = Sweeper(None)
-    before = scraped()
+    before = scrape_metrics()
 
     def fail() -> None:
         sweeper.stop_event.set()
         raise RuntimeError
 
     monkeypatch.setattr(housekeeping, "sweep", fail)
-    monkeypatch.setattr("django.db.close_old_connections", lambda: None)  # it is the test's
+    monkeypatch.setattr(
+        "django.db.close_old_connections", lambda: None
+    )  # the connection is the test's
     sweeper.run(path)
-    after = scraped()
+    after = scrape_metrics()
     for name in ("tasks_failed_total", "task_seconds_count"):
-        assert of(after, name, task=path) == of(before, name, task=path) + 1
+        assert get_value(after, name, task=path) == get_value(before, name, task=path) + 1
 
 
-def test_processes_are_added_up_and_forgotten(tmp_path: Path) -> None:
-    """Two processes of a machine, one of which has ended."""
-    count = "from core.web.prometheus import HINTS_FAILED; HINTS_FAILED.inc(2)"
+def test_metrics_of_processes_are_added_and_cleaned_up(tmp_path: Path) -> None:
+    """Two processes of a machine have ended, and one is alive."""
+    count_script = "from core.web.prometheus import HINTS_FAILED; HINTS_FAILED.inc(2)"
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     for _ in range(2):
-        subprocess.run([sys.executable, "-c", count], env=environment, check=True)
-    add = (
+        subprocess.run([sys.executable, "-c", count_script], env=environment, check=True)
+    sum_script = (
         "from prometheus_client import CollectorRegistry\n"
         "from prometheus_client.multiprocess import MultiProcessCollector\n"
         "r = CollectorRegistry(); MultiProcessCollector(r)\n"
         "print(r.get_sample_value('concord_hints_failed_total'))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", add], env=environment, check=True, capture_output=True, text=True
+    process = subprocess.run(
+        [sys.executable, "-c", sum_script],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
     )
-    assert done.stdout == "4.0\n"
-    living = tmp_path / f"counter_{os.getpid()}.db"
-    living.touch()
+    assert process.stdout == "4.0\n"
+    live_file = tmp_path / f"counter_{os.getpid()}.db"
+    live_file.touch()
     monitoring_prometheus.remove_dead_process_files(tmp_path)
-    assert list(tmp_path.iterdir()) == [living]
+    assert list(tmp_path.iterdir()) == [live_file]
 
 
-# --- deploy/
+# --- files of deploy/
 
 
-def names_in(text: str) -> set[str]:
+def find_metric_names(text: str) -> set[str]:
     return set(re.findall(r"\bconcord_\w+", text))
 
 
 @pytest.fixture
-def known(scraped: Any, question: Any, rate: Any) -> set[str]:
-    """Every name that /metrics ever says."""
+def metric_names(scrape_metrics: Any, question: Any, rate: Any) -> set[str]:
+    """Return every metric name that /metrics can contain."""
     from core.web import prometheus
 
     tasks.sweep_all()
@@ -189,21 +204,23 @@ def known(scraped: Any, question: Any, rate: Any) -> set[str]:
     )
     prometheus.TASKS_FAILED.labels("x").inc(0)
     prometheus.TASK_SECONDS.labels("x").observe(0)
-    return {name for name, _labels in scraped()}
+    return {name for name, _labels in scrape_metrics()}
 
 
-def test_rules_ask_for_what_is_there(known: set[str]) -> None:
+def test_alert_rules_use_existing_metrics(metric_names: set[str]) -> None:
     rules = yaml.safe_load((DEPLOY / "alerts.yaml").read_text())["groups"][0]["rules"]
     assert len(rules) >= 8
     for rule in rules:
-        assert names_in(rule["expr"]) <= known, rule["alert"]
+        assert find_metric_names(rule["expr"]) <= metric_names, rule["alert"]
         assert rule["labels"]["severity"] in ("page", "ticket")
         assert rule["annotations"]["summary"]
 
 
-def test_the_board_asks_for_what_is_there(known: set[str]) -> None:
-    board = json.loads((DEPLOY / "grafana.json").read_text())
-    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
-    assert len(asked) >= 12
-    for expression in asked:
-        assert names_in(expression) and names_in(expression) <= known, expression
+def test_dashboard_uses_existing_metrics(metric_names: set[str]) -> None:
+    dashboard = json.loads((DEPLOY / "grafana.json").read_text())
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(expressions) >= 12
+    for expression in expressions:
+        assert find_metric_names(expression) and find_metric_names(expression) <= metric_names, (
+            expression
+        )

@@ -1,4 +1,4 @@
-"""Traces on wish: spans of requests, tasks and statements, and nothing that people said."""
+"""Tests of optional traces: spans of requests, tasks and statements, without user input."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from agreement_site.celery import app
 from agreement_site.monitoring import tracing as monitoring_tracing
 from core.web import tracing
 
-CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+TRACE_PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
+def span_exporter(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
+    """Return an exporter that collects the spans of the test."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -36,72 +37,84 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     provider.shutdown()
 
 
-def attributes(span: Any) -> dict[str, Any]:
+def get_attributes(span: Any) -> dict[str, Any]:
     return dict(span.attributes or {})
 
 
 @pytest.mark.django_db
-def test_a_request_is_a_span_with_its_statements(
-    told: InMemorySpanExporter, project: Any, lead: Any, client_for: Any
+def test_request_span_contains_its_statements(
+    span_exporter: InMemorySpanExporter, project: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    told.clear()
-    answer = client.get(f"/projects/{project.pk}/items/?q=secret", headers={"traceparent": CALLER})
-    *inner, request = told.get_finished_spans()
-    assert request.name == "GET items"
-    assert request.kind is SpanKind.SERVER
-    assert f"{request.context.trace_id:032x}" == CALLER.split("-")[1]
-    assert attributes(request) == {
+    span_exporter.clear()
+    response = client.get(
+        f"/projects/{project.pk}/items/?q=secret", headers={"traceparent": TRACE_PARENT}
+    )
+    *statement_spans, request_span = span_exporter.get_finished_spans()
+    assert request_span.name == "GET items"
+    assert request_span.kind is SpanKind.SERVER
+    assert f"{request_span.context.trace_id:032x}" == TRACE_PARENT.split("-")[1]
+    assert get_attributes(request_span) == {
         "http.request.method": "GET",
         "http.route": "items",
         "http.response.status_code": 200,
-        "concord.request_id": answer["X-Request-ID"],
+        "concord.request_id": response["X-Request-ID"],
     }
-    assert inner
-    assert {span.name for span in inner} <= {"SELECT", "INSERT", "UPDATE", "SAVEPOINT", "RELEASE"}
-    assert {span.parent.span_id for span in inner if span.parent} == {request.context.span_id}
-    assert "secret" not in "".join(str(attributes(span)) for span in (request, *inner))
+    assert statement_spans
+    assert {span.name for span in statement_spans} <= {
+        "SELECT",
+        "INSERT",
+        "UPDATE",
+        "SAVEPOINT",
+        "RELEASE",
+    }
+    assert {span.parent.span_id for span in statement_spans if span.parent} == {
+        request_span.context.span_id
+    }
+    assert "secret" not in "".join(
+        str(get_attributes(span)) for span in (request_span, *statement_spans)
+    )
 
 
 @pytest.mark.django_db
-def test_a_task_is_a_span_and_a_failure_is_marked(told: InMemorySpanExporter) -> None:
+def test_task_span_marks_a_failure(span_exporter: InMemorySpanExporter) -> None:
     @app.task(name="drill.fails")
     def fails() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
         fails()
-    (span,) = told.get_finished_spans()
+    (span,) = span_exporter.get_finished_spans()
     assert (span.name, span.kind) == ("drill.fails", SpanKind.CONSUMER)
     assert not span.status.is_ok
     app.tasks.unregister("drill.fails")
 
 
 @pytest.mark.django_db
-def test_statements_of_nobody_are_no_spans(told: InMemorySpanExporter) -> None:
+def test_statements_outside_a_span_are_not_recorded(span_exporter: InMemorySpanExporter) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-    assert told.get_finished_spans() == ()
+    assert span_exporter.get_finished_spans() == ()
 
 
-def test_without_the_setting_nothing_is_told() -> None:
+def test_without_the_setting_no_spans_are_recorded() -> None:
     with tracing.start_span("server", "GET") as span:
         assert isinstance(span, tracing.NullSpan)
 
 
-def test_a_client_that_is_not_installed_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_client_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(ImproperlyConfigured, match=r"requirements-extra\.txt"):
         monitoring_tracing.configure_opentelemetry("1.0")
 
 
-def test_the_environment_names_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Any] = []
-    monkeypatch.setattr(monitoring_tracing, "install_provider", given.append)
+def test_service_name_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    providers: list[Any] = []
+    monkeypatch.setattr(monitoring_tracing, "install_provider", providers.append)
     monitoring_tracing.configure_opentelemetry("1.0")
     monkeypatch.setenv("OTEL_SERVICE_NAME", "ours")
     monitoring_tracing.configure_opentelemetry("1.0")
-    names = [provider.resource.attributes["service.name"] for provider in given]
-    for provider in given:
+    names = [provider.resource.attributes["service.name"] for provider in providers]
+    for provider in providers:
         provider.shutdown()
     assert names == ["concord", "ours"]

@@ -1,4 +1,4 @@
-"""A whole installation as real processes, on a data folder and a port of its own."""
+"""A complete installation as real processes, with its own data folder and port."""
 
 from __future__ import annotations
 
@@ -18,77 +18,84 @@ import pytest
 from tests import database_templates
 
 BASE_DIR = Path(__file__).resolve().parents[3]
-PATIENCE = 40.0  # seconds; a machine under load may be slow, a broken supervisor never gets there
+# A loaded machine may be slow; a broken supervisor never gets there.
+TIMEOUT_SECONDS = 40.0
 
 
-def wait_for(condition: Callable[[], object], what: str, *, patience: float = PATIENCE) -> None:
-    deadline = time.monotonic() + patience
+def wait_for(
+    condition: Callable[[], object], description: str, *, timeout: float = TIMEOUT_SECONDS
+) -> None:
+    """Wait until the condition holds; fail after the timeout."""
+    deadline = time.monotonic() + timeout
     while not condition():
-        assert time.monotonic() < deadline, f"waited in vain for: {what}"
+        assert time.monotonic() < deadline, f"waited in vain for: {description}"
         time.sleep(0.05)
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
 
 
-class Installation:
-    """The processes of one `manage.py services`, found by their data folder."""
+class ServicesInstallation:
+    """Processes of one `manage.py services`, found by their data folder."""
 
-    start_patience = PATIENCE
+    start_timeout = TIMEOUT_SECONDS
 
     def __init__(self, data_dir: Path, port: int) -> None:
         self.data_dir = data_dir
         self.port = port
         self.output = data_dir / "output.txt"
-        self.more: dict[str, str] = {}  # environment beyond the usual
+        self.extra_environment: dict[str, str] = {}  # additional environment variables
         self.process: subprocess.Popen[bytes] | None = None
 
-    def environment(self) -> dict[str, str]:
-        kept = {
+    def build_environment(self) -> dict[str, str]:
+        inherited = {
             name: value
             for name, value in os.environ.items()
             if name not in {"DATABASE_URL", "REDIS_URL"}
         }
-        kept.pop("BROKER_PREFIX", None)
+        inherited.pop("BROKER_PREFIX", None)
         return {
-            **kept,
+            **inherited,
             "DATA_DIR": str(self.data_dir),
             "PORT": str(self.port),
             "HOST": "127.0.0.1",
-            **self.more,
+            **self.extra_environment,
         }
 
-    def command(self, *arguments: str) -> list[str]:
+    def build_command(self, *arguments: str) -> list[str]:
         return [sys.executable, str(BASE_DIR / "manage.py"), "services", *arguments]
 
-    def bring_database(self) -> None:
-        """A migrated one, in place of the ten seconds in which the first start makes it."""
-        database_templates.copy_to(self.data_dir / "concord.sqlite3")
+    def copy_database(self) -> None:
+        """Copy a migrated database, which saves the ten seconds in which the first start creates
+        it."""
+        database_templates.copy_sqlite_template(self.data_dir / "concord.sqlite3")
 
     def start(self) -> None:
+        """Start the services and wait until the site responds."""
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                self.command(),
-                env=self.environment(),
+                self.build_command(),
+                env=self.build_environment(),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        wait_for(self.is_up, "an answer of the site", patience=self.start_patience)
+        wait_for(self.is_up, "an answer of the site", timeout=self.start_timeout)
 
     def is_up(self) -> bool:
+        """Return whether the site is ready; fail when the process has ended."""
         assert self.process is not None
-        assert self.process.poll() is None, self.said()
-        return self.status() == 200
+        assert self.process.poll() is None, self.read_output()
+        return self.get_status() == 200
 
-    def said(self) -> str:
+    def read_output(self) -> str:
         return self.output.read_text(errors="replace")
 
-    def status(self) -> int:
-        """The HTTP status of /healthz; 0 when nobody answers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+    def get_status(self) -> int:
+        """Return the HTTP status of /healthz, or 0 when the site does not respond."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
         try:
             connection.request("GET", "/healthz")
             return connection.getresponse().status
@@ -97,31 +104,31 @@ class Installation:
         finally:
             connection.close()
 
-    def processes(self) -> dict[int, str]:
-        """Command lines of all living processes that were started for this data folder.
+    def list_processes(self) -> dict[int, str]:
+        """Return pid -> command line of all living processes started for this data folder.
 
-        Known by their environment or, as Valkey writes its title over its environment, by their
-        command line.
+        They are recognized by their environment or by their command line, because Valkey writes its
+        title over its environment.
         """
-        mark = f"DATA_DIR={self.data_dir}".encode()
-        found = {}
+        data_dir_setting = f"DATA_DIR={self.data_dir}".encode()
+        commands = {}
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
                 if (
-                    mark in (folder / "environ").read_bytes().split(b"\0")
+                    data_dir_setting in (folder / "environ").read_bytes().split(b"\0")
                     or f"{self.data_dir}/" in command
                 ):
-                    found[int(folder.name)] = command
+                    commands[int(folder.name)] = command
             except (FileNotFoundError, ProcessLookupError, PermissionError):
-                continue  # ended meanwhile, or not ours
-        return found
+                continue  # has ended, or belongs to another user
+        return commands
 
-    def pids(self, word: str) -> set[int]:
-        return {pid for pid, command in self.processes().items() if word in command}
+    def find_pids(self, word: str) -> set[int]:
+        return {pid for pid, command in self.list_processes().items() if word in command}
 
-    def kill_everything(self) -> None:
-        for pid in self.processes():
+    def kill_all(self) -> None:
+        for pid in self.list_processes():
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -131,19 +138,19 @@ class Installation:
 
 
 @pytest.fixture(scope="module")
-def new_installation() -> Iterator[Callable[[], Installation]]:
-    """Makes installations; whatever they leave behind is killed at the end of the module."""
+def new_installation() -> Iterator[Callable[[], ServicesInstallation]]:
+    """Return a function that creates installations; they are killed at the end of the module."""
     if not Path("/proc/self/environ").exists():
         pytest.skip("processes are found through /proc, which this system has not")
-    made: list[Installation] = []
+    installations: list[ServicesInstallation] = []
     with tempfile.TemporaryDirectory(prefix="concord-", ignore_cleanup_errors=True) as folder:
 
-        def make() -> Installation:
-            data_dir = Path(folder).resolve() / str(len(made))
+        def create_installation() -> ServicesInstallation:
+            data_dir = Path(folder).resolve() / str(len(installations))
             data_dir.mkdir()
-            made.append(Installation(data_dir, free_port()))
-            return made[-1]
+            installations.append(ServicesInstallation(data_dir, find_free_port()))
+            return installations[-1]
 
-        yield make
-        for installation in made:
-            installation.kill_everything()
+        yield create_installation
+        for installation in installations:
+            installation.kill_all()

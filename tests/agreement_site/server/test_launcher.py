@@ -1,4 +1,4 @@
-"""`make run`'s supervisor with real processes: what dies comes back, what ends leaves nothing."""
+"""Tests of `make run`'s supervisor with real processes: restarts, rejected starts, clean ends."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ import redis
 
 from agreement_site.server import embedded_broker
 from tests import database_templates
-from tests.agreement_site.server.conftest import Installation, wait_for
+from tests.agreement_site.server.conftest import ServicesInstallation, wait_for
 
 pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
-def running(new_installation: Callable[[], Installation]) -> Installation:
-    installation = new_installation()
-    installation.bring_database()  # tests/tools/smoke.py begins with none
-    installation.start()
-    return installation
+def installation(new_installation: Callable[[], ServicesInstallation]) -> ServicesInstallation:
+    """Return a running installation, which the tests of the module share."""
+    shared_installation = new_installation()
+    shared_installation.copy_database()  # tests/tools/smoke.py starts with an empty data folder
+    shared_installation.start()
+    return shared_installation
 
 
-def worker_listens(installation: Installation) -> bool:
-    """Whether a Celery worker waits for messages at the broker."""
+def is_worker_listening(installation: ServicesInstallation) -> bool:
+    """Return whether a Celery worker waits for messages at the broker."""
     try:
         with redis.Redis(
             unix_socket_path=str(embedded_broker.get_broker_socket(installation.data_dir))
@@ -38,154 +39,170 @@ def worker_listens(installation: Installation) -> bool:
         return False
 
 
-def refused_start(installation: Installation) -> str:
-    """Starts where it must not start; what it said."""
-    done = subprocess.run(
-        installation.command(),
-        env=installation.environment(),
+def get_start_error(installation: ServicesInstallation) -> str:
+    """Start the services, assert that they exit with 1, and return the error output."""
+    process = subprocess.run(
+        installation.build_command(),
+        env=installation.build_environment(),
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert done.returncode == 1
-    return done.stderr
+    assert process.returncode == 1
+    return process.stderr
 
 
-def test_start_tells_address_and_sign_in(running: Installation) -> None:
+def test_start_prints_address_and_sign_in(installation: ServicesInstallation) -> None:
     wait_for(
-        lambda: f"Concord is at http://127.0.0.1:{running.port}/" in running.said(), "the address"
+        lambda: (
+            f"Concord is at http://127.0.0.1:{installation.port}/" in installation.read_output()
+        ),
+        "the address",
     )
-    assert "lead" in running.said()
-    assert "Traceback" not in running.said(), running.said()
+    assert "lead" in installation.read_output()
+    assert "Traceback" not in installation.read_output(), installation.read_output()
 
 
 @pytest.mark.parametrize("name", ["celery", "valkey-server", "web_server"])
-def test_killed_program_comes_back(running: Installation, name: str) -> None:
-    wait_for(lambda: worker_listens(running), "the worker at the broker")
-    before = running.pids(name)
-    os.kill(min(before), signal.SIGKILL)  # of the web server the parent, whose pid is the lowest
+def test_killed_program_is_restarted(installation: ServicesInstallation, name: str) -> None:
+    wait_for(lambda: is_worker_listening(installation), "the worker at the broker")
+    before = installation.find_pids(name)
+    os.kill(min(before), signal.SIGKILL)  # the lowest pid of the web server is the parent's
 
     wait_for(
-        lambda: running.pids(name) and not running.pids(name) & before, f"new processes of {name}"
+        lambda: installation.find_pids(name) and not installation.find_pids(name) & before,
+        f"new processes of {name}",
     )
-    wait_for(lambda: running.status() == 200, "an answer of the site")
-    wait_for(lambda: worker_listens(running), "the worker at the broker")
+    wait_for(lambda: installation.get_status() == 200, "an answer of the site")
+    wait_for(lambda: is_worker_listening(installation), "the worker at the broker")
 
 
-def test_killed_web_process_comes_back(running: Installation) -> None:
+def test_killed_web_process_is_restarted(installation: ServicesInstallation) -> None:
     wait_for(
-        lambda: len(running.pids("web_server")) == 3,
+        lambda: len(installation.find_pids("web_server")) == 3,
         "the web server's parent and its two processes",
     )
-    parent, killed, _other = sorted(running.pids("web_server"))
-    os.kill(killed, signal.SIGKILL)
+    parent_pid, killed_pid, _other_pid = sorted(installation.find_pids("web_server"))
+    os.kill(killed_pid, signal.SIGKILL)
 
-    wait_for(lambda: len(running.pids("web_server") - {killed}) == 3, "another web process")
-    assert parent in running.pids("web_server")
-    assert running.status() == 200
-
-
-def test_second_start_on_the_data_folder_is_refused(running: Installation) -> None:
-    assert running.process is not None
-    message = refused_start(running)
-    assert f"already runs on {running.data_dir} (process {running.process.pid})" in message
-    assert running.status() == 200
+    wait_for(
+        lambda: len(installation.find_pids("web_server") - {killed_pid}) == 3, "another web process"
+    )
+    assert parent_pid in installation.find_pids("web_server")
+    assert installation.get_status() == 200
 
 
-def test_taken_port_is_refused(
-    running: Installation, new_installation: Callable[[], Installation]
+def test_second_start_on_the_data_folder_is_rejected(installation: ServicesInstallation) -> None:
+    assert installation.process is not None
+    message = get_start_error(installation)
+    assert (
+        f"already runs on {installation.data_dir} (process {installation.process.pid})" in message
+    )
+    assert installation.get_status() == 200
+
+
+def test_port_in_use_is_rejected(
+    installation: ServicesInstallation, new_installation: Callable[[], ServicesInstallation]
 ) -> None:
-    other = new_installation()
-    other.port = running.port
-    message = refused_start(other)
-    assert f"port {running.port}" in message
+    second_installation = new_installation()
+    second_installation.port = installation.port
+    message = get_start_error(second_installation)
+    assert f"port {installation.port}" in message
     assert "PORT=" in message
-    assert not other.processes()
+    assert not second_installation.list_processes()
 
 
 @pytest.mark.parametrize("port", ["eighty", "-1", "65536", "8000.5"])
-def test_bad_port_is_refused(new_installation: Callable[[], Installation], port: str) -> None:
+def test_invalid_port_is_rejected(
+    new_installation: Callable[[], ServicesInstallation], port: str
+) -> None:
     installation = new_installation()
-    installation.port = port  # type: ignore[assignment] # what a person may type
-    assert f"PORT={port}: a whole number from 0 to 65535 is needed." in refused_start(installation)
+    installation.port = port  # type: ignore[assignment] # a user may enter any text
+    assert f"PORT={port}: a whole number from 0 to 65535 is needed." in get_start_error(
+        installation
+    )
 
 
-def test_unusable_data_folder_is_refused(new_installation: Callable[[], Installation]) -> None:
+def test_unusable_data_folder_is_rejected(
+    new_installation: Callable[[], ServicesInstallation],
+) -> None:
     installation = new_installation()
     file = installation.data_dir / "file"
     file.touch()
     installation.data_dir = file / "data"
-    message = refused_start(installation)
+    message = get_start_error(installation)
     assert str(installation.data_dir) in message
     assert "DATA_DIR" in message
 
 
-def test_given_database_and_broker_are_used(
-    new_installation: Callable[[], Installation], broker_url: str
+def test_configured_database_and_broker_are_used(
+    new_installation: Callable[[], ServicesInstallation], broker_url: str
 ) -> None:
-    given = os.environ.get("TEST_POSTGRES_URL")
-    if not given:
+    postgres_url = os.environ.get("TEST_POSTGRES_URL")
+    if not postgres_url:
         pytest.skip("no PostgreSQL: `make test` starts one")
     installation = new_installation()
-    installation.more = {
-        "DATABASE_URL": database_templates.database(given, "services"),
+    installation.extra_environment = {
+        "DATABASE_URL": database_templates.create_database(postgres_url, "services"),
         "REDIS_URL": broker_url,
     }
     installation.start()
 
-    assert installation.status() == 200
-    assert not installation.pids("valkey-server")
+    assert installation.get_status() == 200
+    assert not installation.find_pids("valkey-server")
     assert not list(installation.data_dir.glob("*.sqlite3"))
     assert installation.process is not None
     installation.process.terminate()
     assert installation.process.wait(timeout=60) == 0
 
 
-def test_kill_9_of_the_supervisor_leaves_nothing_and_it_starts_again(running: Installation) -> None:
-    assert running.process is not None
-    wait_for(lambda: worker_listens(running), "the worker at the broker")
-    running.process.kill()
-    running.process.wait()
-
-    wait_for(lambda: running.processes() == {}, "the end of all processes")
-    with socket.create_server(("127.0.0.1", running.port)):
-        pass  # the port is free again
-    running.start()
-    wait_for(lambda: worker_listens(running), "the worker at the broker")
-
-
-def test_sigterm_stops_all(running: Installation) -> None:
-    """The last of the module: it ends the installation that the tests above share."""
-    assert running.process is not None
-    running.process.send_signal(signal.SIGTERM)
-
-    assert running.process.wait(timeout=60) == 0
-    assert running.processes() == {}
-    assert running.said().rstrip().endswith("Stopped.")
-
-
-def test_a_log_that_cannot_be_written_stops_nothing(
-    new_installation: Callable[[], Installation],
+def test_kill_9_of_the_supervisor_ends_all_and_allows_a_restart(
+    installation: ServicesInstallation,
 ) -> None:
-    """Its disk is full, as that of the data folder may be."""
-    full = Path("/dev/full")
-    if not full.exists():
+    assert installation.process is not None
+    wait_for(lambda: is_worker_listening(installation), "the worker at the broker")
+    installation.process.kill()
+    installation.process.wait()
+
+    wait_for(lambda: installation.list_processes() == {}, "the end of all processes")
+    with socket.create_server(("127.0.0.1", installation.port)):
+        pass  # the port is free again
+    installation.start()
+    wait_for(lambda: is_worker_listening(installation), "the worker at the broker")
+
+
+def test_sigterm_stops_all(installation: ServicesInstallation) -> None:
+    """This is the last test of the shared installation, because it ends it."""
+    assert installation.process is not None
+    installation.process.send_signal(signal.SIGTERM)
+
+    assert installation.process.wait(timeout=60) == 0
+    assert installation.list_processes() == {}
+    assert installation.read_output().rstrip().endswith("Stopped.")
+
+
+def test_unwritable_log_stops_nothing(
+    new_installation: Callable[[], ServicesInstallation],
+) -> None:
+    """The disk of the log is full, as that of the data folder may be."""
+    full_device = Path("/dev/full")
+    if not full_device.exists():
         pytest.skip("no /dev/full here")
     installation = new_installation()
-    installation.bring_database()
-    with full.open("wb") as output:
+    installation.copy_database()
+    with full_device.open("wb") as output:
         installation.process = subprocess.Popen(
-            installation.command(),
-            env=installation.environment(),
+            installation.build_command(),
+            env=installation.build_environment(),
             stdout=output,
             stderr=output,
             start_new_session=True,
         )
-    wait_for(lambda: installation.status() == 200, "an answer of the site", patience=90)
-    wait_for(lambda: worker_listens(installation), "the worker at the broker")
-    before = installation.pids("web_server")
+    wait_for(lambda: installation.get_status() == 200, "an answer of the site", timeout=90)
+    wait_for(lambda: is_worker_listening(installation), "the worker at the broker")
+    before = installation.find_pids("web_server")
     os.kill(min(before), signal.SIGKILL)
-    wait_for(lambda: not installation.pids("web_server") & before, "the end of the web server")
-    wait_for(lambda: installation.status() == 200, "an answer of the site", patience=90)
+    wait_for(lambda: not installation.find_pids("web_server") & before, "the end of the web server")
+    wait_for(lambda: installation.get_status() == 200, "an answer of the site", timeout=90)
     assert installation.process.poll() is None

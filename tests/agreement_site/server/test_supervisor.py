@@ -1,4 +1,4 @@
-"""The supervisor with small shell programs."""
+"""Tests of the supervisor with small shell programs."""
 
 from __future__ import annotations
 
@@ -22,40 +22,45 @@ sys.exit(Supervisor([program], end_with_parent=sys.argv[1] == "bound").run())
 """
 
 
-def supervise(program: str, kind: str = "free") -> list[str]:
+def build_supervisor_command(program: str, kind: str = "free") -> list[str]:
     return [sys.executable, "-c", SCRIPT, kind, program]
 
 
 def is_alive(pid: str) -> bool:
-    status = Path(f"/proc/{pid.strip()}/stat")
+    stat_file = Path(f"/proc/{pid.strip()}/stat")
     try:
-        return status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        return stat_file.read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
 
 
 @pytest.fixture(autouse=True)
-def needs_proc() -> None:
+def require_proc() -> None:
     if not Path("/proc/self/stat").exists():
         pytest.skip("processes are found through /proc, which this system has not")
 
 
-def test_program_that_ends_is_started_again_after_growing_pauses(tmp_path: Path) -> None:
+def test_program_that_ends_is_restarted_with_growing_delays(tmp_path: Path) -> None:
     log = tmp_path / "log"
     process = subprocess.Popen(
-        supervise(f"echo start >> {log}; exit 3"), cwd=BASE_DIR, stdout=subprocess.PIPE, text=True
+        build_supervisor_command(f"echo start >> {log}; exit 3"),
+        cwd=BASE_DIR,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     wait_for(lambda: log.exists() and log.read_text().count("start") == 3, "three starts")
     process.terminate()
-    said = process.communicate(timeout=30)[0]
-    assert "The program ended (exit status 3); it is started again in 0.2 s." in said
-    assert "in 0.4 s." in said
+    output = process.communicate(timeout=30)[0]
+    assert "The program ended (exit status 3); it is started again in 0.2 s." in output
+    assert "in 0.4 s." in output
 
 
 def test_children_of_a_dead_program_are_ended(tmp_path: Path) -> None:
     child = tmp_path / "child"
     process = subprocess.Popen(
-        supervise(f"[ -e {child} ] && sleep 100; sleep 100 & echo $! > {child}; exit 1"),
+        build_supervisor_command(
+            f"[ -e {child} ] && sleep 100; sleep 100 & echo $! > {child}; exit 1"
+        ),
         cwd=BASE_DIR,
     )
     wait_for(lambda: child.exists() and child.read_text(), "the program's child")
@@ -68,7 +73,9 @@ def test_children_of_a_dead_program_are_ended(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_ends_program_and_supervisor(tmp_path: Path, number: signal.Signals) -> None:
     pid = tmp_path / "pid"
-    process = subprocess.Popen(supervise(f"echo $$ > {pid}; exec sleep 100"), cwd=BASE_DIR)
+    process = subprocess.Popen(
+        build_supervisor_command(f"echo $$ > {pid}; exec sleep 100"), cwd=BASE_DIR
+    )
     wait_for(lambda: pid.exists() and pid.read_text(), "the program")
     process.send_signal(number)
     assert process.wait(timeout=30) == 0
@@ -78,7 +85,8 @@ def test_signal_ends_program_and_supervisor(tmp_path: Path, number: signal.Signa
 def test_program_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     process = subprocess.Popen(
-        supervise(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"), cwd=BASE_DIR
+        build_supervisor_command(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"),
+        cwd=BASE_DIR,
     )
     wait_for(lambda: pid.exists() and pid.read_text(), "the program")
     process.terminate()
@@ -89,7 +97,8 @@ def test_program_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
 def test_kill_9_of_the_supervisor_ends_programs_that_ignore_sigterm(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     process = subprocess.Popen(
-        supervise(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"), cwd=BASE_DIR
+        build_supervisor_command(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"),
+        cwd=BASE_DIR,
     )
     wait_for(lambda: pid.exists() and pid.read_text(), "the program")
     process.kill()
@@ -99,7 +108,7 @@ def test_kill_9_of_the_supervisor_ends_programs_that_ignore_sigterm(tmp_path: Pa
 
 def test_bound_supervisor_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    command = supervise(f"echo $$ > {pid}; exec sleep 100", kind="bound")
+    command = build_supervisor_command(f"echo $$ > {pid}; exec sleep 100", kind="bound")
     starter = "import subprocess, sys; subprocess.Popen(sys.argv[1:]).wait()"  # as `make` does
     process = subprocess.Popen([sys.executable, "-c", starter, *command], cwd=BASE_DIR)
     wait_for(lambda: pid.exists() and pid.read_text(), "the program")
@@ -117,7 +126,7 @@ def test_long_data_folder_gets_a_short_socket_path(tmp_path: Path) -> None:
     path.parent.rmdir()
 
 
-def test_foreign_folder_in_the_place_of_the_socket_is_refused(
+def test_socket_folder_of_another_user_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data_dir = tmp_path / ("long" * 30)
@@ -129,7 +138,7 @@ def test_foreign_folder_in_the_place_of_the_socket_is_refused(
     folder.unlink()
 
 
-def test_supervising_process_loads_neither_django_nor_celery() -> None:
+def test_supervisor_loads_neither_django_nor_celery() -> None:
     code = "import sys; sys.argv = ['manage.py']; import agreement_site.server.launcher; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], cwd=BASE_DIR, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""The page of whoever runs the site: for administrators alone, and it says what is wrong."""
+"""Tests of the system status page: for administrators only, with all problems."""
 
 from __future__ import annotations
 
@@ -21,49 +21,54 @@ HOUR = datetime.timedelta(hours=1)
 
 
 @pytest.fixture
-def well(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker has swept, the broker answers, and there is room."""
+def healthy_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate a worker that has swept, a broker that answers, and free disk space."""
     Worker.objects.create(name="worker:1", swept_at=timezone.now())
     monkeypatch.setattr(report, "get_broker_state", lambda: "answers")
     monkeypatch.setattr(health, "get_free_bytes", lambda: 1 << 40)
 
 
-def problems(client: Client) -> list[str]:
-    answer = client.get("/operations/")
-    assert answer.status_code == 200
-    found: list[str] = answer.context["found"]["problems"]
-    assert all(said in answer.text for said in found)
-    return found
+def get_problems(client: Client) -> list[str]:
+    """Return the problems in the context and assert that the page shows them."""
+    response = client.get("/operations/")
+    assert response.status_code == 200
+    messages: list[str] = response.context["found"]["problems"]
+    assert all(message in response.text for message in messages)
+    return messages
 
 
-@pytest.mark.parametrize("who", ["lead", "annotator", "stranger", "staff"])
-def test_it_is_for_administrators(
-    who: str, client_for: Callable[[User], Client], request: Any, make_user: Any
+@pytest.mark.parametrize("username", ["lead", "annotator", "stranger", "staff"])
+def test_other_users_cannot_open_system_status(
+    username: str, client_for: Callable[[User], Client], request: Any, make_user: Any
 ) -> None:
-    user = make_user("staff", is_staff=True) if who == "staff" else request.getfixturevalue(who)
+    user = (
+        make_user("staff", is_staff=True)
+        if username == "staff"
+        else request.getfixturevalue(username)
+    )
     assert client_for(user).get("/operations/").status_code == 403
     assert "/operations/" not in client_for(user).get("/").text
 
 
-def test_nobody_else_sees_it(client: Client) -> None:
+def test_anonymous_user_cannot_open_system_status(client: Client) -> None:
     assert client.get("/operations/").status_code == 302
 
 
-def test_all_is_well(
-    well: None, client_for: Callable[[User], Client], admin: User, question: Any, rate: Any
+def test_healthy_site_has_no_problems(
+    healthy_site: None, client_for: Callable[[User], Client], admin: User, question: Any, rate: Any
 ) -> None:
     rate(question, "i1", "ann", "none")
     update_question(question.pk)
     client = client_for(admin)
-    assert problems(client) == []
+    assert get_problems(client) == []
     text = client.get("/operations/").text
     assert "Nothing: every rating is in the numbers" in text
     assert "worker:1" in text
     assert 'href="/operations/"' in client.get("/").text
 
 
-def test_what_is_wrong_is_said(
-    well: None,
+def test_problems_are_listed(
+    healthy_site: None,
     client_for: Callable[[User], Client],
     admin: User,
     question: Any,
@@ -76,7 +81,7 @@ def test_what_is_wrong_is_said(
     monkeypatch.setattr(health, "get_free_bytes", lambda: 1 << 20)
     monkeypatch.setattr(report, "get_broker_state", lambda: "takes nothing (ResponseError)")
     client = client_for(admin)
-    assert problems(client) == [
+    assert get_problems(client) == [
         "the disk of DATA_DIR has 1 MB left",
         "the broker answers, but takes nothing",
         "no worker has swept for 3600 s",
@@ -87,12 +92,14 @@ def test_what_is_wrong_is_said(
     assert f'href="/projects/{question.project_id}/?question=severity"' in page
 
 
-def test_a_backlog_is_told_with_how_far_it_is(
-    well: None, client_for: Callable[[User], Client], admin: User, question: Any, rate: Any
+def test_backlog_is_shown_with_its_progress(
+    healthy_site: None, client_for: Callable[[User], Client], admin: User, question: Any, rate: Any
 ) -> None:
     rate(question, "i1", "ann", "none")
     update_question(question.pk)
     CountState.objects.filter(pk=question.pk).update(backlog_from=1)
-    answer = client_for(admin).get("/operations/")
-    assert [one.pk for one, _progress in answer.context["backlogs"]] == [question.pk]
-    assert "ratings counted" in answer.text
+    response = client_for(admin).get("/operations/")
+    assert [question_row.pk for question_row, _progress in response.context["backlogs"]] == [
+        question.pk
+    ]
+    assert "ratings counted" in response.text

@@ -1,5 +1,4 @@
-"""The import wizard in a browser: with JavaScript the page goes on by itself, without it by a
-link."""
+"""The import wizard in a browser: pages advance by themselves, or by a link without JavaScript."""
 
 from __future__ import annotations
 
@@ -13,23 +12,22 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
 from ratings import tasks
-from tests.ratings.imports.wizard_client import said
+from tests.ratings.imports.wizard_client import get_labels
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ROWS = "item,rater,label\ni1,ann,minor\ni1,ben,major\ni1,ben,minor\ni2,ann,none\n"
-BAD = "item,rater,label\ni1,ann,mjor\ni1,ben\n"
+INVALID_ROWS = "item,rater,label\ni1,ann,mjor\ni1,ben\n"
 
 
 @pytest.fixture
 def open_page(
     browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User
 ) -> Iterator[Any]:
-    """``open_page(path, ...)`` for the lead. Afterwards the policy has refused nothing and no
-    script has failed."""
+    """``open_page(path, ...)`` opens a page as the lead; no script may fail or break the policy."""
     contexts, complaints = [], []
 
-    def do(path: str, **options: Any) -> Page:
+    def open_path(path: str, **options: Any) -> Page:
         context = browser.new_context(**options)
         contexts.append(context)
         cookie = client_for(lead).cookies["sessionid"]
@@ -45,7 +43,7 @@ def open_page(
         page.goto(f"{live_server.url}{path}")
         return page
 
-    yield do
+    yield open_path
     for context in contexts:
         context.close()
     assert complaints == []
@@ -59,35 +57,35 @@ def upload(page: Page, content: str) -> None:
     expect(page.get_by_role("heading", name="What the columns mean")).to_be_visible()
 
 
-def work() -> None:
+def run_worker() -> None:
     tasks.resume_stalled()
 
 
-def no_violation(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+def check_accessibility(page: Page) -> None:
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
 
 
-def test_page_goes_on_by_itself(open_page: Any, project: Any, question: Any) -> None:
+def test_page_advances_by_itself(open_page: Any, project: Any, question: Any) -> None:
     page = open_page(f"/projects/{project.pk}/data/import/")
-    no_violation(page)
+    check_accessibility(page)
     upload(page, ROWS)
-    no_violation(page)
+    check_accessibility(page)
     page.get_by_role("button", name="Check the whole file").click()
     expect(page.get_by_role("heading", name="Checking the whole file")).to_be_visible()
-    no_violation(page)
-    work()
+    check_accessibility(page)
+    run_worker()
     expect(page.get_by_text("has no problem")).to_be_visible()
-    no_violation(page)
+    check_accessibility(page)
     page.get_by_label("the first row of the file stands").check()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", name="Importing")).to_be_visible()
-    work()
+    run_worker()
     expect(page.get_by_text("The file is imported.")).to_be_visible()
-    no_violation(page)
-    assert said(question)["i1", "ben"] == "major"
+    check_accessibility(page)
+    assert get_labels(question)["i1", "ben"] == "major"
     page.get_by_role("link", name="To the data").click()
-    no_violation(page)
+    check_accessibility(page)
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -97,29 +95,29 @@ def test_problems_are_shown_on_any_screen(open_page: Any, project: Any, width: i
         viewport={"width": width, "height": 800},
         color_scheme="dark",
     )
-    upload(page, BAD)
+    upload(page, INVALID_ROWS)
     page.get_by_role("button", name="Check the whole file").click()
-    work()
+    run_worker()
     expect(
         page.get_by_text(
             "'mjor' is no label of this question; one of none, minor, major, critical."
         )
     ).to_be_visible()
-    no_violation(page)
+    check_accessibility(page)
     assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_without_javascript_a_link_leads_on(open_page: Any, project: Any, question: Any) -> None:
+def test_without_javascript_a_link_advances(open_page: Any, project: Any, question: Any) -> None:
     page = open_page(f"/projects/{project.pk}/data/import/", java_script_enabled=False)
     upload(page, ROWS)
     page.get_by_role("button", name="Check the whole file").click()
-    work()
+    run_worker()
     page.get_by_role("link", name="Refresh").click()
     page.get_by_role("button", name="Import", exact=True).click()
-    work()
+    run_worker()
     page.get_by_role("link", name="Refresh").click()
     expect(page.get_by_text("The file is imported.")).to_be_visible()
-    assert len(said(question)) == 3
+    assert len(get_labels(question)) == 3
 
 
 def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -> None:
@@ -130,23 +128,25 @@ def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -
     page.get_by_label("a column for each rater").check()
     expect(page.get_by_label("Comment")).to_be_hidden()
     expect(page.get_by_label("Columns that are no raters")).to_be_visible()
-    where = page.get_by_role("heading", name="Where it belongs")
-    expect(where).to_be_visible()
+    heading = page.get_by_role("heading", name="Where it belongs")
+    expect(heading).to_be_visible()
     page.get_by_label("one row for each item, without ratings").check()
-    expect(where).to_be_hidden()  # there is nothing under it
+    expect(heading).to_be_hidden()  # there is nothing under it
 
 
-DROP = """([box, names]) => {
+DROP_SCRIPT = """([box, names]) => {
   const carried = new DataTransfer();
   for (const name of names) carried.items.add(new File(["item,rater,label\\ni1,ann,minor"], name));
   const event = new DragEvent("drop", { dataTransfer: carried, bubbles: true, cancelable: true });
   return document.querySelector(box).dispatchEvent(event);
 }"""
-NAMES = "() => [...document.querySelector('[data-drop] [type=file]').files].map((f) => f.name)"
+FILE_NAMES_SCRIPT = (
+    "() => [...document.querySelector('[data-drop] [type=file]').files].map((f) => f.name)"
+)
 
 
 @pytest.mark.parametrize(
-    ("path", "taken"),
+    ("path", "accepted"),
     [
         ("data/import/", ["a.csv"]),
         ("new-item/", ["a.csv"]),
@@ -154,24 +154,24 @@ NAMES = "() => [...document.querySelector('[data-drop] [type=file]').files].map(
     ],
 )
 def test_a_file_is_dropped_into_the_box(
-    open_page: Any, project: Any, question: Any, path: str, taken: list[str]
+    open_page: Any, project: Any, question: Any, path: str, accepted: list[str]
 ) -> None:
     page = open_page(f"/projects/{project.pk}/{path}")
     expect(page.get_by_text("in this box.")).to_be_visible()
-    # Beside the box it is refused, and the page stays.
-    assert page.evaluate(DROP, ["h1", ["a.csv"]]) is False
-    assert page.evaluate(NAMES) == []
-    page.evaluate(DROP, ["[data-drop]", ["a.csv", "b.csv"]])
-    assert page.evaluate(NAMES) == taken
-    expect(page.locator("[data-drop-said]")).to_have_text(", ".join(taken))
-    no_violation(page)
+    # Outside the box it is ignored, and the page stays.
+    assert page.evaluate(DROP_SCRIPT, ["h1", ["a.csv"]]) is False
+    assert page.evaluate(FILE_NAMES_SCRIPT) == []
+    page.evaluate(DROP_SCRIPT, ["[data-drop]", ["a.csv", "b.csv"]])
+    assert page.evaluate(FILE_NAMES_SCRIPT) == accepted
+    expect(page.locator("[data-drop-said]")).to_have_text(", ".join(accepted))
+    check_accessibility(page)
 
 
 def test_a_dropped_file_is_uploaded(open_page: Any, project: Any, question: Any) -> None:
     page = open_page(f"/projects/{project.pk}/new-item/")
-    page.evaluate(DROP, ["[data-drop]", ["a.csv"]])
+    page.evaluate(DROP_SCRIPT, ["[data-drop]", ["a.csv"]])
     page.get_by_role("button", name="Upload and look at it").click()
     expect(page.get_by_role("heading", name="What the columns mean")).to_be_visible()
     expect(page.get_by_role("heading", name="a.csv")).to_be_visible()
-    narrow = page.get_by_label("Seconds spent").bounding_box()
-    assert narrow["width"] > 200
+    box = page.get_by_label("Seconds spent").bounding_box()
+    assert box["width"] > 200

@@ -1,6 +1,8 @@
-"""Both people's day, in two browsers at once: a lead makes a project, imports and invites; the
-guest comes by the link and rates thirty items by keyboard; the lead sees it on the page that stands
-open, and looks closer."""
+"""The day of a lead and a guest, in two browsers at once.
+
+A lead creates a project, imports and invites; the guest joins by the link and rates thirty
+items by keyboard; the lead sees it on the page that is open, and looks at the details.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from metrics.jobs.question_updates import update_question
 from projects.models import Project
 from ratings import tasks
 from ratings.models import Rating
-from tests.browser.conftest import becomes, drawn
+from tests.browser.conftest import wait_for_charts, wait_for_value
 from tests.cast import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -25,91 +27,93 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LABELS = ("none", "minor", "major")
 N_ITEMS = 36
 N_RATED = 30
-FIRST = 2  # before the lead opens the dashboard, so that its page has a place for the new rater
+N_RATED_FIRST = (
+    2  # before the lead opens the dashboard, so that its page has a row for the new rater
+)
 SECRET = "a fine long secret"
 
 
 @pytest.fixture
-def person(browser: Browser, live_server: Any) -> Iterator[Callable[[], Page]]:
-    """``person()``: somebody with a browser of their own. Afterwards nothing was refused, and no
-    script had failed."""
+def open_browser(browser: Browser, live_server: Any) -> Iterator[Callable[[], Page]]:
+    """``open_browser()`` opens a page with its own cookies; the console must show no complaints."""
     contexts, complaints = [], []
 
-    def come() -> Page:
+    def open_page() -> Page:
         context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
         contexts.append(context)
         page = context.new_page()
         page.on(
             "console",
-            lambda said: (
-                complaints.append(said.text) if said.type in ("error", "warning") else None
+            lambda message: (
+                complaints.append(message.text) if message.type in ("error", "warning") else None
             ),
         )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         return page
 
-    yield come
+    yield open_page
     for context in contexts:
         context.close()
     assert complaints == []
 
 
-def accessible(page: Page) -> None:
-    """axe finds nothing, light and dark."""
+def check_accessibility(page: Page) -> None:
+    """Check that axe finds nothing, light and dark."""
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme=scheme)
-        drawn(page)
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
+        wait_for_charts(page)
+        results = Axe().run(page)
+        assert results.violations_count == 0, results.generate_report()
 
 
-def ratings_of_two() -> bytes:
-    """Two raters who say the same about every item but each sixth, in two weeks of March; nobody
-    said "none" twice."""
+def build_ratings_csv() -> bytes:
+    """Return a CSV of two raters who disagree on every sixth item, in two weeks of March."""
     lines = io.StringIO()
     lines.write("item,text,rater,label,timestamp\n")
     for number in range(N_ITEMS):
-        said = LABELS[number % 3]
-        other = LABELS[(number + 1) % 3] if number % 6 == 0 else said
-        for rater, label in (("ann", said), ("ben", other)):
+        label_of_ann = LABELS[number % 3]
+        label_of_ben = LABELS[(number + 1) % 3] if number % 6 == 0 else label_of_ann
+        for rater, label in (("ann", label_of_ann), ("ben", label_of_ben)):
             day = f"2026-03-{2 + number // 3:02}T09:00:00Z"
             lines.write(f"text-{number:02},text-{number:02},{rater},{label},{day}\n")
     return lines.getvalue().encode()
 
 
-def test_a_day_of_both(person: Callable[[], Page], lead: Any) -> None:
-    desk = person()
-    sign_in(desk)
-    make_project(desk)
+def test_lead_sees_the_ratings_of_an_invited_guest_live(
+    open_browser: Callable[[], Page], lead: Any
+) -> None:
+    lead_page = open_browser()
+    sign_in(lead_page)
+    create_project(lead_page)
     project = Project.objects.get()
     question = project.questions.get()
-    import_ratings(desk, project)
-    link = invite(desk, project)
-    guest = person()
-    join(guest, link)
-    rate_by_keyboard(guest, range(FIRST))
+    import_ratings(lead_page, project)
+    link = invite_maria(lead_page, project)
+    guest_page = open_browser()
+    join_by_link(guest_page, link)
+    rate_by_keyboard(guest_page, range(N_RATED_FIRST))
     update_question(question.pk)  # what the worker does, seconds later
 
-    desk.goto(f"/projects/{project.pk}/?period=week")
-    accessible(desk)
-    desk.evaluate("() => { window.sameDocument = true }")
-    headline = desk.locator("#headline .stat__value--big")
-    before = headline.inner_text()
-    line = desk.locator(".chart").first.locator("svg .mark-line path").first
-    shape = line.get_attribute("d")
-    hers = desk.locator("#raters").get_by_role("row", name=re.compile("maria"))
-    expect(hers).to_contain_text(str(FIRST))
+    lead_page.goto(f"/projects/{project.pk}/?period=week")
+    check_accessibility(lead_page)
+    lead_page.evaluate("() => { window.sameDocument = true }")
+    headline = lead_page.locator("#headline .stat__value--big")
+    value_before = headline.inner_text()
+    line = lead_page.locator(".chart").first.locator("svg .mark-line path").first
+    path_before = line.get_attribute("d")
+    maria_row = lead_page.locator("#raters").get_by_role("row", name=re.compile("maria"))
+    expect(maria_row).to_contain_text(str(N_RATED_FIRST))
 
-    rate_by_keyboard(guest, range(FIRST, N_RATED))
-    look_back(guest, project)
-    becomes(Rating.objects.filter(rater__key="maria").count, N_RATED)
+    rate_by_keyboard(guest_page, range(N_RATED_FIRST, N_RATED))
+    check_own_ratings(guest_page, project)
+    wait_for_value(Rating.objects.filter(rater__key="maria").count, N_RATED)
     update_question(question.pk)
-    expect(headline).not_to_have_text(before)
-    expect(desk.locator("#as-of")).to_contain_text("up to date")
-    expect(hers).to_contain_text(str(N_RATED))
-    expect(line).not_to_have_attribute("d", shape or "")
-    assert desk.evaluate("() => window.sameDocument")
-    look_closer(desk, project)
+    expect(headline).not_to_have_text(value_before)
+    expect(lead_page.locator("#as-of")).to_contain_text("up to date")
+    expect(maria_row).to_contain_text(str(N_RATED))
+    expect(line).not_to_have_attribute("d", path_before or "")
+    assert lead_page.evaluate("() => window.sameDocument")
+    open_details(lead_page, project)
 
 
 def sign_in(page: Page) -> None:
@@ -118,10 +122,10 @@ def sign_in(page: Page) -> None:
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    accessible(page)
+    check_accessibility(page)
 
 
-def make_project(page: Page) -> None:
+def create_project(page: Page) -> None:
     page.goto("/projects/new/")
     page.get_by_label("Name", exact=True).fill("Reviews")
     page.get_by_label("Question", exact=True).fill("How bad is it?")
@@ -137,7 +141,7 @@ def make_project(page: Page) -> None:
 def import_ratings(page: Page, project: Project) -> None:
     page.get_by_role("link", name="Data", exact=True).click()
     page.get_by_role("link", name="Import a file").click()
-    file: FilePayload = {"name": "march.csv", "mimeType": "text/csv", "buffer": ratings_of_two()}
+    file: FilePayload = {"name": "march.csv", "mimeType": "text/csv", "buffer": build_ratings_csv()}
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Upload and look at it").click()
     page.get_by_role("button", name="Check the whole file").click()
@@ -150,27 +154,27 @@ def import_ratings(page: Page, project: Project) -> None:
     expect(page.get_by_text("The file is imported.")).to_be_visible()
 
 
-def invite(page: Page, project: Project) -> str:
+def invite_maria(page: Page, project: Project) -> str:
     page.goto(f"/projects/{project.pk}/people/")
     page.get_by_label("Name", exact=True).fill("maria")
     page.get_by_label("make a new account").check()
     page.get_by_role("button", name="Add", exact=True).click()
     link = page.get_by_label("Invitation link").input_value()
-    accessible(page)
+    check_accessibility(page)
     return link
 
 
-def join(page: Page, link: str) -> None:
+def join_by_link(page: Page, link: str) -> None:
     page.goto(link)
     expect(page.get_by_role("heading", name="Welcome to Concord")).to_be_visible()
-    accessible(page)
+    check_accessibility(page)
     for field in page.locator("input[type=password]").all():
         field.fill(SECRET)
     page.get_by_role("button", name="Set the password and sign in").click()
-    # who only annotates, in one project, begins at its desk
+    # an annotator of a single project starts on its annotation page
     expect(page.locator(".sheet")).to_be_visible()
 
-    accessible(page)
+    check_accessibility(page)
     page.keyboard.press("g")
     expect(page.get_by_role("dialog")).to_contain_text("Read twice.")
     page.keyboard.press("Escape")
@@ -178,7 +182,7 @@ def join(page: Page, link: str) -> None:
 
 
 def rate_by_keyboard(page: Page, numbers: range) -> None:
-    """Two keys an item. Always the middle answer, which moves the agreement."""
+    """Rate with two keys an item, always the middle answer, which changes the agreement."""
     for number in numbers:
         expect(page.locator(".item-body__text")).to_have_text(f"text-{number:02}")
         page.keyboard.press("2")
@@ -186,22 +190,22 @@ def rate_by_keyboard(page: Page, numbers: range) -> None:
     expect(page.locator(".sheet__progress")).to_contain_text(f"{numbers.stop} today")
 
 
-def look_back(page: Page, project: Project) -> None:
-    """Her own ratings, and nothing of the others."""
+def check_own_ratings(page: Page, project: Project) -> None:
+    """Check that she sees her own ratings, and nothing of the others."""
     page.goto(f"/projects/{project.pk}/my-ratings/")
     expect(page.locator(".own__row")).to_have_count(N_RATED)
     assert not {"ann", "ben"} & set(page.locator("main").inner_text().split())
-    accessible(page)
+    check_accessibility(page)
 
 
-def look_closer(page: Page, project: Project) -> None:
-    """From the dashboard to the rater, the pair and the item, by what there is to click."""
+def open_details(page: Page, project: Project) -> None:
+    """Go from the dashboard to the rater, the pair and the item by clicking."""
     page.locator("#raters").get_by_role("link", name="maria").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("maria")
-    accessible(page)
+    check_accessibility(page)
     page.get_by_role("link", name=re.compile("Compare.*ann")).first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("maria")
-    accessible(page)
+    check_accessibility(page)
     item = page.locator(".key-cell a").first
     key = item.inner_text()
     item.click()
@@ -209,4 +213,4 @@ def look_closer(page: Page, project: Project) -> None:
     expect(page.get_by_role("row", name=re.compile("^maria"))).to_contain_text("minor")
     page.get_by_role("row", name=re.compile("^maria")).locator("summary").click()
     expect(page.get_by_role("row", name=re.compile("^maria"))).to_contain_text("guidelines 1")
-    accessible(page)
+    check_accessibility(page)

@@ -1,5 +1,4 @@
-"""A lead's first day in a browser: sign in, make a project, set its weights, invite; and the guest
-who comes."""
+"""A lead's first day in a browser: sign in, create a project, set weights, and invite a guest."""
 
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ SECRET = "a fine long secret"
 
 
 @pytest.fixture
-def visitor(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
-    """``visitor()``: a page of somebody new. Afterwards the browser has complained of nothing."""
+def open_browser(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
+    """``open_browser(...)`` opens a page with its own cookies; the console must show no errors."""
     contexts, complaints = [], []
 
-    def come(**options: Any) -> Page:
+    def open_page(**options: Any) -> Page:
         context = browser.new_context(base_url=live_server.url, **options)
         contexts.append(context)
         page = context.new_page()
@@ -35,7 +34,7 @@ def visitor(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]
         page.on("pageerror", lambda error: complaints.append(str(error)))
         return page
 
-    yield come
+    yield open_page
     for context in contexts:
         context.close()
     assert [text for text in complaints if "status of 400" not in text] == []
@@ -49,8 +48,8 @@ def sign_in(page: Page, username: str = "lead", password: str = PASSWORD) -> Non
     page.wait_for_url("**/")
 
 
-def test_another_start_keeps_what_was_typed_of_the_project(visitor, lead):
-    page = visitor()
+def test_another_template_keeps_the_project_fields(open_browser, lead):
+    page = open_browser()
     sign_in(page)
     page.goto("/projects/new/")
     page.get_by_label("Name", exact=True).fill("Häuser & Gärten")
@@ -65,8 +64,8 @@ def test_another_start_keeps_what_was_typed_of_the_project(visitor, lead):
     expect(page.get_by_label("Name", exact=True)).to_have_value("Häuser & Gärten")
 
 
-def test_a_lead_makes_a_project_and_a_guest_joins(visitor, lead):
-    page = visitor(timezone_id="Europe/Berlin")
+def test_lead_creates_a_project_and_a_guest_joins(open_browser, lead):
+    page = open_browser(timezone_id="Europe/Berlin")
     sign_in(page)
     page.goto("/projects/new/")
     expect(page.locator("[name=time_zone]")).to_have_value("Europe/Berlin")
@@ -74,7 +73,7 @@ def test_a_lead_makes_a_project_and_a_guest_joins(visitor, lead):
     page.get_by_label("Question", exact=True).fill("How bad is it?")
     value = page.get_by_role("columnheader", name="Value")
     page.get_by_label("Scale").select_option("nominal")
-    expect(value).to_be_hidden()  # where answers have no order, none has a number
+    expect(value).to_be_hidden()  # answers without an order have no values
     page.get_by_label("Scale").select_option("ordinal")
     expect(value).to_be_visible()
     for number, label in enumerate(("none", "minor", "major"), start=1):
@@ -93,20 +92,20 @@ def test_a_lead_makes_a_project_and_a_guest_joins(visitor, lead):
     page.get_by_label("Name", exact=True).fill("guest")
     page.get_by_role("button", name="Add", exact=True).click()
     link = page.get_by_label("Invitation link").input_value()
-    guest = visitor()
+    guest = open_browser()
     guest.goto(link)
     guest.get_by_label("New password", exact=True).fill(SECRET)
     guest.get_by_label("The new password once more").fill(SECRET)
     guest.get_by_role("button", name="Set the password").click()
     welcome = guest.get_by_text("Welcome. Your password is set")
     expect(welcome).to_be_visible()
-    # It lies over the desk as every message does, and goes with the first answer.
+    # It is a toast over the annotation page, like every message, and goes with the first answer.
     assert welcome.evaluate("said => said.closest('.desk__toasts') !== null")
     assert project.raters.get().user == User.objects.get(username="guest")
 
 
-def test_categories_move_by_keyboard(visitor, project, question):
-    page = visitor()
+def test_categories_move_by_keyboard(open_browser, project, question):
+    page = open_browser()
     sign_in(page)
     page.goto(f"/projects/{project.pk}/setup/questions/severity/")
     page.get_by_label("Label 3").focus()
@@ -124,8 +123,8 @@ def test_categories_move_by_keyboard(visitor, project, question):
     ]
 
 
-def test_the_keys_that_the_desk_will_give_follow_what_is_typed(visitor, lead):
-    page = visitor()
+def test_hotkey_placeholders_follow_the_input(open_browser, lead):
+    page = open_browser()
     sign_in(page)
     page.goto("/projects/new/")
     keys = page.locator('input[name$="-hotkey"]')
@@ -139,8 +138,8 @@ def test_the_keys_that_the_desk_will_give_follow_what_is_typed(visitor, lead):
     assert keys.evaluate_all(hints) == ["1", "2", "3", "4"]
 
 
-def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(visitor, project, question):
-    page = visitor()
+def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(open_browser, project, question):
+    page = open_browser()
     sign_in(page)
     page.goto(f"/projects/{project.pk}/setup/questions/severity/")
     expect(page.get_by_label("Weight of none and minor")).to_be_hidden()
@@ -157,8 +156,8 @@ def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(visitor, project, qu
     assert (question.weights, question.weight_matrix[1][0]) == ("custom", 0.25)
 
 
-def test_a_project_is_set_up_without_javascript(visitor, project, question):
-    page = visitor(java_script_enabled=False)
+def test_a_project_is_set_up_without_javascript(open_browser, project, question):
+    page = open_browser(java_script_enabled=False)
     sign_in(page)
     page.goto(f"/projects/{project.pk}/setup/questions/severity/")
     page.get_by_label("Order 4").fill("0")
@@ -167,31 +166,35 @@ def test_a_project_is_set_up_without_javascript(visitor, project, question):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_are_accessible_and_fit_a_phone(visitor, project, scheme):
-    page = visitor(color_scheme=scheme, bypass_csp=True, viewport={"width": 390, "height": 844})
+def test_the_pages_are_accessible_and_fit_a_phone(open_browser, project, scheme):
+    page = open_browser(
+        color_scheme=scheme, bypass_csp=True, viewport={"width": 390, "height": 844}
+    )
     axe = Axe()
     page.goto("/sign-in/")
-    found = {"/sign-in/": axe.run(page).response["violations"]}
+    violations_by_address = {"/sign-in/": axe.run(page).response["violations"]}
     sign_in(page)
-    below = f"/projects/{project.pk}"
+    base = f"/projects/{project.pk}"
     addresses = ["setup/", "setup/new-question/", "setup/questions/severity/", "people/"]
     for address in [
         "/projects/new/",
         "/tokens/",
         "/password/",
-        *(f"{below}/{path}" for path in addresses),
+        *(f"{base}/{path}" for path in addresses),
     ]:
         page.goto(address)
-        found[address] = axe.run(page).response["violations"]
+        violations_by_address[address] = axe.run(page).response["violations"]
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), address
     assert {
-        address: [rule["id"] for rule in rules] for address, rules in found.items() if rules
+        address: [rule["id"] for rule in rules]
+        for address, rules in violations_by_address.items()
+        if rules
     } == {}
 
 
-def test_who_has_an_account_is_asked_and_joins(visitor, project, question, make_user):
+def test_owner_of_an_account_accepts_an_offer_and_joins(open_browser, project, question, make_user):
     make_user("guest")
-    page = visitor()
+    page = open_browser()
     sign_in(page)
     page.goto(f"/projects/{project.pk}/people/")
     page.get_by_label("Name", exact=True).fill("guest")
@@ -200,7 +203,7 @@ def test_who_has_an_account_is_asked_and_joins(visitor, project, question, make_
     expect(page.get_by_text("If there is an account “guest”")).to_be_visible()
     expect(page.get_by_role("button", name="Withdraw guest")).to_be_visible()
     assert Axe().run(page).violations_count == 0
-    guest = visitor(viewport={"width": 390, "height": 844})
+    guest = open_browser(viewport={"width": 390, "height": 844})
     sign_in(guest, "guest")
     expect(guest.get_by_role("heading", name="You are asked to join")).to_be_visible()
     assert Axe().run(guest).violations_count == 0

@@ -1,6 +1,8 @@
-"""The quality desk in a browser, by a lead and a rater, in both languages: an exam that is not
-passed, a contested answer, a second try, a pause, cases and their rules. axe finds nothing on any
-of these pages, light or dark; they fit a phone and a desk."""
+"""The quality pages in a browser, as a lead and as a rater, in both languages.
+
+A failed exam, an appeal, a second attempt, a pause, alerts and their rules. axe finds
+nothing on any of these pages, light or dark; they fit a phone and a desktop.
+"""
 
 from __future__ import annotations
 
@@ -20,32 +22,31 @@ from quality import tasks
 from quality.exams import settings
 from quality.models import Appeal, DriftStanding, GoldAct, LabelRules
 from ratings.models import Exam
-from tests.browser.conftest import drawn
+from tests.browser.conftest import wait_for_charts
 from tests.cast import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
-DESK: ViewportSize = {"width": 1440, "height": 900}
-RIGHT, WRONG = "2", "4"  # keys
+DESKTOP: ViewportSize = {"width": 1440, "height": 900}
+RIGHT_KEY, WRONG_KEY = "2", "4"  # keys
 
 
 @pytest.fixture
-def person(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
-    """``person(name, locale)``: somebody signed in. Afterwards nothing was refused, and no script
-    had failed."""
+def sign_in_as(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
+    """``sign_in_as(name, locale)`` opens a page as this user; the console must show no complaints."""
     contexts, complaints = [], []
 
-    def come(name: str, locale: str) -> Page:
+    def open_page(name: str, locale: str) -> Page:
         context = browser.new_context(
-            base_url=live_server.url, locale=locale, reduced_motion="reduce", viewport=DESK
+            base_url=live_server.url, locale=locale, reduced_motion="reduce", viewport=DESKTOP
         )
         contexts.append(context)
         page = context.new_page()
         page.on(
             "console",
-            lambda said: (
-                complaints.append(said.text) if said.type in ("error", "warning") else None
+            lambda message: (
+                complaints.append(message.text) if message.type in ("error", "warning") else None
             ),
         )
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -56,19 +57,23 @@ def person(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
         page.wait_for_url(lambda url: "sign-in" not in url)
         return page
 
-    yield come
+    yield open_page
     for context in contexts:
         context.close()
     assert complaints == []
 
 
 @pytest.fixture
-def world(project: Project, question: Question, lead: User, rate: Any, make_alarm: Any) -> Question:
-    """Thirty items by ben and cleo, and gold for 24 more that an exam asks, once; ben has a case
-    and is proposed to be paused."""
+def alert_question(
+    project: Project, question: Question, lead: User, rate: Any, make_alert: Any
+) -> Question:
+    """Thirty items rated by ben and cleo, and 24 gold items for an exam with one try.
+
+    Ben has an open alert, and it is proposed to pause him.
+    """
     for number in range(30):
-        for place, key in enumerate(("ben", "cleo")):
-            label = ("none", "minor", "major")[(number + (number % 5 == place)) % 3]
+        for rater_index, key in enumerate(("ben", "cleo")):
+            label = ("none", "minor", "major")[(number + (number % 5 == rater_index)) % 3]
             rate(question, f"i{number:02}", key, label)
     for number in range(24):
         body = {"text": f"Known text {number}"}
@@ -85,7 +90,7 @@ def world(project: Project, question: Question, lead: User, rate: Any, make_alar
     tasks.sweep_alarms()
     tasks.sweep_raters()
     ben = project.raters.get(key="ben")
-    make_alarm(question, ben)
+    make_alert(question, ben)
     DriftStanding.objects.filter(rater=ben).update(watched=True)
     GoldAct.objects.create(
         question=question, rater=ben, step="pause", state="proposed", evidence=140.0, answers=6,
@@ -94,78 +99,78 @@ def world(project: Project, question: Question, lead: User, rate: Any, make_alar
     return question
 
 
-def proper(page: Page) -> None:
-    """Fits a phone and a desk, and axe finds nothing, light and dark."""
-    drawn(page)
-    page.wait_for_load_state()  # a page may load itself anew when there is more to show
-    for size in (PHONE, DESK):
+def check_page(page: Page) -> None:
+    """Check that the page fits a phone and a desktop, and that axe finds nothing, light and dark."""
+    wait_for_charts(page)
+    page.wait_for_load_state()  # a page may reload itself when there is more to show
+    for size in (PHONE, DESKTOP):
         page.set_viewport_size(size)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), page.url
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme=scheme)
-        drawn(page)
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{page.url}\n{found.generate_report()}"
+        wait_for_charts(page)
+        results = Axe().run(page)
+        assert results.violations_count == 0, f"{page.url}\n{results.generate_report()}"
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "zh-CN"])
-def test_an_exam_that_is_not_passed_is_contested_and_tried_again(
-    person: Callable[..., Page], world: Question, project: Project, locale: str
+def test_failed_exam_is_appealed_and_taken_again(
+    sign_in_as: Callable[..., Page], alert_question: Question, project: Project, locale: str
 ) -> None:
     base = f"/projects/{project.pk}/"
-    rater = person("annotator", locale)
-    fail_and_contest(rater, base)
-    lead = person("lead", locale)
-    answer_and_grant(lead, base)
+    rater = sign_in_as("annotator", locale)
+    fail_and_appeal(rater, base)
+    lead = sign_in_as("lead", locale)
+    answer_appeal_and_grant_retry(lead, base)
     rater.goto(f"{base}exam/")
-    proper(rater)
+    check_page(rater)
     rater.locator(f"main a.button--primary[href='{base}rate/']").click()
-    sit(rater, RIGHT, 11)
+    rate_items(rater, RIGHT_KEY, 11)
     rater.goto(f"{base}exam/")
     expect(rater.locator("main .badge--good")).to_have_count(11)
     assert Exam.objects.filter(state="passed").count() == 1
 
 
-def fail_and_contest(rater: Page, base: str) -> None:
+def fail_and_appeal(rater: Page, base: str) -> None:
     rater.goto(f"{base}rate/")
-    proper(rater)
+    check_page(rater)
     rater.locator(f"form[action='{base}exam/'] button").click()
-    proper(rater)
-    sit(rater, WRONG, 5)
+    check_page(rater)
+    rate_items(rater, WRONG_KEY, 5)
     heading = rater.locator("#desk-sheet h2").inner_text()
     expect(rater.locator("#desk-heard")).to_have_text(heading)
-    proper(rater)
+    check_page(rater)
     rater.locator(f"main a[href='{base}exam/']").click()
     expect(rater.locator("article .badge--bad")).to_have_count(5)
     rater.locator("article details summary").first.click()
     rater.locator("article textarea").first.fill("The text says otherwise.")
     rater.locator("article details[open] button").click()
     expect(rater.get_by_text("The text says otherwise.")).to_be_visible()
-    proper(rater)
+    check_page(rater)
     rater.goto(f"{base}rate/")
-    proper(rater)
+    check_page(rater)
 
 
-def answer_and_grant(lead: Page, base: str) -> None:
+def answer_appeal_and_grant_retry(lead: Page, base: str) -> None:
     lead.goto(base)
-    expect(lead.locator(".site-button__count")).to_have_text("4")  # case, pause, exam, appeal
+    expect(lead.locator(".site-button__count")).to_have_text("4")  # alert, pause, exam, appeal
     lead.locator(".site-user a[href$='/alarms/']").click()
     for path in ("exams/", "appeals/", "gold/"):
         expect(lead.locator(f"main a[href^='{base}{path}']")).to_have_count(1)
     lead.locator(f"main a[href^='{base}appeals/']").click()
-    proper(lead)
+    check_page(lead)
     lead.locator("main textarea").first.fill("Read the second line.")
     lead.locator("main form button[value=refused]").click()
     expect(lead.get_by_text("Read the second line.")).to_be_visible()
     assert Appeal.objects.get().state == "refused"
     lead.goto(f"{base}exams/")
-    proper(lead)
+    check_page(lead)
     lead.locator("input[name=reason]").first.fill("one more")
     lead.locator("button[value=grant]").click()
     assert Exam.objects.get(state="open").reason == "one more"
 
 
-def sit(page: Page, key: str, times: int) -> None:
+def rate_items(page: Page, key: str, times: int) -> None:
     for _number in range(times):
         text = page.locator(".item-body__text")
         expect(text).to_be_visible()
@@ -178,9 +183,9 @@ def sit(page: Page, key: str, times: int) -> None:
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "zh-CN"])
-def test_a_lead_pauses_a_rater_and_answers_a_case(
-    person: Callable[..., Page],
-    world: Question,
+def test_lead_pauses_a_rater_and_resolves_an_alert(
+    sign_in_as: Callable[..., Page],
+    alert_question: Question,
     project: Project,
     make_user: Callable[..., User],
     locale: str,
@@ -188,30 +193,30 @@ def test_a_lead_pauses_a_rater_and_answers_a_case(
     base = f"/projects/{project.pk}/"
     project.members.create(user=make_user("ben"), role="annotator")
     Rater.objects.filter(key="ben").update(user=User.objects.get(username="ben"))
-    lead = person("lead", locale)
-    for path in ("alarms/", "alarms/rules/", "raters/", f"gold/raters/{ben().pk}/", "gold/"):
+    lead = sign_in_as("lead", locale)
+    for path in ("alarms/", "alarms/rules/", "raters/", f"gold/raters/{get_ben().pk}/", "gold/"):
         lead.goto(f"{base}{path}")
-        proper(lead)
+        check_page(lead)
     lead.locator("button[value=carry_out]").click()
     expect(lead.locator("main .badge--warn").first).to_be_visible()
-    assert ben().paused
-    rater = person("ben", locale)
+    assert get_ben().paused
+    rater = sign_in_as("ben", locale)
     rater.goto(f"{base}rate/")
-    proper(rater)
+    check_page(rater)
 
     lead.goto(f"{base}alarms/")
     lead.locator("main table a").first.click()
-    proper(lead)
+    check_page(lead)
     lead.locator("main textarea[name=reason], main input[name=reason]").first.fill("talked to him")
     lead.locator("button[value='resolved:real']").click()
     expect(lead.get_by_text("talked to him").first).to_be_visible()
-    proper(lead)
+    check_page(lead)
     lead.goto(f"{base}gold/")
     lead.locator("input[name=reason]").first.fill("the gold was wrong")
     lead.locator("button[value=override]").first.click()
     assert lead.locator("button[value=override]").count() == 0
-    assert not ben().paused
+    assert not get_ben().paused
 
 
-def ben() -> Rater:
+def get_ben() -> Rater:
     return Rater.objects.get(key="ben")

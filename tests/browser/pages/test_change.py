@@ -9,16 +9,16 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from metrics import tasks
-from tests.browser.conftest import drawn
+from tests.browser.conftest import wait_for_charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_result_comes_by_itself(
+def test_result_appears_without_reload(
     scheme: str,
     project: Any,
-    rated: Any,
+    rated_question: Any,
     open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/change/", color_scheme=scheme)
@@ -26,20 +26,20 @@ def test_the_result_comes_by_itself(
     assert Axe().run(page).response["violations"] == []
     tasks.sweep_all()
     expect(page.get_by_role("heading", name="How much each explains")).to_be_visible()
-    drawn(page)
+    wait_for_charts(page)
     assert page.locator(".chart svg .mark-rect.role-mark path").count() >= 3
     assert Axe().run(page).response["violations"] == []
     page.locator(".chart svg .mark-rect.role-mark path").first.hover()
     expect(page.locator("#vg-tooltip-element")).to_be_visible()
 
 
-def test_it_fits_a_phone(
+def test_change_page_fits_a_phone(
     project: Any,
-    rated: Any,
+    rated_question: Any,
     open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/change/", viewport={"width": 390, "height": 800})
     tasks.sweep_all()
     expect(page.get_by_role("heading", name="How much each explains")).to_be_visible()
-    drawn(page)
+    wait_for_charts(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390

@@ -19,7 +19,7 @@ PAGE = """<!doctype html><html lang="en"><title>Chart</title><link rel="icon" hr
 <script type="module" src="/static/vendor/vega-bundle.js"></script>
 <script type="module" src="/draw.js"></script></html>"""
 
-# A script of the page's own: what Playwright evaluates itself may use eval whatever the policy
+# The page loads this script itself: code that Playwright evaluates may use eval whatever the policy
 # says.
 DRAW = """vegaEmbed("#chart", {
     data: {values: [{x: 1, y: 2}, {x: 2, y: 1}]}, mark: "line",
@@ -29,35 +29,35 @@ DRAW = """vegaEmbed("#chart", {
 }).then(() => document.body.append("drawn"), (error) => document.body.append(String(error)))"""
 
 
-def chart_page(request: HttpRequest) -> HttpResponse:
+def render_chart_page(request: HttpRequest) -> HttpResponse:
     return HttpResponse(PAGE)
 
 
-def draw_script(request: HttpRequest) -> HttpResponse:
+def serve_draw_script(request: HttpRequest) -> HttpResponse:
     return HttpResponse(DRAW, content_type="text/javascript")
 
 
-# A script is asked for as a file, under the name of one (agreement_site.middleware.security.OnlyAsPages).
-urlpatterns = [path("", chart_page), path("draw.js", draw_script, name="media")]
+# A script is requested as a file, so its route has the name of a file route (agreement_site.middleware.security.OnlyAsPages).
+urlpatterns = [path("", render_chart_page), path("draw.js", serve_draw_script, name="media")]
 
 
 @pytest.fixture
-def with_chart_page() -> Iterator[None]:
+def chart_page_urls() -> Iterator[None]:
     with override_settings(ROOT_URLCONF=__name__):
         yield
 
 
 def test_bundle_draws_a_chart_without_violations(
-    browser: Browser, with_chart_page: None, live_server: object
+    browser: Browser, chart_page_urls: None, live_server: object
 ) -> None:
     assert Path(settings.BASE_DIR, "build", "static", "vendor", "vega-bundle.js").exists(), (
         "make setup makes it"
     )
     with browser.new_context() as context:
         page = context.new_page()
-        said: list[str] = []
-        page.on("console", lambda message: said.append(message.text))
+        messages: list[str] = []
+        page.on("console", lambda message: messages.append(message.text))
         page.goto(str(live_server))
         expect(page.locator("body")).to_have_text(re.compile("drawn|Error"))
         assert page.locator("#chart svg path").count() > 0
-        assert said == []
+        assert messages == []

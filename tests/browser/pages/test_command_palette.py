@@ -1,4 +1,4 @@
-"""The palette, the keys, and every block of the pages, in a browser."""
+"""The command palette, the keyboard shortcuts and the style page, in a browser."""
 
 from __future__ import annotations
 
@@ -12,48 +12,53 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def accessible(page: Any, place: str | None = None) -> None:
-    """The page, or the place of it that is ours."""
-    found = Axe().run(page, context=place)
-    assert found.violations_count == 0, found.generate_report()
+def check_accessibility(page: Any, selector: str | None = None) -> None:
+    """Check the page, or only its part with this selector, with axe."""
+    results = Axe().run(page, context=selector)
+    assert results.violations_count == 0, results.generate_report()
 
 
 @pytest.fixture
 def page(browser: Any, live_server: Any, client_for: Any, admin: Any) -> Iterator[Any]:
-    """A page of somebody of the staff, in whose console nobody complains."""
+    """A page of a staff user, whose console must show no errors."""
     context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
     cookie = client_for(admin).cookies["sessionid"]
     context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
     page = context.new_page()
     complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: complaints.append(message.text) if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     context.close()
     assert complaints == []
 
 
-def test_by_keyboard_alone(page: Any, project: Any, question: Any, rate: Any) -> None:
-    """Ctrl+K, a name and Enter; g and a letter; never while something is typed, nor switched off."""
+def test_palette_and_shortcuts_work_by_keyboard(
+    page: Any, project: Any, question: Any, rate: Any
+) -> None:
+    """Ctrl+K, a name and Enter; g and a letter; no shortcut while typing, nor when switched off."""
     rate(question, "post-7", "w1", "minor")
     page.goto("/style/")
-    accessible(page)
+    check_accessibility(page)
 
     page.goto(f"/projects/{project.pk}/people/")
     page.keyboard.press("Control+k")
     expect(page.get_by_role("link", name="Overview Page")).to_be_visible()
-    accessible(page)
+    check_accessibility(page)
     page.keyboard.type("post")
     expect(page.locator(".palette__found").get_by_role("link")).to_have_count(1)
     page.keyboard.press("Escape")
-    page.keyboard.press("Control+k")  # with what was looked for before
+    page.keyboard.press("Control+k")  # with the last search
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/projects/{project.pk}/items/post-7/")
 
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Overview")
-    accessible(page)
+    check_accessibility(page)
     page.keyboard.press("Escape")
     page.keyboard.press("g")
     page.keyboard.press("p")
@@ -69,16 +74,16 @@ def test_by_keyboard_alone(page: Any, project: Any, question: Any, rate: Any) ->
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_in_the_admin(page: Any, project: Any) -> None:
-    """Django's own pages have the palette and the list of keys that all others have."""
+def test_palette_and_key_list_work_in_the_admin(page: Any, project: Any) -> None:
+    """Django's own pages have the same palette and list of keys as all others."""
     page.goto("/admin/auth/user/")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("find and go anywhere")
-    accessible(page, "#keys-help")
+    check_accessibility(page, "#keys-help")
     page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
     page.keyboard.type(project.name)
     expect(page.locator(".palette__found").get_by_role("link")).to_have_count(1)
-    accessible(page, "#palette")
+    check_accessibility(page, "#palette")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/projects/{project.pk}/")

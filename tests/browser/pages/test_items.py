@@ -1,4 +1,4 @@
-"""The list of items walked by keys, with an item open beside it."""
+"""The list of items, navigated by keyboard with an item open beside it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_items_are_walked_by_keys(project: Any, open_page: Any, rated: Any) -> None:
+def test_items_are_navigated_by_keyboard(project: Any, open_page: Any, rated_question: Any) -> None:
     page = open_page(f"/projects/{project.pk}/items/?answers=differ", color_scheme="dark")
     title, rows = page.locator("#pane-title"), page.locator("#item-list tbody tr")
     names = [row.locator("[data-open]").inner_text() for row in rows.all()[:3]]

@@ -13,20 +13,20 @@ from django.utils import timezone, translation
 from playwright.sync_api import Browser, expect
 
 from core.web.dates import format_relative
-from tests.browser.conftest import drawn
+from tests.browser.conftest import wait_for_charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_page_and_charts_speak_one_language_and_change_it(
+def test_page_and_charts_change_their_language_together(
     project: Any,
-    rated: Any,
+    rated_question: Any,
     open_page: Any,
 ) -> None:
     page = open_page(
         f"/projects/{project.pk}/", locale="zh-CN", viewport={"width": 390, "height": 800}
     )
-    drawn(page)
+    wait_for_charts(page)
     trend = page.locator(".chart[data-chart*='trend'] svg")
     expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
     expect(trend).to_contain_text(re.compile(r"3月\d+日"))
@@ -35,13 +35,13 @@ def test_page_and_charts_speak_one_language_and_change_it(
     assert Axe().run(page).response["violations"] == []
     page.get_by_role("button", name="English").click()
     expect(page.locator("html")).to_have_attribute("lang", "en")
-    drawn(page)
+    wait_for_charts(page)
     expect(trend).to_contain_text(re.compile(r"\d+ Mar"))
     expect(trend).to_contain_text("Fleiss’ kappa")
 
 
-# What site.js does with each (unit, number).
-TOLD = """([language, all]) => {
+# The formatting that site.js applies to each (unit, number).
+RELATIVE_TIME_SCRIPT = """([language, all]) => {
     const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
     return all.map(([unit, number]) => ago.format(number, unit));
 }"""
@@ -49,17 +49,17 @@ UNITS = {"minute": range(-59, 60), "hour": range(-23, 24), "day": range(-6, 7)}
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-def test_the_server_tells_how_long_ago_it_was_in_the_words_of_browsers(
-    language: str, browser: Browser
-) -> None:
-    """Else the page would move when site.js writes it anew."""
-    every = [(unit, n) for unit, numbers in UNITS.items() for n in numbers if n or unit == "minute"]
+def test_server_formats_relative_times_like_browsers(language: str, browser: Browser) -> None:
+    """Otherwise the page would move when site.js rewrites the times."""
+    offsets = [
+        (unit, n) for unit, numbers in UNITS.items() for n in numbers if n or unit == "minute"
+    ]
     with browser.new_context() as context:
-        told = context.new_page().evaluate(TOLD, [language, every])
+        browser_texts = context.new_page().evaluate(RELATIVE_TIME_SCRIPT, [language, offsets])
     now = datetime.datetime(2026, 11, 22, 16, 41, tzinfo=datetime.UTC)
     with time_machine.travel(now, tick=False), translation.override(language):
-        mine = [
+        server_texts = [
             format_relative(timezone.now() + datetime.timedelta(**{f"{unit}s": n}))
-            for unit, n in every
+            for unit, n in offsets
         ]
-    assert mine == told
+    assert server_texts == browser_texts

@@ -1,5 +1,4 @@
-"""The lead's pages in a browser: charts under the strict policy, accessibility, and numbers that
-move by themselves."""
+"""The lead's pages in a browser: charts under the strict policy, accessibility and live numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from metrics.jobs.question_updates import update_question
-from tests.browser.conftest import drawn
+from tests.browser.conftest import wait_for_charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -30,53 +29,54 @@ PAGES = {
 }
 
 
-BYTES = """() => [
+BYTES_SCRIPT = """() => [
     ...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")
 ].filter((entry) => !entry.name.includes("vega-bundle")).reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
-# as layout shift is measured: a chart that makes its own room is 0.09, a line of text that wraps
-# 0.005
-JUMP = 0.05
-MOST_BYTES = 400_000  # at the first visit, apart from the charts' bundle; here without compression
+# A layout shift score: a chart that makes room for itself is 0.09, a line of text that wraps 0.005.
+MAX_LAYOUT_SHIFT = 0.05
+MAX_BYTES = 400_000  # at the first visit, without the charts' bundle; here without compression
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", list(PAGES))
 def test_page_is_accessible(
-    name: str, scheme: str, project: Any, rated: Any, open_page: Any
+    name: str, scheme: str, project: Any, rated_question: Any, open_page: Any
 ) -> None:
     page = open_page(PAGES[name].format(project.pk), color_scheme=scheme)
-    drawn(page)
-    assert sum(page.evaluate("window.moved")) < JUMP
-    assert 0 < page.evaluate(BYTES) < MOST_BYTES
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    wait_for_charts(page)
+    assert sum(page.evaluate("window.moved")) < MAX_LAYOUT_SHIFT
+    assert 0 < page.evaluate(BYTES_SCRIPT) < MAX_BYTES
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
 
 
 @pytest.mark.parametrize("name", list(PAGES))
-def test_page_fits_a_phone(name: str, project: Any, rated: Any, open_page: Any) -> None:
+def test_page_fits_a_phone(name: str, project: Any, rated_question: Any, open_page: Any) -> None:
     page = open_page(PAGES[name].format(project.pk), viewport={"width": 390, "height": 800})
-    drawn(page)
+    wait_for_charts(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
-    assert sum(page.evaluate("window.moved")) < JUMP
+    assert sum(page.evaluate("window.moved")) < MAX_LAYOUT_SHIFT
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_dashboard_draws_its_charts(scheme: str, project: Any, rated: Any, open_page: Any) -> None:
+def test_dashboard_draws_its_charts(
+    scheme: str, project: Any, rated_question: Any, open_page: Any
+) -> None:
     page = open_page(f"/projects/{project.pk}/", color_scheme=scheme)
-    drawn(page)
+    wait_for_charts(page)
     assert page.locator(".chart svg .mark-line path").count() >= 2
     # five raters, both halves
     assert page.locator(".chart svg .mark-rect.role-mark path").count() == 20
     page.locator(".chart svg .mark-text.role-mark text").first.hover()
     expect(page.locator("#vg-tooltip-element")).to_be_visible()
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
 
 
 def test_a_fold_draws_when_it_opens_and_stays_open(
-    project: Any, rated: Any, open_page: Any
+    project: Any, rated_question: Any, open_page: Any
 ) -> None:
-    """What is read in doubt is closed at first; a choice inside reloads the page, which keeps it."""
+    """Details are folded at first; a choice inside reloads the page, which keeps the fold open."""
     page = open_page(f"/projects/{project.pk}/")
     fold = page.locator("#pairs")
     expect(page.locator(".chart").first).to_have_attribute("data-state", "drawn")
@@ -92,85 +92,87 @@ def test_a_fold_draws_when_it_opens_and_stays_open(
     expect(page.locator("#missing")).not_to_be_visible()
 
 
-def test_chart_follows_the_colour_scheme(project: Any, rated: Any, open_page: Any) -> None:
+def test_chart_follows_the_colour_scheme(project: Any, rated_question: Any, open_page: Any) -> None:
     page = open_page(f"/projects/{project.pk}/", color_scheme="light")
-    drawn(page)
-    words = page.locator(".chart svg .role-axis-label text").first
-    before = words.get_attribute("fill")
+    wait_for_charts(page)
+    axis_label = page.locator(".chart svg .role-axis-label text").first
+    before = axis_label.get_attribute("fill")
     page.emulate_media(color_scheme="dark")
-    expect(words).not_to_have_attribute("fill", before or "")
+    expect(axis_label).not_to_have_attribute("fill", before or "")
 
 
-def test_colours_that_were_chosen_beat_the_system(project: Any, rated: Any, open_page: Any) -> None:
+def test_selected_colours_override_the_system(
+    project: Any, rated_question: Any, open_page: Any
+) -> None:
     page = open_page(f"/projects/{project.pk}/", color_scheme="light")
-    ground = "getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(ground)
-    drawn(page)
+    background_script = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background_script)
+    wait_for_charts(page)
     before = page.locator(".chart svg .role-axis-label text").first.get_attribute("fill")
     page.get_by_role("button", name="lead").click()
     page.get_by_role("button", name="Dark", exact=True).click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    drawn(page)  # a page that is only coming has no ground yet
-    dark = page.evaluate(ground)
+    wait_for_charts(page)  # a page that is still loading has no background yet
+    dark = page.evaluate(background_script)
     assert dark != light
-    words = page.locator(".chart svg .role-axis-label text").first
-    expect(words).not_to_have_attribute("fill", before or "")
+    axis_label = page.locator(".chart svg .role-axis-label text").first
+    expect(axis_label).not_to_have_attribute("fill", before or "")
     page.get_by_role("button", name="lead").click()
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
     page.goto(page.url + "raters/")
-    assert page.evaluate(ground) == dark
+    assert page.evaluate(background_script) == dark
 
 
-def test_colours_are_chosen_without_scripts(project: Any, open_page: Any) -> None:
+def test_colours_are_selected_without_scripts(project: Any, open_page: Any) -> None:
     page = open_page("/tokens/", color_scheme="dark", java_script_enabled=False)
-    ground = "getComputedStyle(document.body).backgroundColor"
-    dark = page.evaluate(ground)
+    background_script = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(background_script)
     page.locator("main").get_by_role("button", name="Light", exact=True).click()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
-    assert page.evaluate(ground) != dark
+    assert page.evaluate(background_script) != dark
 
 
 @pytest.mark.parametrize("form", ["SVG", "PNG"])
-def test_chart_downloads(form: str, project: Any, rated: Any, open_page: Any) -> None:
+def test_chart_is_downloaded(form: str, project: Any, rated_question: Any, open_page: Any) -> None:
     page = open_page(f"/projects/{project.pk}/")
-    drawn(page)
-    with page.expect_download() as waiting:
+    wait_for_charts(page)
+    with page.expect_download() as download:
         page.get_by_role("button", name=form).first.click()
-    assert waiting.value.suggested_filename == f"concord-trend.{form.lower()}"
+    assert download.value.suggested_filename == f"concord-trend.{form.lower()}"
 
 
-def test_cell_leads_to_its_pair(project: Any, rated: Any, open_page: Any) -> None:
+def test_cell_leads_to_its_pair(project: Any, rated_question: Any, open_page: Any) -> None:
     page = open_page(f"/projects/{project.pk}/")
-    drawn(page)
+    wait_for_charts(page)
     page.locator(".chart svg .mark-text.role-mark text").first.click()
     page.wait_for_url("**/pairs/?*")
     expect(page.get_by_role("heading", level=1)).to_contain_text(" and ")
 
 
 def test_changed_rating_appears_without_reload(
-    project: Any, rated: Any, rate: Callable[..., Any], open_page: Any
+    project: Any, rated_question: Any, rate: Callable[..., Any], open_page: Any
 ) -> None:
     page = open_page(f"/projects/{project.pk}/")
-    drawn(page)
+    wait_for_charts(page)
     page.evaluate("() => { window.sameDocument = true }")
     before = page.locator("#headline .stat__value--big").inner_text()
     line = page.locator(".chart").first.locator("svg .mark-line path").first
-    shape = line.get_attribute("d")
+    path_before = line.get_attribute("d")
     for n in range(60):
-        rate(rated, f"i{n}", "r1", "none")
-        rate(rated, f"i{n}", "r2", "none")
-    rate(rated, "brand new", "r1", "none")
-    rate(rated, "brand new", "r2", "none")
+        rate(rated_question, f"i{n}", "r1", "none")
+        rate(rated_question, f"i{n}", "r2", "none")
+    rate(rated_question, "brand new", "r1", "none")
+    rate(rated_question, "brand new", "r2", "none")
     expect(page.locator("#as-of")).to_contain_text("not counted yet")
-    update_question(rated.pk)
+    update_question(rated_question.pk)
     expect(page.locator("#headline .stat__value--big")).not_to_have_text(before)
     expect(page.locator("#as-of")).to_contain_text("up to date")
-    expect(line).not_to_have_attribute("d", shape or "")
+    expect(line).not_to_have_attribute("d", path_before or "")
     assert page.evaluate("() => window.sameDocument")
 
 
-def test_first_rating_appears_without_a_hand(
+def test_first_rating_appears_without_reload(
     project: Any, question: Any, rate: Any, open_page: Any
 ) -> None:
     page = open_page(f"/projects/{project.pk}/")
@@ -180,11 +182,11 @@ def test_first_rating_appears_without_a_hand(
     rate(question, "i2", "b", "none")
     update_question(question.pk)
     expect(page.locator("#headline .stat__value--big")).to_be_visible()
-    drawn(page)
+    wait_for_charts(page)
 
 
 def test_help_opens_by_keyboard_and_without_scripts(
-    project: Any, rated: Any, open_page: Any
+    project: Any, rated_question: Any, open_page: Any
 ) -> None:
     page = open_page(f"/projects/{project.pk}/", java_script_enabled=False)
     button = page.get_by_role("button", name="About: Gwet’s AC1")
@@ -201,7 +203,9 @@ def test_help_opens_by_keyboard_and_without_scripts(
     expect(page.locator("dt#gwet_ac1")).to_be_visible()
 
 
-def test_without_javascript_the_tables_stand_in(project: Any, rated: Any, open_page: Any) -> None:
+def test_tables_replace_charts_without_javascript(
+    project: Any, rated_question: Any, open_page: Any
+) -> None:
     page = open_page(f"/projects/{project.pk}/", java_script_enabled=False)
     expect(page.locator(".chart__canvas").first).to_be_hidden()
     page.locator("summary", has_text="As a table").first.click()

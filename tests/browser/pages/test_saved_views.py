@@ -1,4 +1,4 @@
-"""A view under a name, and a link to it, in a browser."""
+"""A saved view and a link to it, in a browser."""
 
 from __future__ import annotations
 
@@ -8,45 +8,51 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import drawn
+from tests.browser.conftest import wait_for_charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def accessible(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+def check_accessibility(page: Page) -> None:
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_lead_keeps_a_view_and_a_stranger_reads_it(
-    scheme: Literal["light", "dark"], browser: Browser, project: Any, rated: Any, open_page: Any
+def test_lead_saves_a_view_and_a_stranger_opens_its_link(
+    scheme: Literal["light", "dark"],
+    browser: Browser,
+    project: Any,
+    rated_question: Any,
+    open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/?period=day", color_scheme=scheme)
-    drawn(page)
+    wait_for_charts(page)
     page.locator(".views > summary").focus()
-    where = page.locator(".views > summary").bounding_box()
+    summary_box = page.locator(".views > summary").bounding_box()
     page.locator(".views > summary").press("Enter")
-    assert page.locator(".views > summary").bounding_box() == where  # what is pressed stays
-    accessible(page)
+    assert (
+        page.locator(".views > summary").bounding_box() == summary_box
+    )  # the pressed control does not move
+    check_accessibility(page)
     page.get_by_label("Keep this view as").fill("By day")
     page.get_by_role("button", name="Keep", exact=True).press("Enter")
     expect(page.get_by_text("The view is kept as “By day”.")).to_be_visible()
     page.locator(".views > summary").click()
     page.get_by_role("link", name="All views, and links to them").click()
     page.get_by_role("button", name="Make the link").click()
-    accessible(page)
+    check_accessibility(page)
     link = page.get_by_label("New link").input_value()
     with browser.new_context(
         viewport={"width": 390, "height": 800},
         color_scheme=scheme,
     ) as context:
-        other = context.new_page()
-        other.goto(link)
-        drawn(other)
-        assert other.evaluate("() => document.documentElement.scrollWidth") <= 390
-        accessible(other)
+        guest_page = context.new_page()
+        guest_page.goto(link)
+        wait_for_charts(guest_page)
+        assert guest_page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        check_accessibility(guest_page)
         page.get_by_role("button", name="End it now").click()
-        other.goto(link)
-        expect(other.get_by_role("heading", name="This link has ended")).to_be_visible()
-        accessible(other)
+        guest_page.goto(link)
+        expect(guest_page.get_by_role("heading", name="This link has ended")).to_be_visible()
+        check_accessibility(guest_page)

@@ -1,5 +1,8 @@
-"""Several statements on one journey to PostgreSQL, which prepares them: the same answers as one by
-one, also after one that failed, and where a pooler forbids to prepare."""
+"""Several statements in one round trip to PostgreSQL, which prepares them.
+
+The results are the same as one by one, also after an error and behind a pooler that forbids
+prepared statements.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from agreement_site import settings
 from core.db import bulk
 
 pytestmark = [
-    pytest.mark.postgresql_only("SQLite keeps its statements by itself, and is no journey away"),
+    pytest.mark.postgresql_only("SQLite caches its statements itself and needs no round trip"),
     pytest.mark.django_db(transaction=True),
 ]
 
@@ -25,7 +28,7 @@ def new_connection() -> None:
     connection.close()
 
 
-def prepared() -> list[str]:
+def list_prepared_statements() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement FROM pg_prepared_statements ORDER BY statement")
         return [statement for (statement,) in cursor.fetchall()]
@@ -40,7 +43,7 @@ def test_a_statement_is_prepared_once() -> None:
             [("a%b",)],
             [(2,)],
         ]
-    assert prepared() == ["SELECT $1::int + $2::int", "SELECT 'a%b'"]
+    assert list_prepared_statements() == ["SELECT $1::int + $2::int", "SELECT 'a%b'"]
 
 
 def test_a_statement_with_a_list_is_planned_each_time() -> None:
@@ -50,46 +53,47 @@ def test_a_statement_with_a_list_is_planned_each_time() -> None:
         [(1,)],
         [(2,)],
     ]
-    assert prepared() == ["SELECT $1::int + $2::int"]
+    assert list_prepared_statements() == ["SELECT $1::int + $2::int"]
 
 
-def test_none_behind_a_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_prepared_behind_a_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREPARED_STATEMENTS", "0")
     options = settings.parse_database_url("postgresql:///")["OPTIONS"]
     assert options["prepare_threshold"] is None
     monkeypatch.setitem(connection.settings_dict, "OPTIONS", options)
     assert bulk.execute_statements([(ADD, [1, 1]), (ADD, [2, 1])]) == [[(2,)], [(3,)]]
-    assert prepared() == []
-    connection.close()  # it knows how it was opened
+    assert list_prepared_statements() == []
+    connection.close()  # it was opened with these options
 
 
 @pytest.mark.parametrize("value", [5, -5, 40_000, 3 * 10**9, 2**62, None, True, "it's 5 %s", 0.5])
-def test_values_come_as_they_are(value: Any) -> None:
+def test_values_are_returned_unchanged(value: Any) -> None:
     types = {int: "bigint", bool: "boolean", str: "text", float: "float8"}
     sql = f"SELECT %s::{types.get(type(value), 'text')}"
     assert bulk.execute_statements([(sql, [value])]) == [[(value,)]]
 
 
-def test_all_go_on_one_journey() -> None:
-    """What PostgreSQL gets on one journey outside of a transaction is one to it, which begins at
-    one time."""
-    now: bulk.Statement = ("SELECT now()", [])
-    [[first]], _, [[second]] = bulk.execute_statements([now, ("SELECT pg_sleep(0.002)", []), now])
-    [[third]] = bulk.execute_statements([now])[0]
+def test_all_statements_share_one_round_trip() -> None:
+    """PostgreSQL treats a round trip outside a transaction as one transaction, with one start time."""
+    now_statement: bulk.Statement = ("SELECT now()", [])
+    [[first]], _, [[second]] = bulk.execute_statements(
+        [now_statement, ("SELECT pg_sleep(0.002)", []), now_statement]
+    )
+    [[third]] = bulk.execute_statements([now_statement])[0]
     assert first == second < third
 
 
-def test_each_sees_those_before_it_and_one_without_rows_gives_none() -> None:
+def test_statements_see_earlier_ones_and_may_return_no_rows() -> None:
     count: bulk.Statement = ("SELECT count(*) FROM numbers", [])
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE numbers (number integer)")
-    found = bulk.execute_statements(
+    results = bulk.execute_statements(
         [count, ("INSERT INTO numbers VALUES (%s), (%s)", [1, None]), count]
     )
-    assert found == [[(0,)], [], [(2,)]]
+    assert results == [[(0,)], [], [(2,)]]
 
 
-def test_one_that_fails_in_a_transaction_leaves_the_others() -> None:
+def test_error_in_a_transaction_does_not_affect_later_statements() -> None:
     with pytest.raises(DatabaseError), transaction.atomic():
         bulk.execute_statements([(ADD, [1, 1]), ("SELECT %s FROM no_such_table", [1])])
     with transaction.atomic():
@@ -102,9 +106,11 @@ def test_one_that_fails_in_a_transaction_leaves_the_others() -> None:
 
 
 @pytest.mark.parametrize("times", [0, 1, 4, 5, 6])
-def test_one_that_fails_outside_of_a_transaction_leaves_the_others(times: int) -> None:
-    """However often those behind it were asked before. With a prepare_threshold above 0 psycopg
-    takes one for prepared that never was."""
+def test_error_outside_a_transaction_does_not_affect_later_ones(times: int) -> None:
+    """However often the statements after it ran before, they work.
+
+    With a prepare_threshold above 0 psycopg believes a statement prepared that never was.
+    """
     for _ in range(times):
         assert bulk.execute_statements([(ADD, [1, 1])]) == [[(2,)]]
     with pytest.raises(DatabaseError, match="division"):

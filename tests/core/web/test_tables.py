@@ -1,4 +1,4 @@
-"""What of a table on a page stands in its file."""
+"""Extracting a table of a page for its file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.web.tables import extract_rows
 
 
-def page(rows: str, name: str = "t") -> str:
+def build_page(rows: str, name: str = "t") -> str:
     other = '<div class="table-scroll" aria-labelledby="o"><table><tr><th>other</th></tr></table>'
     return (
         f'<h2 id="t">T</h2>{other}</div><div class="table-scroll table-scroll--tall" tabindex="0" '
@@ -18,18 +18,18 @@ def page(rows: str, name: str = "t") -> str:
     )
 
 
-HEAD = '<tr><th scope="col">Rater <button class="help">?</button></th><th>Kappa</th></tr>'
+HEAD_ROW = '<tr><th scope="col">Rater <button class="help">?</button></th><th>Kappa</th></tr>'
 
 
-def test_readings_stand_in_columns_of_their_own() -> None:
+def test_intervals_and_words_get_columns_of_their_own() -> None:
     rows = (
-        f"{HEAD}"
+        f"{HEAD_ROW}"
         '<tr><th>ann</th><td><span>0.5 <span class="i">[0.25, 0.75]</span></span></td></tr>'
         "<tr><th>ben</th><td>-1e-05 [-0.5, 0.5] slight</td></tr>"
         '<tr><th>eve</th><td>–<span class="visually-hidden"> one rater</span></td></tr>'
         "<tr><th>bob</th><td>0.9</td></tr>"
     )
-    assert extract_rows(page(rows), "t") == [
+    assert extract_rows(build_page(rows), "t") == [
         ["Rater", "Kappa", "Kappa: lower end", "Kappa: upper end", "Kappa: in words"],
         ["ann", "0.5", "0.25", "0.75", ""],
         ["ben", "-1e-05", "-0.5", "0.5", "slight"],
@@ -38,7 +38,7 @@ def test_readings_stand_in_columns_of_their_own() -> None:
     ]
 
 
-def test_what_is_for_the_hand_or_the_eye_is_left_out() -> None:
+def test_controls_and_graphics_are_left_out() -> None:
     rows = (
         '<tr><th>Item</th><th class="pic"><span class="visually-hidden">Scale</span></th>'
         '<th>Role</th><th>When</th><th><span class="visually-hidden">Acts</span></th></tr>'
@@ -49,18 +49,18 @@ def test_what_is_for_the_hand_or_the_eye_is_left_out() -> None:
         '<td><form>Why? <button>Remove<span class="visually-hidden"> 1</span></button></form></td>'
         "</tr>"
     )
-    assert extract_rows(page(rows), "t") == [
+    assert extract_rows(build_page(rows), "t") == [
         ["Item", "Role", "When"],
         ["A cat 1 & 2", "viewer", "2026-01-02T03:04:05+00:00"],
     ]
 
 
-def test_cells_keep_their_column_beside_wide_ones() -> None:
+def test_cells_keep_their_column_after_a_colspan() -> None:
     rows = (
         "<tr><th>Form</th><th>F</th><th>df</th></tr>"
         '<tr><th>ICC</th><td colspan="2">nothing</td></tr><tr><th>C</th><td>1.5</td><td>2</td></tr>'
     )
-    assert extract_rows(page(rows), "t") == [
+    assert extract_rows(build_page(rows), "t") == [
         ["Form", "F", "df"],
         ["ICC", "nothing", ""],
         ["C", "1.5", "2"],
@@ -69,13 +69,13 @@ def test_cells_keep_their_column_beside_wide_ones() -> None:
 
 def test_a_table_without_a_head() -> None:
     rows = "<tr><th>asked</th><td>3</td></tr><tr><th>settled</th><td>2</td></tr>"
-    assert extract_rows(page(rows), "t") == [["asked", "3"], ["settled", "2"]]
+    assert extract_rows(build_page(rows), "t") == [["asked", "3"], ["settled", "2"]]
 
 
-def test_no_such_table() -> None:
-    assert extract_rows(page(HEAD), "other") is None
-    assert extract_rows(page(""), "t") == []
-    assert extract_rows(page(HEAD), "t") == [["Rater", "Kappa"]]
+def test_missing_table_gives_none() -> None:
+    assert extract_rows(build_page(HEAD_ROW), "other") is None
+    assert extract_rows(build_page(""), "t") == []
+    assert extract_rows(build_page(HEAD_ROW), "t") == [["Rater", "Kappa"]]
     assert extract_rows('<h2 id="t">T</h2><p aria-labelledby="t"></p>', "t") is None
 
 
@@ -84,13 +84,13 @@ CELLS = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"])
 
 @given(CELLS)
 def test_any_text_is_kept(texts: list[str]) -> None:
-    """But for white space, as on a page, and the sign of nothing."""
+    """Except for white space, as on a page, and the dash that means nothing."""
     rows = "".join(f"<tr><th>{n}</th><td>{html.escape(t)}</td></tr>" for n, t in enumerate(texts))
-    found = extract_rows(page("<tr><th>n</th><th>Text</th></tr>" + rows), "t")
-    assert found is not None
-    kept = [" ".join(text.split()) for text in texts]
-    told = ["" if text == "–" else text for text in kept]
-    if len(found[0]) == 2:
-        assert [row[1] for row in found[1:]] == told
-    else:  # a text that reads as a reading does
-        assert ["".join(row[1:]) for row in found[1:]]
+    extracted = extract_rows(build_page("<tr><th>n</th><th>Text</th></tr>" + rows), "t")
+    assert extracted is not None
+    normalized = [" ".join(text.split()) for text in texts]
+    expected = ["" if text == "–" else text for text in normalized]
+    if len(extracted[0]) == 2:
+        assert [row[1] for row in extracted[1:]] == expected
+    else:  # a text that looks like an estimate with its interval
+        assert ["".join(row[1:]) for row in extracted[1:]]

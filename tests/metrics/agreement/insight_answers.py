@@ -1,8 +1,9 @@
-"""Reference cases of gold, consensus, planning, comparisons and alarms: what the library answers.
+"""Compute the library's answers to the reference cases in truth_insight.
 
-`answer(case, folder)` calls the functions of metrics.agreement for the case's topic and gives the
-keys of its `expected`; of what is expected it reads the names alone. A topic gives name -> value,
-or name -> function for what takes long; `NAME.reason` says why NAME is null.
+The cases cover gold, repeats, consensus, planning, comparisons and alerts. `answer(case, folder)`
+calls the functions of metrics.agreement for the case's topic and returns the keys of its
+`expected`; only the names in `expected` are read, not the values. A topic returns name -> value,
+or name -> function for values that take long; `NAME.reason` says why NAME is null.
 """
 
 import csv
@@ -25,74 +26,78 @@ Named = dict[str, Any]
 
 
 def answer(case: dict, folder: Path) -> Named:
-    """The keys of the case's `expected` with the library's values; a key that the topic does not
-    know is left out."""
+    """Return the library's values for the keys of the case's `expected`.
+
+    A key that the topic does not have is left out.
+    """
     topic = case["topic"]
     if topic in insight_drift_answers.TOPICS:
         return insight_drift_answers.TOPICS[topic](case, Path(folder))
-    found = TOPICS[topic](case, Path(folder))
+    values = TOPICS[topic](case, Path(folder))
     answers = {}
     for name, shape in case["expected"].items():
-        known, value = _named(found, name)
-        if known:
-            answers[name] = _like(value, shape)
+        exists, value = _find_value(values, name)
+        if exists:
+            answers[name] = _to_plain_data(value, shape)
     if "reason" in answers and answers["reason"] is None:
-        answers["reason"] = _first_reason(found, answers)
+        answers["reason"] = _find_first_reason(values, answers)
     return answers
 
 
-def _first_reason(found: Named, answers: Named) -> str | None:
-    """Why the first of the answers that are null is null."""
+def _find_first_reason(values: Named, answers: Named) -> str | None:
+    """Return the reason of the first answer that is null."""
     for name, value in answers.items():
-        reason = _named(found, f"{name}.reason")[1]
+        reason = _find_value(values, f"{name}.reason")[1]
         if value is None and name != "reason" and isinstance(reason, str):
             return reason
     return None
 
 
-def _named(found: Named, name: str) -> tuple[bool, Any]:
-    """Whether the topic knows the name, and its value."""
-    if name in found:
-        value = found[name]
+def _find_value(values: Named, name: str) -> tuple[bool, Any]:
+    """Return (exists, value) for a name of the topic."""
+    if name in values:
+        value = values[name]
         return True, value() if callable(value) else value
-    for pattern, make in found.get(PATTERNS, {}).items():
+    for pattern, compute in values.get(PATTERNS, {}).items():
         match = re.fullmatch(pattern, name)
         if match:
-            return True, make(*match.groups())
+            return True, compute(*match.groups())
     if name == "reason" or name.endswith(".reason"):
-        return True, _reason(found, name.removesuffix("reason").removesuffix("."))
+        return True, _find_reason(values, name.removesuffix("reason").removesuffix("."))
     return False, None
 
 
-PATTERNS = ""  # the key of a topic's names with numbers in them: regular expression -> function
+PATTERNS = ""  # key of the names that contain numbers: regular expression -> function
 
 
-def _reason(found: Named, name: str) -> str | None:
-    """Why the value of that name is null: its own reason, that of what it belongs to, or that of
-    what belongs to it."""
-    above = name
-    while above:
-        own = f"{above}.reason"
-        if own in found:
-            value = found[own]
+def _find_reason(values: Named, name: str) -> str | None:
+    """Return why the named value is null.
+
+    Tried in order: its own reason, that of the name it belongs to, that of a name below it.
+    """
+    prefix = name
+    while prefix:
+        reason_name = f"{prefix}.reason"
+        if reason_name in values:
+            value = values[reason_name]
             return value() if callable(value) else value
-        above = above.rpartition(".")[0]
-    for key, value in found.items():
-        inside = name == "" or key.startswith(f"{name}.")
-        if inside and key.endswith(".reason") and value is not None:
+        prefix = prefix.rpartition(".")[0]
+    for key, value in values.items():
+        belongs_to_name = name == "" or key.startswith(f"{name}.")
+        if belongs_to_name and key.endswith(".reason") and value is not None:
             return value() if callable(value) else value
-    return found.get("reason")
+    return values.get("reason")
 
 
-def _like(value: Any, shape: Any) -> Any:
-    """Plain data; of a mapping the keys that are asked for."""
+def _to_plain_data(value: Any, shape: Any) -> Any:
+    """Convert a value to plain data; of a mapping keep the keys of `shape`."""
     if isinstance(value, dict):
-        if isinstance(value, _Exact) or not isinstance(shape, dict):
-            return {str(key): _like(part, None) for key, part in value.items()}
-        named = {str(key): part for key, part in value.items()}
-        return {key: _like(named.get(key), part) for key, part in shape.items()}
+        if isinstance(value, _ExactMapping) or not isinstance(shape, dict):
+            return {str(key): _to_plain_data(item, None) for key, item in value.items()}
+        by_name = {str(key): item for key, item in value.items()}
+        return {key: _to_plain_data(by_name.get(key), item) for key, item in shape.items()}
     if isinstance(value, (np.ndarray, list, tuple)):
-        return [_like(part, None) for part in value]
+        return [_to_plain_data(item, None) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
@@ -100,131 +105,141 @@ def _like(value: Any, shape: Any) -> Any:
     return value
 
 
-# --- what cases bring
+# --- input of the cases
 
 
-class Ratings:
-    """The ratings of a case in long form; items, raters: names in the order of their codes."""
+class CaseRatings:
+    """Ratings of a case in long form; items and raters are names in the order of their codes."""
 
-    def __init__(self, case: dict, folder: Path, *, part: dict | None = None) -> None:
-        rows = _rows(part or case, folder)
+    def __init__(self, case: dict, folder: Path, *, source: dict | None = None) -> None:
+        rows = _read_rows(source or case, folder)
         rows = [row for row in rows if row[2] is not None and row[2] != ""]
         self.items = sorted({str(row[0]) for row in rows})
         self.raters = sorted({str(row[1]) for row in rows})
         declared = case.get("categories")
         self.labels = [row[2] for row in rows]
         if declared is None:
-            declared = sorted({str(label) for label in self.labels}, key=_numbers_first)
+            declared = sorted({str(label) for label in self.labels}, key=_numeric_sort_key)
         self.categories = [str(category) for category in declared]
-        place = {name: at for at, name in enumerate(self.categories)}
-        self.item = _coded([str(row[0]) for row in rows], self.items)
-        self.rater = _coded([str(row[1]) for row in rows], self.raters)
-        self._place = place
+        code_by_label = {name: index for index, name in enumerate(self.categories)}
+        self.item = _encode([str(row[0]) for row in rows], self.items)
+        self.rater = _encode([str(row[1]) for row in rows], self.raters)
+        self._code_by_label = code_by_label
 
     @property
     def code(self) -> np.ndarray:
+        """Codes of the ratings, (M,)."""
         codes = []
         for label in self.labels:
-            if str(label) not in self._place:
+            if str(label) not in self._code_by_label:
                 raise ValueError(f"unknown label {label!r}; one of {', '.join(self.categories)}")
-            codes.append(self._place[str(label)])
+            codes.append(self._code_by_label[str(label)])
         return np.array(codes, np.int64)
 
     @property
     def k(self) -> int:
+        """Number of categories."""
         return len(self.categories)
 
     @property
-    def long(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Items, raters and codes, each (M,)."""
         return self.item, self.rater, self.code
 
-    def table(self) -> np.ndarray:
-        """(items, raters) codes, -1 for missing."""
+    def build_table(self) -> np.ndarray:
+        """Return (items, raters) codes, -1 for missing."""
         codes = np.full((len(self.items), len(self.raters)), -1)
         codes[self.item, self.rater] = self.code
         return codes
 
-    def by_item(self, values: Any) -> dict:
+    def key_by_item(self, values: Any) -> dict:
+        """Return one value an item, keyed by the item's name."""
         return dict(zip(self.items, values, strict=True))
 
 
-def _numbers_first(text: str) -> tuple[int, float, str]:
+def _numeric_sort_key(text: str) -> tuple[int, float, str]:
+    """Return a sort key that puts numbers before other texts."""
     try:
         return 0, float(text), text
     except ValueError:
         return 1, 0.0, text
 
 
-def _coded(names: list[str], known: list[str]) -> np.ndarray:
-    place = {name: at for at, name in enumerate(known)}
-    return np.array([place[name] for name in names], np.int64)
+def _encode(names: list[str], distinct_names: list[str]) -> np.ndarray:
+    """Return the index of each name among the distinct names."""
+    index_by_name = {name: index for index, name in enumerate(distinct_names)}
+    return np.array([index_by_name[name] for name in names], np.int64)
 
 
-def _rows(part: dict, folder: Path) -> list:
-    """Rows of item, rater and label, one an item and rater."""
-    if "rows" in part:
-        rows = [_row(row) for row in part["rows"]]
+def _read_rows(source: dict, folder: Path) -> list:
+    """Return rows of item, rater and label, one an item and rater."""
+    if "rows" in source:
+        rows = [_parse_row(row) for row in source["rows"]]
     else:
-        path = folder / part["file"]
+        path = folder / source["file"]
         opened = gzip.open if path.suffix == ".gz" else open
         with opened(path, "rt", encoding="utf-8", newline="") as file:
             rows = [(row["item"], row["rater"], row["label"]) for row in csv.DictReader(file)]
-    last = str(part.get("keep", "first")).startswith("last")
-    kept: dict[tuple[str, str], Any] = {}
+    keeps_last = str(source.get("keep", "first")).startswith("last")
+    row_by_key: dict[tuple[str, str], Any] = {}
     for row in rows:
         key = str(row[0]), str(row[1])
-        if last or key not in kept:
-            kept[key] = row
-    return list(kept.values())
+        if keeps_last or key not in row_by_key:
+            row_by_key[key] = row
+    return list(row_by_key.values())
 
 
-def _row(row: Any) -> tuple[Any, Any, Any]:
+def _parse_row(row: Any) -> tuple[Any, Any, Any]:
+    """Return item, rater and label of a row that is a dict or a sequence."""
     if isinstance(row, dict):
         return row["item"], row["rater"], row["label"]
     return row[0], row[1], row[2]
 
 
-def _weights(case: dict, k: int) -> np.ndarray | None:
-    """No weights, weights by name, or a matrix."""
+def _get_weights(case: dict, k: int) -> np.ndarray | None:
+    """Return None for no weights, else the matrix of named or custom weights."""
     options = case.get("options") or {}
-    given = case.get("weights", options.get("weights") if isinstance(options, dict) else None)
-    if given is None or isinstance(given, str):
-        return None if given in (None, "none") else weights.get_weight_matrix(given, k)
-    return np.array(given, float)
+    weighting = case.get("weights", options.get("weights") if isinstance(options, dict) else None)
+    if weighting is None or isinstance(weighting, str):
+        return None if weighting in (None, "none") else weights.get_weight_matrix(weighting, k)
+    return np.array(weighting, float)
 
 
-def _values(case: dict, categories: list[str]) -> list[float] | None:
-    """Numbers of the categories: given, or the labels themselves on scales of numbers."""
-    given = case.get("values")
-    if given is not None:
-        return [float(value) for value in given]
+def _get_category_values(case: dict, categories: list[str]) -> list[float] | None:
+    """Return numbers of the categories: as listed, or the labels themselves on numeric scales."""
+    listed = case.get("values")
+    if listed is not None:
+        return [float(value) for value in listed]
     if case.get("scale") in ("interval", "ratio"):
         return [float(category) for category in categories]
     return None
 
 
-def _told(name: str, value: Mapping[str, object] | None) -> Named:
-    """A value with its interval under NAME, NAME_se and so on."""
+def _name_interval(name: str, value: Mapping[str, object] | None) -> Named:
+    """Return a value with its interval under NAME, NAME_se, NAME_low and NAME_high."""
     value = value or dict.fromkeys(("value", "se", "low", "high", "reason"))
-    told = {name: value["value"], f"{name}.reason": value["reason"]}
+    named = {name: value["value"], f"{name}.reason": value["reason"]}
     for part in ("se", "low", "high"):
-        told[f"{name}_{part}"] = value[part]
+        named[f"{name}_{part}"] = value[part]
         if value[part] is None:
-            told[f"{name}_{part}.reason"] = value["reason"] or "too_few_items"
-    return told
+            named[f"{name}_{part}.reason"] = value["reason"] or "too_few_items"
+    return named
 
 
 # --- topics
 
 
-def gold_topic(case: dict, folder: Path) -> Named:
+def answer_gold(case: dict, folder: Path) -> Named:
+    """Answer a case of scores on gold, exams, pause evidence and suspected gold."""
     options = case.get("options") or {}
-    found: Named = {}
+    values_by_name: Named = {}
     for name, table in (case.get("gold_tables") or {}).items():
         k = len(table)
-        values = _values(case, [str(category) for category in case.get("categories") or range(k)])
-        score = gold.compute_score(table, _weights(case, k), values)
-        found |= {
+        values = _get_category_values(
+            case, [str(category) for category in case.get("categories") or range(k)]
+        )
+        score = gold.compute_score(table, _get_weights(case, k), values)
+        values_by_name |= {
             f"{name}.n": score.n,
             f"{name}.right": score.right,
             f"{name}.accuracy": score.accuracy,
@@ -233,143 +248,165 @@ def gold_topic(case: dict, folder: Path) -> Named:
             f"{name}.chance": score.chance,
             f"{name}.worded": score.has_enough_answers,
         }
-        found |= _told(f"{name}.kappa", score.kappa) | _told(f"{name}.bias", score.bias)
-        found[f"{name}.reason"] = score.reason
+        values_by_name |= _name_interval(f"{name}.kappa", score.kappa) | _name_interval(
+            f"{name}.bias", score.bias
+        )
+        values_by_name[f"{name}.reason"] = score.reason
     for name, answers in (case.get("answers") or {}).items():
         exam = gold.evaluate_exam(answers, **options.get("exam", {}))
-        course = gold.compute_evidence(answers, options.get("p0", 0.7))
+        evidence_path = gold.compute_evidence(answers, options.get("p0", 0.7))
         threshold = options.get("threshold", options.get("pause", gold.PAUSE_EVIDENCE))
-        found |= {
+        values_by_name |= {
             f"{name}.exam": exam.outcome,
             f"{name}.exam_at": exam.n_answers,
             f"{name}.exam_llr": exam.llr,
-            f"{name}.evidence": course,
-            f"{name}.paused_at": gold.find_pause(course, threshold),
+            f"{name}.evidence": evidence_path,
+            f"{name}.paused_at": gold.find_pause(evidence_path, threshold),
         }
     if "suspects" in case:
-        found |= _suspects(case)
-    return found
+        values_by_name |= _answer_suspects(case)
+    return values_by_name
 
 
-def _suspects(case: dict) -> Named:
-    given, categories = case["suspects"], case.get("categories") or []
-    options = given.get("options") or {}
+def _answer_suspects(case: dict) -> Named:
+    """Answer the part of a gold case about suspected gold answers."""
+    suspects, categories = case["suspects"], case.get("categories") or []
+    options = suspects.get("options") or {}
 
-    def code(answer: Any) -> int:
+    def encode(answer: Any) -> int:
         return categories.index(answer) if isinstance(answer, str) else int(answer)
 
     answers = {}
-    for item, by_rater in given["answers"].items():
-        said = {rater: answer for rater, answer in by_rater.items() if answer is not None}
-        answers[item] = {rater: code(answer) for rater, answer in said.items()}
-    keys = {item: code(answer) for item, answer in given["gold"].items()}
-    prior = {name: options[old] for name, old in _SUSPECT_OPTIONS.items() if old in options}
-    k = len(categories) if categories else given["k"]
-    wrong = gold.find_suspect_gold(answers, keys, k, **prior)
-    better = {
-        item: categories[one.likely_code] if categories else one.likely_code
-        for item, one in wrong.items()
-        if one.probability >= 0.5
+    for item, by_rater in suspects["answers"].items():
+        present = {rater: answer for rater, answer in by_rater.items() if answer is not None}
+        answers[item] = {rater: encode(answer) for rater, answer in present.items()}
+    keys = {item: encode(answer) for item, answer in suspects["gold"].items()}
+    prior_options = {
+        name: options[option] for name, option in _SUSPECT_OPTIONS.items() if option in options
+    }
+    k = len(categories) if categories else suspects["k"]
+    suspected = gold.find_suspect_gold(answers, keys, k, **prior_options)
+    likely_labels = {
+        item: categories[suspect.likely_code] if categories else suspect.likely_code
+        for item, suspect in suspected.items()
+        if suspect.probability >= 0.5
     }
     return {
-        "gold_wrong": {item: one.probability for item, one in wrong.items()},
-        "gold_better": _Exact(better),
-        "gold_listed": sorted(item for item, one in wrong.items() if one.is_suspect),
+        "gold_wrong": {item: suspect.probability for item, suspect in suspected.items()},
+        "gold_better": _ExactMapping(likely_labels),
+        "gold_listed": sorted(item for item, suspect in suspected.items() if suspect.is_suspect),
     }
 
 
 _SUSPECT_OPTIONS = {"rho": "rho", "right": "a", "wrong": "b"}
 
 
-class _Exact(dict):
-    """A mapping that is compared whole: which keys it has is part of the answer."""
+class _ExactMapping(dict):
+    """A mapping compared with all its keys: their presence is part of the answer."""
 
 
-def repeats_topic(case: dict, folder: Path) -> Named:
+def answer_repeats(case: dict, folder: Path) -> Named:
+    """Answer a case of intra-rater agreement."""
     tables = case["repeat_tables"]
     k = len(case["categories"]) if "categories" in case else len(next(iter(tables.values())))
-    values = _values(case, [str(category) for category in case.get("categories") or range(k)])
+    values = _get_category_values(
+        case, [str(category) for category in case.get("categories") or range(k)]
+    )
     counts = np.array(list(tables.values()), np.int64).reshape(-1, k, k)
-    found = repeats.compute_intra_rater_agreement(counts, _weights(case, k), values)
+    agreement = repeats.compute_intra_rater_agreement(counts, _get_weights(case, k), values)
     named: Named = {}
-    for name, one in zip(tables, found.raters, strict=True):
-        named |= {f"{name}.{key}": value for key, value in _repeated(one).items()}
-        named[f"{name}.reason"] = one.reason
-    return named | _repeated(found.project) | {"reason": found.project.reason}
+    for name, rater_repeats in zip(tables, agreement.raters, strict=True):
+        named |= {
+            f"{name}.{key}": value for key, value in _name_repeat_values(rater_repeats).items()
+        }
+        named[f"{name}.reason"] = rater_repeats.reason
+    return named | _name_repeat_values(agreement.project) | {"reason": agreement.project.reason}
 
 
-def _repeated(one: repeats.RepeatAgreement) -> Named:
+def _name_repeat_values(rater_repeats: repeats.RepeatAgreement) -> Named:
+    """Return the values of one rater's, or the project's, repeats by name."""
     return {
-        "kappa": one.kappa["value"],
-        "se": one.kappa["se"],
-        "low": one.kappa["low"],
-        "high": one.kappa["high"],
-        "observed": one.kappa["observed"],
-        "expected": one.kappa["expected"],
-        "same": one.same,
-        "same_low": one.same_low,
-        "same_high": one.same_high,
-        "n": one.n,
-        "kappa.reason": one.reason,
-    } | _told("difference", one.shift)
+        "kappa": rater_repeats.kappa["value"],
+        "se": rater_repeats.kappa["se"],
+        "low": rater_repeats.kappa["low"],
+        "high": rater_repeats.kappa["high"],
+        "observed": rater_repeats.kappa["observed"],
+        "expected": rater_repeats.kappa["expected"],
+        "same": rater_repeats.same,
+        "same_low": rater_repeats.same_low,
+        "same_high": rater_repeats.same_high,
+        "n": rater_repeats.n,
+        "kappa.reason": rater_repeats.reason,
+    } | _name_interval("difference", rater_repeats.shift)
 
 
-def consensus_topic(case: dict, folder: Path) -> Named:
-    data = Ratings(case, folder)
+def answer_consensus(case: dict, folder: Path) -> Named:
+    """Answer a case of majority votes, Dawid and Skene's model and labels derived from it."""
+    case_ratings = CaseRatings(case, folder)
     options = case.get("options") or {}
-    values = _values(case, data.categories)
-    models = _Models(data, options, case.get("gold") or options.get("gold"))
-    votes = consensus.majority_vote(data.item, data.code, data.k)
-    fit = models.fit("dawid_skene")
+    values = _get_category_values(case, case_ratings.categories)
+    models = _ModelFits(case_ratings, options, case.get("gold") or options.get("gold"))
+    votes = consensus.majority_vote(case_ratings.item, case_ratings.code, case_ratings.k)
+    fit = models.defer_fit("dawid_skene")
 
-    def labelled(codes: np.ndarray) -> dict:
-        return data.by_item([data.categories[code] if code >= 0 else None for code in codes])
+    def name_labels(codes: np.ndarray) -> dict:
+        return case_ratings.key_by_item(
+            [case_ratings.categories[code] if code >= 0 else None for code in codes]
+        )
 
-    def derived(make: Callable[[np.ndarray], Any]) -> Callable[[], Any]:
-        return lambda: None if fit().reason else data.by_item(make(fit().posterior))
+    def defer_by_item(compute: Callable[[np.ndarray], Any]) -> Callable[[], Any]:
+        return lambda: None if fit().reason else case_ratings.key_by_item(compute(fit().posterior))
 
-    def labels(make: Callable[[np.ndarray], np.ndarray]) -> Callable[[], Any]:
-        return lambda: None if fit().reason else labelled(make(fit().posterior))
+    def defer_labels(compute: Callable[[np.ndarray], np.ndarray]) -> Callable[[], Any]:
+        return lambda: None if fit().reason else name_labels(compute(fit().posterior))
 
-    def information() -> dict | None:
+    def compute_information() -> dict | None:
         if fit().reason:
             return None
-        told = consensus.expected_information(fit().posterior, fit().confusion)
-        return data.by_item([dict(zip(data.raters, row, strict=True)) for row in told])
+        bits = consensus.expected_information(fit().posterior, fit().confusion)
+        return case_ratings.key_by_item(
+            [dict(zip(case_ratings.raters, row, strict=True)) for row in bits]
+        )
 
-    def sets(level: float = 0.95) -> Any:
+    def compute_label_sets(level: float = 0.95) -> Any:
         rows = consensus.credible_label_sets(fit().posterior, level)
-        named = [[data.categories[at] for at in np.flatnonzero(row)] for row in rows]
-        return data.by_item(named)
+        named = [[case_ratings.categories[at] for at in np.flatnonzero(row)] for row in rows]
+        return case_ratings.key_by_item(named)
 
-    found: Named = {
-        "majority": labelled(votes.code),
-        "majority_share": data.by_item(votes.share),
-        "majority.reason": data.by_item([None if code >= 0 else "tied" for code in votes.code]),
-        "weighted_majority": lambda: labelled(
-            consensus.weighted_majority_vote(*data.long, data.k).code
+    values_by_name: Named = {
+        "majority": name_labels(votes.code),
+        "majority_share": case_ratings.key_by_item(votes.share),
+        "majority.reason": case_ratings.key_by_item(
+            [None if code >= 0 else "tied" for code in votes.code]
         ),
-        "posterior_median": labels(consensus.posterior_medians),
-        "posterior_mode": labels(consensus.posterior_modes),
-        "posterior_mean_rank": derived(consensus.posterior_means),
-        "posterior_mean": derived(lambda posterior: consensus.posterior_means(posterior, values)),
-        "information_nats": information,
-        "label_set": lambda: None if fit().reason else sets(),
-        "label_set_95": lambda: None if fit().reason else sets(),
+        "weighted_majority": lambda: name_labels(
+            consensus.weighted_majority_vote(*case_ratings.columns, case_ratings.k).code
+        ),
+        "posterior_median": defer_labels(consensus.posterior_medians),
+        "posterior_mode": defer_labels(consensus.posterior_modes),
+        "posterior_mean_rank": defer_by_item(consensus.posterior_means),
+        "posterior_mean": defer_by_item(
+            lambda posterior: consensus.posterior_means(posterior, values)
+        ),
+        "information_nats": compute_information,
+        "label_set": lambda: None if fit().reason else compute_label_sets(),
+        "label_set_95": lambda: None if fit().reason else compute_label_sets(),
         "reason": lambda: fit().reason,
     }
     for name in ("posterior_median", "posterior_mode", "posterior_mean_rank", "posterior_mean"):
-        found[f"{name}.reason"] = lambda: fit().reason
-    found["information_nats.reason"] = lambda: fit().reason
-    found["dawid_skene.label"] = labels(consensus.posterior_modes)
+        values_by_name[f"{name}.reason"] = lambda: fit().reason
+    values_by_name["information_nats.reason"] = lambda: fit().reason
+    values_by_name["dawid_skene.label"] = defer_labels(consensus.posterior_modes)
     for name in ("dawid_skene", "dawid_skene_ml"):
-        found[f"{name}.reason"] = lambda name=name: models.fit(name)().reason
-    what = "|".join(_TOLD)
-    found[PATTERNS] = {rf"(dawid_skene|dawid_skene_ml)\.({what})(?:_after_(\d+))?": models.told}
-    return found
+        values_by_name[f"{name}.reason"] = lambda name=name: models.defer_fit(name)().reason
+    field_names = "|".join(_FIT_FIELDS)
+    values_by_name[PATTERNS] = {
+        rf"(dawid_skene|dawid_skene_ml)\.({field_names})(?:_after_(\d+))?": models.get_field
+    }
+    return values_by_name
 
 
-_TOLD = (
+_FIT_FIELDS = (
     "posterior",
     "classes",
     "confusion",
@@ -384,34 +421,37 @@ _TOLD = (
 )
 
 
-class _Models:
-    """Fits of a case, each made once and only when asked for."""
+class _ModelFits:
+    """Fits of a case, each computed once and only when needed."""
 
-    def __init__(self, data: Ratings, options: dict, truth: dict | None) -> None:
+    def __init__(self, data: CaseRatings, options: dict, truth: dict | None) -> None:
         self.data, self.options = data, options
         self.truth = truth
-        self.made: dict[tuple[str, int | None], consensus.DawidSkene] = {}
+        self.fits: dict[tuple[str, int | None], consensus.DawidSkene] = {}
 
-    def fit(self, name: str, rounds: int | None = None) -> Callable[[], consensus.DawidSkene]:
-        def make() -> consensus.DawidSkene:
+    def defer_fit(self, name: str, rounds: int | None = None) -> Callable[[], consensus.DawidSkene]:
+        """Return a function that returns the fit of that model."""
+
+        def get_fit() -> consensus.DawidSkene:
             key = name, rounds
-            if key not in self.made:
-                self.made[key] = self._fitted(name, rounds)
-            return self.made[key]
+            if key not in self.fits:
+                self.fits[key] = self._fit_model(name, rounds)
+            return self.fits[key]
 
-        return make
+        return get_fit
 
-    def told(self, name: str, what: str, rounds: str | None) -> Any:
-        fit = self.fit(name, int(rounds) if rounds else None)()
+    def get_field(self, name: str, field: str, rounds: str | None) -> Any:
+        """Return a field of a fit, after so many rounds if given; None where undefined."""
+        fit = self.defer_fit(name, int(rounds) if rounds else None)()
         data = self.data
-        if fit.reason and what != "rounds":
+        if fit.reason and field != "rounds":
             return None
-        made: dict[str, Callable[[], Any]] = {
-            "posterior": lambda: data.by_item(fit.posterior),
+        getters: dict[str, Callable[[], Any]] = {
+            "posterior": lambda: data.key_by_item(fit.posterior),
             "classes": lambda: fit.classes,
             "confusion": lambda: dict(zip(data.raters, fit.confusion, strict=True)),
             "pooled": lambda: fit.pooled_confusion,
-            "certainty": lambda: data.by_item(fit.certainty),
+            "certainty": lambda: data.key_by_item(fit.certainty),
             "certainty_mean": lambda: float(fit.certainty.mean()),
             "expected_errors": lambda: fit.expected_errors,
             "accuracy": lambda: dict(zip(data.raters, fit.accuracy, strict=True)),
@@ -419,193 +459,199 @@ class _Models:
             "rounds": lambda: fit.rounds,
             "log_posterior": lambda: fit.log_posterior[-1],
         }
-        return made[what]()
+        return getters[field]()
 
-    def _fitted(self, name: str, rounds: int | None) -> consensus.DawidSkene:
+    def _fit_model(self, name: str, rounds: int | None) -> consensus.DawidSkene:
+        """Fit the model with the options of the case."""
         options, data = self.options, self.data
         settings: dict[str, Any] = {
             "rounds": rounds or int(options.get("rounds", 5_000)),
-            "tolerance": 0.0 if rounds else _number_in(options.get("tolerance", 1e-10)),
+            "tolerance": 0.0 if rounds else _parse_number(options.get("tolerance", 1e-10)),
         }
         if name == "dawid_skene_ml":
             settings |= {"prior": 0.0, "classes": 0.0}
         else:
-            known = ("prior", "diagonal", "classes")
-            settings |= {key: options[key] for key in known if key in options}
+            option_names = ("prior", "diagonal", "classes")
+            settings |= {key: options[key] for key in option_names if key in options}
         if self.truth:
-            rated = [item for item in self.truth if str(item) in data.items]
-            codes = [data.categories.index(str(self.truth[item])) for item in rated]
-            settings["fixed"] = (_coded([str(item) for item in rated], data.items), codes)
+            fixed_items = [item for item in self.truth if str(item) in data.items]
+            codes = [data.categories.index(str(self.truth[item])) for item in fixed_items]
+            settings["fixed"] = (_encode([str(item) for item in fixed_items], data.items), codes)
         if "majority" in str(options.get("start", "")):
             counts = np.zeros((len(data.items), data.k))
             np.add.at(counts, (data.item, data.code), 1)
             leading = counts == counts.max(axis=1, keepdims=True)
             settings["start"] = leading / leading.sum(axis=1, keepdims=True)
-        return consensus.fit_dawid_skene(*data.long, data.k, **settings)
+        return consensus.fit_dawid_skene(*data.columns, data.k, **settings)
 
 
-def _number_in(text: Any) -> float:
-    """The number of a tolerance that may be told in words."""
+def _parse_number(text: Any) -> float:
+    """Return the number in a tolerance that may be written as text."""
     if isinstance(text, (int, float)):
         return float(text)
-    found = re.search(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", text)
-    assert found, f"no number in {text!r}"
-    return float(found.group())
+    match = re.search(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", text)
+    assert match, f"no number in {text!r}"
+    return float(match.group())
 
 
-def alt_test_topic(case: dict, folder: Path) -> Named:
-    data = Ratings(case, folder)
+def answer_alt_test(case: dict, folder: Path) -> Named:
+    """Answer a case of the alternative annotator test."""
+    data = CaseRatings(case, folder)
     options = case.get("options") or {}
-    name_of_model = str(case["model_rater"])
-    humans = [name for name in data.raters if name != name_of_model]
-    codes = data.table()
+    model_name = str(case["model_rater"])
+    humans = [name for name in data.raters if name != model_name]
+    codes = data.build_table()
     model = np.full(len(data.items), -1)
-    if name_of_model in data.raters:
-        model = codes[:, data.raters.index(name_of_model)]
-    others = codes[:, [data.raters.index(name) for name in humans]]
+    if model_name in data.raters:
+        model = codes[:, data.raters.index(model_name)]
+    human_codes = codes[:, [data.raters.index(name) for name in humans]]
     score = str(options.get("score", "accuracy"))
     score = "rmse" if "rmse" in score.lower() else score
     by_weights = score not in alternative_annotator.SCORES
-    matrix = _weights(case, data.k)
+    matrix = _get_weights(case, data.k)
     if by_weights:  # "linear", "quadratic", "agreement weights"
-        named = score if score in weights.RANK_WEIGHTINGS else "linear"
-        matrix = weights.get_weight_matrix(named, data.k) if matrix is None else matrix
-    values = _values(case, data.categories)
+        weighting = score if score in weights.RANK_WEIGHTINGS else "linear"
+        matrix = weights.get_weight_matrix(weighting, data.k) if matrix is None else matrix
+    values = _get_category_values(case, data.categories)
     if (
         values is None
         and score == "rmse"
-        and all(_numbers_first(c)[0] == 0 for c in data.categories)
+        and all(_numeric_sort_key(c)[0] == 0 for c in data.categories)
     ):
         values = [float(category) for category in data.categories]
-    known = {key: options[key] for key in ("epsilon", "q", "least") if key in options}
-    found = kappa_differences.run_alternative_annotator_test(
-        others,
+    test_options = {key: options[key] for key in ("epsilon", "q", "least") if key in options}
+    result = kappa_differences.run_alternative_annotator_test(
+        human_codes,
         model,
         score="weights" if by_weights else score,
         values=values,
         weights=matrix,
-        **known,
+        **test_options,
     )
     named_values: Named = {
-        "winning_rate": found.winning_rate,
-        "advantage": found.advantage,
-        "passed": found.passed,
-        "reason": found.reason,
+        "winning_rate": result.winning_rate,
+        "advantage": result.advantage,
+        "passed": result.passed,
+        "reason": result.reason,
     }
     for name in ("winning_rate", "advantage", "passed"):
-        named_values[f"{name}.reason"] = found.reason
-    for name, one in zip(humans, found.humans, strict=True):
+        named_values[f"{name}.reason"] = result.reason
+    for name, human in zip(humans, result.humans, strict=True):
         named_values |= {
-            f"{name}.wins": [one.win, one.tie, one.lose],
-            f"{name}.n": one.n,
-            f"{name}.advantage": one.advantage,
-            f"{name}.p": one.p,
-            f"{name}.rejected": one.rejected,
-            f"{name}.reason": one.reason,
+            f"{name}.wins": [human.win, human.tie, human.lose],
+            f"{name}.n": human.n,
+            f"{name}.advantage": human.advantage,
+            f"{name}.p": human.p,
+            f"{name}.rejected": human.rejected,
+            f"{name}.reason": human.reason,
         }
     return named_values
 
 
-def against_topic(case: dict, folder: Path) -> Named:
+def answer_model_against_humans(case: dict, folder: Path) -> Named:
+    """Answer a case that compares a model with the humans."""
     if "cells" in case:
         cells = [(cell[0], cell[1]) for cell in case["cells"]]
         n_items = [cell[2] for cell in case["cells"]]
     else:
-        cells, n_items = _cells(Ratings(case, folder), str(case["model_rater"]))
+        cells, n_items = _count_cells(CaseRatings(case, folder), str(case["model_rater"]))
     k = len(case["categories"]) if "categories" in case else len(cells[0][1])
-    found = kappa_differences.compare_model_with_humans(cells, n_items, _weights(case, k))
+    comparison = kappa_differences.compare_model_with_humans(cells, n_items, _get_weights(case, k))
     margin = (case.get("options") or {}).get("margin", 0.05)
     return {
-        "human_human": found.human_human,
-        "model_human": found.model_human,
-        "difference": found.difference,
-        "difference_se": found.se,
-        "se": found.se,
-        "low": found.low,
-        "high": found.high,
-        "n_items": found.n_items,
-        "not_inferior": found.is_not_inferior(margin),
-        "human_human.reason": found.human_reason,
-        "model_human.reason": found.model_reason,
-        "difference.reason": found.reason,
-        "difference_se.reason": found.reason or found.se_reason,
-        "low.reason": found.reason or found.se_reason,
-        "high.reason": found.reason or found.se_reason,
-        "reason": found.reason or found.se_reason,
+        "human_human": comparison.human_human,
+        "model_human": comparison.model_human,
+        "difference": comparison.difference,
+        "difference_se": comparison.se,
+        "se": comparison.se,
+        "low": comparison.low,
+        "high": comparison.high,
+        "n_items": comparison.n_items,
+        "not_inferior": comparison.is_not_inferior(margin),
+        "human_human.reason": comparison.human_reason,
+        "model_human.reason": comparison.model_reason,
+        "difference.reason": comparison.reason,
+        "difference_se.reason": comparison.reason or comparison.se_reason,
+        "low.reason": comparison.reason or comparison.se_reason,
+        "high.reason": comparison.reason or comparison.se_reason,
+        "reason": comparison.reason or comparison.se_reason,
     }
 
 
-def _cells(data: Ratings, model: str) -> tuple[list, list]:
-    codes, own = data.table(), data.raters.index(model)
-    counted: dict[tuple[int, tuple[int, ...]], int] = {}
+def _count_cells(data: CaseRatings, model: str) -> tuple[list, list]:
+    """Return the distinct (model's code, human counts) cells and their numbers of items."""
+    codes, model_column = data.build_table(), data.raters.index(model)
+    n_by_cell: dict[tuple[int, tuple[int, ...]], int] = {}
     for row in codes:
-        if row[own] < 0:
+        if row[model_column] < 0:
             continue
-        others = np.delete(row, own)
+        others = np.delete(row, model_column)
         human = np.bincount(others[others >= 0], minlength=data.k)
-        cell = int(row[own]), tuple(human.tolist())
-        counted[cell] = counted.get(cell, 0) + 1
-    return list(counted), list(counted.values())
+        cell = int(row[model_column]), tuple(human.tolist())
+        n_by_cell[cell] = n_by_cell.get(cell, 0) + 1
+    return list(n_by_cell), list(n_by_cell.values())
 
 
-def before_after_topic(case: dict, folder: Path) -> Named:
-    before, after = (_patterns(case, case[side], folder) for side in ("before", "after"))
-    matrix = _weights(case, before[0].shape[1])
-    found = kappa_differences.compare_before_after(
-        before, after, matrix, shared=_both(case, folder)
+def answer_before_after(case: dict, folder: Path) -> Named:
+    """Answer a case that compares two periods."""
+    before, after = (_get_patterns(case, case[side], folder) for side in ("before", "after"))
+    matrix = _get_weights(case, before[0].shape[1])
+    change = kappa_differences.compare_before_after(
+        before, after, matrix, shared=_get_shared_items(case, folder)
     )
     options = case.get("options") or {}
-    drawn = {
+    permutation_options = {
         key: options[name] for key, name in (("seed", "seed"), ("replicates", "permutations"))
         if name in options
     }  # fmt: skip
-    named = _told("before", found.before) | _told("after", found.after)
+    named = _name_interval("before", change.before) | _name_interval("after", change.after)
     named |= {
-        "difference": found.difference,
-        "se": found.se,
-        "low": found.low,
-        "high": found.high,
-        "df": found.df,
-        "p": found.p,
+        "difference": change.difference,
+        "se": change.se,
+        "low": change.low,
+        "high": change.high,
+        "df": change.df,
+        "p": change.p,
         "permutation_p": lambda: kappa_differences.permutation_p_value(
-            before, after, matrix, **drawn
+            before, after, matrix, **permutation_options
         ),
-        "reason": found.reason or found.se_reason,
-        "difference.reason": found.reason,
+        "reason": change.reason or change.se_reason,
+        "difference.reason": change.reason,
     }
     for name in ("se", "low", "high"):
-        named[f"{name}.reason"] = found.reason or found.se_reason
+        named[f"{name}.reason"] = change.reason or change.se_reason
     for name in ("df", "p"):
-        named[f"{name}.reason"] = found.reason or found.test_reason
+        named[f"{name}.reason"] = change.reason or change.test_reason
     return named
 
 
-def _patterns(case: dict, part: dict, folder: Path) -> tuple[Any, Any]:
-    if "patterns" in part:
-        k = len(case["categories"]) if "categories" in case else len(part["patterns"][0])
-        return np.array(part["patterns"], np.int64).reshape(-1, k), part["n_items"]
-    data = Ratings(case, folder, part=part)
-    counted = tally.count_patterns(data.item, data.code, data.k)
-    return counted.counts, counted.n_items
+def _get_patterns(case: dict, side: dict, folder: Path) -> tuple[Any, Any]:
+    """Return pattern counts (P, k) and numbers of items (P,) of one side."""
+    if "patterns" in side:
+        k = len(case["categories"]) if "categories" in case else len(side["patterns"][0])
+        return np.array(side["patterns"], np.int64).reshape(-1, k), side["n_items"]
+    data = CaseRatings(case, folder, source=side)
+    pattern_counts = tally.count_patterns(data.item, data.code, data.k)
+    return pattern_counts.counts, pattern_counts.n_items
 
 
-def _both(case: dict, folder: Path) -> tuple[Any, Any, Any] | None:
-    """Items in both sets: told as patterns, or those of the same name in both sets' rows."""
+def _get_shared_items(case: dict, folder: Path) -> tuple[Any, Any, Any] | None:
+    """Return items in both sets: as patterns, or those of the same name in both sets' rows."""
     for name in ("both", "overlap", "shared", "pairs"):
-        part = case.get(name)
-        if isinstance(part, dict):
-            return part["before"], part["after"], part["n_items"]
-        if part:  # before, after and number of items each
-            first, second, n_items = zip(*part, strict=True)
+        shared_part = case.get(name)
+        if isinstance(shared_part, dict):
+            return shared_part["before"], shared_part["after"], shared_part["n_items"]
+        if shared_part:  # before, after and number of items each
+            first, second, n_items = zip(*shared_part, strict=True)
             return first, second, n_items
     if "rows" not in case["before"] or "rows" not in case["after"]:
         return None
     sides = []
     for side in ("before", "after"):
-        data = Ratings(case, folder, part=case[side])
+        data = CaseRatings(case, folder, source=case[side])
         counts = np.zeros((len(data.items), data.k), np.int64)
         np.add.at(counts, (data.item, data.code), 1)
-        sides.append(data.by_item(counts))
+        sides.append(data.key_by_item(counts))
     shared = sorted(sides[0].keys() & sides[1].keys())
     if not shared:
         return None
@@ -613,52 +659,53 @@ def _both(case: dict, folder: Path) -> tuple[Any, Any, Any] | None:
     return before, after, np.ones(len(shared))
 
 
-def reliability_topic(case: dict, folder: Path) -> Named:
-    data = Ratings(case, folder)
+def answer_reliability(case: dict, folder: Path) -> Named:
+    """Answer a case of variance components and the reliability of means of raters."""
+    data = CaseRatings(case, folder)
     options = case.get("options") or {}
-    numbers = _numbers_of(case, data)
-    found = mean_reliability.estimate_components(data.item, data.rater, numbers)
+    numbers = _get_numbers(case, data)
+    components = mean_reliability.estimate_components(data.item, data.rater, numbers)
     named: Named = {
-        "variance.item": found.item,
-        "variance.rater": found.rater,
-        "variance.rest": found.rest,
-        "variance.reason": found.reason,
-        "negative": list(found.negative),
-        "reason": found.reason,
+        "variance.item": components.item,
+        "variance.rater": components.rater,
+        "variance.rest": components.rest,
+        "variance.reason": components.reason,
+        "negative": list(components.negative),
+        "reason": components.reason,
     }
     for name in ("item", "rater", "rest"):
-        named[f"share.{name}"] = found.shares[name] if found.shares else None
+        named[f"share.{name}"] = components.shares[name] if components.shares else None
 
-    def mean_of(m: str, kind: str, what: str | None = None) -> Any:
-        one = mean_reliability.compute_reliability(found, int(m))
-        if what == ".reason":
-            return getattr(one, f"{kind}_reason")
-        if what is None:
-            return getattr(one, kind)
+    def get_reliability(m: str, kind: str, suffix: str | None = None) -> Any:
+        reliability = mean_reliability.compute_reliability(components, int(m))
+        if suffix == ".reason":
+            return getattr(reliability, f"{kind}_reason")
+        if suffix is None:
+            return getattr(reliability, kind)
         limits = mean_reliability.compute_limits(data.item, data.rater, numbers, int(m))
-        if what in (".low.reason", "_low.reason", ".high.reason", "_high.reason"):
+        if suffix in (".low.reason", "_low.reason", ".high.reason", "_high.reason"):
             return limits.reason
         bounds = getattr(limits, kind)
-        return None if bounds is None else bounds[what.endswith("high")]
+        return None if bounds is None else bounds[suffix.endswith("high")]
 
-    def needed(kind: str, what: str | None) -> Any:
-        one = mean_reliability.compute_raters_needed(found, float(options["target"]))
-        return getattr(one, f"{kind}_reason" if what else kind)
+    def get_raters_needed(kind: str, suffix: str | None) -> Any:
+        reliability = mean_reliability.compute_raters_needed(components, float(options["target"]))
+        return getattr(reliability, f"{kind}_reason" if suffix else kind)
 
     kinds = "(absolute|relative)"
     bounds = r"(\.reason|[._](?:low|high)(?:\.reason)?)?"
     named[PATTERNS] = {
-        rf"one_{kinds}{bounds}": lambda kind, what: mean_of("1", kind, what),
-        rf"mean_of_(\d+)_{kinds}{bounds}": mean_of,
-        rf"raters_for_target_{kinds}(\.reason)?": needed,
+        rf"one_{kinds}{bounds}": lambda kind, suffix: get_reliability("1", kind, suffix),
+        rf"mean_of_(\d+)_{kinds}{bounds}": get_reliability,
+        rf"raters_for_target_{kinds}(\.reason)?": get_raters_needed,
     }
     return named
 
 
-def _numbers_of(case: dict, data: Ratings) -> list[float]:
-    """The ratings as numbers: category values, ranks of ordered categories, or as they stand."""
+def _get_numbers(case: dict, data: CaseRatings) -> list[float]:
+    """Return the ratings as numbers: category values, ranks of ordered categories, or as written."""
     declared = case.get("categories") is not None
-    values = _values(case, data.categories) if declared else None
+    values = _get_category_values(case, data.categories) if declared else None
     if values is not None:
         return [values[code] for code in data.code]
     if declared and case.get("scale") not in ("interval", "ratio"):
@@ -666,17 +713,25 @@ def _numbers_of(case: dict, data: Ratings) -> list[float]:
     return [float(label) for label in data.labels]
 
 
-def planning_topic(case: dict, folder: Path) -> Named:
-    found: Named = {}
+def answer_planning(case: dict, folder: Path) -> Named:
+    """Answer a case of sample sizes."""
+    values_by_name: Named = {}
     for name, question in case["questions"].items():
         try:
-            found |= {f"{name}.{key}": value for key, value in _planned(question).items()}
+            values_by_name |= {
+                f"{name}.{key}": value for key, value in _plan_question(question).items()
+            }
         except ValueError:
-            found |= {f"{name}.items": None, f"{name}.more": None, f"{name}.reason": "refused"}
-    return found
+            values_by_name |= {
+                f"{name}.items": None,
+                f"{name}.more": None,
+                f"{name}.reason": "refused",
+            }
+    return values_by_name
 
 
-def _planned(question: dict) -> Named:
+def _plan_question(question: dict) -> Named:
+    """Return the items needed for one question of a planning case."""
     width = question["half_width"]
     if question["kind"] == "after":
         needed = sample_size.compute_items_needed(question["se"], question["n"], width)
@@ -688,25 +743,28 @@ def _planned(question: dict) -> Named:
     return {"items": items, "reason": None}
 
 
-def label_sets_topic(case: dict, folder: Path) -> Named:
-    rows = [row for row in _rows(case, folder) if row[2] is not None]
+def answer_label_sets(case: dict, folder: Path) -> Named:
+    """Answer a case of agreement on sets of labels."""
+    rows = [row for row in _read_rows(case, folder) if row[2] is not None]
     items = sorted({str(row[0]) for row in rows})
-    item = _coded([str(row[0]) for row in rows], items)
-    found = label_sets.compute_agreement(item, [row[2] for row in rows], case["labels"])
-    named = _told("alpha_jaccard", found.jaccard) | _told("alpha_masi", found.masi)
-    for label, value in found.labels.items():
-        named |= _told(f"alpha.{label}", value)
+    item = _encode([str(row[0]) for row in rows], items)
+    agreement = label_sets.compute_agreement(item, [row[2] for row in rows], case["labels"])
+    named = _name_interval("alpha_jaccard", agreement.jaccard) | _name_interval(
+        "alpha_masi", agreement.masi
+    )
+    for label, value in agreement.labels.items():
+        named |= _name_interval(f"alpha.{label}", value)
     return named
 
 
 TOPICS: dict[str, Callable[[dict, Path], Named]] = {
-    "gold": gold_topic,
-    "repeats": repeats_topic,
-    "consensus": consensus_topic,
-    "alt_test": alt_test_topic,
-    "model_against_humans": against_topic,
-    "before_after": before_after_topic,
-    "reliability": reliability_topic,
-    "planning": planning_topic,
-    "label_sets": label_sets_topic,
+    "gold": answer_gold,
+    "repeats": answer_repeats,
+    "consensus": answer_consensus,
+    "alt_test": answer_alt_test,
+    "model_against_humans": answer_model_against_humans,
+    "before_after": answer_before_after,
+    "reliability": answer_reliability,
+    "planning": answer_planning,
+    "label_sets": answer_label_sets,
 }

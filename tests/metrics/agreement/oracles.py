@@ -1,4 +1,4 @@
-"""Slow, obvious versions of the coefficients, straight from the definitions, in exact fractions.
+"""Compute the coefficients slowly from their definitions, in exact fractions.
 
 Ratings are a list of items, each a list with one code or None a rater. Undefined is None.
 """
@@ -7,72 +7,80 @@ from fractions import Fraction
 from itertools import permutations
 
 
-def none(k):
+def identity_weights(k):
     return [[Fraction(j == m) for m in range(k)] for j in range(k)]
 
 
-def linear(k):
+def linear_weights(k):
     return [[1 - Fraction(abs(j - m), k - 1) for m in range(k)] for j in range(k)]
 
 
-def quadratic(k):
+def quadratic_weights(k):
     return [[1 - Fraction(j - m, k - 1) ** 2 for m in range(k)] for j in range(k)]
 
 
-def mean(values):
+def compute_mean(values):
     values = list(values)
     return sum(values, Fraction(0)) / len(values) if values else None
 
 
-def rated(ratings):
-    """The items that exist: their codes, at least one."""
+def list_rated_items(ratings):
+    """Return the codes of each item that has at least one."""
     items = [[code for code in row if code is not None] for row in ratings]
     return [codes for codes in items if codes]
 
 
-def observed(ratings, w):
-    """Mean over items of the mean weight of ordered pairs of different ratings."""
-    items = [codes for codes in rated(ratings) if len(codes) >= 2]
-    return mean(mean(w[a][b] for a, b in permutations(codes, 2)) for codes in items)
+def observed_agreement(ratings, w):
+    """Return the mean over items of the mean weight of ordered pairs of different ratings."""
+    items = [codes for codes in list_rated_items(ratings) if len(codes) >= 2]
+    return compute_mean(compute_mean(w[a][b] for a, b in permutations(codes, 2)) for codes in items)
 
 
-def corrected(po, pe):
-    if po is None or pe is None or pe == 1:
+def correct_for_chance(observed_value, expected_value):
+    if observed_value is None or expected_value is None or expected_value == 1:
         return None
-    return (po - pe) / (1 - pe)
+    return (observed_value - expected_value) / (1 - expected_value)
 
 
-def expected(share, w):
+def expected_agreement(share, w):
     k = len(share)
     return sum(w[j][m] * share[j] * share[m] for j in range(k) for m in range(k))
 
 
 def pooled_share(ratings, k):
-    codes = [code for item in rated(ratings) for code in item]
+    codes = [code for item in list_rated_items(ratings) for code in item]
     return [Fraction(codes.count(j), len(codes)) for j in range(k)] if codes else None
 
 
 def item_share(ratings, k):
-    items = rated(ratings)
+    items = list_rated_items(ratings)
     return (
-        [mean(Fraction(codes.count(j), len(codes)) for codes in items) for j in range(k)]
+        [compute_mean(Fraction(codes.count(j), len(codes)) for codes in items) for j in range(k)]
         if items
         else None
     )
 
 
 def percent_agreement(ratings, k, w):
-    return observed(ratings, w)
+    return observed_agreement(ratings, w)
 
 
 def fleiss_kappa(ratings, k, w):
     share = pooled_share(ratings, k)
-    return None if share is None else corrected(observed(ratings, w), expected(share, w))
+    return (
+        None
+        if share is None
+        else correct_for_chance(observed_agreement(ratings, w), expected_agreement(share, w))
+    )
 
 
 def fleiss_kappa_gwet(ratings, k, w):
     share = item_share(ratings, k)
-    return None if share is None else corrected(observed(ratings, w), expected(share, w))
+    return (
+        None
+        if share is None
+        else correct_for_chance(observed_agreement(ratings, w), expected_agreement(share, w))
+    )
 
 
 def gwet_ac(ratings, k, w):
@@ -80,16 +88,21 @@ def gwet_ac(ratings, k, w):
     if share is None:
         return None
     total = sum(map(sum, w))
-    return corrected(observed(ratings, w), total * sum(p * (1 - p) for p in share) / (k * (k - 1)))
+    return correct_for_chance(
+        observed_agreement(ratings, w), total * sum(p * (1 - p) for p in share) / (k * (k - 1))
+    )
 
 
 def brennan_prediger(ratings, k, w):
-    return corrected(observed(ratings, w), sum(map(sum, w)) / Fraction(k**2))
+    return correct_for_chance(observed_agreement(ratings, w), sum(map(sum, w)) / Fraction(k**2))
 
 
 def conger_kappa(ratings, k, w):
-    """Chance: the mean over ordered pairs of different raters of the mean weight of independent
-    ratings."""
+    """Return Conger's kappa.
+
+    Chance agreement is the mean over ordered pairs of different raters of the mean weight of
+    independent ratings.
+    """
     columns = [
         [code for code in column if code is not None] for column in zip(*ratings, strict=True)
     ]
@@ -100,41 +113,41 @@ def conger_kappa(ratings, k, w):
     if not pairs:
         return None
     cells = [(j, m) for j in range(k) for m in range(k)]
-    pe = mean(sum(w[j][m] * p[j] * q[m] for j, m in cells) for p, q in pairs)
-    return corrected(observed(ratings, w), pe)
+    pe = compute_mean(sum(w[j][m] * p[j] * q[m] for j, m in cells) for p, q in pairs)
+    return correct_for_chance(observed_agreement(ratings, w), pe)
 
 
-def both(ratings, a, b):
+def list_shared_pairs(ratings, a, b):
     return [(row[a], row[b]) for row in ratings if row[a] is not None and row[b] is not None]
 
 
 def cohen_kappa(ratings, k, w, a=0, b=1):
-    pairs = both(ratings, a, b)
+    pairs = list_shared_pairs(ratings, a, b)
     if not pairs:
         return None
-    po = mean(w[x][y] for x, y in pairs)
-    return corrected(po, mean(w[x][y] for x, _ in pairs for _, y in pairs))
+    po = compute_mean(w[x][y] for x, y in pairs)
+    return correct_for_chance(po, compute_mean(w[x][y] for x, _ in pairs for _, y in pairs))
 
 
 def scott_pi(ratings, k, w):
-    pairs = both(ratings, 0, 1)
+    pairs = list_shared_pairs(ratings, 0, 1)
     if not pairs:
         return None
     all_codes = [code for pair in pairs for code in pair]
-    return corrected(
-        mean(w[x][y] for x, y in pairs), mean(w[x][y] for x in all_codes for y in all_codes)
+    return correct_for_chance(
+        compute_mean(w[x][y] for x, y in pairs),
+        compute_mean(w[x][y] for x in all_codes for y in all_codes),
     )
 
 
-def alpha(ratings, k, metric, values):
-    """1 - D_o / D_e: pairs of values within items, against pairs of values without regard to
-    items."""
-    items = [codes for codes in rated(ratings) if len(codes) >= 2]
+def krippendorff_alpha(ratings, k, metric, values):
+    """Return 1 - D_o / D_e of pairs of values within items and of pairs regardless of items."""
+    items = [codes for codes in list_rated_items(ratings) if len(codes) >= 2]
     all_codes = [code for codes in items for code in codes]
     if not all_codes:
         return None
 
-    def distance(c, m):
+    def compute_distance(c, m):
         if metric == "nominal":
             return Fraction(c != m)
         if metric == "interval":
@@ -149,10 +162,10 @@ def alpha(ratings, k, metric, values):
     n = len(all_codes)
     do = (
         sum(
-            sum(distance(a, b) for a, b in permutations(codes, 2)) / (len(codes) - 1)
+            sum(compute_distance(a, b) for a, b in permutations(codes, 2)) / (len(codes) - 1)
             for codes in items
         )
         / n
     )
-    de = sum(distance(a, b) for a, b in permutations(all_codes, 2)) / Fraction(n * (n - 1))
+    de = sum(compute_distance(a, b) for a, b in permutations(all_codes, 2)) / Fraction(n * (n - 1))
     return None if de == 0 else 1 - do / de

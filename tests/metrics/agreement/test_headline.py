@@ -1,4 +1,4 @@
-"""The one table of what is read first, agreement between groups, and ICC from counts."""
+"""Test the choice of the headline coefficient, agreement between groups, and ICC from counts."""
 
 from __future__ import annotations
 
@@ -35,17 +35,21 @@ RNG = np.random.default_rng(13)
         (HeadlineFacts("ordinal", 1), "fleiss_kappa_quadratic", "ordinal"),
     ],
 )
-def test_the_table_names_one_coefficient(facts, name, why):
-    found = choose_headline(facts)
-    assert (found.name, found.reason) == (name, why)
+def test_headline_table_gives_one_coefficient(facts, name, why):
+    result = choose_headline(facts)
+    assert (result.name, result.reason) == (name, why)
 
 
-def test_alpha_ordinal_stands_beside_and_the_lead_may_choose():
+def test_ordinal_alpha_is_a_companion_and_lead_may_choose():
     assert choose_headline(HeadlineFacts("ordinal", 3)).companions == (
         "krippendorff_alpha_ordinal",
     )
-    chosen = choose_headline(HeadlineFacts("ordinal", 3), choice="gwet_ac1")
-    assert (chosen.name, chosen.reason, chosen.trend_name) == ("gwet_ac1", "chosen", "gwet_ac1")
+    lead_choice = choose_headline(HeadlineFacts("ordinal", 3), choice="gwet_ac1")
+    assert (lead_choice.name, lead_choice.reason, lead_choice.trend_name) == (
+        "gwet_ac1",
+        "chosen",
+        "gwet_ac1",
+    )
     assert choose_headline(HeadlineFacts("ordinal", 2)).trend_name == "fleiss_kappa_quadratic"
     assert (
         choose_headline(HeadlineFacts("ratio", 3, complete=True)).trend_name
@@ -53,7 +57,7 @@ def test_alpha_ordinal_stands_beside_and_the_lead_may_choose():
     )
 
 
-def test_every_default_can_be_chosen_too():
+def test_every_default_is_among_the_choices():
     for scale in ("nominal", "ordinal", "interval", "ratio"):
         offered = table.list_headline_choices(scale, values=[1, 2, 3], custom=True)
         for n_raters in (2, 5):
@@ -65,75 +69,101 @@ def test_every_default_can_be_chosen_too():
     assert "cohen_kappa_linear" not in table.list_headline_choices("nominal")
 
 
-def _ratings(n: int, raters: int, k: int) -> np.ndarray:
+def _simulate_ratings(n: int, raters: int, k: int) -> np.ndarray:
     truth = RNG.integers(0, k, n)
     noise = RNG.integers(0, k, (n, raters))
     return np.where(RNG.random((n, raters)) < 0.6, truth[:, None], noise)
 
 
-def _counts(codes: np.ndarray, k: int) -> np.ndarray:
+def _count_categories(codes: np.ndarray, k: int) -> np.ndarray:
     return (codes[:, :, None] == np.arange(k)).sum(axis=1)
 
 
 @pytest.mark.parametrize("weights", [None, quadratic_weights(4)])
-def test_one_rater_in_each_group_is_cohens_kappa(weights):
-    codes = _ratings(60, 2, 4)
-    one, other = _counts(codes[:, :1], 4), _counts(codes[:, 1:], 4)
-    found = between_group_kappa(one, other, np.ones(60), weights=weights).to_value()
+def test_one_rater_in_each_group_gives_cohens_kappa(weights):
+    codes = _simulate_ratings(60, 2, 4)
+    first_counts, second_counts = (
+        _count_categories(codes[:, :1], 4),
+        _count_categories(codes[:, 1:], 4),
+    )
+    values = between_group_kappa(
+        first_counts, second_counts, np.ones(60), weights=weights
+    ).to_value()
     grid = np.zeros((4, 4))
     np.add.at(grid, (codes[:, 0], codes[:, 1]), 1)
     pair = cohen.kappa(grid, weights).to_value()
-    assert found["value"] == pytest.approx(pair["value"])
-    assert found["expected"] == pytest.approx(pair["expected"])
-    # the one divides by n, the other by n - 1
-    assert found["se"] == pytest.approx(pair["se"] * np.sqrt(60 / 59))
+    assert values["value"] == pytest.approx(pair["value"])
+    assert values["expected"] == pytest.approx(pair["expected"])
+    # Cohen's error divides by n, the group error by n - 1.
+    assert values["se"] == pytest.approx(pair["se"] * np.sqrt(60 / 59))
 
 
 @pytest.mark.parametrize("chance", ["margins", "gwet", "none"])
-def test_groups_against_a_slow_count_and_a_jackknife(chance):
-    codes = _ratings(150, 5, 3)
-    people, models = _counts(codes[:, :3], 3), _counts(codes[:, 3:], 3)
-    found = between_group_kappa(people, models, np.ones(150), chance=chance).to_value()
-    slow = np.mean([[one == other for one in row[:3] for other in row[3:]] for row in codes])
-    assert found["observed"] == pytest.approx(slow)
+def test_group_agreement_matches_slow_count_and_jackknife(chance):
+    codes = _simulate_ratings(150, 5, 3)
+    people, models = _count_categories(codes[:, :3], 3), _count_categories(codes[:, 3:], 3)
+    values_by_name = between_group_kappa(people, models, np.ones(150), chance=chance).to_value()
+    expected = np.mean(
+        [
+            [human_code == model_code for human_code in row[:3] for model_code in row[3:]]
+            for row in codes
+        ]
+    )
+    assert values_by_name["observed"] == pytest.approx(expected)
     left_out = 1 - np.eye(150)
     values = between_group_kappa(people, models, left_out, chance=chance).value
     jackknife = np.sqrt(149 / 150 * ((values - values.mean()) ** 2).sum())
-    assert found["se"] == pytest.approx(jackknife, rel=0.03)
+    assert values_by_name["se"] == pytest.approx(jackknife, rel=0.03)
 
 
 def test_groups_that_share_no_item_have_no_agreement():
-    found = between_group_kappa([[1, 0], [0, 0]], [[0, 0], [0, 1]], [3, 4]).to_value()
-    assert (found["value"], found["reason"]) == (None, "no_pairable_items")
+    values = between_group_kappa([[1, 0], [0, 0]], [[0, 0], [0, 1]], [3, 4]).to_value()
+    assert (values["value"], values["reason"]) == (None, "no_pairable_items")
 
 
-def test_icc_of_counts_is_that_of_the_table():
-    codes = _ratings(40, 4, 5)
+def test_icc_from_counts_equals_icc_from_table():
+    codes = _simulate_ratings(40, 4, 5)
     values = np.array([0.0, 1.0, 2.5, 3.0, 7.0])
     item = np.repeat(np.arange(40), 4)
-    counted = count_patterns(item, codes.ravel(), 5)
-    own = np.stack([np.bincount(column, minlength=5) for column in codes.T])
-    found = icc_from_counts(counted.counts, counted.n_items, own, values)
-    for name, one in icc(values[codes]).items():
-        for part in ("value", "F", "ci_low", "ci_high"):
-            assert getattr(found[name], part) == pytest.approx(getattr(one, part)), (name, part)
+    pattern_counts = count_patterns(item, codes.ravel(), 5)
+    counts_by_rater = np.stack([np.bincount(column, minlength=5) for column in codes.T])
+    from_counts = icc_from_counts(
+        pattern_counts.counts, pattern_counts.n_items, counts_by_rater, values
+    )
+    for name, expected in icc(values[codes]).items():
+        for field in ("value", "F", "ci_low", "ci_high"):
+            assert getattr(from_counts[name], field) == pytest.approx(getattr(expected, field)), (
+                name,
+                field,
+            )
 
 
-def test_icc_of_counts_is_undefined_for_the_same_reasons():
-    same = np.array([[2, 0]])
-    assert icc_from_counts(same, [5], [[5, 0], [5, 0]], [1, 2])["icc2"].reason == "zero_variance"
-    assert icc_from_counts(same, [1], [[1, 0], [1, 0]], [1, 2])["icc2"].reason == "too_few_items"
-    assert icc_from_counts(same, [5], [[5, 0]], [1, 2])["icc2"].reason == "needs_two_raters"
+def test_icc_from_counts_has_the_same_undefined_reasons():
+    pattern_counts = np.array([[2, 0]])
+    assert (
+        icc_from_counts(pattern_counts, [5], [[5, 0], [5, 0]], [1, 2])["icc2"].reason
+        == "zero_variance"
+    )
+    assert (
+        icc_from_counts(pattern_counts, [1], [[1, 0], [1, 0]], [1, 2])["icc2"].reason
+        == "too_few_items"
+    )
+    assert (
+        icc_from_counts(pattern_counts, [5], [[5, 0]], [1, 2])["icc2"].reason == "needs_two_raters"
+    )
 
 
-def test_scored_weights_between_groups_see_a_level():
-    """The second group answers one higher: with weights in values this costs little."""
+def test_score_weights_between_groups_tolerate_a_shift():
+    """The second group answers one category higher: with score weights this costs little."""
     codes = RNG.integers(0, 4, (200, 2))
     codes[:, 1] = codes[:, 0] + 1
-    one, other = _counts(codes[:, :1], 5), _counts(codes[:, 1:], 5)
-    plain = between_group_kappa(one, other, np.ones(200)).value
+    first_counts, second_counts = (
+        _count_categories(codes[:, :1], 5),
+        _count_categories(codes[:, 1:], 5),
+    )
+    unweighted = between_group_kappa(first_counts, second_counts, np.ones(200)).value
     by_value = between_group_kappa(
-        one, other, np.ones(200), weights=score_weights(np.arange(5))
+        first_counts, second_counts, np.ones(200), weights=score_weights(np.arange(5))
     ).value
-    assert plain < 0
+    assert unweighted < 0
     assert by_value > 0.5

@@ -1,4 +1,5 @@
-"""Every reference case of gold, repeats, consensus, planning, comparisons and alarms by answer()."""
+"""Test answer() on every reference case of gold, repeats, consensus, planning, comparisons and
+alerts."""
 
 import json
 from pathlib import Path
@@ -10,34 +11,34 @@ from tests.metrics.agreement.insight_answers import answer
 CASES = sorted((Path(__file__).parent / "truth_insight").glob("*.json"))
 
 
-def load(path):
+def load_case(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def assert_close(found, expected, tolerance, place):
+def assert_close(actual, expected, tolerance, path):
     if isinstance(expected, dict):
-        assert found.keys() == expected.keys(), place
+        assert actual.keys() == expected.keys(), path
         for key, value in expected.items():
-            assert_close(found[key], value, tolerance, f"{place} {key}")
+            assert_close(actual[key], value, tolerance, f"{path} {key}")
     elif isinstance(expected, list):
-        assert len(found) == len(expected), place
+        assert len(actual) == len(expected), path
         for index, value in enumerate(expected):
-            assert_close(found[index], value, tolerance, f"{place}[{index}]")
+            assert_close(actual[index], value, tolerance, f"{path}[{index}]")
     elif expected is None or isinstance(expected, (str, bool)):
-        assert found == expected, place
+        assert actual == expected, path
     else:
-        assert found == pytest.approx(expected, rel=tolerance, abs=tolerance), place
+        assert actual == pytest.approx(expected, rel=tolerance, abs=tolerance), path
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_the_library_gives_the_expected_values(path, request):
-    case = load(path)
+def test_library_gives_the_expected_values(path, request):
+    case = load_case(path)
     folder = request.getfixturevalue("shared_data") if "file" in case else path.parent
-    found = answer(case, folder)
-    assert found.keys() == case["expected"].keys()
+    answers = answer(case, folder)
+    assert answers.keys() == case["expected"].keys()
     for name, expected in case["expected"].items():
-        assert_close(found[name], expected, case["tolerances"][name], name)
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
+        assert_close(answers[name], expected, case["tolerances"][name], name)
+    assert json.loads(json.dumps(answers, allow_nan=False)) == answers
 
 
 NOBODY_TWICE = [["i1", "r1", "a"], ["i2", "r2", "b"]]
@@ -90,7 +91,7 @@ UNDEFINED: dict[str, tuple[dict, dict]] = {
 
 
 @pytest.mark.parametrize("topic", UNDEFINED)
-def test_what_is_undefined_is_null_with_its_reason(topic, tmp_path):
+def test_undefined_values_are_null_with_a_reason(topic, tmp_path):
     case, expected = UNDEFINED[topic]
-    asked = {**case, "topic": topic, "expected": expected}
-    assert answer(asked, tmp_path) == expected
+    full_case = {**case, "topic": topic, "expected": expected}
+    assert answer(full_case, tmp_path) == expected

@@ -1,5 +1,5 @@
-"""Properties of every coefficient, on random ratings: equal to the slow oracle, unmoved by what
-must not matter."""
+"""Test properties of every coefficient on random ratings: equality with the slow oracle,
+invariances."""
 
 import numpy as np
 import pytest
@@ -14,16 +14,16 @@ from tests.metrics.agreement import oracles
 EXAMPLES = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 NAMES = [name for entry in COEFFICIENTS for name in list_report_names(entry)]
-ONE_DIRECTION = {"bias_index"}  # changes sign when the two raters change places
-ORDER_FREE = [
+SIGNED_BY_RATER_ORDER = {"bias_index"}  # changes sign when the two raters are swapped
+IGNORES_CATEGORY_ORDER = [
     "percent_agreement", "fleiss_kappa", "fleiss_kappa_gwet", "conger_kappa", "light_kappa", "gwet_ac1",
     "brennan_prediger", "krippendorff_alpha_nominal", "cohen_kappa", "scott_pi", "pabak", "bowker.chi2",
     "stuart_maxwell.chi2", "kappa_max",
 ]  # fmt: skip
-BLIND_TO_UNUSED = [
-    name for name in ORDER_FREE if name not in ("gwet_ac1", "brennan_prediger", "pabak")
+IGNORES_UNUSED_CATEGORIES = [
+    name for name in IGNORES_CATEGORY_ORDER if name not in ("gwet_ac1", "brennan_prediger", "pabak")
 ]
-FROM_PAIRS = [
+USES_ONLY_PAIRS = [
     "percent_agreement", "light_kappa", "cohen_kappa", "scott_pi", "pabak", "pearson", "spearman", "kendall_tau_b",
     "lin_ccc", "krippendorff_alpha_nominal", "krippendorff_alpha_ordinal", "krippendorff_alpha_interval",
     "krippendorff_alpha_ratio", "weighted_kappa_linear", "weighted_kappa_quadratic", "kappa_max",
@@ -32,7 +32,7 @@ FROM_PAIRS = [
 
 @st.composite
 def ratings(draw, min_raters=2, max_raters=4, min_items=1, missing=True):
-    """codes (items x raters), k."""
+    """Draw codes (items x raters) and k."""
     k = draw(st.integers(2, 4))
     n_raters = draw(st.integers(min_raters, max_raters))
     code = st.integers(-1 if missing else 0, k - 1)
@@ -44,22 +44,24 @@ def ratings(draw, min_raters=2, max_raters=4, min_items=1, missing=True):
     return np.array(rows), k
 
 
-def same(one, other):
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    if one is None or other is None:
-        return one is other
-    return one == pytest.approx(other, rel=1e-9, abs=1e-9)
+def is_same(value, expected):
+    if isinstance(value, list):
+        return len(value) == len(expected) and all(map(is_same, value, expected))
+    if value is None or expected is None:
+        return value is expected
+    return value == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def assert_same_report(one, other, names=NAMES):
+def assert_same_report(actual, expected, names=NAMES):
     differing = {
-        name: (one[name], other[name]) for name in names if not same(one[name], other[name])
+        name: (actual[name], expected[name])
+        for name in names
+        if not is_same(actual[name], expected[name])
     }
     assert not differing
 
 
-WEIGHTED = {
+WEIGHTED_ORACLES = {
     "percent_agreement": oracles.percent_agreement,
     "fleiss_kappa": oracles.fleiss_kappa,
     "fleiss_kappa_gwet": oracles.fleiss_kappa_gwet,
@@ -73,31 +75,34 @@ WEIGHTED = {
 @given(ratings())
 def test_values_equal_the_oracle(case):
     codes, k = case
-    plain = [[None if code < 0 else int(code) for code in row] for row in codes]
+    rows = [[None if code < 0 else int(code) for code in row] for row in codes]
     values = [1, 2, 4, 7][:k]
-    found = report(codes, k, values)
+    values_by_name = report(codes, k, values)
     for suffix, weights in (
-        ("", oracles.none),
-        ("_linear", oracles.linear),
-        ("_quadratic", oracles.quadratic),
+        ("", oracles.identity_weights),
+        ("_linear", oracles.linear_weights),
+        ("_quadratic", oracles.quadratic_weights),
     ):
-        for name, oracle in WEIGHTED.items():
+        for name, oracle in WEIGHTED_ORACLES.items():
             key = "gwet_ac1" if (name, suffix) == ("gwet_ac2", "") else name + suffix
-            assert same(found[key], fraction(oracle(plain, k, weights(k)))), key
-        pairs = [oracles.cohen_kappa(plain, k, weights(k), a, b) for a, b in pairs_of(codes)]
+            assert is_same(values_by_name[key], to_float(oracle(rows, k, weights(k)))), key
+        pairs = [oracles.cohen_kappa(rows, k, weights(k), a, b) for a, b in list_pairs(codes)]
         defined = [value for value in pairs if value is not None]
-        assert same(found["light_kappa" + suffix], fraction(oracles.mean(defined)))
+        assert is_same(
+            values_by_name["light_kappa" + suffix], to_float(oracles.compute_mean(defined))
+        )
     for metric in ("nominal", "ordinal", "interval", "ratio"):
-        assert same(
-            found[f"krippendorff_alpha_{metric}"], fraction(oracles.alpha(plain, k, metric, values))
+        assert is_same(
+            values_by_name[f"krippendorff_alpha_{metric}"],
+            to_float(oracles.krippendorff_alpha(rows, k, metric, values)),
         ), metric
 
 
-def pairs_of(codes):
+def list_pairs(codes):
     return [(a, b) for b in range(codes.shape[1]) for a in range(b)]
 
 
-def fraction(value):
+def to_float(value):
     return None if value is None else float(value)
 
 
@@ -105,17 +110,23 @@ def fraction(value):
 @given(ratings(max_raters=2))
 def test_values_of_two_raters_equal_the_oracle(case):
     codes, k = case
-    plain = [[None if code < 0 else int(code) for code in row] for row in codes]
-    found = report(codes, k)
-    assert same(found["cohen_kappa"], fraction(oracles.cohen_kappa(plain, k, oracles.none(k))))
-    assert same(
-        found["weighted_kappa_linear"], fraction(oracles.cohen_kappa(plain, k, oracles.linear(k)))
+    rows = [[None if code < 0 else int(code) for code in row] for row in codes]
+    values_by_name = report(codes, k)
+    assert is_same(
+        values_by_name["cohen_kappa"],
+        to_float(oracles.cohen_kappa(rows, k, oracles.identity_weights(k))),
     )
-    assert same(
-        found["weighted_kappa_quadratic"],
-        fraction(oracles.cohen_kappa(plain, k, oracles.quadratic(k))),
+    assert is_same(
+        values_by_name["weighted_kappa_linear"],
+        to_float(oracles.cohen_kappa(rows, k, oracles.linear_weights(k))),
     )
-    assert same(found["scott_pi"], fraction(oracles.scott_pi(plain, k, oracles.none(k))))
+    assert is_same(
+        values_by_name["weighted_kappa_quadratic"],
+        to_float(oracles.cohen_kappa(rows, k, oracles.quadratic_weights(k))),
+    )
+    assert is_same(
+        values_by_name["scott_pi"], to_float(oracles.scott_pi(rows, k, oracles.identity_weights(k)))
+    )
 
 
 @EXAMPLES
@@ -131,7 +142,7 @@ def test_order_of_items_does_not_matter(case, random):
 def test_order_of_raters_does_not_matter(case, random):
     codes, k = case
     order = random.sample(range(codes.shape[1]), codes.shape[1])
-    names = [name for name in NAMES if name not in ONE_DIRECTION]
+    names = [name for name in NAMES if name not in SIGNED_BY_RATER_ORDER]
     assert_same_report(report(codes, k), report(codes[:, order], k), names)
 
 
@@ -140,42 +151,42 @@ def test_order_of_raters_does_not_matter(case, random):
 def test_names_of_nominal_categories_do_not_matter(case, random):
     codes, k = case
     renamed = np.array([*random.sample(range(k), k), -1])[codes]
-    assert_same_report(report(codes, k), report(renamed, k), ORDER_FREE)
+    assert_same_report(report(codes, k), report(renamed, k), IGNORES_CATEGORY_ORDER)
 
 
 @EXAMPLES
 @given(ratings())
 def test_direction_of_a_scale_does_not_matter(case):
     codes, k = case
-    turned = np.where(codes < 0, -1, k - 1 - codes)
+    reversed_codes = np.where(codes < 0, -1, k - 1 - codes)
     names = [name for name in NAMES if name.split(".")[0] not in
              {"krippendorff_alpha_ratio", "prevalence_index", "bias_index", "fleiss_kappa_category",
               "cohen_kappa_category"}]  # fmt: skip
-    assert_same_report(report(codes, k), report(turned, k), names)
+    assert_same_report(report(codes, k), report(reversed_codes, k), names)
 
 
 @EXAMPLES
 @given(ratings(), st.integers(0, 3), st.integers(0, 1))
-def test_an_item_with_one_rating_changes_no_coefficient_of_pairs(case, rater, code):
+def test_item_with_one_rating_changes_no_pair_coefficient(case, rater, code):
     codes, k = case
     rater %= codes.shape[1]
     if not (codes[:, rater] >= 0).any():
         return  # the rating would add a rater
     single = np.full((1, codes.shape[1]), -1)
     single[0, rater] = code
-    assert_same_report(report(codes, k), report(np.vstack([codes, single]), k), FROM_PAIRS)
+    assert_same_report(report(codes, k), report(np.vstack([codes, single]), k), USES_ONLY_PAIRS)
 
 
 @EXAMPLES
 @given(ratings())
-def test_an_unused_category_changes_nothing_without_weights(case):
+def test_unused_category_changes_no_unweighted_coefficient(case):
     codes, k = case
-    assert_same_report(report(codes, k), report(codes, k + 1), BLIND_TO_UNUSED)
+    assert_same_report(report(codes, k), report(codes, k + 1), IGNORES_UNUSED_CATEGORIES)
 
 
 @EXAMPLES
 @given(ratings())
-def test_an_unrated_item_and_an_idle_rater_do_not_exist(case):
+def test_unrated_items_and_idle_raters_are_ignored(case):
     codes, k = case
     if (codes < 0).all(axis=0).any():
         return
@@ -185,31 +196,35 @@ def test_an_unrated_item_and_an_idle_rater_do_not_exist(case):
 
 @EXAMPLES
 @given(ratings())
-def test_values_lie_in_the_range_of_the_registry_and_in_their_interval(case):
+def test_values_lie_in_registry_range_and_in_their_interval(case):
     codes, k = case
-    found = report(codes, k)
+    values_by_name = report(codes, k)
     for entry in COEFFICIENTS:
         low, high = COEFFICIENTS[entry].low, COEFFICIENTS[entry].high
         for name in list_report_names(entry):
-            for value in found[name] if isinstance(found[name], list) else [found[name]]:
+            for value in (
+                values_by_name[name]
+                if isinstance(values_by_name[name], list)
+                else [values_by_name[name]]
+            ):
                 if value is None:
                     continue
                 assert low is None or value >= low - 1e-9, name
                 assert high is None or value <= high + 1e-9, name
-            if found.get(f"{name}.se") is not None:
-                assert found[f"{name}.ci_low"] <= found[name] + 1e-12
-                assert found[name] <= found[f"{name}.ci_high"] + 1e-9
+            if values_by_name.get(f"{name}.se") is not None:
+                assert values_by_name[f"{name}.ci_low"] <= values_by_name[name] + 1e-12
+                assert values_by_name[name] <= values_by_name[f"{name}.ci_high"] + 1e-9
 
 
 @EXAMPLES
 @given(ratings())
-def test_undefined_values_have_a_reason_that_the_registry_names(case):
+def test_undefined_values_have_a_reason_from_the_registry(case):
     codes, k = case
-    found = report(codes, k)
+    values_by_name = report(codes, k)
     for entry, coefficient in COEFFICIENTS.items():
         for name in list_report_names(entry):
-            if found[name] is None:
-                assert found[f"{name}.reason"] in coefficient.undefined, name
+            if values_by_name[name] is None:
+                assert values_by_name[f"{name}.reason"] in coefficient.undefined, name
 
 
 @EXAMPLES
@@ -217,52 +232,60 @@ def test_undefined_values_have_a_reason_that_the_registry_names(case):
 def test_raters_who_all_agree_have_full_agreement(case):
     codes, k = case
     agreeing = np.repeat(codes[:, :1], codes.shape[1], axis=1)
-    found = report(agreeing, k)
+    values_by_name = report(agreeing, k)
     distinct = len(np.unique(agreeing)) > 1
     for name in ("percent_agreement", "gwet_ac1", "brennan_prediger"):
-        assert found[name] == pytest.approx(1)
+        assert values_by_name[name] == pytest.approx(1)
     for name in ("fleiss_kappa", "conger_kappa", "krippendorff_alpha_ordinal", "light_kappa"):
-        assert same(found[name], 1.0 if distinct else None)
+        assert is_same(values_by_name[name], 1.0 if distinct else None)
 
 
 @EXAMPLES
 @given(ratings(max_raters=2, missing=False, min_items=2))
 def test_identities_of_two_raters_with_complete_data(case):
     codes, k = case
-    found, n = report(codes, k), len(codes)
-    raw = np.sqrt(n / (n - 1))
-    for one, other in (
+    values_by_name, n = report(codes, k), len(codes)
+    factor = np.sqrt(n / (n - 1))
+    for first_name, second_name in (
         ("conger_kappa", "cohen_kappa"),
         ("fleiss_kappa", "scott_pi"),
         ("pabak", "brennan_prediger"),
     ):
-        assert same(found[one], found[other]), (one, other)
+        assert is_same(values_by_name[first_name], values_by_name[second_name]), (
+            first_name,
+            second_name,
+        )
     for suffix in ("_linear", "_quadratic"):
-        assert same(found["conger_kappa" + suffix], found["weighted_kappa" + suffix])
+        assert is_same(
+            values_by_name["conger_kappa" + suffix], values_by_name["weighted_kappa" + suffix]
+        )
     for name in ("gwet_ac1", "brennan_prediger", "percent_agreement"):
-        assert same(found[f"{name}.se"], found[f"{name}.se_table"] * raw)
-    if found["cohen_kappa.se"] is not None:
-        assert same(found["conger_kappa.se"], found["cohen_kappa.se"] * raw)
-        assert found["cohen_kappa"] <= found["kappa_max"] + 1e-12
-    if found["scott_pi.se"] is not None:
-        assert same(found["fleiss_kappa.se"], found["scott_pi.se"] * raw)
-    if found["lin_ccc"] is not None:
-        assert same(found["weighted_kappa_quadratic"], found["lin_ccc"])
+        assert is_same(values_by_name[f"{name}.se"], values_by_name[f"{name}.se_table"] * factor)
+    if values_by_name["cohen_kappa.se"] is not None:
+        assert is_same(values_by_name["conger_kappa.se"], values_by_name["cohen_kappa.se"] * factor)
+        assert values_by_name["cohen_kappa"] <= values_by_name["kappa_max"] + 1e-12
+    if values_by_name["scott_pi.se"] is not None:
+        assert is_same(values_by_name["fleiss_kappa.se"], values_by_name["scott_pi.se"] * factor)
+    if values_by_name["lin_ccc"] is not None:
+        assert is_same(values_by_name["weighted_kappa_quadratic"], values_by_name["lin_ccc"])
 
 
 @EXAMPLES
 @given(ratings(missing=False, min_items=2))
 def test_identities_of_equal_numbers_of_ratings(case):
     codes, k = case
-    found, size = report(codes, k), codes.size
-    for part in ("", ".se"):
-        assert same(found[f"fleiss_kappa{part}"], found[f"fleiss_kappa_gwet{part}"])
-    if found["fleiss_kappa"] is not None:
-        assert same(
-            found["krippendorff_alpha_nominal"], 1 - (1 - found["fleiss_kappa"]) * (size - 1) / size
+    values_by_name, size = report(codes, k), codes.size
+    for suffix in ("", ".se"):
+        assert is_same(
+            values_by_name[f"fleiss_kappa{suffix}"], values_by_name[f"fleiss_kappa_gwet{suffix}"]
         )
-        quadratic = 1 - (1 - found["fleiss_kappa_quadratic"]) * (size - 1) / size
-        assert same(found["krippendorff_alpha_interval"], quadratic)
+    if values_by_name["fleiss_kappa"] is not None:
+        assert is_same(
+            values_by_name["krippendorff_alpha_nominal"],
+            1 - (1 - values_by_name["fleiss_kappa"]) * (size - 1) / size,
+        )
+        quadratic = 1 - (1 - values_by_name["fleiss_kappa_quadratic"]) * (size - 1) / size
+        assert is_same(values_by_name["krippendorff_alpha_interval"], quadratic)
 
 
 @EXAMPLES
@@ -271,51 +294,55 @@ def test_batches_of_items_add_up(case, cut):
     codes, k = case
     item, rater = np.nonzero(codes >= 0)
     code = codes[item, rater]
-    first = item < cut
-    whole = tally.count_patterns(item, code, k)
-    parts = tally.count_patterns(item[first], code[first], k) + tally.count_patterns(
-        item[~first], code[~first], k
+    in_first_batch = item < cut
+    all_counts = tally.count_patterns(item, code, k)
+    summed_counts = tally.count_patterns(
+        item[in_first_batch], code[in_first_batch], k
+    ) + tally.count_patterns(item[~in_first_batch], code[~in_first_batch], k)
+    assert summed_counts == all_counts
+    of_all, of_sum = (
+        pattern_coefficients(pattern_counts.counts, pattern_counts.n_items, scale="ordinal")
+        for pattern_counts in (all_counts, summed_counts)
     )
-    assert parts == whole
-    one, other = (
-        pattern_coefficients(p.counts, p.n_items, scale="ordinal") for p in (whole, parts)
-    )
-    assert all(one[name].to_value() == other[name].to_value() for name in one)
+    assert all(of_all[name].to_value() == of_sum[name].to_value() for name in of_all)
 
 
 @EXAMPLES
 @given(st.lists(ratings(min_raters=3, max_raters=3), min_size=2, max_size=4))
-def test_many_at_once_equal_one_by_one(cases):
+def test_batch_computation_equals_single_computation(cases):
     patterns = []
     for day, (codes, _) in enumerate(cases):
         item, rater = np.nonzero(codes >= 0)
         patterns.append(
             tally.count_patterns(item, codes[item, rater], 4, day=np.full(item.size, day))
         )
-    together = sum(patterns[1:], patterns[0])
-    days, counts, n_items = together.split_by_day()
-    many = pattern_coefficients(counts, n_items, scale="interval", values=[1, 2, 4, 8])
+    all_counts = sum(patterns[1:], patterns[0])
+    days, counts, n_items = all_counts.split_by_day()
+    batch = pattern_coefficients(counts, n_items, scale="interval", values=[1, 2, 4, 8])
     for row, day in enumerate(days.tolist()):
-        mine = together.day == day
-        alone = pattern_coefficients(
-            together.counts[mine], together.n_items[mine], scale="interval", values=[1, 2, 4, 8]
+        of_day = all_counts.day == day
+        single = pattern_coefficients(
+            all_counts.counts[of_day],
+            all_counts.n_items[of_day],
+            scale="interval",
+            values=[1, 2, 4, 8],
         )
-        for name, estimate in many.items():
-            mine_alone = dict(alone[name].to_value())
+        for name, estimate in batch.items():
+            single_value = dict(single[name].to_value())
             for key, value in estimate.to_value((row,)).items():
-                expected = mine_alone[key]
-                assert value == expected or same(value, expected), (name, key)
+                expected = single_value[key]
+                assert value == expected or is_same(value, expected), (name, key)
 
 
 @EXAMPLES
 @given(ratings(min_raters=3))
-def test_all_pairs_at_once_equal_each_pair(case):
+def test_all_pairs_in_batch_equal_each_pair(case):
     codes, k = case
     item, rater = np.nonzero(codes >= 0)
     pairs = tally.count_pair_tables(item, rater, codes[item, rater], k)
-    many = table_coefficients(pairs.tables, scale="ordinal")
-    for place in range(len(pairs)):
-        alone = report(codes[:, [pairs.rater_a[place], pairs.rater_b[place]]], k)
+    batch = table_coefficients(pairs.tables, scale="ordinal")
+    for index in range(len(pairs)):
+        values_by_name = report(codes[:, [pairs.rater_a[index], pairs.rater_b[index]]], k)
         for name in (
             "cohen_kappa",
             "scott_pi",
@@ -324,5 +351,7 @@ def test_all_pairs_at_once_equal_each_pair(case):
             "kendall_tau_b",
             "lin_ccc",
         ):
-            assert same(many[name].to_value((place,))["value"], alone[name]), name
-            assert same(many[name].to_value((place,))["se"], alone.get(f"{name}.se")), name
+            assert is_same(batch[name].to_value((index,))["value"], values_by_name[name]), name
+            assert is_same(
+                batch[name].to_value((index,))["se"], values_by_name.get(f"{name}.se")
+            ), name

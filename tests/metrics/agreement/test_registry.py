@@ -1,4 +1,4 @@
-"""The registry against the report: every entry is reported, and its published example comes out."""
+"""Test the registry against the report and its published examples."""
 
 from pathlib import Path
 
@@ -7,17 +7,17 @@ import pytest
 from metrics.agreement import COEFFICIENTS, REASONS, report
 from metrics.agreement.handbook import render_handbook
 from metrics.agreement.registry import list_report_names
-from tests.metrics.agreement.test_truth import load, reported
+from tests.metrics.agreement.test_truth import build_case_report, load_case
 
 TRUTH = Path(__file__).parent / "truth"
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
-def test_published_example_comes_out(name):
+def test_published_example_is_reproduced(name):
     example = COEFFICIENTS[name].example
-    found = reported(load(TRUTH / f"{example.case}.json"))[example.name]
+    computed = build_case_report(load_case(TRUTH / f"{example.case}.json"))[example.name]
     for value, printed in zip(
-        found if isinstance(found, list) else [found], example.value.split(), strict=True
+        computed if isinstance(computed, list) else [computed], example.value.split(), strict=True
     ):
         decimals = len(printed.partition(".")[2])
         assert value == pytest.approx(float(printed), abs=0.501 * 10**-decimals)
@@ -25,8 +25,8 @@ def test_published_example_comes_out(name):
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_every_entry_is_reported(name):
-    found = report([[0, 1], [1, 1], [0, 0]], 2)
-    assert found.keys() >= set(list_report_names(name))
+    values_by_name = report([[0, 1], [1, 1], [0, 0]], 2)
+    assert values_by_name.keys() >= set(list_report_names(name))
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
@@ -34,10 +34,10 @@ def test_every_reason_of_the_registry_exists(name):
     assert set(COEFFICIENTS[name].undefined) <= set(REASONS)
 
 
-def test_the_page_about_statistics_says_what_the_registry_says():
+def test_statistics_page_is_rendered_from_the_registry():
     page = Path(__file__).parents[3] / "docs" / "statistics.md"
     assert page.read_text(encoding="utf-8") == render_handbook()
 
 
-def test_the_page_explains_every_reason():
+def test_statistics_page_explains_every_reason():
     assert all(f"| `{reason}` |" in render_handbook() for reason in REASONS if reason)

@@ -1,4 +1,4 @@
-"""report(): bad input is refused with its place, odd input is not, and other libraries agree."""
+"""Test report(): invalid input raises errors with its position, and other libraries agree."""
 
 import itertools
 
@@ -31,7 +31,7 @@ from metrics.agreement.coefficients import marginal_tests
         ([], 3, r"\(items x raters\) array"),
     ],
 )
-def test_bad_codes_are_refused_with_their_place(codes, k, message):
+def test_invalid_codes_raise_errors_with_their_position(codes, k, message):
     with pytest.raises(ValueError, match=message):
         report(codes, k)
 
@@ -44,31 +44,31 @@ def test_bad_codes_are_refused_with_their_place(codes, k, message):
         ([1, 2, np.inf], "value 2"),
     ],
 )
-def test_bad_values_are_refused(values, message):
+def test_invalid_values_raise_errors(values, message):
     with pytest.raises(ValueError, match=message):
         report([[0, 1]], 3, values)
 
 
-def test_bad_matrix_is_refused():
+def test_asymmetric_matrix_raises_an_error():
     with pytest.raises(ValueError, match="symmetric"):
         report([[0, 1]], 2, weight_matrix=[[1.0, 0.0], [0.5, 1.0]])
 
 
-def test_lists_floats_and_small_integers_are_the_same_codes():
+def test_lists_floats_and_small_integers_give_the_same_report():
     codes = [[0, 1, -1], [1, 1, 0]]
-    whole = report(codes, 2)
+    expected = report(codes, 2)
     assert (
         report(np.array(codes, np.int8), 2)
         == report(np.array(codes, float), ["no", "yes"])
-        == whole
+        == expected
     )
 
 
 @pytest.mark.parametrize(
     "codes", [np.zeros((0, 2), int), np.full((3, 2), -1), np.zeros((3, 1), int), [[0]]]
 )
-def test_nothing_to_compare_is_undefined_throughout(codes):
-    found = report(codes, 2)
+def test_report_without_pairs_is_undefined_with_reasons(codes):
+    values_by_name = report(codes, 2)
     for name in (
         "fleiss_kappa",
         "cohen_kappa",
@@ -77,16 +77,16 @@ def test_nothing_to_compare_is_undefined_throughout(codes):
         "icc2",
         "light_kappa",
     ):
-        assert found[name] is None
-        assert found[f"{name}.reason"]
-    assert found["fleiss_kappa.reason"] == "no_pairable_items"
+        assert values_by_name[name] is None
+        assert values_by_name[f"{name}.reason"]
+    assert values_by_name["fleiss_kappa.reason"] == "no_pairable_items"
 
 
-def test_three_raters_have_no_coefficients_of_two():
-    found = report([[0, 1, 1], [1, 1, 0]], 2)
-    assert found["cohen_kappa"] is None
-    assert found["cohen_kappa.reason"] == "needs_two_raters"
-    assert sorted(found["pairwise"]) == ["1-2", "1-3", "2-3"]
+def test_three_raters_have_no_two_rater_coefficients():
+    values_by_name = report([[0, 1, 1], [1, 1, 0]], 2)
+    assert values_by_name["cohen_kappa"] is None
+    assert values_by_name["cohen_kappa.reason"] == "needs_two_raters"
+    assert sorted(values_by_name["pairwise"]) == ["1-2", "1-3", "2-3"]
 
 
 def test_pairwise_names_raters_by_their_column():
@@ -99,22 +99,22 @@ def test_alpha_equals_the_krippendorff_package(metric, seed):
     rng = np.random.default_rng(seed)
     codes = rng.integers(-1, 5, (30, 4))
     values = np.array([1.0, 2, 3, 5, 8])
-    theirs = krippendorff.alpha(
+    expected = krippendorff.alpha(
         reliability_data=np.where(codes < 0, np.nan, values[codes]).T,
         level_of_measurement=metric,
         value_domain=list(values),
     )
     assert report(codes, 5, values)[f"krippendorff_alpha_{metric}"] == pytest.approx(
-        theirs, abs=1e-10
+        expected, abs=1e-10
     )
 
 
-def test_stuart_maxwell_counts_separate_groups_of_categories():
+def test_stuart_maxwell_adds_separate_groups_of_categories():
     table = np.array([[5, 3, 0, 0], [1, 5, 0, 0], [0, 0, 5, 4], [0, 0, 1, 5]])
-    found = marginal_tests.stuart_maxwell(table)
-    assert found.df == 2
-    apart = [marginal_tests.mcnemar(part) for part in (table[:2, :2], table[2:, 2:])]
-    assert found.chi2 == pytest.approx(sum(float(test.chi2) for test in apart))
+    test_result = marginal_tests.stuart_maxwell(table)
+    assert test_result.df == 2
+    group_tests = [marginal_tests.mcnemar(group) for group in (table[:2, :2], table[2:, 2:])]
+    assert test_result.chi2 == pytest.approx(sum(float(test.chi2) for test in group_tests))
 
 
 def test_mcnemar_needs_two_categories():
@@ -122,22 +122,22 @@ def test_mcnemar_needs_two_categories():
         marginal_tests.mcnemar(np.zeros((3, 3)))
 
 
-def test_kappa_never_passes_the_largest_one():
+def test_kappa_never_exceeds_its_maximum():
     for cells in itertools.product(range(3), repeat=4):
-        found = batch.table_coefficients(np.reshape(cells, (2, 2)), scale="nominal")
-        if found["cohen_kappa"].reason == 0:
-            assert found["cohen_kappa"].value <= found["kappa_max"].value + 1e-12
+        estimates = batch.table_coefficients(np.reshape(cells, (2, 2)), scale="nominal")
+        if estimates["cohen_kappa"].reason == 0:
+            assert estimates["cohen_kappa"].value <= estimates["kappa_max"].value + 1e-12
 
 
-def test_scale_decides_what_makes_sense():
+def test_scale_decides_which_coefficients_are_computed():
     counts, n_items = np.array([[2, 1], [0, 3]]), np.array([4, 5])
     nominal = batch.pattern_coefficients(counts, n_items, scale="nominal")
     assert not any("linear" in name or "ordinal" in name for name in nominal)
     ordinal = batch.pattern_coefficients(counts, n_items, scale="ordinal")
     assert {"fleiss_kappa_quadratic", "krippendorff_alpha_ordinal"} <= ordinal.keys()
     assert "krippendorff_alpha_interval" not in ordinal
-    chosen = batch.pattern_coefficients(counts, n_items, scale="nominal", names=["fleiss_kappa"])
-    assert list(chosen) == ["fleiss_kappa"]
+    selected = batch.pattern_coefficients(counts, n_items, scale="nominal", names=["fleiss_kappa"])
+    assert list(selected) == ["fleiss_kappa"]
     with pytest.raises(ValueError, match="unknown for this scale: kappa; one of percent_agreement"):
         batch.pattern_coefficients(counts, n_items, scale="nominal", names=["kappa"])
     with pytest.raises(ValueError, match="'cardinal'; one of nominal, ordinal"):
@@ -154,16 +154,15 @@ def test_scale_decides_what_makes_sense():
         [[1, 1, 1], [0, 0, 2]],
     ],
 )
-def test_icc_does_not_hang_on_the_last_bits_of_a_sum(codes):
-    """Denominators that vanish but for rounding: undefined in whatever order the items and raters
-    stand."""
+def test_icc_does_not_depend_on_rounding_of_sums(codes):
+    """Denominators that are zero but for rounding are undefined in any order of items and raters."""
     codes = np.array(codes)
-    whole = report(codes, 4)
-    names = [name for name in whole if name.startswith("icc") and not name.endswith(".reason")]
+    expected = report(codes, 4)
+    names = [name for name in expected if name.startswith("icc") and not name.endswith(".reason")]
     for order in itertools.permutations(range(codes.shape[1])):
-        for found in (report(codes[:, order], 4), report(codes[::-1, order], 4)):
+        for permuted in (report(codes[:, order], 4), report(codes[::-1, order], 4)):
             for name in names:
-                assert (found[name] is None) == (whole[name] is None), name
-                assert whole[name] is None or found[name] == pytest.approx(
-                    whole[name], rel=1e-6, abs=1e-9
+                assert (permuted[name] is None) == (expected[name] is None), name
+                assert expected[name] is None or permuted[name] == pytest.approx(
+                    expected[name], rel=1e-6, abs=1e-9
                 ), name

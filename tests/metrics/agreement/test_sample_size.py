@@ -1,4 +1,4 @@
-"""How many more items: by search, by enumeration, by the delta method."""
+"""Test sample sizes: by search, by enumeration, by the delta method."""
 
 from itertools import combinations
 
@@ -16,17 +16,17 @@ EXAMPLES = settings(max_examples=50, deadline=None)
 
 @EXAMPLES
 @given(st.floats(0, 0.3), st.integers(1, 300), st.floats(0.02, 0.5))
-def test_items_needed_is_the_first_that_is_narrow(se, n, half_width):
+def test_items_needed_is_the_smallest_number(se, n, half_width):
     items = 2
     while stats.t.ppf(0.975, items - 1) * se * (n / items) ** 0.5 > half_width:
         items += 1
         if items > 3000:
             return
-    found = sample_size.compute_items_needed(se, n, half_width)
-    assert (found.items, found.additional) == (items, max(0, items - n))
+    needed = sample_size.compute_items_needed(se, n, half_width)
+    assert (needed.items, needed.additional) == (items, max(0, items - n))
 
 
-def test_nothing_is_planned_from_nothing():
+def test_invalid_planning_input_has_reason_or_error():
     assert sample_size.compute_items_needed(None, 1, 0.1).reason == "too_few_items"
     for width in (0, -0.1):
         with pytest.raises(ValueError, match="half-width"):
@@ -40,7 +40,7 @@ def test_nothing_is_planned_from_nothing():
 
 @EXAMPLES
 @given(st.floats(-0.05, 0.95), st.floats(0.1, 0.9))
-def test_two_categories_are_the_delta_method_of_the_assumed_table(kappa, prevalence):
+def test_two_categories_match_delta_method_of_assumed_table(kappa, prevalence):
     p = np.array([prevalence, 1 - prevalence])
     table = kappa * np.diag(p) + (1 - kappa) * np.outer(p, p)
     v = sample_size.compute_table_variance(table)
@@ -51,57 +51,61 @@ def test_two_categories_are_the_delta_method_of_the_assumed_table(kappa, prevale
 
 
 def test_three_categories_fall_back_to_two_when_one_is_rare():
-    many = sample_size.compute_items_needed_before(0.6, [0.3, 0.7 - 1e-9, 1e-9], 0.1)
-    assert many == pytest.approx(sample_size.compute_items_needed_before(0.6, 0.3, 0.1), abs=1)
+    n_items = sample_size.compute_items_needed_before(0.6, [0.3, 0.7 - 1e-9, 1e-9], 0.1)
+    assert n_items == pytest.approx(sample_size.compute_items_needed_before(0.6, 0.3, 0.1), abs=1)
 
 
 @EXAMPLES
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=6), st.integers(1, 5))
-def test_thinning_is_every_choice_of_ratings(ratings, m):
+def test_thinning_covers_every_choice_of_ratings(ratings, m):
     pattern = np.bincount(ratings, minlength=3)
     counts, numbers = sample_size.thin_patterns([pattern], [10], m)
     expected: dict = {}
-    chosen = list(combinations(ratings, min(m, len(ratings))))
-    for some in chosen:
-        key = tuple(np.bincount(some, minlength=3))
-        expected[key] = expected.get(key, 0) + 10 / len(chosen)
-    found = {tuple(map(int, row)): number for row, number in zip(counts, numbers, strict=True)}
-    assert found == {key: pytest.approx(value) for key, value in expected.items()}
+    choices = list(combinations(ratings, min(m, len(ratings))))
+    for chosen_ratings in choices:
+        key = tuple(np.bincount(chosen_ratings, minlength=3))
+        expected[key] = expected.get(key, 0) + 10 / len(choices)
+    thinned_patterns = {
+        tuple(map(int, row)): number for row, number in zip(counts, numbers, strict=True)
+    }
+    assert thinned_patterns == {key: pytest.approx(value) for key, value in expected.items()}
 
 
-def test_fewer_ratings_an_item_are_less_certain_and_the_last_plan_is_now():
+def test_fewer_ratings_an_item_give_wider_intervals():
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 3, 300)
-    said = np.where(rng.random((300, 5)) < 0.7, truth[:, None], rng.integers(0, 3, (300, 5)))
-    counts = np.array([np.bincount(row, minlength=3) for row in said])
-    found = sample_size.compute_plans(counts, np.ones(300), 0.05)
-    widths = [plan.half_width_now for plan in found if plan.half_width_now is not None]
-    assert [plan.m for plan in found] == [2, 3, 4, 5]
+    codes = np.where(rng.random((300, 5)) < 0.7, truth[:, None], rng.integers(0, 3, (300, 5)))
+    counts = np.array([np.bincount(row, minlength=3) for row in codes])
+    plans = sample_size.compute_plans(counts, np.ones(300), 0.05)
+    widths = [plan.half_width_now for plan in plans if plan.half_width_now is not None]
+    assert [plan.m for plan in plans] == [2, 3, 4, 5]
     assert len(widths) == 4
     assert widths == sorted(widths, reverse=True)
-    now = fleiss.fleiss_kappa(counts, np.ones(300))
-    assert widths[-1] == pytest.approx(stats.t.ppf(0.975, 299) * now.se)
-    cheapest = sample_size.find_cheapest_plan(found)
-    ratings = [plan.ratings for plan in found if plan.ratings is not None]
+    current_estimate = fleiss.fleiss_kappa(counts, np.ones(300))
+    assert widths[-1] == pytest.approx(stats.t.ppf(0.975, 299) * current_estimate.se)
+    cheapest = sample_size.find_cheapest_plan(plans)
+    ratings = [plan.ratings for plan in plans if plan.ratings is not None]
     assert len(ratings) == 4
     assert cheapest and cheapest.ratings == min(ratings)
-    # the expected error of two ratings an item is that of two of them drawn
-    drawn = []
+    # the expected error of two ratings an item equals that of two ratings sampled at random
+    sampled_errors = []
     for _ in range(200):
-        two = np.array([np.bincount(rng.permutation(row)[:2], minlength=3) for row in said])
-        drawn.append(fleiss.fleiss_kappa(two, np.ones(300)).se)
-    assert widths[0] == pytest.approx(stats.t.ppf(0.975, 299) * np.mean(drawn), rel=0.01)
+        pair_counts = np.array(
+            [np.bincount(rng.permutation(row)[:2], minlength=3) for row in codes]
+        )
+        sampled_errors.append(fleiss.fleiss_kappa(pair_counts, np.ones(300)).se)
+    assert widths[0] == pytest.approx(stats.t.ppf(0.975, 299) * np.mean(sampled_errors), rel=0.01)
 
 
 def test_no_plan_without_pairs():
     assert sample_size.compute_plans([[1, 0], [0, 1]], [5, 5], 0.1) == []
     assert sample_size.find_cheapest_plan([]) is None
-    alike = sample_size.compute_plans([[2, 0]], [5], 0.1)
-    assert alike[0].ratings is None
-    assert sample_size.find_cheapest_plan(alike) is None
+    unanimous_plans = sample_size.compute_plans([[2, 0]], [5], 0.1)
+    assert unanimous_plans[0].ratings is None
+    assert sample_size.find_cheapest_plan(unanimous_plans) is None
 
 
-def test_ratings_to_go():
+def test_ratings_remaining_are_estimated():
     confusion = np.array([[[0.8, 0.2], [0.2, 0.8]]])
     posterior = np.array([[0.5, 0.5], [0.97, 0.03], [0.8, 0.2]])
     gain = consensus.expected_information(posterior, confusion)[:, 0]

@@ -1,4 +1,4 @@
-"""Weights by rank, by scores and custom; a wrong matrix is refused with its place."""
+"""Test weights by rank, by scores and custom; an invalid matrix raises an error with its position."""
 
 import numpy as np
 import pytest
@@ -24,13 +24,13 @@ def test_equally_spaced_scores_give_quadratic_weights():
     assert weights.score_weights([10, 20, 30, 40]) == pytest.approx(weights.quadratic_weights(4))
 
 
-def test_unknown_weights_name_the_known_ones():
+def test_unknown_weights_error_lists_the_valid_ones():
     with pytest.raises(ValueError, match="'cubic'; one of none, linear, quadratic"):
         weights.get_weight_matrix("cubic", 3)
 
 
 @pytest.mark.parametrize("scores", [[1, 1], [1, float("nan")], [[1, 2]]])
-def test_scores_that_tell_nothing_apart_are_refused(scores):
+def test_invalid_scores_raise_an_error(scores):
     with pytest.raises(ValueError, match="scores"):
         weights.score_weights(scores)
 
@@ -49,10 +49,10 @@ def test_scores_that_tell_nothing_apart_are_refused(scores):
         ([[1, float("inf")], [0, 1]], "row 1, column 2 .* finite number, not inf"),
     ],
 )
-def test_wrong_matrix_is_refused_with_its_place(matrix, message):
+def test_invalid_matrix_raises_an_error_with_its_position(matrix, message):
     with pytest.raises(ValueError, match=message):
         weights.validate_weight_matrix(matrix, 2)
 
 
-def test_right_matrix_comes_back_as_floats():
+def test_valid_matrix_is_returned_as_floats():
     assert weights.validate_weight_matrix([[1, 0], [0, 1]], 2).dtype == float

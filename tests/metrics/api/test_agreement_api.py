@@ -1,4 +1,4 @@
-"""Readings through the API."""
+"""Results through the API."""
 
 from __future__ import annotations
 
@@ -14,98 +14,111 @@ from rest_framework.test import APIClient
 from metrics.counting.question_counting import count_items
 from metrics.jobs.question_updates import update_question
 from projects.models import Question, Rater
-from tests.query_counts import journeys
+from tests.query_counts import measure_round_trips
 
 Address = Callable[..., str]
 Refused = Callable[..., dict[str, Any]]
-READING = {"value", "low", "high", "se", "observed", "expected", "n_items", "n_ratings", "reason"}
+ESTIMATE_FIELDS = {
+    "value",
+    "low",
+    "high",
+    "se",
+    "observed",
+    "expected",
+    "n_items",
+    "n_ratings",
+    "reason",
+}
 
 
 @pytest.fixture
 def get(api: APIClient, address: Address) -> Callable[[str], Any]:
-    def do(tail: str) -> Any:
-        answer = api.get(address(f"agreement/{tail}"))
-        assert answer.status_code == 200, answer.content
-        return answer.json()
+    def get_answer(tail: str) -> Any:
+        response = api.get(address(f"agreement/{tail}"))
+        assert response.status_code == 200, response.content
+        return response.json()
 
-    return do
+    return get_answer
 
 
 @pytest.fixture
-def rated(question: Question, rate: Callable[..., Any], utc: Callable[..., Any]) -> Question:
-    """ann and ben agree on 3 of 4 items, cleo rated one of them; two weeks; one rating is not
-    counted yet."""
-    first, second = utc(2026, 3, 2, 9), utc(2026, 3, 10, 9)
+def rated_question(
+    question: Question, rate: Callable[..., Any], utc: Callable[..., Any]
+) -> Question:
+    """Return a counted question with one uncounted rating.
+
+    ann and ben agree on 3 of 4 items, cleo rated one of them; the ratings lie in two weeks.
+    """
+    first_week, second_week = utc(2026, 3, 2, 9), utc(2026, 3, 10, 9)
     for item, ann, ben, moment in (
-        ("i1", "minor", "minor", first),
-        ("i2", "major", "major", first),
-        ("i3", "major", "minor", second),
-        ("i4", "none", "none", second),
+        ("i1", "minor", "minor", first_week),
+        ("i2", "major", "major", first_week),
+        ("i3", "major", "minor", second_week),
+        ("i4", "none", "none", second_week),
     ):
         rate(question, item, "ann", ann, rated_at=moment)
         rate(question, item, "b/en", ben, rated_at=moment)
-    rate(question, "i1", "cleo", "minor", rated_at=first)
-    rate(question, "i5", "cleo", "minor", rated_at=first)
+    rate(question, "i1", "cleo", "minor", rated_at=first_week)
+    rate(question, "i5", "cleo", "minor", rated_at=first_week)
     update_question(question.pk)
-    rate(question, "i6", "cleo", "minor", rated_at=first)
+    rate(question, "i6", "cleo", "minor", rated_at=first_week)
     return question
 
 
-def test_agreement(get: Callable[[str], Any], rated: Question) -> None:
-    found = get("")
-    assert found["question"] == "severity"
-    assert found["counted_at"].endswith("Z")
-    assert (found["ratings"], found["uncounted"]) == (10, 1)
-    assert found["items"] == {"total": 6, "rated": 5, "with_two_or_more": 4}
-    readings = found["coefficients"]
+def test_agreement_of_project(get: Callable[[str], Any], rated_question: Question) -> None:
+    answer = get("")
+    assert answer["question"] == "severity"
+    assert answer["counted_at"].endswith("Z")
+    assert (answer["ratings"], answer["uncounted"]) == (10, 1)
+    assert answer["items"] == {"total": 6, "rated": 5, "with_two_or_more": 4}
+    estimates = answer["coefficients"]
     assert {
         "fleiss_kappa",
         "krippendorff_alpha_nominal",
         "gwet_ac1",
         "percent_agreement",
         "mean_pairwise_kappa",
-    } <= set(readings)
-    assert all(set(reading) >= READING for reading in readings.values())
-    assert readings["percent_agreement"]["value"] == pytest.approx(3 / 4)
-    # p = (2, 5, 3, 0) / 10 would be the shares without i5; pooled over all ratings: none 2, minor
-    # 5, major 3.
+    } <= set(estimates)
+    assert all(set(estimate) >= ESTIMATE_FIELDS for estimate in estimates.values())
+    assert estimates["percent_agreement"]["value"] == pytest.approx(3 / 4)
+    # Shares pooled over all 10 ratings, with that of i5: none 2, minor 5, major 3.
     expected = (4 + 25 + 9) / 100
-    assert readings["fleiss_kappa"]["expected"] == pytest.approx(expected)
-    assert readings["fleiss_kappa"]["value"] == pytest.approx((0.75 - expected) / (1 - expected))
-    assert readings["fleiss_kappa"]["n_items"] == 4
+    assert estimates["fleiss_kappa"]["expected"] == pytest.approx(expected)
+    assert estimates["fleiss_kappa"]["value"] == pytest.approx((0.75 - expected) / (1 - expected))
+    assert estimates["fleiss_kappa"]["n_items"] == 4
 
 
-def test_what_is_counted_but_not_in_the_readings_is_uncounted(
-    get: Callable[[str], Any], rated: Question, rate: Callable[..., Any]
+def test_ratings_counted_without_results_are_uncounted(
+    get: Callable[[str], Any], rated_question: Question, rate: Callable[..., Any]
 ) -> None:
-    rate(rated, "i7", "ann", "major")
-    while count_items(rated.pk).has_more:
+    rate(rated_question, "i7", "ann", "major")
+    while count_items(rated_question.pk).has_more:
         pass
-    found = get("")
-    assert (found["ratings"], found["uncounted"]) == (10, 2)
-    update_question(rated.pk)
-    found = get("")
-    assert (found["ratings"], found["uncounted"]) == (12, 0)
+    answer = get("")
+    assert (answer["ratings"], answer["uncounted"]) == (10, 2)
+    update_question(rated_question.pk)
+    answer = get("")
+    assert (answer["ratings"], answer["uncounted"]) == (12, 0)
 
 
-def test_nothing_counted_yet_is_a_state(
+def test_answer_before_first_count(
     get: Callable[[str], Any], question: Question, rate: Callable[..., Any]
 ) -> None:
     rate(question, "i1", "ann", "minor")
-    found = get("")
-    assert (found["counted_at"], found["ratings"], found["uncounted"]) == (None, 0, 1)
-    assert found["items"] == {"total": 1, "rated": 0, "with_two_or_more": 0}
+    answer = get("")
+    assert (answer["counted_at"], answer["ratings"], answer["uncounted"]) == (None, 0, 1)
+    assert answer["items"] == {"total": 1, "rated": 0, "with_two_or_more": 0}
     assert {"fleiss_kappa", "mean_pairwise_kappa", "krippendorff_alpha_ordinal"} <= set(
-        found["coefficients"]
+        answer["coefficients"]
     )
-    for reading in found["coefficients"].values():
-        assert reading["reason"] == "not_counted"
-        assert reading["value"] is reading["low"] is reading["high"] is None
+    for estimate in answer["coefficients"].values():
+        assert estimate["reason"] == "not_counted"
+        assert estimate["value"] is estimate["low"] is estimate["high"] is None
     for tail in ("pairs/", "raters/", "trend/", "raters/ann/trend/"):
         assert get(tail) == {"next": None, "results": []}
 
 
-def test_the_names_are_the_same_before_and_after_counting(
+def test_coefficient_names_are_same_before_and_after_counting(
     get: Callable[[str], Any], question: Question, rate: Callable[..., Any]
 ) -> None:
     before = set(get("")["coefficients"])
@@ -114,14 +127,14 @@ def test_the_names_are_the_same_before_and_after_counting(
     assert set(get("")["coefficients"]) == before
 
 
-def test_pairs(get: Callable[[str], Any], rated: Question) -> None:
+def test_pairs_of_raters(get: Callable[[str], Any], rated_question: Question) -> None:
     pairs = get("pairs/")["results"]
     assert [(pair["rater_a"], pair["rater_b"], pair["n_items"]) for pair in pairs] == [
         ("ann", "b/en", 4),
         ("ann", "cleo", 1),
         ("b/en", "cleo", 1),
     ]
-    assert all(set(pair) == READING | {"rater_a", "rater_b", "table"} for pair in pairs)
+    assert all(set(pair) == ESTIMATE_FIELDS | {"rater_a", "rater_b", "table"} for pair in pairs)
     # Order: none, minor, major, critical; rows: ann.
     assert pairs[0]["table"] == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
     expected = (1 * 1 + 1 * 2 + 2 * 1) / 16
@@ -131,9 +144,11 @@ def test_pairs(get: Callable[[str], Any], rated: Question) -> None:
     assert pairs[1]["reason"] == "single_category"
 
 
-def test_pairs_follow_the_declared_order(get: Callable[[str], Any], rated: Question) -> None:
+def test_pair_tables_follow_category_order(
+    get: Callable[[str], Any], rated_question: Question
+) -> None:
     for position, label in enumerate(("critical", "major", "minor", "none")):
-        rated.categories.filter(label=label).update(position=position)
+        rated_question.categories.filter(label=label).update(position=position)
     assert get("pairs/")["results"][0]["table"] == [
         [0, 0, 0, 0],
         [0, 1, 1, 0],
@@ -143,7 +158,11 @@ def test_pairs_follow_the_declared_order(get: Callable[[str], Any], rated: Quest
 
 
 def test_pairs_are_weighted_on_demand(
-    get: Callable[[str], Any], api: APIClient, address: Address, refused: Refused, rated: Question
+    get: Callable[[str], Any],
+    api: APIClient,
+    address: Address,
+    refused: Refused,
+    rated_question: Question,
 ) -> None:
     values = {
         weights: get(f"pairs/?weights={weights}")["results"][0]["value"]
@@ -152,20 +171,22 @@ def test_pairs_are_weighted_on_demand(
     assert values["none"] < values["linear"] < values["quadratic"]
     error = refused(api.get, address("agreement/pairs/?weights=custom"))
     assert error["fields"]["weights"] == "unknown weights 'custom'; one of none, linear, quadratic"
-    identity = [[float(i == j) for j in range(4)] for i in range(4)]
-    Question.objects.filter(pk=rated.pk).update(weight_matrix=identity)
+    identity_matrix = [[float(i == j) for j in range(4)] for i in range(4)]
+    Question.objects.filter(pk=rated_question.pk).update(weight_matrix=identity_matrix)
     assert get("pairs/?weights=custom")["results"][0]["value"] == values["none"]
 
 
-def test_pairs_are_paged(get: Callable[[str], Any], api: APIClient, rated: Question) -> None:
-    whole = get("pairs/")["results"]
+def test_pairs_are_paged(
+    get: Callable[[str], Any], api: APIClient, rated_question: Question
+) -> None:
+    all_pairs = get("pairs/")["results"]
     first = get("pairs/?page_size=2")
     second = api.get(first["next"]).json()
-    assert first["results"] + second["results"] == whole
+    assert first["results"] + second["results"] == all_pairs
     assert second["next"] is None
 
 
-def test_raters(get: Callable[[str], Any], rated: Question) -> None:
+def test_raters(get: Callable[[str], Any], rated_question: Question) -> None:
     raters = get("raters/")["results"]
     assert [(row["rater"], row["ratings"]) for row in raters] == [
         ("ann", 4),
@@ -173,13 +194,13 @@ def test_raters(get: Callable[[str], Any], rated: Question) -> None:
         ("cleo", 2),
     ]
     for row in raters:
-        assert set(row["vs_peers"]) >= READING
-        assert set(row["mean_pairwise_kappa"]) >= READING
+        assert set(row["vs_peers"]) >= ESTIMATE_FIELDS
+        assert set(row["mean_pairwise_kappa"]) >= ESTIMATE_FIELDS
     assert raters[0]["vs_peers"]["n_items"] == 4
     assert get("raters/?page_size=1")["results"] == raters[:1]
 
 
-def test_trend(get: Callable[[str], Any], rated: Question) -> None:
+def test_trend(get: Callable[[str], Any], rated_question: Question) -> None:
     weeks = get("trend/?period=week&coefficient=percent_agreement")["results"]
     assert [(week["start"], week["end"], week["n_items"]) for week in weeks] == [
         ("2026-03-02", "2026-03-09", 2),
@@ -188,36 +209,39 @@ def test_trend(get: Callable[[str], Any], rated: Question) -> None:
     assert [week["value"] for week in weeks] == [1.0, 0.5]
     assert [week["cumulative"]["value"] for week in weeks] == pytest.approx([1.0, 0.75])
     assert all(
-        set(week) == READING | {"start", "end", "coefficient", "cumulative"} for week in weeks
+        set(week) == ESTIMATE_FIELDS | {"start", "end", "coefficient", "cumulative"}
+        for week in weeks
     )
-    assert set(weeks[0]["cumulative"]) == READING
+    assert set(weeks[0]["cumulative"]) == ESTIMATE_FIELDS
     assert [day["start"] for day in get("trend/?period=day")["results"]] == [
         "2026-03-02",
         "2026-03-10",
     ]
     assert [month["start"] for month in get("trend/?period=month")["results"]] == ["2026-03-01"]
-    shown = get("trend/?period=week&question=severity&coefficient=fleiss_kappa_quadratic")
-    assert get("trend/")["results"] == shown["results"]
+    explicit = get("trend/?period=week&question=severity&coefficient=fleiss_kappa_quadratic")
+    assert get("trend/")["results"] == explicit["results"]
 
 
-def test_trend_is_paged(get: Callable[[str], Any], api: APIClient, rated: Question) -> None:
+def test_trend_is_paged(
+    get: Callable[[str], Any], api: APIClient, rated_question: Question
+) -> None:
     first = get("trend/?page_size=1")
     assert first["results"] + api.get(first["next"]).json()["results"] == get("trend/")["results"]
 
 
-def test_trend_of_a_rater(get: Callable[[str], Any], rated: Question) -> None:
+def test_trend_of_a_rater(get: Callable[[str], Any], rated_question: Question) -> None:
     weeks = get("raters/b/en/trend/?period=week&coefficient=vs_peers_percent")["results"]
     assert [(week["start"], week["end"]) for week in weeks] == [
         ("2026-03-02", "2026-03-09"),
         ("2026-03-09", "2026-03-16"),
     ]
     assert [week["value"] for week in weeks] == [1.0, 0.5]
-    assert all(set(week) == READING | {"start", "end"} for week in weeks)
+    assert all(set(week) == ESTIMATE_FIELDS | {"start", "end"} for week in weeks)
     assert len(get("raters/ann/trend/")["results"]) == 2
 
 
 @pytest.mark.parametrize(
-    ("tail", "place", "words"),
+    ("tail", "field", "message"),
     [
         ("?question=colour", "question", "unknown question 'colour'; one of severity"),
         ("pairs/?weights=cubic", "weights", "one of none, linear, quadratic"),
@@ -234,78 +258,80 @@ def test_bad_query_is_refused(
     api: APIClient,
     address: Address,
     refused: Refused,
-    rated: Question,
+    rated_question: Question,
     tail: str,
-    place: str,
-    words: str,
+    field: str,
+    message: str,
 ) -> None:
     fields = refused(api.get, address(f"agreement/{tail}"))["fields"]
-    assert list(fields) == [place]
-    assert words in fields[place]
+    assert list(fields) == [field]
+    assert message in fields[field]
 
 
-def test_the_question_must_be_named_where_there_are_two(
-    api: APIClient, address: Address, refused: Refused, rated: Question
+def test_question_is_required_when_there_are_two(
+    api: APIClient, address: Address, refused: Refused, rated_question: Question
 ) -> None:
-    Question.objects.create(project=rated.project, key="spam", text="?", position=1)
+    Question.objects.create(project=rated_question.project, key="spam", text="?", position=1)
     error = refused(api.get, address("agreement/"))
     assert error["fields"] == {"question": "missing; the project has 2 questions: severity, spam"}
     assert api.get(address("agreement/?question=severity")).status_code == 200
 
 
 @pytest.mark.parametrize("key", ["nobody", "%00", "a" * 500])
-def test_an_unknown_rater_has_no_trend(
+def test_trend_of_unknown_rater_is_404(
     api: APIClient, address: Address, refused: Refused, key: str
 ) -> None:
     refused(api.get, address(f"agreement/raters/{key}/trend/"), status=404)
 
 
-def test_no_answer_holds_a_number_that_is_none(get: Callable[[str], Any], rated: Question) -> None:
-    def numbers(value: Any) -> list[float]:
+def test_answers_contain_only_finite_numbers(
+    get: Callable[[str], Any], rated_question: Question
+) -> None:
+    def list_numbers(value: Any) -> list[float]:
         parts = (
             value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         )
         return (
             [value]
             if isinstance(value, float)
-            else [number for part in parts for number in numbers(part)]
+            else [number for part in parts for number in list_numbers(part)]
         )
 
     for tail in ("", "pairs/", "raters/", "trend/", "raters/cleo/trend/"):
-        assert all(math.isfinite(number) for number in numbers(get(tail)))
+        assert all(math.isfinite(number) for number in list_numbers(get(tail)))
 
 
-def test_number_of_journeys(
-    api: APIClient, address: Address, rated: Question, rate: Callable[..., Any], lead: User
+def test_number_of_database_round_trips(
+    api: APIClient, address: Address, rated_question: Question, rate: Callable[..., Any], lead: User
 ) -> None:
-    def taken() -> list[int]:
-        counted = []
+    def count_round_trips() -> list[int]:
+        counts = []
         for tail in ("", "pairs/", "raters/", "trend/", "raters/ann/trend/"):
-            with journeys() as begun:
+            with measure_round_trips() as count_trips:
                 assert api.get(address(f"agreement/{tail}")).status_code == 200
-            counted.append(begun())
-        return counted
+            counts.append(count_trips())
+        return counts
 
     api.get(
         address("agreement/")
-    )  # the token's first use writes, and the first answer counts the items
-    few = taken()
-    together = connection.vendor == "postgresql"  # token and project on one journey
-    assert few == [number - together for number in (7, 5, 5, 6, 6)]
+    )  # the first use of the token writes, and the first answer counts the items
+    before = count_round_trips()
+    is_combined = connection.vendor == "postgresql"  # token and project in one round trip
+    assert before == [number - is_combined for number in (7, 5, 5, 6, 6)]
     for number in range(8):
-        rate(rated, "i1", f"rater{number}", "minor")
-        rate(rated, f"other{number}", "ann", "minor")
-    update_question(rated.pk)
+        rate(rated_question, "i1", f"rater{number}", "minor")
+        rate(rated_question, f"other{number}", "ann", "minor")
+    update_question(rated_question.pk)
     assert Rater.objects.count() == 11
-    assert taken() == few
+    assert count_round_trips() == before
 
 
-def test_means_by_ranks_are_of_ordered_scales_alone(
-    get: Callable[[str], Any], rated: Question
+def test_rank_weighted_means_need_an_ordered_scale(
+    get: Callable[[str], Any], rated_question: Question
 ) -> None:
     by_rank = {"mean_pairwise_kappa_linear", "mean_pairwise_kappa_quadratic"}
     assert by_rank <= set(get("")["coefficients"])
-    rated.scale = "nominal"
-    rated.save()
+    rated_question.scale = "nominal"
+    rated_question.save()
     assert not by_rank & set(get("")["coefficients"])
     assert "mean_pairwise_kappa" in get("")["coefficients"]

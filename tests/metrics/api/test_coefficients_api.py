@@ -1,4 +1,4 @@
-"""Every coefficient, and all that is known of two raters, through the API."""
+"""All coefficients, and the statistics of two raters, through the API."""
 
 from __future__ import annotations
 
@@ -24,51 +24,60 @@ def address(question: Any, rate: Any) -> str:
     return f"/api/v1/projects/{question.project_id}/agreement/"
 
 
-def test_the_first_answer_waits_and_the_next_has_all(api: Any, address: str) -> None:
-    first = api.get(f"{address}coefficients/").json()
-    assert (first["computed_at"], first["coefficients"], first["policies"]) == (None, {}, [])
+def test_first_answer_is_empty_until_worker_computed_it(api: Any, address: str) -> None:
+    first_answer = api.get(f"{address}coefficients/").json()
+    assert (
+        first_answer["computed_at"],
+        first_answer["coefficients"],
+        first_answer["policies"],
+    ) == (None, {}, [])
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    found = api.get(f"{address}coefficients/").json()
+    answer = api.get(f"{address}coefficients/").json()
     expected = report(list(zip(*CODES.values(), strict=True)), 4)
-    assert found["computed_at"]
-    assert (found["raters"], found["items"], found["ratings"], found["complete"]) == (2, 8, 16, 8)
-    values = found["coefficients"]
+    assert answer["computed_at"]
+    assert (answer["raters"], answer["items"], answer["ratings"], answer["complete"]) == (
+        2,
+        8,
+        16,
+        8,
+    )
+    values = answer["coefficients"]
     assert values["conger_kappa"]["value"] == pytest.approx(expected["conger_kappa"])
     assert values["kendall_w"]["value"] == pytest.approx(expected["kendall_w"])
-    assert [rule["name"] for rule in found["policies"]] == [
+    assert [rule["name"] for rule in answer["policies"]] == [
         "available", "by_item", "complete", "paired",
     ]  # fmt: skip
 
 
-def test_two_raters(api: Any, address: str) -> None:
-    found = api.get(f"{address}pair/?rater_a=ben&rater_b=ann").json()
+def test_statistics_of_two_raters(api: Any, address: str) -> None:
+    answer = api.get(f"{address}pair/?rater_a=ben&rater_b=ann").json()
     rows = list(zip(CODES["ben"], CODES["ann"], strict=True))
     expected = report(rows, 4, values=[0, 1, 2, 3])
-    assert found["table"][3] == [0, 0, 1, 0]
+    assert answer["table"][3] == [0, 0, 1, 0]
     for name in ("scott_pi", "pabak", "spearman", "kappa_max"):
-        assert found["coefficients"][name]["value"] == pytest.approx(expected[name]), name
-    tests = {test["name"]: test for test in found["tests"]}
+        assert answer["coefficients"][name]["value"] == pytest.approx(expected[name]), name
+    tests = {test["name"]: test for test in answer["tests"]}
     assert tests["bowker"]["p"] == pytest.approx(expected["bowker.p"])
-    kappa = found["kappas"]["quadratic"]["value"]
+    kappa = answer["kappas"]["quadratic"]["value"]
     assert kappa == pytest.approx(expected["weighted_kappa_quadratic"])
-    assert len(found["categories"]) == 4
+    assert len(answer["categories"]) == 4
 
 
 @pytest.mark.parametrize("query", ["", "rater_a=ann", "rater_a=ann&rater_b=ann"])
-def test_two_raters_must_be_two(api: Any, address: str, query: str) -> None:
+def test_two_different_raters_are_required(api: Any, address: str, query: str) -> None:
     assert api.get(f"{address}pair/?{query}").status_code == 404
 
 
-def test_scores(api: Any, address: str) -> None:
-    """Kappa with quadratic weights on scores is Lin's concordance."""
+def test_agreement_on_scores(api: Any, address: str) -> None:
+    """Kappa with quadratic weights on scores equals Lin's concordance."""
     api.get(f"{address}coefficients/?scores=values")
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    found = api.get(f"{address}coefficients/?scores=values").json()["scored"]
-    values = {name: reading["value"] for name, reading in found["coefficients"].items()}
+    scored = api.get(f"{address}coefficients/?scores=values").json()["scored"]
+    values = {name: estimate["value"] for name, estimate in scored["coefficients"].items()}
     assert values["cohen_kappa_custom"] == pytest.approx(values["lin_ccc"])
-    assert found["scores"] == [0, 1, 2, 3]
-    refused = api.get(f"{address}coefficients/?scores=colour")
-    assert (refused.status_code, "item." in refused.json()["error"]["fields"]["scores"]) == (
+    assert scored["scores"] == [0, 1, 2, 3]
+    response = api.get(f"{address}coefficients/?scores=colour")
+    assert (response.status_code, "item." in response.json()["error"]["fields"]["scores"]) == (
         400,
         True,
     )

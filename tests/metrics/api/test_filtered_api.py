@@ -1,4 +1,4 @@
-"""Agreement of some ratings, of versions of items, and what lies behind it, through the API."""
+"""Agreement of filtered ratings and of item versions, and its details, through the API."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import upsert_items
-from tests.ratings.imports.wizard_client import words
+from tests.ratings.imports.wizard_client import get_page_text
 
 Address = Callable[..., str]
 
 
 @pytest.fixture
-def rated(question: Question, rate: Any, utc: Any) -> Question:
-    """ann and ben on four items in two weeks; i3 and i4 are German. Then i1 is another text, and
-    ben rates it again."""
+def rated_question(question: Question, rate: Any, utc: Any) -> Question:
+    """Return a counted question: ann and ben on four items in two weeks; i3 and i4 are German.
+
+    Afterwards i1 gets another text, and ben rates it again.
+    """
     for item, ann, ben, day in (
         ("i1", "minor", "minor", 2),
         ("i2", "major", "major", 2),
@@ -33,45 +35,47 @@ def rated(question: Question, rate: Any, utc: Any) -> Question:
             rate(question, item, rater, label, rated_at=utc(2026, 3, day, 9))
     Item.objects.filter(key__in=("i3", "i4")).update(attributes={"language": "de"})
     Rater.objects.filter(key="b/en").update(group="vendor")
-    change_item(question.project, "i1")
+    replace_item_text(question.project, "i1")
     rate(question, "i1", "b/en", "major")
     update_question(question.pk)
     return question
 
 
-def change_item(project: Project, key: str) -> None:
+def replace_item_text(project: Project, key: str) -> None:
     upsert_items(project=project, rows=[{"key": key, "body": {"text": "Another text"}}], by=None)
 
 
 @pytest.fixture
 def get(api: APIClient, address: Address) -> Callable[..., Any]:
-    """The answer; of what a worker has to make, the one after it was made."""
+    """Return a function that gets an answer; when a worker has to compute it, the computed one."""
 
-    def do(tail: str) -> Any:
-        answer = api.get(address(f"agreement/{tail}"))
-        if answer.status_code == 202:
-            assert answer.json() == {"computed_at": None}
-            assert answer["Retry-After"] == "1"
+    def get_answer(tail: str) -> Any:
+        response = api.get(address(f"agreement/{tail}"))
+        if response.status_code == 202:
+            assert response.json() == {"computed_at": None}
+            assert response["Retry-After"] == "1"
             filtered_jobs.FILTERED_RESULT_JOB.sweep()
             attribution_jobs.ATTRIBUTION_JOB.sweep()
-            answer = api.get(address(f"agreement/{tail}"))
-        assert answer.status_code == 200, answer.content
-        return answer.json()
+            response = api.get(address(f"agreement/{tail}"))
+        assert response.status_code == 200, response.content
+        return response.json()
 
-    return do
+    return get_answer
 
 
-def test_numbers_of_some_items(get: Any, rated: Question) -> None:
-    whole, german = get(""), get("?item.language=de")
-    assert german.keys() == whole.keys()
+def test_agreement_of_filtered_items(get: Any, rated_question: Question) -> None:
+    unfiltered, german = get(""), get("?item.language=de")
+    assert german.keys() == unfiltered.keys()
     assert (german["ratings"], german["items"]["with_two_or_more"]) == (4, 2)
-    truth = report([[2, 1], [0, 0]], categories=4, values=[0, 1, 2, 3])
-    assert german["coefficients"]["fleiss_kappa"]["value"] == pytest.approx(truth["fleiss_kappa"])
-    assert german["headline"]["name"] == whole["headline"]["name"]
+    expected = report([[2, 1], [0, 0]], categories=4, values=[0, 1, 2, 3])
+    assert german["coefficients"]["fleiss_kappa"]["value"] == pytest.approx(
+        expected["fleiss_kappa"]
+    )
+    assert german["headline"]["name"] == unfiltered["headline"]["name"]
     assert german["headline"]["n_items"] == 2
 
 
-def test_pairs_raters_and_trends_of_some_items(get: Any, rated: Question) -> None:
+def test_pairs_raters_and_trends_of_filtered_items(get: Any, rated_question: Question) -> None:
     (pair,) = get("pairs/?item.language=de")["results"]
     assert (pair["rater_a"], pair["rater_b"], pair["n_items"]) == ("ann", "b/en", 2)
     assert pair["table"][2] == [0, 1, 0, 0]
@@ -83,21 +87,21 @@ def test_pairs_raters_and_trends_of_some_items(get: Any, rated: Question) -> Non
         ("ann", "", 2),
         ("b/en", "vendor", 2),
     ]
-    whole = get("raters/")["results"]
-    assert rows[0].keys() == whole[0].keys()
+    unfiltered = get("raters/")["results"]
+    assert rows[0].keys() == unfiltered[0].keys()
     (week,) = get("trend/?item.language=de")["results"]
     assert (week["start"], week["n_items"]) == ("2026-03-09", 2)
     assert week.keys() == get("trend/")["results"][0].keys()
     assert week["cumulative"]["value"] == week["value"]
-    (own,) = get("raters/ann/trend/?item.language=de")["results"]
-    assert (own["start"], own["n_items"]) == ("2026-03-09", 2)
+    (rater_week,) = get("raters/ann/trend/?item.language=de")["results"]
+    assert (rater_week["start"], rater_week["n_items"]) == ("2026-03-09", 2)
     assert [row["rater"] for row in get("raters/?without=b/en")["results"]] == ["ann"]
     page = get("raters/?item.language=de&page_size=1")
     assert [row["rater"] for row in page["results"]] == ["ann"]
     assert "item.language=de" in page["next"]
 
 
-def test_versions_of_an_items_content(get: Any, rated: Question) -> None:
+def test_agreement_by_item_version(get: Any, rated_question: Question) -> None:
     # of i1 ann rated the first text, ben the second one
     first, second = get("?content=1"), get("?content=2")
     assert (first["ratings"], second["ratings"]) == (7, 1)
@@ -105,46 +109,46 @@ def test_versions_of_an_items_content(get: Any, rated: Question) -> None:
     assert first["items"]["with_two_or_more"] == 3
 
 
-def test_the_pages_know_versions_too(
-    client_for: Any, lead: Any, project: Project, rated: Question
+def test_pages_filter_by_item_version(
+    client_for: Any, lead: Any, project: Project, rated_question: Question
 ) -> None:
     client, address = client_for(lead), f"/projects/{project.pk}/"
     client.get(f"{address}?content=current")
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    page = words(client.get(f"{address}?content=current"))
+    page = get_page_text(client.get(f"{address}?content=current"))
     assert "of today's content of items" in page
     assert "of version 2 of items" in page
     assert client.get(f"{address}?content=3").status_code == 400
     assert client.get(f"{address}?content=none").status_code == 400
 
 
-def test_categories_and_disputed_items(get: Any, rated: Question) -> None:
-    whole = get("categories/")["categories"]
-    assert [one["label"] for one in whole] == ["none", "minor", "major", "critical"]
+def test_categories_and_disputed_items(get: Any, rated_question: Question) -> None:
+    unfiltered = get("categories/")["categories"]
+    assert [row["label"] for row in unfiltered] == ["none", "minor", "major", "critical"]
     german = get("categories/?item.language=de")["categories"]
-    assert [one["ratings"] for one in german] == [2, 1, 1, 0]
-    found = get("disputed/")
-    assert found["whole"]
-    assert [one["item"] for one in found["items"]] == ["i3", "i1"]
-    assert found["items"][0]["counts"] == {"minor": 1, "major": 1}
-    assert found["items"][0]["disagreement"] == 1.0
-    some = get("disputed/?item.language=de&weights=quadratic")
-    assert [one["item"] for one in some["items"]] == ["i3"]
-    assert 0 < some["items"][0]["disagreement"] < 1
+    assert [row["ratings"] for row in german] == [2, 1, 1, 0]
+    disputed = get("disputed/")
+    assert disputed["whole"]
+    assert [row["item"] for row in disputed["items"]] == ["i3", "i1"]
+    assert disputed["items"][0]["counts"] == {"minor": 1, "major": 1}
+    assert disputed["items"][0]["disagreement"] == 1.0
+    weighted = get("disputed/?item.language=de&weights=quadratic")
+    assert [row["item"] for row in weighted["items"]] == ["i3"]
+    assert 0 < weighted["items"][0]["disagreement"] < 1
 
 
-def test_what_explains_a_change(get: Any, rated: Question) -> None:
-    found = get("change/?from=2026-03-02&to=2026-03-09")
-    assert (found["from"], found["to"]) == ("2026-03-02", "2026-03-09")
-    assert get("change/?span=month")["move"] is None  # there is one month alone
-    assert get("change/") == found  # the last two
-    assert {one["name"] for one in found["raters"]} == {"ann", "b/en"}
-    assert [one["name"] for one in found["categories"]] == ["none", "minor", "major", "critical"]
-    assert found["move"] == pytest.approx(found["after"]["value"] - found["before"]["value"])
+def test_attribution_of_a_change(get: Any, rated_question: Question) -> None:
+    answer = get("change/?from=2026-03-02&to=2026-03-09")
+    assert (answer["from"], answer["to"]) == ("2026-03-02", "2026-03-09")
+    assert get("change/?span=month")["move"] is None  # there is only one month
+    assert get("change/") == answer  # the last two
+    assert {row["name"] for row in answer["raters"]} == {"ann", "b/en"}
+    assert [row["name"] for row in answer["categories"]] == ["none", "minor", "major", "critical"]
+    assert answer["move"] == pytest.approx(answer["after"]["value"] - answer["before"]["value"])
 
 
 @pytest.mark.parametrize(
-    ("tail", "field", "said"),
+    ("tail", "field", "message"),
     [
         ("?kind=robot", "filter", "“kind” cannot be “robot”"),
         ("?content=latest", "filter", "“content” cannot be “latest”"),
@@ -157,15 +161,17 @@ def test_what_explains_a_change(get: Any, rated: Question) -> None:
     ],
 )
 def test_bad_queries_are_refused(
-    api: APIClient, address: Address, rated: Question, tail: str, field: str, said: str
+    api: APIClient, address: Address, rated_question: Question, tail: str, field: str, message: str
 ) -> None:
-    answer = api.get(address(f"agreement/{tail}"))
-    assert answer.status_code == 400
-    assert said in answer.json()["error"]["fields"][field]
+    response = api.get(address(f"agreement/{tail}"))
+    assert response.status_code == 400
+    assert message in response.json()["error"]["fields"][field]
 
 
-def test_what_there_is_not_is_named(get: Any, api: APIClient, address: Address, rated: Any) -> None:
+def test_unknown_attribute_value_is_refused_with_valid_ones(
+    get: Any, api: APIClient, address: Address, rated_question: Any
+) -> None:
     get("?item.language=de")
-    answer = api.get(address("agreement/?item.language=fr"))
-    assert answer.status_code == 400
-    assert "there is: de" in answer.json()["error"]["fields"]["filter"]
+    response = api.get(address("agreement/?item.language=fr"))
+    assert response.status_code == 400
+    assert "there is: de" in response.json()["error"]["fields"]["filter"]

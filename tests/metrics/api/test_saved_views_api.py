@@ -1,4 +1,4 @@
-"""Views under a name, over the API."""
+"""Saved views through the API."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ def address(question: Any) -> str:
     return f"/api/v1/projects/{question.project_id}/views/"
 
 
-def test_a_view_is_made_listed_opened_and_deleted(
+def test_view_is_created_listed_opened_and_deleted(
     address: str, question: Any, api_for: Any, client_for: Any, lead: Any, viewer: Any
 ) -> None:
     api = api_for(lead)
-    given = {"page": "dashboard", "name": "People", "query": "?kind=human&item.language=de"}
-    made = api.post(address, given, format="json")
-    assert made.status_code == 201
-    shown = made.json()
+    payload = {"page": "dashboard", "name": "People", "query": "?kind=human&item.language=de"}
+    response = api.post(address, payload, format="json")
+    assert response.status_code == 201
+    view = response.json()
     query = f"question={question.key}&kind=human&item.language=de"
-    assert (shown["query"], shown["name"], shown["by"]) == (query, "People", "lead")
-    assert api_for(viewer).get(address).json()["results"] == [shown]
+    assert (view["query"], view["name"], view["by"]) == (query, "People", "lead")
+    assert api_for(viewer).get(address).json()["results"] == [view]
     menu = client_for(viewer).get(f"/projects/{question.project_id}/").content.decode()
     assert "People</a>" in menu
     page = f"/projects/{question.project_id}/?{query}"
     assert client_for(viewer).get(page).status_code == 200
-    assert api.delete(f"{address}{shown['id']}/").json() == {"deleted": True}
+    assert api.delete(f"{address}{view['id']}/").json() == {"deleted": True}
     assert not NamedView.objects.exists()
-    assert api.delete(f"{address}{shown['id']}/").status_code == 404
+    assert api.delete(f"{address}{view['id']}/").status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("payload", "field"),
     [
         ({"page": "people", "name": "x"}, "page"),
         ({"page": "raters"}, "name"),
@@ -50,18 +50,18 @@ def test_a_view_is_made_listed_opened_and_deleted(
         ({"page": "raters", "name": "Taken"}, "name"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(
-    given: dict[str, str], field: str, address: str, api_for: Any, lead: Any
+def test_invalid_view_is_refused(
+    payload: dict[str, str], field: str, address: str, api_for: Any, lead: Any
 ) -> None:
     api = api_for(lead)
     assert api.post(address, {"page": "raters", "name": "Taken"}, format="json").status_code == 201
-    answer = api.post(address, given, format="json")
-    assert answer.status_code == 400
-    assert list(answer.json()["error"]["fields"]) == [field]
+    response = api.post(address, payload, format="json")
+    assert response.status_code == 400
+    assert list(response.json()["error"]["fields"]) == [field]
     assert NamedView.objects.count() == 1
 
 
-def test_a_viewer_learns_of_no_view_that_tells_of_gold(
+def test_view_about_gold_is_hidden_from_viewers(
     address: str, api_for: Any, lead: Any, viewer: Any
 ) -> None:
     api = api_for(lead)

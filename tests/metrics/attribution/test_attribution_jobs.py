@@ -1,5 +1,4 @@
-"""An attribution that somebody asks for: computed by a task or the sweep, kept, and anew when
-numbers moved."""
+"""Attributions on request: computed by a task or the sweep, stored, and recomputed after changes."""
 
 from __future__ import annotations
 
@@ -17,14 +16,16 @@ from metrics.models import Attribution, Reading
 from projects.models import Item
 from tests import cast
 from tests.cast import Cast
-from tests.faults.brokers import private_broker
+from tests.faults.brokers import run_private_broker
 
-MAY, NEXT = datetime.date(2026, 5, 4), datetime.date(2026, 5, 11)
+FIRST_WEEK, SECOND_WEEK = datetime.date(2026, 5, 4), datetime.date(2026, 5, 11)
 
 
-def fill(made: Cast) -> None:
-    """Three raters on 16 items a week, for two weeks; in the second, c answers one step higher than
-    the others."""
+def create_ratings(setup: Cast) -> None:
+    """Create and count ratings of three raters on 16 items a week, for two weeks.
+
+    In the second week, c answers one step higher than the others.
+    """
     labels = ["none", "minor", "major"]
     for week in (0, 1):
         for number in range(16):
@@ -34,7 +35,7 @@ def fill(made: Cast) -> None:
                     labels.index(labels[number % 3]) + step
                 ]
                 moment = datetime.datetime(2026, 5, 5 + 7 * week, 12, tzinfo=datetime.UTC)
-                cast.rate(made.question, f"w{week}-{number}", rater, label, rated_at=moment)
+                cast.rate(setup.question, f"w{week}-{number}", rater, label, rated_at=moment)
     for item in Item.objects.all():
         item.attributes = {
             "language": "en" if item.key.endswith(("1", "2", "3")) else "de",
@@ -42,42 +43,47 @@ def fill(made: Cast) -> None:
             "x": None,
         }
         item.save()
-    update_question(made.question.pk)
+    update_question(setup.question.pk)
 
 
 @pytest.fixture(scope="module")
-def made_once(stage: Any) -> Cast:
-    return stage(fill)
+def module_cast(cast_factory: Any) -> Cast:
+    return cast_factory(create_ratings)
 
 
 @pytest.fixture
-def moved(question: Any) -> Any:
+def changed_question(question: Any) -> Any:
     return question
 
 
-def ask(question: Any, **other: Any) -> Attribution:
-    which = {"span": "week", "start_from": MAY, "start_to": NEXT, "weights": "none"} | other
-    return attribution_jobs.get_or_request_attribution(question, **which)
+def request_attribution(question: Any, **changes: Any) -> Attribution:
+    fields = {
+        "span": "week",
+        "start_from": FIRST_WEEK,
+        "start_to": SECOND_WEEK,
+        "weights": "none",
+    } | changes
+    return attribution_jobs.get_or_request_attribution(question, **fields)
 
 
-def test_the_result_says_who_explains_the_move(moved: Any) -> None:
-    tasks.attribute_move(ask(moved).pk)
-    found = Attribution.objects.get()
-    assert not found.waiting
-    result = found.result
+def test_result_names_rater_who_explains_the_change(changed_question: Any) -> None:
+    tasks.attribute_move(request_attribution(changed_question).pk)
+    attribution = Attribution.objects.get()
+    assert not attribution.waiting
+    result = attribution.result
     assert result
-    for name, start in (("before", MAY), ("after", NEXT)):
-        stored = Reading.objects.get(question=moved, span="week", start=start).coefficients[
-            "fleiss_kappa"
-        ]
-        assert result[name]["value"] == pytest.approx(stored["value"], abs=1e-12)
-        assert result[name]["n_ratings"] == stored["n_ratings"] == 48
+    for name, start in (("before", FIRST_WEEK), ("after", SECOND_WEEK)):
+        estimate = Reading.objects.get(
+            question=changed_question, span="week", start=start
+        ).coefficients["fleiss_kappa"]
+        assert result[name]["value"] == pytest.approx(estimate["value"], abs=1e-12)
+        assert result[name]["n_ratings"] == estimate["n_ratings"] == 48
     assert result["before"]["value"] == 1
     assert result["move"] < -0.3
-    first = result["raters"][0]
-    assert first["name"] == moved.project.raters.get(key="c").pk
-    assert first["contribution"] == pytest.approx(result["move"])
-    assert first["n_ratings"] == [16, 16]
+    top_rater = result["raters"][0]
+    assert top_rater["name"] == changed_question.project.raters.get(key="c").pk
+    assert top_rater["contribution"] == pytest.approx(result["move"])
+    assert top_rater["n_ratings"] == [16, 16]
     assert [entry["name"] for entry in result["categories"]] == [
         "none",
         "minor",
@@ -88,58 +94,64 @@ def test_the_result_says_who_explains_the_move(moved: Any) -> None:
     assert {value["name"] for value in result["attributes"][0]["values"]} == {"en", "de"}
 
 
-def test_rated_with_other_weights_is_another_row(moved: Any) -> None:
-    tasks.attribute_move(ask(moved).pk)
-    tasks.attribute_move(ask(moved, weights="quadratic").pk)
-    plain, quadratic = (row.result for row in Attribution.objects.order_by("id"))
-    assert plain and quadratic
-    assert plain["after"]["value"] < quadratic["after"]["value"]
+def test_other_weights_are_another_row(changed_question: Any) -> None:
+    tasks.attribute_move(request_attribution(changed_question).pk)
+    tasks.attribute_move(request_attribution(changed_question, weights="quadratic").pk)
+    unweighted, quadratic = (row.result for row in Attribution.objects.order_by("id"))
+    assert unweighted and quadratic
+    assert unweighted["after"]["value"] < quadratic["after"]["value"]
 
 
-def test_the_sweep_computes_what_no_hint_reached(moved: Any) -> None:
-    assert ask(moved).waiting
+def test_sweep_computes_attribution_without_message(changed_question: Any) -> None:
+    assert request_attribution(changed_question).waiting
     tasks.sweep_all()
     assert not Attribution.objects.get().waiting
 
 
-def test_one_message_for_each_time_it_is_to_be_computed(moved: Any, settings: Any) -> None:
-    with private_broker(settings) as broker:
-        for _asked in range(3):
-            row = ask(moved)
-        assert broker.messages() == 1
+def test_one_message_is_sent_for_each_computation(changed_question: Any, settings: Any) -> None:
+    with run_private_broker(settings) as broker:
+        for _attempt in range(3):
+            row = request_attribution(changed_question)
+        assert broker.count_messages() == 1
         tasks.attribute_move(row.pk)
-        ask(moved)
-        assert broker.messages() == 1
+        request_attribution(changed_question)
+        assert broker.count_messages() == 1
 
 
-def test_a_dead_broker_leaves_it_to_the_sweep(
-    moved: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_sweep_computes_attribution_when_broker_is_down(
+    changed_question: Any,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
 
-    def fails(*_arguments: Any, **_options: Any) -> None:
+    def raise_error(*_arguments: Any, **_options: Any) -> None:
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(dispatch.current_app, "send_task", fails)
-    assert ask(moved).waiting
+    monkeypatch.setattr(dispatch.current_app, "send_task", raise_error)
+    assert request_attribution(changed_question).waiting
     assert "the sweep will find it" in caplog.text
     attribution_jobs.ATTRIBUTION_JOB.sweep()
     assert not Attribution.objects.get().waiting
 
 
-def test_a_failure_leaves_the_row_waiting_and_the_others_computed(
-    moved: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_failed_attribution_stays_pending_and_others_are_computed(
+    changed_question: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken, fine = ask(moved), ask(moved, weights="linear")
-    whole = attribution_jobs.compute_attribution
+    broken, fine = (
+        request_attribution(changed_question),
+        request_attribution(changed_question, weights="linear"),
+    )
+    original = attribution_jobs.compute_attribution
 
-    def fails(row: Attribution, scale: Any) -> Any:
+    def fail_for_broken(row: Attribution, scale: Any) -> Any:
         if row.pk == broken.pk:
             raise RuntimeError("no")
-        return whole(row, scale)
+        return original(row, scale)
 
-    monkeypatch.setattr(attribution_jobs, "compute_attribution", fails)
+    monkeypatch.setattr(attribution_jobs, "compute_attribution", fail_for_broken)
     tasks.sweep_all()
     assert set(Attribution.objects.filter(waiting=True)) == {broken}
     assert Attribution.objects.get(pk=fine.pk).result
@@ -148,73 +160,73 @@ def test_a_failure_leaves_the_row_waiting_and_the_others_computed(
     assert not Attribution.objects.filter(waiting=True).exists()
 
 
-def test_computing_twice_or_for_nobody_does_nothing(moved: Any) -> None:
-    row = ask(moved)
+def test_computing_twice_or_without_row_does_nothing(changed_question: Any) -> None:
+    row = request_attribution(changed_question)
     tasks.attribute_move(row.pk)
-    first = Attribution.objects.get()
+    attribution = Attribution.objects.get()
     tasks.attribute_move(row.pk)
     tasks.attribute_move(row.pk + 100)
-    assert Attribution.objects.get().computed_at == first.computed_at
+    assert Attribution.objects.get().computed_at == attribution.computed_at
 
 
-def test_computed_anew_only_when_numbers_moved_and_not_more_often_than_allowed(
-    moved: Any, rate: Any, utc: Any
+def test_recomputed_after_changes_and_cooldown_only(
+    changed_question: Any, rate: Any, utc: Any
 ) -> None:
-    tasks.attribute_move(ask(moved).pk)
-    assert not ask(moved).waiting
-    rate(moved, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
-    update_question(moved.pk)
-    assert not ask(moved).waiting  # asked again at once
+    tasks.attribute_move(request_attribution(changed_question).pk)
+    assert not request_attribution(changed_question).waiting
+    rate(changed_question, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
+    update_question(changed_question.pk)
+    assert not request_attribution(changed_question).waiting  # requested again at once
     Attribution.objects.update(rests_until=timezone.now())
-    row = ask(moved)
+    row = request_attribution(changed_question)
     assert row.waiting
-    assert row.result  # the old one stands meanwhile
+    assert row.result  # the old result stays meanwhile
     before = row.result["after"]["value"]
     tasks.attribute_move(row.pk)
-    row = ask(moved)
+    row = request_attribution(changed_question)
     assert not row.waiting
     assert row.result
     assert row.result["after"]["value"] != before
     Attribution.objects.update(rests_until=timezone.now())
-    assert not ask(moved).waiting  # nothing moved since
+    assert not request_attribution(changed_question).waiting  # nothing has changed since
 
 
-def test_uncounted_ratings_are_not_in_it_as_they_are_not_in_the_readings(
-    moved: Any, rate: Any, utc: Any
+def test_uncounted_ratings_are_not_included(changed_question: Any, rate: Any, utc: Any) -> None:
+    rate(changed_question, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
+    rate(changed_question, "w1-99", "a", "critical", rated_at=utc(2026, 5, 12, 12))
+    tasks.attribute_move(request_attribution(changed_question).pk)
+    estimate = Reading.objects.get(
+        question=changed_question, span="week", start=SECOND_WEEK
+    ).coefficients["fleiss_kappa"]
+    result = Attribution.objects.get().result
+    assert result
+    assert result["after"]["value"] == pytest.approx(estimate["value"], abs=1e-12)
+
+
+def test_item_belongs_to_week_of_its_latest_rating(
+    changed_question: Any, rate: Any, utc: Any
 ) -> None:
-    rate(moved, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
-    rate(moved, "w1-99", "a", "critical", rated_at=utc(2026, 5, 12, 12))
-    tasks.attribute_move(ask(moved).pk)
-    stored = Reading.objects.get(question=moved, span="week", start=NEXT).coefficients[
-        "fleiss_kappa"
-    ]
+    rate(changed_question, "w0-0", "d", "critical", rated_at=utc(2026, 5, 12, 12))
+    rate(changed_question, "w1-1", "d", "none", rated_at=utc(2026, 5, 19, 12))
+    update_question(changed_question.pk)
+    tasks.attribute_move(request_attribution(changed_question).pk)
     result = Attribution.objects.get().result
     assert result
-    assert result["after"]["value"] == pytest.approx(stored["value"], abs=1e-12)
-
-
-def test_an_item_belongs_to_the_week_of_its_latest_rating(moved: Any, rate: Any, utc: Any) -> None:
-    rate(moved, "w0-0", "d", "critical", rated_at=utc(2026, 5, 12, 12))
-    rate(moved, "w1-1", "d", "none", rated_at=utc(2026, 5, 19, 12))
-    update_question(moved.pk)
-    tasks.attribute_move(ask(moved).pk)
-    result = Attribution.objects.get().result
-    assert result
-    for name, start in (("before", MAY), ("after", NEXT)):
-        stored = Reading.objects.get(question=moved, span="week", start=start).coefficients[
-            "fleiss_kappa"
-        ]
-        assert result[name]["value"] == pytest.approx(stored["value"], abs=1e-12)
-        assert result[name]["n_items"] == stored["n_items"]
+    for name, start in (("before", FIRST_WEEK), ("after", SECOND_WEEK)):
+        estimate = Reading.objects.get(
+            question=changed_question, span="week", start=start
+        ).coefficients["fleiss_kappa"]
+        assert result[name]["value"] == pytest.approx(estimate["value"], abs=1e-12)
+        assert result[name]["n_items"] == estimate["n_items"]
 
 
 @pytest.mark.fresh
-def test_undefined_is_none_with_its_reason(question: Any, rate: Any, utc: Any) -> None:
+def test_undefined_value_is_none_with_reason(question: Any, rate: Any, utc: Any) -> None:
     for week, label in ((0, "minor"), (1, "minor"), (1, "major")):
         for rater in "ab":
             rate(question, f"{week}-{label}", rater, label, rated_at=utc(2026, 5, 5 + 7 * week, 12))
     update_question(question.pk)
-    tasks.attribute_move(ask(question).pk)
+    tasks.attribute_move(request_attribution(question).pk)
     result = Attribution.objects.get().result
     assert result
     assert result["before"]["value"] is None
@@ -224,14 +236,16 @@ def test_undefined_is_none_with_its_reason(question: Any, rate: Any, utc: Any) -
     assert result["raters"][0]["reason"] == "no_pairable_items"
 
 
-def test_old_attributions_make_room(moved: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_attributions_are_deleted(
+    changed_question: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(attribution_jobs, "MAX_STORED", 2)
     for weights in ("none", "linear", "quadratic"):
-        ask(moved, weights=weights)
+        request_attribution(changed_question, weights=weights)
     assert set(Attribution.objects.values_list("weights", flat=True)) == {"linear", "quadratic"}
 
 
-def test_weights_that_were_taken_away_leave_no_row(moved: Any) -> None:
-    ask(moved, weights="custom")
+def test_attribution_of_missing_weights_is_deleted(changed_question: Any) -> None:
+    request_attribution(changed_question, weights="custom")
     tasks.sweep_all()
     assert not Attribution.objects.exists()

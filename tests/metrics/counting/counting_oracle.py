@@ -1,4 +1,4 @@
-"""The stored counts of a question, and the same counts made slowly from its ratings."""
+"""The stored counts of a question, and the same counts computed slowly from its ratings."""
 
 from __future__ import annotations
 
@@ -12,52 +12,62 @@ from metrics.scale import QuestionScale
 from ratings.models import Rating
 
 
-def recounted(question: Any) -> dict[str, dict[Any, int]]:
-    """patterns (day, counts) -> items; pairs (a, b, code of a, code of b) -> items; peers (rater,
-    day, own, other) -> pairs; own (rater, day) -> ratings. Pure Python, straight from the
-    definitions."""
+def recount(question: Any) -> dict[str, dict[Any, int]]:
+    """Count a question's ratings in pure Python, straight from the definitions.
+
+    Returns patterns (day, counts) -> items; pairs (a, b, code of a, code of b) -> items;
+    peers (rater, day, own, other) -> pairs; own (rater, day) -> ratings.
+    """
     by_item: dict[int, list[Rating]] = defaultdict(list)
     for rating in Rating.objects.filter(question=question, code__gte=0):
         by_item[rating.item_id].append(rating)
     width = QuestionScale.for_question(question).width
-    found: dict[str, Counter[Any]] = {
+    counters: dict[str, Counter[Any]] = {
         name: Counter() for name in ("patterns", "pairs", "peers", "own")
     }
     for ratings in by_item.values():
         counts = tuple(sum(rating.code == code for rating in ratings) for code in range(width))
         for day in (max(rating.day for rating in ratings), ALL_DAYS):
-            found["patterns"][day, counts] += 1
-        for one, other in combinations(sorted(ratings, key=lambda rating: rating.rater_id), 2):
-            found["pairs"][one.rater_id, other.rater_id, one.code, other.code] += 1
-        for own in ratings:
-            for day in (own.day, ALL_DAYS):
-                found["own"][own.rater_id, day] += 1
-                for other in ratings:
-                    if other is not own:
-                        found["peers"][own.rater_id, day, own.code, other.code] += 1
-    return {name: dict(counter) for name, counter in found.items()}
+            counters["patterns"][day, counts] += 1
+        for first, second in combinations(sorted(ratings, key=lambda rating: rating.rater_id), 2):
+            counters["pairs"][first.rater_id, second.rater_id, first.code, second.code] += 1
+        for rating_of_rater in ratings:
+            for day in (rating_of_rater.day, ALL_DAYS):
+                counters["own"][rating_of_rater.rater_id, day] += 1
+                for second in ratings:
+                    if second is not rating_of_rater:
+                        counters["peers"][
+                            rating_of_rater.rater_id, day, rating_of_rater.code, second.code
+                        ] += 1
+    return {name: dict(counter) for name, counter in counters.items()}
 
 
-def stored(question: Any) -> dict[str, dict[Any, int]]:
-    """The same from the stored rows."""
+def load_stored_counts(question: Any) -> dict[str, dict[Any, int]]:
+    """Return the same counts from the stored rows."""
     width = QuestionScale.for_question(question).width
-    found: dict[str, dict[Any, int]] = {name: {} for name in ("patterns", "pairs", "peers", "own")}
+    counts_by_name: dict[str, dict[Any, int]] = {
+        name: {} for name in ("patterns", "pairs", "peers", "own")
+    }
     for row in PatternTally.objects.filter(question=question):
         counts, n_items = store.decode_patterns(row, width)
         for pattern, n in zip(counts.tolist(), n_items.tolist(), strict=True):
-            found["patterns"][row.day, tuple(pattern)] = n
+            counts_by_name["patterns"][row.day, tuple(pattern)] = n
     for pair in PairTally.objects.filter(question=question):
-        for (a, b), n in _cells(store.decode_array(pair.table, pair.width, pair.width)):
-            found["pairs"][pair.rater_a_id, pair.rater_b_id, a, b] = n
+        for (code_a, code_b), n in _list_nonzero_cells(
+            store.decode_array(pair.table, pair.width, pair.width)
+        ):
+            counts_by_name["pairs"][pair.rater_a_id, pair.rater_b_id, code_a, code_b] = n
     for peer in PeerTally.objects.filter(question=question):
-        for (own, other), n in _cells(store.decode_array(peer.table, peer.width, peer.width)):
-            found["peers"][peer.rater_id, peer.day, own, other] = n
+        for (own_code, other_code), n in _list_nonzero_cells(
+            store.decode_array(peer.table, peer.width, peer.width)
+        ):
+            counts_by_name["peers"][peer.rater_id, peer.day, own_code, other_code] = n
         if peer.n_ratings:
-            found["own"][peer.rater_id, peer.day] = peer.n_ratings
-    return found
+            counts_by_name["own"][peer.rater_id, peer.day] = peer.n_ratings
+    return counts_by_name
 
 
-def _cells(table: Any) -> list[tuple[tuple[int, int], int]]:
+def _list_nonzero_cells(table: Any) -> list[tuple[tuple[int, int], int]]:
     return [
         ((i, j), int(n)) for i, row in enumerate(table.tolist()) for j, n in enumerate(row) if n
     ]

@@ -1,5 +1,4 @@
-"""A backlog is counted in shares by any number of workers, exactly, whatever they do to each
-other."""
+"""A backlog is counted in ranges by any number of workers, exactly, whatever they do to each other."""
 
 from __future__ import annotations
 
@@ -29,21 +28,21 @@ Ids = tuple[list[int], list[int]]
 
 
 @pytest.fixture(autouse=True)
-def shares_of_two_items(small_shares: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def shares_of_two_items(small_batches: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backlog, "LEASE_DURATION", datetime.timedelta(minutes=1))
     monkeypatch.setattr(hints, "send_hint", lambda question_id: None)
 
 
 @pytest.fixture
-def ids(question: Any) -> Ids:
-    """A backlog: nine items that three raters rated."""
+def backlog_ids(question: Any) -> Ids:
+    """Create a backlog of nine items that three raters rated; return the ids of items and raters."""
     items = [
         Item.objects.create(project=question.project, key=str(number)).pk for number in range(9)
     ]
     raters = [
         Rater.objects.create(project=question.project, key=str(number)).pk for number in range(3)
     ]
-    put(
+    record_codes(
         question,
         *(
             (item, rater, (i + r) % 3)
@@ -54,35 +53,35 @@ def ids(question: Any) -> Ids:
     return items, raters
 
 
-def put(question: Any, *rows: tuple[int, int, int]) -> None:
+def record_codes(question: Any, *rows: tuple[int, int, int]) -> None:
     record_ratings({question: [Judgement(*row) for row in rows]}, by=None, source="api")
 
 
-def take(question: Any) -> Share:
+def claim_range(question: Any) -> Share:
     share = backlog.claim_range(question.pk)
     assert share is not None
     return share
 
 
-def be_late() -> None:
-    """The workers with a share have not been heard of for too long."""
+def expire_leases() -> None:
+    """Let the leases of all claimed ranges expire."""
     Share.objects.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
 
 
-def test_it_is_counted_in_shares_and_then_closed(
-    question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
+def test_backlog_is_counted_in_ranges_and_closed(
+    question: Any, backlog_ids: Ids, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken = []
-    read = backlog.read_range
+    ranges = []
+    original = backlog.read_range
 
-    def noted(share: Share) -> Any:
-        taken.append((share.first, share.last))
-        return read(share)
+    def read_and_record(share: Share) -> Any:
+        ranges.append((share.first, share.last))
+        return original(share)
 
-    monkeypatch.setattr(backlog, "read_range", noted)
+    monkeypatch.setattr(backlog, "read_range", read_and_record)
     assert question_updates.update_question(question.pk) == 9
-    items = ids[0]
-    assert taken == [
+    items = backlog_ids[0]
+    assert ranges == [
         (items[1], items[2]),
         (items[3], items[4]),
         (items[5], items[6]),
@@ -95,90 +94,94 @@ def test_it_is_counted_in_shares_and_then_closed(
     assert state.backlog_done == state.backlog_total == 24
 
 
-def test_a_worker_without_its_share_takes_the_next_one(question: Any, ids: Ids) -> None:
+def test_worker_that_lost_its_range_claims_the_next(question: Any, backlog_ids: Ids) -> None:
     backlog.open_backlog(question.pk)
-    late = take(question)
-    change = backlog.read_range(late)
-    be_late()
-    heir = take(question)
-    done, following = backlog.save_and_claim_next(late, change)
-    assert not done
-    assert following is not None
-    assert following.first > heir.last
+    expired_range = claim_range(question)
+    change = backlog.read_range(expired_range)
+    expire_leases()
+    new_range = claim_range(question)
+    is_saved, next_range = backlog.save_and_claim_next(expired_range, change)
+    assert not is_saved
+    assert next_range is not None
+    assert next_range.first > new_range.last
 
 
-def test_workers_count_side_by_side(question: Any, ids: Ids) -> None:
+def test_workers_count_concurrently(question: Any, backlog_ids: Ids) -> None:
     backlog.open_backlog(question.pk)
-    one, other = take(question), take(question)
-    assert other.first > one.last
-    change_of_one, change_of_other = backlog.read_range(one), backlog.read_range(other)
-    assert backlog.save_range(other, change_of_other)
-    assert backlog.save_range(one, change_of_one)
+    first_range, second_range = claim_range(question), claim_range(question)
+    assert second_range.first > first_range.last
+    first_change, second_change = backlog.read_range(first_range), backlog.read_range(second_range)
+    assert backlog.save_range(second_range, second_change)
+    assert backlog.save_range(first_range, first_change)
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
 
 
-def test_a_worker_goes_on_with_the_next_share(question: Any, ids: Ids) -> None:
-    """It takes it with the lock in hand; the last one closes the backlog."""
+def test_worker_continues_with_the_next_range(question: Any, backlog_ids: Ids) -> None:
+    """The worker claims it while it holds the lock; the last worker closes the backlog."""
     backlog.open_backlog(question.pk)
-    share = take(question)
-    done, following = backlog.save_and_claim_next(share, backlog.read_range(share))
-    assert done
-    assert following is not None
-    assert following.first > share.last
-    assert list(Share.objects.all()) == [following]
-    # the other worker has two items in hand
+    share = claim_range(question)
+    is_saved, next_range = backlog.save_and_claim_next(share, backlog.read_range(share))
+    assert is_saved
+    assert next_range is not None
+    assert next_range.first > share.last
+    assert list(Share.objects.all()) == [next_range]
+    # the other worker holds two items
     assert backlog.count_ranges(question.pk, seconds=60) == 5
-    assert backlog.save_and_claim_next(following, backlog.read_range(following)) == (True, None)
+    assert backlog.save_and_claim_next(next_range, backlog.read_range(next_range)) == (True, None)
     assert CountState.objects.get().backlog_from is None
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
 
 
 @pytest.mark.parametrize("late_first", [True, False])
-def test_a_worker_that_was_taken_for_dead_adds_nothing(
-    question: Any, ids: Ids, late_first: bool
+def test_worker_with_expired_lease_adds_nothing(
+    question: Any, backlog_ids: Ids, late_first: bool
 ) -> None:
     backlog.open_backlog(question.pk)
-    late = take(question)
-    of_late = backlog.read_range(late)
-    be_late()
-    heir = take(question)
-    assert (heir.first, heir.last) == (late.first, late.last)
-    of_heir = backlog.read_range(heir)
-    turns = [(late, of_late, False), (heir, of_heir, True)]
-    for share, change, counts in turns if late_first else reversed(turns):
-        assert backlog.save_range(share, change) is counts
+    expired_range = claim_range(question)
+    expired_change = backlog.read_range(expired_range)
+    expire_leases()
+    new_range = claim_range(question)
+    assert (new_range.first, new_range.last) == (expired_range.first, expired_range.last)
+    new_change = backlog.read_range(new_range)
+    turns = [(expired_range, expired_change, False), (new_range, new_change, True)]
+    for share, change, is_saved in turns if late_first else reversed(turns):
+        assert backlog.save_range(share, change) is is_saved
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
 
 
-def test_a_share_that_nobody_finishes_is_counted_by_the_sweep_when_its_time_is_over(
-    question: Any, ids: Ids
-) -> None:
+def test_sweep_counts_range_after_its_lease_expired(question: Any, backlog_ids: Ids) -> None:
     backlog.open_backlog(question.pk)
-    take(question)
+    claim_range(question)
     question_updates.sweep_questions()
     assert Rating.objects.uncounted().count() == 6
     assert question_updates.work_on_question(question.pk) == (
         0,
         question_updates.RemainingWork.OTHER_WORKERS,
     )
-    be_late()
+    expire_leases()
     question_updates.sweep_questions()
     invariants.check(question.pk)
 
 
-def test_what_changes_while_a_share_is_counted_stays_uncounted(question: Any, ids: Ids) -> None:
-    """Also where a rating that was not read as changed changes, and one that was is taken back (see
-    count_some)."""
-    items, raters = ids
+def test_rating_changed_while_range_is_counted_stays_uncounted(
+    question: Any, backlog_ids: Ids
+) -> None:
+    """This holds when a rating that was not read as changed changes, and when a read one is withdrawn.
+
+    See count_some.
+    """
+    items, raters = backlog_ids
     question_updates.update_question(question.pk)
-    put(question, (items[0], raters[0], 3), (items[0], raters[1], 3), (items[4], raters[1], 3))
+    record_codes(
+        question, (items[0], raters[0], 3), (items[0], raters[1], 3), (items[4], raters[1], 3)
+    )
     backlog.open_backlog(question.pk)
-    share = take(question)
+    share = claim_range(question)
     change = backlog.read_range(share)
-    put(question, (items[0], raters[2], NO_CODE), (items[0], raters[0], 0))
+    record_codes(question, (items[0], raters[2], NO_CODE), (items[0], raters[0], 0))
     assert question_counting.count_items(question.pk) == question_counting.CountingProgress(
         0, has_more=True
     )
@@ -188,29 +191,31 @@ def test_what_changes_while_a_share_is_counted_stays_uncounted(question: Any, id
     invariants.check(question.pk)
 
 
-def test_a_recount_takes_the_shares_from_their_workers(question: Any, ids: Ids) -> None:
+def test_recount_revokes_ranges_of_workers(question: Any, backlog_ids: Ids) -> None:
     question_updates.update_question(question.pk)
-    put(question, *((item, ids[1][0], 3) for item in ids[0]))
+    record_codes(question, *((item, backlog_ids[1][0], 3) for item in backlog_ids[0]))
     backlog.open_backlog(question.pk)
-    share = take(question)
+    share = claim_range(question)
     change = backlog.read_range(share)
     question_updates.reset_counts(question)
     assert not backlog.save_range(share, change)
     backlog.open_backlog(question.pk)
-    assert CountState.objects.get().backlog_total == 27  # each once, though many waited already
+    assert (
+        CountState.objects.get().backlog_total == 27
+    )  # each rating once, though many were uncounted already
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
 
 
-def test_a_category_that_is_added_meanwhile_widens_the_tally(question: Any, ids: Ids) -> None:
+def test_category_added_meanwhile_widens_tally(question: Any, backlog_ids: Ids) -> None:
     question_updates.update_question(question.pk)
-    put(question, *((item, ids[1][0], 3) for item in ids[0][:4]))
+    record_codes(question, *((item, backlog_ids[1][0], 3) for item in backlog_ids[0][:4]))
     backlog.open_backlog(question.pk)
-    shares = [take(question), take(question)]
+    shares = [claim_range(question), claim_range(question)]
     changes = [backlog.read_range(share) for share in shares]
     Category.objects.create(question=question, code=4, label="fatal", position=4, value=4)
     Question.objects.filter(pk=question.pk).update(scale_version=2)
-    put(question, (ids[0][8], ids[1][0], 4))
+    record_codes(question, (backlog_ids[0][8], backlog_ids[1][0], 4))
     assert backlog.save_range(shares[0], changes[0])
     project_readings.refresh_results(question.pk)
     assert backlog.save_range(shares[1], changes[1])
@@ -218,8 +223,8 @@ def test_a_category_that_is_added_meanwhile_widens_the_tally(question: Any, ids:
     invariants.check(question.pk)
 
 
-def test_a_share_whose_counting_fails_is_free_at_once(
-    question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
+def test_range_is_released_when_counting_fails(
+    question: Any, backlog_ids: Ids, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backlog.open_backlog(question.pk)
 
@@ -234,7 +239,7 @@ def test_a_share_whose_counting_fails_is_free_at_once(
     assert Rating.objects.uncounted().count() == 27
 
 
-def test_ratings_that_come_later_do_not_keep_it_open(question: Any, ids: Ids, rate: Any) -> None:
+def test_later_ratings_do_not_keep_backlog_open(question: Any, backlog_ids: Ids, rate: Any) -> None:
     backlog.open_backlog(question.pk)
     counted = 0
     while backlog.count_ranges(question.pk):
@@ -247,46 +252,46 @@ def test_ratings_that_come_later_do_not_keep_it_open(question: Any, ids: Ids, ra
     invariants.check(question.pk)
 
 
-def test_a_task_works_for_a_while_and_then_lets_other_questions_pass(
-    question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
+def test_task_yields_to_other_questions_after_a_while(
+    question: Any, backlog_ids: Ids, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[int] = []
     monkeypatch.setattr(hints, "send_hint", sent.append)
     monkeypatch.setattr(question_updates, "TURN_SECONDS", 0)
     tasks.count_question(question.pk)
     assert Rating.objects.uncounted().count() == 18  # one item, then one share
-    assert sent == [question.pk] * 2  # one for whoever may help, one for what is left
-    for _time in range(4):
+    assert sent == [question.pk] * 2  # one for workers that can help, one for the remaining ratings
+    for _attempt in range(4):
         tasks.count_question(question.pk)
     invariants.check(question.pk)
-    assert len(sent) == 10  # the last one is for the readings, and none for more work
+    assert len(sent) == 10  # the last one is for the results, none for more counting
 
 
-def test_a_sweep_gives_each_question_its_turn(
-    question: Any, ids: Ids, make_project: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
+def test_sweep_gives_each_question_a_turn(
+    question: Any, backlog_ids: Ids, make_project: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = make_project().questions.get()
-    rate(small, "item", "ann", "minor")
-    worked: list[int] = []
-    work_on = question_updates.work_on_question
+    small_question = make_project().questions.get()
+    rate(small_question, "item", "ann", "minor")
+    question_ids: list[int] = []
+    original = question_updates.work_on_question
 
-    def noted(question_id: int, **kwargs: Any) -> Any:
-        worked.append(question_id)
-        return work_on(question_id, **kwargs)
+    def work_and_record(question_id: int, **kwargs: Any) -> Any:
+        question_ids.append(question_id)
+        return original(question_id, **kwargs)
 
-    monkeypatch.setattr(question_updates, "work_on_question", noted)
+    monkeypatch.setattr(question_updates, "work_on_question", work_and_record)
     monkeypatch.setattr(question_updates, "TURN_SECONDS", 0)
     monkeypatch.setattr(
-        question_updates.batch_jobs, "update_small_questions", lambda **_given: 0
-    )  # to it both are small
+        question_updates.batch_jobs, "update_small_questions", lambda **_options: 0
+    )  # both questions are small enough for the batch
     assert question_updates.sweep_questions() == 2
-    assert worked[:3] == [question.pk, small.pk, question.pk]
-    assert worked.count(small.pk) == 1
-    for each in (question, small):
-        invariants.check(each.pk)
+    assert question_ids[:3] == [question.pk, small_question.pk, question.pk]
+    assert question_ids.count(small_question.pk) == 1
+    for current_question in (question, small_question):
+        invariants.check(current_question.pk)
 
 
-def test_a_backlog_that_was_counted_but_not_closed_is_swept_for(question: Any, ids: Ids) -> None:
+def test_sweep_closes_a_counted_backlog(question: Any, backlog_ids: Ids) -> None:
     question_updates.update_question(question.pk)
     backlog.open_backlog(question.pk)
     assert question_updates.list_pending_questions() == [question.pk]
@@ -294,22 +299,22 @@ def test_a_backlog_that_was_counted_but_not_closed_is_swept_for(question: Any, i
     assert question_updates.list_pending_questions() == []
 
 
-def test_readings_of_a_long_backlog_are_made_meanwhile(
-    question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
+def test_results_of_long_backlog_are_computed_meanwhile(
+    question: Any, backlog_ids: Ids, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refreshed: list[int] = []
-    refresh = results_refresh.refresh_results
+    refreshes: list[int] = []
+    original = results_refresh.refresh_results
 
-    def noted(question_id: int) -> Any:
-        refreshed.append(1)
-        return refresh(question_id)
+    def refresh_and_record(question_id: int) -> Any:
+        refreshes.append(1)
+        return original(question_id)
 
-    monkeypatch.setattr(results_refresh, "refresh_results", noted)
+    monkeypatch.setattr(results_refresh, "refresh_results", refresh_and_record)
     question_updates.work_on_question(question.pk, seconds=0)
-    assert not refreshed
+    assert not refreshes
     CountState.objects.update(read_at=timezone.now() - 2 * question_updates.REFRESH_INTERVAL)
     question_updates.work_on_question(question.pk, seconds=0)
-    assert refreshed
+    assert refreshes
     assert (
         Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
             "n_items"
@@ -317,14 +322,14 @@ def test_readings_of_a_long_backlog_are_made_meanwhile(
         == 5
     )
     question_updates.work_on_question(question.pk, seconds=0)
-    assert len(refreshed) == 1
+    assert len(refreshes) == 1
 
 
-# --- what people see of it
+# --- progress on pages and in monitoring
 
 
-def test_pages_and_monitors_say_how_far_it_is(
-    question: Any, ids: Ids, lead: Any, client_for: Any
+def test_pages_and_health_check_show_backlog_progress(
+    question: Any, backlog_ids: Ids, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
     backlog.open_backlog(question.pk)
@@ -340,12 +345,12 @@ def test_pages_and_monitors_say_how_far_it_is(
     assert client.get("/healthz").json()["backlog"] == {"done": 0, "total": 0}
 
 
-def test_the_status_command_says_it_too(question: Any, ids: Ids) -> None:
+def test_status_command_shows_backlog_progress(question: Any, backlog_ids: Ids) -> None:
     from agreement_site.management.commands.status import format_lines
     from agreement_site.system_status.report import collect_status
 
     backlog.open_backlog(question.pk)
     backlog.count_ranges(question.pk)
-    found = json.loads(json.dumps(collect_status()))
-    assert found["backlogs"] == {str(question.pk): {"done": 6, "total": 27}}
-    assert f"Backlog of question {question.pk}: 6 of 27 ratings counted" in format_lines(found)
+    status = json.loads(json.dumps(collect_status()))
+    assert status["backlogs"] == {str(question.pk): {"done": 6, "total": 27}}
+    assert f"Backlog of question {question.pk}: 6 of 27 ratings counted" in format_lines(status)

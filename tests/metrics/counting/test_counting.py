@@ -1,5 +1,5 @@
-"""Uncounted ratings become counts, exactly, whatever happened before and however often it is asked
-for."""
+"""Uncounted ratings are counted exactly, whatever happened before and however often it is
+requested."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.metrics import invariants
-from tests.metrics.counting.counting_oracle import recounted, stored
+from tests.metrics.counting.counting_oracle import load_stored_counts, recount
 
 pytestmark = pytest.mark.django_db
 START = datetime.datetime(2026, 2, 15, 12, tzinfo=datetime.UTC)
@@ -36,14 +36,14 @@ def test_ratings_are_counted_once_and_exactly(question: Any, rate: Any) -> None:
     assert Rating.objects.uncounted().count() == 3
     question_updates.update_question(question.pk)
     assert not Rating.objects.uncounted().exists()
-    assert stored(question) == recounted(question)
+    assert load_stored_counts(question) == recount(question)
     before = CountState.objects.get(question=question).version
     question_updates.update_question(question.pk)
-    assert stored(question) == recounted(question)
+    assert load_stored_counts(question) == recount(question)
     assert CountState.objects.get(question=question).version == before
 
 
-def test_change_withdrawal_and_return_move_the_counts(question: Any, rate: Any) -> None:
+def test_change_withdrawal_and_return_update_counts(question: Any, rate: Any) -> None:
     for item in "abc":
         rate(question, item, "r1", "minor")
         rate(question, item, "r2", "minor")
@@ -51,12 +51,12 @@ def test_change_withdrawal_and_return_move_the_counts(question: Any, rate: Any) 
     rate(question, "a", "r1", "critical")
     rate(question, "b", "r2", None)
     question_updates.update_question(question.pk)
-    assert stored(question) == recounted(question)
+    assert load_stored_counts(question) == recount(question)
     rate(question, "b", "r2", "none")
     rate(question, "c", "r1", None)
     rate(question, "c", "r2", None)
     question_updates.update_question(question.pk)
-    assert stored(question) == recounted(question)
+    assert load_stored_counts(question) == recount(question)
     assert (
         Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
             "n_items"
@@ -65,15 +65,15 @@ def test_change_withdrawal_and_return_move_the_counts(question: Any, rate: Any) 
     )
 
 
-def test_a_rating_that_changes_while_it_is_counted_stays_uncounted(
+def test_rating_changed_while_counted_stays_uncounted(
     question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "minor")
-    real = question_counting.read_uncounted_items
+    original = question_counting.read_uncounted_items
 
     def read_then_change(*args: Any) -> Any:
-        rows = real(*args)
+        rows = original(*args)
         Rating.objects.filter(rater__key="r1").update(code=3)
         return rows
 
@@ -82,14 +82,14 @@ def test_a_rating_that_changes_while_it_is_counted_stays_uncounted(
     monkeypatch.undo()
     assert Rating.objects.uncounted().get().rater.key == "r1"
     question_updates.update_question(question.pk)
-    assert stored(question) == recounted(question)
+    assert load_stored_counts(question) == recount(question)
 
 
 @pytest.mark.parametrize(
-    "place", [(store, "add_patterns"), (store, "add_pairs"), (peer_rows, "add_peers")]
+    "target", [(store, "add_patterns"), (store, "add_pairs"), (peer_rows, "add_peers")]
 )
-def test_a_crash_in_the_middle_leaves_everything_uncounted(
-    question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str]
+def test_crash_in_counting_leaves_everything_uncounted(
+    question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, target: tuple[Any, str]
 ) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "major")
@@ -97,17 +97,17 @@ def test_a_crash_in_the_middle_leaves_everything_uncounted(
     def crash(*args: Any, **kwargs: Any) -> None:
         raise DatabaseError("the connection is gone")
 
-    monkeypatch.setattr(*place, crash)
+    monkeypatch.setattr(*target, crash)
     with pytest.raises(DatabaseError):
         question_updates.update_question(question.pk)
     monkeypatch.undo()
     assert Rating.objects.uncounted().count() == 2
-    assert stored(question) == {"patterns": {}, "pairs": {}, "peers": {}, "own": {}}
+    assert load_stored_counts(question) == {"patterns": {}, "pairs": {}, "peers": {}, "own": {}}
     question_updates.update_question(question.pk)
-    assert stored(question) == recounted(question)
+    assert load_stored_counts(question) == recount(question)
 
 
-def test_a_crash_between_counts_and_readings_is_repaired_by_the_sweep(
+def test_sweep_repairs_crash_between_counts_and_results(
     question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rate(question, "a", "r1", "minor")
@@ -128,7 +128,7 @@ def test_a_crash_between_counts_and_readings_is_repaired_by_the_sweep(
     assert question_updates.sweep_questions() == 0
 
 
-def test_what_is_counted_but_not_read_is_still_waiting(
+def test_ratings_counted_without_results_are_pending(
     question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rate(question, "a", "r1", "minor")
@@ -148,18 +148,18 @@ def test_what_is_counted_but_not_read_is_still_waiting(
     assert RaterReading.objects.filter(question=question).count() == 2
 
 
-def test_recount_from_nothing_gives_the_same_counts(question: Any, rate: Any) -> None:
+def test_recount_gives_the_same_counts(question: Any, rate: Any) -> None:
     for number in range(12):
         rate(question, f"i{number % 5}", f"r{number % 4}", ("none", "minor", "major")[number % 3])
     question_updates.update_question(question.pk)
-    before = stored(question)
+    before = load_stored_counts(question)
     question_updates.reset_counts(question)
-    assert stored(question)["patterns"] == {}
+    assert load_stored_counts(question)["patterns"] == {}
     question_updates.update_question(question.pk)
-    assert stored(question) == before == recounted(question)
+    assert load_stored_counts(question) == before == recount(question)
 
 
-def test_a_backlog_is_counted_in_portions(question: Any, rate: Any) -> None:
+def test_backlog_is_counted_in_portions(question: Any, rate: Any) -> None:
     for number in range(20):
         rate(question, f"i{number % 7}", f"r{number % 3}", ("none", "minor")[number % 2])
     portions = 0
@@ -167,12 +167,10 @@ def test_a_backlog_is_counted_in_portions(question: Any, rate: Any) -> None:
         portions += 1
     assert portions == 3
     assert not Rating.objects.uncounted().exists()
-    assert stored(question) == recounted(question)
+    assert load_stored_counts(question) == recount(question)
 
 
-def test_a_month_is_read_whole_when_only_its_last_week_was_touched(
-    question: Any, rate: Any
-) -> None:
+def test_month_is_complete_when_only_its_last_week_changed(question: Any, rate: Any) -> None:
     # 1 April 2026 is a Wednesday: its week begins on 30 March.
     for item, moment in (("a", (2026, 3, 5)), ("b", (2026, 3, 31))):
         for rater in ("r1", "r2"):
@@ -197,20 +195,18 @@ def test_a_month_is_read_whole_when_only_its_last_week_was_touched(
     assert march.coefficients["percent_agreement"]["n_items"] == 2
     rater = question.project.raters.get(key="r1")
     names = ["vs_peers"]
-    own = rater_periods.list_newest_periods(
+    rows = rater_periods.list_newest_periods(
         question, rater, "month", names, scale=QuestionScale.for_question(question), number=2
     )
-    assert own[0][0].isoformat() == "2026-03-01"
-    assert own[0][1]["n_items"] == 2
+    assert rows[0][0].isoformat() == "2026-03-01"
+    assert rows[0][1]["n_items"] == 2
     week = Reading.objects.get(question=question, span="week", start="2026-03-30")
     assert week.coefficients["percent_agreement"]["n_items"] == 2
     assert week.cumulative["percent_agreement"]["n_items"] == 3
 
 
-def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(
-    question: Any, rate: Any
-) -> None:
-    """Counted at once, such a change moves no pattern, and nothing that the third rater met."""
+def test_replaced_rater_updates_means_over_pairs(question: Any, rate: Any) -> None:
+    """Counted at once, such a change affects no pattern and no pair of the third rater."""
     for item, rater, label in (
         ("a", "r1", "minor"),
         ("a", "r2", "major"),
@@ -223,8 +219,8 @@ def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(
     rate(question, "a", "r3", "minor")
     question_updates.update_question(question.pk)
     means = [
-        reading.coefficients["mean_pairwise_kappa"]["n_pairs"]
-        for reading in (
+        result.coefficients["mean_pairwise_kappa"]["n_pairs"]
+        for result in (
             Reading.objects.get(question=question, span="all"),
             RaterReading.objects.get(question=question, rater__key="r2"),
         )
@@ -234,7 +230,7 @@ def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(
     invariants.check(question.pk)
 
 
-def test_a_new_category_widens_the_counts(question: Any, rate: Any) -> None:
+def test_new_category_widens_counts(question: Any, rate: Any) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "minor")
     question_updates.update_question(question.pk)
@@ -243,12 +239,12 @@ def test_a_new_category_widens_the_counts(question: Any, rate: Any) -> None:
     rate(question, "a", "r2", "fatal")
     rate(question, "b", "r1", "fatal")
     question_updates.sweep_questions()
-    assert stored(question) == recounted(question)
+    assert load_stored_counts(question) == recount(question)
     categories = Reading.objects.get(question=question, span="all").details["categories"]
     assert [(category["label"], category["ratings"]) for category in categories][-1] == ("fatal", 2)
 
 
-def test_readings_follow_a_change_of_order(question: Any, rate: Any) -> None:
+def test_results_follow_new_category_order(question: Any, rate: Any) -> None:
     rate(question, "a", "r1", "none")
     rate(question, "a", "r2", "minor")
     rate(question, "b", "r1", "major")
@@ -262,15 +258,14 @@ def test_readings_follow_a_change_of_order(question: Any, rate: Any) -> None:
     assert after.kappa_none == before.kappa_none
     assert after.kappa_quadratic is not None and before.kappa_quadratic is not None
     assert after.kappa_quadratic < before.kappa_quadratic
-    assert stored(question) == recounted(question)
+    assert load_stored_counts(question) == recount(question)
 
 
 ITEMS, RATERS = 8, 4
 rates = st.tuples(
     st.integers(0, ITEMS - 1), st.integers(0, RATERS - 1), st.integers(-1, 3), st.integers(0, 70)
 )
-# What is done after each few ratings: nothing, a portion counted, everything, readings put off or
-# not, a recount.
+# The action after each few ratings: none, counting a part or everything, a sweep, a recount.
 steps = st.tuples(
     st.lists(rates, min_size=1, max_size=3),
     st.sampled_from(["", "some", "all", "all", "sweep", "recount"]),
@@ -292,61 +287,65 @@ def test_any_history_ends_in_exact_counts(
     question = project.questions.get()
     items = [Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)]
     raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(RATERS)]
-    for some, then in [(first, "sweep"), *history]:
-        for item, rater, code, day in some:
+    for batch, action in [(first, "sweep"), *history]:
+        for item, rater, code, day in batch:
             moment = None if code == NO_CODE else START + datetime.timedelta(days=day)
-            new = Judgement(items[item], raters[rater], code, rated_at=moment)
-            record_ratings({question: [new]}, by=None, source="api")
-        if then == "some":
+            judgement = Judgement(items[item], raters[rater], code, rated_at=moment)
+            record_ratings({question: [judgement]}, by=None, source="api")
+        if action == "some":
             question_counting.count_items(question.pk, limit=2)
-        elif then == "all":
+        elif action == "all":
             question_updates.update_question(question.pk)
-        elif then == "sweep":
+        elif action == "sweep":
             question_updates.sweep_questions()
-        elif then == "recount":
+        elif action == "recount":
             question_updates.reset_counts(question)
     question_updates.sweep_questions()
     assert not Rating.objects.filter(question=question).uncounted().exists()
-    assert stored(question) == recounted(question)
-    _check_readings(question)
+    assert load_stored_counts(question) == recount(question)
+    _check_results(question)
 
 
-def _check_readings(question: Any) -> None:
-    """Every stored reading is the one that a count from nothing gives; no reading is left of a
-    period without items."""
-    kept = {
+def _check_results(question: Any) -> None:
+    """Assert that every stored result equals the one of a full recount.
+
+    No result of a period without items may be left.
+    """
+    stored_results = {
         (r.span, r.start): (r.coefficients, r.cumulative)
         for r in Reading.objects.filter(question=question)
     }
-    raters = {
+    stored_rater_results = {
         r.rater_id: (r.n_ratings, r.coefficients)
         for r in RaterReading.objects.filter(question=question)
     }
     question_updates.reset_counts(question)
     question_updates.sweep_questions()
-    rated = Rating.objects.filter(question=question).current().exists()
-    fresh = {
+    has_ratings = Rating.objects.filter(question=question).current().exists()
+    recomputed = {
         (r.span, r.start): (r.coefficients, r.cumulative)
         for r in Reading.objects.filter(question=question)
     }
-    if rated:
-        assert set(kept) == set(fresh)
-        for key, values in fresh.items():
-            assert _near(kept[key], values), key
-    again = {
+    if has_ratings:
+        assert set(stored_results) == set(recomputed)
+        for key, values in recomputed.items():
+            assert _is_close(stored_results[key], values), key
+    recomputed_raters = {
         r.rater_id: (r.n_ratings, r.coefficients)
         for r in RaterReading.objects.filter(question=question)
     }
-    assert set(raters) == set(again)
-    for rater_key, value in again.items():
-        assert _near(raters[rater_key], value), rater_key
+    assert set(stored_rater_results) == set(recomputed_raters)
+    for rater_key, value in recomputed_raters.items():
+        assert _is_close(stored_rater_results[rater_key], value), rater_key
 
 
-def _near(one: Any, other: Any) -> bool:
-    if isinstance(one, dict):
-        return set(one) == set(other) and all(_near(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(_near, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return abs(one - other) <= 1e-9 * max(1.0, abs(one))
-    return one == other
+def _is_close(first: Any, second: Any) -> bool:
+    if isinstance(first, dict):
+        return set(first) == set(second) and all(
+            _is_close(first[key], second[key]) for key in first
+        )
+    if isinstance(first, list | tuple):
+        return len(first) == len(second) and all(map(_is_close, first, second))
+    if isinstance(first, float) and isinstance(second, float):
+        return abs(first - second) <= 1e-9 * max(1.0, abs(first))
+    return first == second

@@ -1,7 +1,6 @@
-"""Any history of ratings, changes of the scale, lost and doubled messages and crashes ends in exact
-numbers.
+"""Any history of ratings, scale changes, lost and repeated messages and crashes ends in exact numbers.
 
-Hypothesis makes up the histories and runs the real code, on whatever database the test run uses.
+Hypothesis generates the histories and runs the real code, on the database of the test run.
 """
 
 from __future__ import annotations
@@ -37,39 +36,41 @@ from ratings.models import NO_CODE, Rating
 from ratings.services import uncounted
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
-from tests.faults.crashes import Crash, crash_at
+from tests.faults.crashes import SimulatedCrash, crash_at
 from tests.metrics import invariants
-from tests.metrics.counting.counting_oracle import recounted, stored
+from tests.metrics.counting.counting_oracle import load_stored_counts, recount
 
 pytestmark = pytest.mark.django_db
 
 ITEMS, RATERS = 6, 4
-# (item, rater) -> (category or -1, when)
+# (item, rater) -> (category or -1, time)
 Portion = dict[tuple[int, int], tuple[int, datetime.datetime | None]]
-# months and weeks end within the next days
-FIRST = datetime.datetime(2026, 2, 20, 5, tzinfo=datetime.UTC)
+# a month and a week end within the next days
+START = datetime.datetime(2026, 2, 20, 5, tzinfo=datetime.UTC)
 ZONES = ("UTC", "Pacific/Kiritimati", "America/Los_Angeles", "Asia/Kolkata")
 
 item = st.integers(0, ITEMS - 1)
 rater = st.integers(0, RATERS - 1)
 moment = st.none() | st.integers(0, 320).map(
-    lambda steps: FIRST + datetime.timedelta(hours=9 * steps)
+    lambda steps: START + datetime.timedelta(hours=9 * steps)
 )
 portion = st.dictionaries(
     st.tuples(item, rater), st.tuples(st.integers(-1, 9), moment), min_size=2, max_size=24
 )
 
 
-class Counting(RuleBasedStateMachine):
-    """One question from its first rating on. What is in doubt is looked up in the database, never
-    remembered."""
+class CountingMachine(RuleBasedStateMachine):
+    """One question from its first rating on.
+
+    The current state is read from the database, never remembered.
+    """
 
     @initialize(
         scale=st.sampled_from(["nominal", "ordinal", "interval"]),
         size=st.integers(2, 4),
         rows=portion,
     )
-    def begin(self, scale: str, size: int, rows: Portion) -> None:
+    def set_up_question(self, scale: str, size: int, rows: Portion) -> None:
         self.atomic = transaction.atomic()
         self.atomic.__enter__()
         self.user = User.objects.create_user("lead")
@@ -82,14 +83,14 @@ class Counting(RuleBasedStateMachine):
                 question=question, code=code, position=code, label=f"c{code}", value=code
             )
         self.project_id, self.question_id = project.pk, question.pk
-        self.held: list[tuple[Share, question_counting.CountChange | None]] = []
+        self.claimed_ranges: list[tuple[Share, question_counting.CountChange | None]] = []
         self.items = [
             Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)
         ]
         self.raters = [
             Rater.objects.create(project=project, key=str(number)).pk for number in range(RATERS)
         ]
-        self.import_many(rows)
+        self.import_ratings(rows)
         question_updates.sweep_questions()
 
     def teardown(self) -> None:
@@ -107,7 +108,7 @@ class Counting(RuleBasedStateMachine):
     def question(self) -> Question:
         return Question.objects.get(pk=self.question_id)
 
-    def active(self) -> list[Category]:
+    def list_active_categories(self) -> list[Category]:
         return self.question.active_categories()
 
     # --- raters
@@ -116,21 +117,21 @@ class Counting(RuleBasedStateMachine):
     def rate_or_change(
         self, item: int, rater: int, choice: int, at: datetime.datetime | None
     ) -> None:
-        codes = [category.code for category in self.active()]
-        new = Judgement(
+        codes = [category.code for category in self.list_active_categories()]
+        judgement = Judgement(
             self.items[item], self.raters[rater], codes[choice % len(codes)], rated_at=at
         )
-        record_ratings({self.question: [new]}, by=self.user, source="form")
+        record_ratings({self.question: [judgement]}, by=self.user, source="form")
 
     @rule(item=item, rater=rater)
     def withdraw(self, item: int, rater: int) -> None:
-        new = Judgement(self.items[item], self.raters[rater], NO_CODE)
-        record_ratings({self.question: [new]}, by=self.user, source="api")
+        judgement = Judgement(self.items[item], self.raters[rater], NO_CODE)
+        record_ratings({self.question: [judgement]}, by=self.user, source="api")
 
     @rule(rows=portion)
-    def import_many(self, rows: Portion) -> None:
-        codes = [category.code for category in self.active()]
-        new = [
+    def import_ratings(self, rows: Portion) -> None:
+        codes = [category.code for category in self.list_active_categories()]
+        judgements = [
             Judgement(
                 self.items[item],
                 self.raters[rater],
@@ -139,7 +140,7 @@ class Counting(RuleBasedStateMachine):
             )
             for (item, rater), (choice, at) in rows.items()
         ]
-        record_ratings({self.question: new}, by=self.user, source="import")
+        record_ratings({self.question: judgements}, by=self.user, source="import")
 
     # --- leads
 
@@ -150,48 +151,49 @@ class Counting(RuleBasedStateMachine):
                 change_categories(
                     question=question, scale=question.scale, categories=categories, by=self.user
                 )
-        # a category in use, or too few: allowed to be refused, never to miscount
-        except InvalidProjectChange as refused:
-            note(f"refused: {refused}")
+        # Categories in use, or too few, may be refused, but must never lead to wrong counts.
+        except InvalidProjectChange as error:
+            note(f"refused: {error}")
 
-    def as_they_are(self) -> list[tuple[int | None, NewCategory]]:
+    def list_current_categories(self) -> list[tuple[int | None, NewCategory]]:
         return [
             (
                 category.code,
                 NewCategory(label=category.label, value=category.value, hotkey=category.hotkey),
             )
-            for category in self.active()
+            for category in self.list_active_categories()
         ]
 
     @rule(
-        what=st.sampled_from(["add", "retire", "reorder", "weights", "zone"]),
-        place=st.integers(0, 9),
+        change=st.sampled_from(["add", "retire", "reorder", "weights", "zone"]),
+        position=st.integers(0, 9),
         order=st.randoms(use_true_random=False),
         zone=st.sampled_from(ZONES),
     )
-    def change_set_up(self, what: str, place: int, order: Any, zone: str) -> None:
-        categories = self.as_they_are()
-        if what == "add" and len(categories) < 6:
+    def change_settings(self, change: str, position: int, order: Any, zone: str) -> None:
+        categories = self.list_current_categories()
+        if change == "add" and len(categories) < 6:
             number = Category.objects.filter(question=self.question_id).count()
             categories.insert(
-                place % (len(categories) + 1), (None, NewCategory(label=f"c{number}", value=number))
+                position % (len(categories) + 1),
+                (None, NewCategory(label=f"c{number}", value=number)),
             )
             self.change_scale(categories)
-        elif what == "retire":
-            del categories[place % len(categories)]
+        elif change == "retire":
+            del categories[position % len(categories)]
             self.change_scale(categories)
-        elif what == "reorder":
+        elif change == "reorder":
             order.shuffle(categories)
             self.change_scale(categories)
-        elif what == "weights":
-            self.change_weights(place / 10, custom=place > 2)
-        elif what == "zone":
+        elif change == "weights":
+            self.change_weights(position / 10, custom=position > 2)
+        elif change == "zone":
             change_project(
                 project=Project.objects.get(pk=self.project_id), by=self.user, time_zone=zone
             )
 
     def change_weights(self, weight: float, *, custom: bool) -> None:
-        size = len(self.active())
+        size = len(self.list_active_categories())
         matrix = [[1.0 if i == j else weight for j in range(size)] for i in range(size)]
         weights = "custom" if custom else "quadratic"
         change_weights(
@@ -201,51 +203,54 @@ class Counting(RuleBasedStateMachine):
     # --- messages and crashes
 
     @rule(
-        what=st.sampled_from(
+        work=st.sampled_from(
             ["message", "message thrice", "portion", "readings", "sweep", "recount"]
         ),
         items=st.integers(1, 4),
     )
-    def work(self, what: str, items: int) -> None:
-        """A message that never comes is a work that is not chosen."""
-        if what.startswith("message"):
-            for _time in range(3 if what.endswith("thrice") else 1):
+    def run_work(self, work: str, items: int) -> None:
+        """Run one kind of work; a lost message is one whose work never runs."""
+        if work.startswith("message"):
+            for _attempt in range(3 if work.endswith("thrice") else 1):
                 tasks.count_question(self.question_id)
-        elif what == "portion":
+        elif work == "portion":
             question_counting.count_items(self.question_id, limit=items)
-        elif what == "readings":
+        elif work == "readings":
             readings.refresh_results(self.question_id)
-        elif what == "sweep":
+        elif work == "sweep":
             question_updates.sweep_questions()
         else:
             question_updates.reset_counts(self.question)
 
     @rule(
-        what=st.sampled_from(["open", "take", "take", "read", "read", "finish", "finish"]),
-        which=st.integers(0, 5),
+        step=st.sampled_from(["open", "take", "take", "read", "read", "finish", "finish"]),
+        index=st.integers(0, 5),
     )
-    def share(self, what: str, which: int) -> None:
-        """Workers that hold shares of a backlog between the other steps, each as slow as it likes.
-        No lease lasts, so that one worker takes over what another one has in hand."""
-        held = self.held
-        if what == "open":
+    def process_range(self, step: str, index: int) -> None:
+        """Let workers claim, read and save ranges of a backlog between the other steps.
+
+        A worker may be arbitrarily slow. No lease lasts, so that one worker takes over the range of
+        another one.
+        """
+        claimed = self.claimed_ranges
+        if step == "open":
             backlog.open_backlog(self.question_id)
-        elif what == "take":
-            share = backlog.claim_range(self.question_id)
-            if share is not None:
-                held.append((share, None))
-        elif held:
-            share, change = held.pop(which % len(held))
-            if what == "read":
-                held.append((share, backlog.read_range(share)))
+        elif step == "take":
+            backlog_range = backlog.claim_range(self.question_id)
+            if backlog_range is not None:
+                claimed.append((backlog_range, None))
+        elif claimed:
+            backlog_range, change = claimed.pop(index % len(claimed))
+            if step == "read":
+                claimed.append((backlog_range, backlog.read_range(backlog_range)))
             elif change is not None:
-                backlog.save_range(share, change)
+                backlog.save_range(backlog_range, change)
 
     @rule(
-        where=st.sampled_from(["portion", "share", "readings", "both", "recount"]),
+        work_name=st.sampled_from(["portion", "share", "readings", "both", "recount"]),
         number=st.integers(0, 30),
     )
-    def crash_at_statement(self, where: str, number: int) -> None:
+    def crash_at_statement(self, work_name: str, number: int) -> None:
         works: dict[str, tuple[int, Callable[[], Any]]] = {
             "portion": (15, lambda: question_counting.count_items(self.question_id, limit=2)),
             "share": (25, lambda: backlog.count_ranges(self.question_id)),
@@ -253,39 +258,41 @@ class Counting(RuleBasedStateMachine):
             "both": (31, lambda: question_updates.update_question(self.question_id)),
             "recount": (10, lambda: question_updates.reset_counts(self.question)),
         }
-        statements, work = works[where]
-        self.crash(number % statements, work)
+        statements, work = works[work_name]
+        self.run_with_crash(number % statements, work)
 
-    def crash(self, number: int, work: Any) -> None:
+    def run_with_crash(self, number: int, work: Any) -> None:
         try:
             with crash_at(number):
                 work()
-        except Crash as crash:
-            note(f"crashed at {str(crash)[:60]}")
+        except SimulatedCrash as error:
+            note(f"crashed at {str(error)[:60]}")
 
-    # --- what holds at every moment
+    # --- invariants
 
     @invariant()
-    def every_uncounted_rating_is_found(self) -> None:
+    def check_uncounted_ratings(self) -> None:
         if hasattr(self, "question_id"):
-            found = uncounted.get_ratings([self.question_id])
-            assert set(found) == set(Rating.objects.filter(question=self.question_id).uncounted())
+            uncounted_ratings = uncounted.get_ratings([self.question_id])
+            assert set(uncounted_ratings) == set(
+                Rating.objects.filter(question=self.question_id).uncounted()
+            )
 
     @invariant()
-    def counts_are_exact_of_what_is_counted(self) -> None:
+    def check_counts(self) -> None:
         if (
             not hasattr(self, "question_id")
             or Rating.objects.filter(question=self.question_id).uncounted().exists()
         ):
             return
         question = self.question
-        assert stored(question) == recounted(question)
+        assert load_stored_counts(question) == recount(question)
 
 
 @pytest.mark.timeout(600)  # a failure is made smaller before it is shown
-def test_any_history_ends_in_exact_numbers(small_shares: None) -> None:
+def test_any_history_ends_in_exact_numbers(small_batches: None) -> None:
     run_state_machine_as_test(
-        Counting,
+        CountingMachine,
         settings=settings(
             max_examples=15,
             stateful_step_count=15,

@@ -1,4 +1,4 @@
-"""Blobs of counts: as few bytes a cell as hold it, and whatever was stored before can be read."""
+"""Blobs of counts use as few bytes per cell as possible, and older blobs can still be read."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from metrics.models import PairTally, PeerTally
     ("largest", "size"),
     [(0, 1), (127, 1), (128, 2), (32_767, 2), (32_768, 4), (2**31 - 1, 4), (2**31, 8)],
 )
-def test_a_cell_has_as_few_bytes_as_hold_it(largest: int, size: int) -> None:
+def test_cell_uses_fewest_possible_bytes(largest: int, size: int) -> None:
     tables = np.array([[[1, 2], [3, largest]], [[0, 0], [0, 1]]])
-    one, other = store.compact_blobs(tables)
-    assert (len(one), len(other)) == (4 * size, 4)
-    assert store.decode_array(one, 2, 2).tolist() == tables[0].tolist()
-    assert store.decode_stack([other, b"", one], [2, 2, 2], 3, axes=2).tolist() == [
+    first, second = store.compact_blobs(tables)
+    assert (len(first), len(second)) == (4 * size, 4)
+    assert store.decode_array(first, 2, 2).tolist() == tables[0].tolist()
+    assert store.decode_stack([second, b"", first], [2, 2, 2], 3, axes=2).tolist() == [
         [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
         np.zeros((3, 3)).tolist(),
         [[1, 2, 0], [3, largest, 0], [0, 0, 0]],
     ]
 
 
-def test_blobs_of_an_older_version_are_counted_on(question: Any, rate: Any) -> None:
-    """They had eight bytes a cell."""
+def test_blobs_of_an_older_version_can_be_updated(question: Any, rate: Any) -> None:
+    """Older blobs have eight bytes per cell."""
     for item in range(6):
         for rater in "abc":
             rate(question, f"i{item}", rater, ("none", "minor", "major")[(item + ord(rater)) % 3])

@@ -1,5 +1,4 @@
-"""The example projects: what they hold, that they load once, and that every number of them is
-filled."""
+"""The example projects: their contents, that they load once, and that every number is filled."""
 
 from __future__ import annotations
 
@@ -15,27 +14,29 @@ from quality.models import GoldAct, GoldItem, GoldScore
 from ratings.models import Rating, Revision
 
 
-def test_the_published_table_has_six_diagnoses_a_patient():
+def test_published_table_has_six_diagnoses_per_patient():
     assert [sum(row) for row in fleiss1971.COUNTS] == [6] * 30
     assert [sum(column) for column in zip(*fleiss1971.COUNTS, strict=True)] == [26, 26, 30, 55, 43]
 
 
 @pytest.fixture(scope="module")
-def simulated():
+def simulated_data():
     return simulation.simulate_project()
 
 
-def test_the_generator_makes_the_same_every_time(simulated):
-    assert simulation.simulate_project() == simulated
-    said = ",".join(f"{rating.item}:{rating.rater}:{rating.code}" for rating in simulated.ratings)
-    other = simulation.simulate_project(seed=1)
-    assert said != ",".join(
-        f"{rating.item}:{rating.rater}:{rating.code}" for rating in other.ratings
+def test_simulation_is_reproducible(simulated_data):
+    assert simulation.simulate_project() == simulated_data
+    ratings_text = ",".join(
+        f"{rating.item}:{rating.rater}:{rating.code}" for rating in simulated_data.ratings
+    )
+    other_data = simulation.simulate_project(seed=1)
+    assert ratings_text != ",".join(
+        f"{rating.item}:{rating.rater}:{rating.code}" for rating in other_data.ratings
     )
 
 
-def test_every_item_but_the_last_has_two_to_four_ratings_by_different_raters(simulated):
-    pairs = [(rating.item, rating.rater) for rating in simulated.ratings]
+def test_items_except_the_last_have_two_to_four_raters(simulated_data):
+    pairs = [(rating.item, rating.rater) for rating in simulated_data.ratings]
     assert len(set(pairs)) == len(pairs)
     numbers = np.bincount([item for item, _ in pairs], minlength=simulation.N_ITEMS)
     assert set(numbers[: -simulation.N_UNRATED].tolist()) == {2, 3, 4}
@@ -43,7 +44,7 @@ def test_every_item_but_the_last_has_two_to_four_ratings_by_different_raters(sim
 
 
 @pytest.mark.django_db
-def test_the_guidelines_were_rewritten_in_the_sixth_week(lead):
+def test_guidelines_were_rewritten_in_sixth_week(lead):
     loader.load_examples(owner=lead, count=False)
     project = loader.find_example(lead)
     assert project
@@ -51,22 +52,24 @@ def test_the_guidelines_were_rewritten_in_the_sixth_week(lead):
     first, second = project.guideline_versions.all()
     assert (second.made_at - first.made_at).days == loader.GUIDELINES_CHANGE_DAY
     for version, before, after in ((1, first.made_at, second.made_at), (2, second.made_at, None)):
-        said = Revision.objects.filter(rating__question__project=project, guidelines=version)
-        assert said.exists()
-        assert not said.filter(rated_at__lt=before).exists() or version == 2  # corrections of today
-        assert after is None or not said.filter(rated_at__gte=after).exists()
+        revisions = Revision.objects.filter(rating__question__project=project, guidelines=version)
+        assert revisions.exists()
+        assert (
+            not revisions.filter(rated_at__lt=before).exists() or version == 2
+        )  # some ratings were corrected today
+        assert after is None or not revisions.filter(rated_at__gte=after).exists()
     assert not Rating.objects.filter(question__project=project, guidelines=None).exists()
 
 
 @pytest.mark.django_db
-def test_gold_answers_are_what_is_true_and_every_person_is_held_against_them(lead, simulated):
+def test_gold_answers_are_true_and_scored_for_every_person(lead, simulated_data):
     loader.load_examples(owner=lead)
     project = loader.find_example(lead)
     assert project
     golds = GoldAnswer.objects.filter(question__project=project).order_by("item")
-    true = [item.true for item in simulated.items[: -simulation.N_UNRATED]]
+    true_codes = [item.true for item in simulated_data.items[: -simulation.N_UNRATED]]
     assert [[int(code) for code in gold.answer] for gold in golds] == [
-        [code] for code in true[:: simulation.GOLD_INTERVAL]
+        [code] for code in true_codes[:: simulation.GOLD_INTERVAL]
     ]
     assert set(golds.values_list("by", flat=True)) == {lead.pk}
     tasks.sweep_gold()
@@ -83,21 +86,21 @@ def test_answer_probabilities_are_probabilities():
         assert (table >= 0).all()
 
 
-def test_one_rater_chooses_major_half_as_often_after_six_weeks(simulated):
-    def share(rater, late):
+def test_one_rater_chooses_major_half_as_often_after_six_weeks(simulated_data):
+    def compute_share(rater, late):
         codes = [
             rating.code
-            for rating in simulated.ratings
+            for rating in simulated_data.ratings
             if rating.rater == rater
             and (rating.minute >= simulation.DRIFT_START_DAY * 24 * 60) == late
         ]
         return codes.count(simulation.MAJOR) / len(codes)
 
-    drifting = share(simulation.DRIFTING_RATER, late=True) / share(
+    drifting = compute_share(simulation.DRIFTING_RATER, late=True) / compute_share(
         simulation.DRIFTING_RATER, late=False
     )
     steady = [
-        share(rater, late=True) / share(rater, late=False)
+        compute_share(rater, late=True) / compute_share(rater, late=False)
         for rater in range(len(simulation.RATERS))
         if rater != simulation.DRIFTING_RATER
     ]
@@ -105,7 +108,7 @@ def test_one_rater_chooses_major_half_as_often_after_six_weeks(simulated):
     assert min(steady) > 0.7
 
 
-def test_the_matrix_is_one_that_a_lead_may_save():
+def test_example_matrix_is_valid():
     from projects.services import weight_matrix
 
     assert (
@@ -115,7 +118,7 @@ def test_the_matrix_is_one_that_a_lead_may_save():
 
 
 @pytest.mark.django_db
-def test_both_projects_are_filled(admin):
+def test_both_projects_have_results(admin):
     call_command("load_example")
     fleiss, translations = Project.objects.order_by("pk")
     for project in (fleiss, translations):
@@ -125,21 +128,23 @@ def test_both_projects_are_filled(admin):
         assert spans == {"all", "day", "week", "month"}
         assert RaterReading.objects.filter(question=question).count() == project.raters.count()
         assert PairTally.objects.filter(question=question).exists()
-    whole = Reading.objects.get(question__project=fleiss, span="all").coefficients["fleiss_kappa"]
-    assert whole["value"] == pytest.approx(0.43024452006014074, abs=1e-12)
-    assert (whole["n_items"], whole["n_ratings"]) == (30, 180)
+    estimate = Reading.objects.get(question__project=fleiss, span="all").coefficients[
+        "fleiss_kappa"
+    ]
+    assert estimate["value"] == pytest.approx(0.43024452006014074, abs=1e-12)
+    assert (estimate["n_items"], estimate["n_ratings"]) == (30, 180)
     assert Reading.objects.filter(question__project=translations, span="week").count() in (10, 11)
 
 
 @pytest.fixture
-def small(monkeypatch, db):
-    """The same, with fewer items."""
+def small_example(monkeypatch, db):
+    """Reduce the number of items of the example."""
     monkeypatch.setattr(simulation, "N_ITEMS", 340)
 
 
-@pytest.mark.usefixtures("small")
-class TestLoading:
-    def test_ratings_end_yesterday_and_pass_through_the_ordinary_door(self, admin):
+@pytest.mark.usefixtures("small_example")
+class TestLoadingExample:
+    def test_ratings_end_yesterday_and_are_recorded_normally(self, admin):
         from django.utils import timezone
 
         loader.load_examples(owner=admin, count=False)
@@ -148,10 +153,10 @@ class TestLoading:
         assert (timezone.now().date() - latest.date()).days == 1
         assert not ratings.exclude(revisions__source=Revision.Source.EXAMPLE).exists()
         assert ratings.filter(comment="Looked at it again.")[0].revisions.count() == 2
-        taken = Item.objects.filter(project__name=loader.TRANSLATIONS_PROJECT).order_by("-pk")[
-            : simulation.N_UNRATED
-        ]
-        assert {item.places_taken for item in taken} == {0}
+        unrated_items = Item.objects.filter(project__name=loader.TRANSLATIONS_PROJECT).order_by(
+            "-pk"
+        )[: simulation.N_UNRATED]
+        assert {item.places_taken for item in unrated_items} == {0}
 
     def test_loading_again_adds_nothing(self, admin, capsys):
         call_command("load_example", owner="admin")
@@ -161,14 +166,14 @@ class TestLoading:
         assert "has the example projects already" in capsys.readouterr().out
         assert (Project.objects.count(), Item.objects.count(), Revision.objects.count()) == before
 
-    def test_each_lead_has_their_own(self, lead, stranger):
+    def test_each_lead_has_own_example(self, lead, stranger):
         assert [
             project.members.get(role="lead").user
             for project in loader.load_examples(owner=lead, count=False)
         ] == [lead] * 2
         assert len(loader.load_examples(owner=stranger, count=False)) == 2
 
-    def test_nobody_but_its_lead_gets_an_account(self, lead):
+    def test_only_the_lead_has_an_account(self, lead):
         loader.load_examples(owner=lead, count=False)
         project = loader.find_example(lead)
         assert project
@@ -176,18 +181,22 @@ class TestLoading:
         assert not project.raters.filter(user__isnull=False).exists()
         assert list(type(lead).objects.all()) == [lead]
 
-    def test_the_buttons_go_when_all_of_it_is_there(self, lead, client_for):
+    def test_buttons_disappear_when_examples_are_loaded(self, lead, client_for):
         client = client_for(lead)
-        offered = "Try the example", "Worked examples"
-        assert [words in client.get("/").content.decode() for words in offered] == [True, True]
+        button_texts = "Try the example", "Worked examples"
+        assert [
+            button_text in client.get("/").content.decode() for button_text in button_texts
+        ] == [True, True]
         loader.load_examples(owner=lead, count=False)
-        assert [words in client.get("/").content.decode() for words in offered] == [False, True]
+        assert [
+            button_text in client.get("/").content.decode() for button_text in button_texts
+        ] == [False, True]
         loader.load_examples(owner=lead, count=False, worked=True)
-        assert [words in client.get("/").content.decode() for words in offered] == [False, False]
+        assert [
+            button_text in client.get("/").content.decode() for button_text in button_texts
+        ] == [False, False]
 
-    def test_a_project_that_only_has_the_name_is_not_taken_for_the_example(
-        self, lead, make_project
-    ):
+    def test_project_with_same_name_is_not_the_example(self, lead, make_project):
         from projects.models import Member
 
         own = make_project(loader.TRANSLATIONS_PROJECT)
@@ -195,13 +204,13 @@ class TestLoading:
         assert loader.find_example(lead) is None
         assert len(loader.load_examples(owner=lead, count=False)) == 2
 
-    def test_an_unknown_owner_is_named(self):
+    def test_unknown_owner_is_reported(self):
         with pytest.raises(CommandError, match="no active user 'nobody'"):
             call_command("load_example", owner="nobody")
         with pytest.raises(CommandError, match="no superuser yet"):
             call_command("load_example")
 
-    def test_the_button_loads_it_once_and_leads_to_it(self, client, client_for, stranger):
+    def test_button_loads_example_once_and_redirects(self, client, client_for, stranger):
         assert client.post("/example/")["Location"].startswith("/sign-in/")
         own = client_for(stranger)
         assert own.get("/example/").status_code == 405

@@ -1,5 +1,7 @@
-"""Filtered pages: the numbers are those of the chosen ratings alone, computed by a worker, and kept
-while asked for."""
+"""Filtered pages: results of the selected ratings only.
+
+A worker computes them, and they are stored while they are requested.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +29,20 @@ from ratings.models import Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.cast import Cast
-from tests.faults.brokers import private_broker
+from tests.faults.brokers import run_private_broker
 
 LABELS = ("none", "minor", "major", "critical")
 LANGUAGES = ("de", "en", "zh")
 
 
-def fill(made: Cast) -> None:
-    """36 items in three languages, rated within six weeks by up to four of five raters, one a
-    model; counted."""
-    dice = np.random.default_rng(11)
-    first = datetime.datetime(2026, 3, 2, 12, tzinfo=datetime.UTC)
-    project = made.project
+def create_ratings(setup: Cast) -> None:
+    """Create and count ratings of 36 items in three languages.
+
+    Up to four of five raters, one of them a model, rate each item within six weeks.
+    """
+    rng = np.random.default_rng(11)
+    start = datetime.datetime(2026, 3, 2, 12, tzinfo=datetime.UTC)
+    project = setup.project
     groups = {"a": "Vendor A", "b": "Vendor A", "m": "Vendor B"}
     raters = [
         Rater.objects.create(
@@ -49,52 +53,53 @@ def fill(made: Cast) -> None:
         )
         for key in "abcdm"
     ]
-    facts = [{"language": LANGUAGES[n % 3], "id": f"i{n}", "long": n < 9} for n in range(36)]
+    attributes = [{"language": LANGUAGES[n % 3], "id": f"i{n}", "long": n < 9} for n in range(36)]
     items = [
-        Item.objects.create(project=project, key=f"i{n}", attributes=facts[n]) for n in range(36)
+        Item.objects.create(project=project, key=f"i{n}", attributes=attributes[n])
+        for n in range(36)
     ]
     ratings = []
     for number, item in enumerate(items):
-        for rater in dice.choice(5, size=number % 5, replace=False):
-            code = int(np.clip(number % 4 + dice.integers(-1, 2), 0, 3))
-            moment = first + datetime.timedelta(days=int(dice.integers(0, 40)))
+        for rater in rng.choice(5, size=number % 5, replace=False):
+            code = int(np.clip(number % 4 + rng.integers(-1, 2), 0, 3))
+            moment = start + datetime.timedelta(days=int(rng.integers(0, 40)))
             ratings.append(Judgement(item.pk, raters[rater].pk, code, rated_at=moment))
-    record_ratings({made.question: ratings}, by=None, source="import")
-    update_question(made.question.pk)
+    record_ratings({setup.question: ratings}, by=None, source="import")
+    update_question(setup.question.pk)
 
 
 @pytest.fixture(scope="module")
-def made_once(stage: Any) -> Cast:
-    return stage(fill)
+def module_cast(cast_factory: Any) -> Cast:
+    return cast_factory(create_ratings)
 
 
 @pytest.fixture
-def rated(question: Any) -> Any:
+def rated_question(question: Any) -> Any:
     return question
 
 
 @pytest.mark.fresh
-@pytest.mark.parametrize("given", [{}, {"from": "2020-01-01"}], ids=["all ratings", "a filter"])
-def test_the_page_says_who_is_apart_and_what_is_confused(
-    given: dict[str, str], question: Any, open_page: Any, utc: Any
+@pytest.mark.parametrize("params", [{}, {"from": "2020-01-01"}], ids=["all ratings", "a filter"])
+def test_page_reports_outlier_and_confused_categories(
+    params: dict[str, str], question: Any, open_page: Any, utc: Any
 ) -> None:
-    """c says "major" where the others, who agree, say "minor", and the other way round."""
+    """Rater c says "major" where the others, who agree, say "minor", and the reverse."""
     type(question).objects.update(scale="nominal")
     project = question.project
     raters = [Rater.objects.create(project=project, key=key) for key in "cabde"]
     items = [Item.objects.create(project=project, key=f"i{n}") for n in range(60)]
-    said = [
-        (item.pk, ((0, 2, 1, 3)[place % 4], *[place % 4] * 4)) for place, item in enumerate(items)
+    codes_by_item = [
+        (item.pk, ((0, 2, 1, 3)[index % 4], *[index % 4] * 4)) for index, item in enumerate(items)
     ]
     ratings = [
         Judgement(item, rater.pk, code, rated_at=utc(2026, 3, 2, 12))
-        for item, codes in said
+        for item, codes in codes_by_item
         for rater, code in zip(raters, codes, strict=True)
     ]
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
-    findings = open_page(given).context["findings"]
-    query = urlencode({"question": question.key, **given})
+    findings = open_page(params).context["findings"]
+    query = urlencode({"question": question.key, **params})
     link = f'<a href="/projects/{project.pk}/raters/c/?{escape(query)}">c</a>'
     assert findings[0] == f"{link} agrees less with the others than the project does."
     assert any(
@@ -119,9 +124,11 @@ FILTERS: list[dict[str, str]] = [
 ]
 
 
-def chosen_codes(question: Any, given: dict[str, str]) -> np.ndarray:
-    """The ratings of the filter as the (items x raters) table of metrics.agreement, told from plain
-    rows."""
+def build_code_table(question: Any, params: dict[str, str]) -> np.ndarray:
+    """Return the ratings that match the filter as the (items x raters) table of metrics.agreement.
+
+    The filter is applied row by row in Python, as a reference.
+    """
     codes: dict[tuple[int, int], int] = {}
     for rating in Rating.objects.filter(question=question, code__gte=0).select_related(
         "item", "rater"
@@ -130,15 +137,17 @@ def chosen_codes(question: Any, given: dict[str, str]) -> np.ndarray:
         attributes = {
             f"item.{name}": str(value).lower() for name, value in rating.item.attributes.items()
         }
-        facts = {"kind": rating.rater.kind, "group": rating.rater.group, **attributes}
-        within = given.get("from", "") <= day <= given.get("to", "9999")
-        within = within and rating.rater.key not in given.get("without", "").split(",")
-        wanted = {
+        properties = {"kind": rating.rater.kind, "group": rating.rater.group, **attributes}
+        is_selected = params.get("from", "") <= day <= params.get("to", "9999")
+        is_selected = is_selected and rating.rater.key not in params.get("without", "").split(",")
+        conditions = {
             name: value.lower()
-            for name, value in given.items()
+            for name, value in params.items()
             if name not in ("from", "to", "without")
         }
-        if within and all(facts[name].lower() == value for name, value in wanted.items()):
+        if is_selected and all(
+            properties[name].lower() == value for name, value in conditions.items()
+        ):
             codes[rating.item_id, rating.rater_id] = rating.code
     items, raters = (sorted({key[side] for key in codes}) for side in (0, 1))
     table = np.full((len(items), max(len(raters), 1)), -1)
@@ -149,11 +158,14 @@ def chosen_codes(question: Any, given: dict[str, str]) -> np.ndarray:
 
 @pytest.fixture
 def open_page(lead: Any, client_for: Any, project: Any) -> Any:
-    """Asks for a page until its numbers are there: ``open_page(filter, path)``."""
+    """Return a function that requests a page until its results are there.
+
+    Call it as ``open_page(params, path)``.
+    """
     client = client_for(lead)
 
-    def get(given: dict[str, str], path: str = "") -> Any:
-        address = f"/projects/{project.pk}/{path}{'&' if '?' in path else '?'}{urlencode(given)}"
+    def get(params: dict[str, str], path: str = "") -> Any:
+        address = f"/projects/{project.pk}/{path}{'&' if '?' in path else '?'}{urlencode(params)}"
         response = client.get(address)
         if response.status_code == 200:
             filtered_jobs.FILTERED_RESULT_JOB.sweep()
@@ -163,19 +175,19 @@ def open_page(lead: Any, client_for: Any, project: Any) -> Any:
     return get
 
 
-@pytest.mark.parametrize("given", FILTERS, ids=urlencode)
-def test_numbers_are_those_of_the_chosen_ratings(
-    given: dict[str, str], rated: Any, open_page: Any
+@pytest.mark.parametrize("params", FILTERS, ids=urlencode)
+def test_filtered_results_match_library_report(
+    params: dict[str, str], rated_question: Any, open_page: Any
 ) -> None:
-    codes = chosen_codes(rated, given)
-    page = open_page(given).context
+    codes = build_code_table(rated_question, params)
+    page = open_page(params).context
     body = page["fresh"].row.body
     assert body["n_ratings"] == (codes >= 0).sum()
     if not codes.size:
         assert body["coefficients"]["fleiss_kappa"]["value"] is None
         assert page["nothing"].startswith("No ratings since 2027-01-01. The newest of all")
         return
-    found = page["reading"].coefficients
+    estimates = page["reading"].coefficients
     expected = report(codes, len(LABELS), values=[0, 1, 2, 3])
     for name in (
         "fleiss_kappa",
@@ -183,115 +195,129 @@ def test_numbers_are_those_of_the_chosen_ratings(
         "krippendorff_alpha_ordinal",
         "gwet_ac1",
     ):
-        assert found[name]["value"] == pytest.approx(expected[name], abs=1e-12), name
-        if "bootstrap" not in found[name]:
-            assert found[name]["low"] == pytest.approx(expected[f"{name}.ci_low"], abs=1e-12), name
-    ordinal = found["krippendorff_alpha_ordinal"]
+        assert estimates[name]["value"] == pytest.approx(expected[name], abs=1e-12), name
+        if "bootstrap" not in estimates[name]:
+            assert estimates[name]["low"] == pytest.approx(expected[f"{name}.ci_low"], abs=1e-12), (
+                name
+            )
+    ordinal = estimates["krippendorff_alpha_ordinal"]
     if expected["n_pairable_items"]:
         assert ordinal["bootstrap"] == 2000
         assert ordinal["low"] < ordinal["value"] < ordinal["high"]
-    assert found["mean_pairwise_kappa"]["value"] == pytest.approx(
+    assert estimates["mean_pairwise_kappa"]["value"] == pytest.approx(
         expected["light_kappa"], abs=1e-12
     )
-    assert found["mean_pairwise_kappa_linear"]["value"] == pytest.approx(
+    assert estimates["mean_pairwise_kappa_linear"]["value"] == pytest.approx(
         expected["light_kappa_linear"], abs=1e-12
     )
-    assert found["percent_agreement"]["n_items"] == expected["n_pairable_items"]
+    assert estimates["percent_agreement"]["n_items"] == expected["n_pairable_items"]
     kappas = {row["n"]: row["none"][0] for row in page["fresh"].row.body["pairs"]}
     for entry in expected["pairwise"].values():
         if list(kappas).count(entry["n_pairs"]) == 1 and len(expected["pairwise"]) == len(kappas):
             assert kappas[entry["n_pairs"]] == pytest.approx(entry["cohen_kappa"], abs=1e-12)
 
 
-def test_what_chooses_everything_equals_the_stored_readings(
-    rated: Any, open_page: Any, lead: Any, client_for: Any
+def test_filter_matching_everything_equals_unfiltered_page(
+    rated_question: Any, open_page: Any, lead: Any, client_for: Any
 ) -> None:
-    """A filter that leaves nothing out shows what the page without a filter shows: every part of
-    it."""
-    every = open_page({"from": "2020-01-01"}).context
-    plain = client_for(lead).get(f"/projects/{rated.project_id}/").context
-    assert plain["chosen"].filter.parameters == {}
+    """A filter that excludes nothing shows the unfiltered page, in every part."""
+    filtered = open_page({"from": "2020-01-01"}).context
+    unfiltered = client_for(lead).get(f"/projects/{rated_question.project_id}/").context
+    assert unfiltered["chosen"].filter.parameters == {}
     for name in ("findings", "missing", "period", "places", "n_raters"):
-        assert every[name] == plain[name], name
-    assert every["headline"]["low"] == pytest.approx(plain["headline"]["low"])
-    told = [
-        [reading["value"] for _weights, reading in page["sensitivity"]] for page in (every, plain)
+        assert filtered[name] == unfiltered[name], name
+    assert filtered["headline"]["low"] == pytest.approx(unfiltered["headline"]["low"])
+    values = [
+        [estimate["value"] for _weights, estimate in page["sensitivity"]]
+        for page in (filtered, unfiltered)
     ]
-    assert told[0] == pytest.approx(told[1])
-    assert [row[1]["value"] for row in every["beside"]] == pytest.approx(
-        [row[1]["value"] for row in plain["beside"]]
+    assert values[0] == pytest.approx(values[1])
+    assert [row[1]["value"] for row in filtered["beside"]] == pytest.approx(
+        [row[1]["value"] for row in unfiltered["beside"]]
     )
-    told = [
+    values = [
         [(p.start, p.end, p.reading["value"], p.cumulative["value"]) for p in page["points"]]
-        for page in (every, plain)
+        for page in (filtered, unfiltered)
     ]
-    assert [row[:2] for row in told[0]] == [row[:2] for row in told[1]]
-    one, other = (np.array([row[2:] for row in page], float) for page in told)
-    assert np.allclose(one, other, equal_nan=True)
-    rows = [page["rater_page"].rows for page in (every, plain)]
-    for one, other in zip(*rows, strict=True):
-        assert (one.reading.rater, one.reading.n_ratings) == (
-            other.reading.rater,
-            other.reading.n_ratings,
+    assert [row[:2] for row in values[0]] == [row[:2] for row in values[1]]
+    actual, expected = (np.array([row[2:] for row in page], float) for page in values)
+    assert np.allclose(actual, expected, equal_nan=True)
+    rows = [page["rater_page"].rows for page in (filtered, unfiltered)]
+    for actual, expected in zip(*rows, strict=True):
+        assert (actual.reading.rater, actual.reading.n_ratings) == (
+            expected.reading.rater,
+            expected.reading.n_ratings,
         )
-        assert one.spark == pytest.approx(other.spark)
-        assert one.reading.coefficients.keys() >= other.reading.coefficients.keys()
-        for name, reading in other.reading.coefficients.items():
-            assert one.reading.coefficients[name]["value"] == pytest.approx(reading["value"]), name
-            assert one.reading.coefficients[name]["low"] == pytest.approx(reading["low"]), name
+        assert actual.spark == pytest.approx(expected.spark)
+        assert actual.reading.coefficients.keys() >= expected.reading.coefficients.keys()
+        for name, estimate in expected.reading.coefficients.items():
+            assert actual.reading.coefficients[name]["value"] == pytest.approx(estimate["value"]), (
+                name
+            )
+            assert actual.reading.coefficients[name]["low"] == pytest.approx(estimate["low"]), name
     kappas = [
         [pair.reading["value"] for _rater, row in page["matrix"] for pair in row if pair]
-        for page in (every, plain)
+        for page in (filtered, unfiltered)
     ]
     assert kappas[0] == pytest.approx(kappas[1])
-    assert [d.item for d in every["disputes"].top] == [d.item for d in plain["disputes"].top]
+    assert [d.item for d in filtered["disputes"].top] == [
+        d.item for d in unfiltered["disputes"].top
+    ]
 
 
 def test_raters_are_sorted_as_without_a_filter(
-    rated: Any, open_page: Any, lead: Any, client_for: Any
+    rated_question: Any, open_page: Any, lead: Any, client_for: Any
 ) -> None:
     Rating.objects.filter(rater__key="a").update(seconds=12.0)
     Rating.objects.filter(rater__key="b").update(seconds=30.0)
-    question_updates.reset_counts(rated)
-    update_question(rated.pk)
+    question_updates.reset_counts(rated_question)
+    update_question(rated_question.pk)
     for sort in ("rater", "-ratings", "vs_peers", "-pairwise", "bias", "-seconds"):
         filtered = open_page({"from": "2020-01-01", "sort": sort}).context["rater_page"]
-        plain = (
-            client_for(lead).get(f"/projects/{rated.project_id}/?sort={sort}").context["rater_page"]
+        unfiltered = (
+            client_for(lead)
+            .get(f"/projects/{rated_question.project_id}/?sort={sort}")
+            .context["rater_page"]
         )
-        told = [
+        raters = [
             [(row.reading.rater.key, row.reading.seconds) for row in page.rows]
-            for page in (filtered, plain)
+            for page in (filtered, unfiltered)
         ]
-        assert told[0] == told[1], sort
-    assert dict(told[1]) == {"a": 12.0, "b": 30.0, "c": None, "d": None, "m": None}
+        assert raters[0] == raters[1], sort
+    assert dict(raters[1]) == {"a": 12.0, "b": 30.0, "c": None, "d": None, "m": None}
 
 
-def test_pairs_come_once_whatever_the_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    dice = np.random.default_rng(3)
-    places = [place for place in itertools.product(range(40), range(10, 27)) if dice.random() < 0.4]
-    rows = [(item, rater, dice.integers(3)) for item, rater in places]
+def test_each_pair_comes_once_for_any_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    rated_pairs = [
+        rated_pair
+        for rated_pair in itertools.product(range(40), range(10, 27))
+        if rng.random() < 0.4
+    ]
+    rows = [(item, rater, rng.integers(3)) for item, rater in rated_pairs]
     ratings = np.array(rows, dtype=[("item", "i8"), ("rater", "i8"), ("code", "i4")])
-    whole = agreement_tally.count_pair_tables(ratings["item"], ratings["rater"], ratings["code"], 3)
+    expected = agreement_tally.count_pair_tables(
+        ratings["item"], ratings["rater"], ratings["code"], 3
+    )
     for cells in (20, 200, 2_000, 1_000_000):
         monkeypatch.setattr(pair_bodies, "MAX_CELLS", cells)
-        parts = list(pair_bodies.iter_pair_blocks(ratings, np.unique(ratings["rater"]), 3))
-        found = {
+        blocks = list(pair_bodies.iter_pair_blocks(ratings, np.unique(ratings["rater"]), 3))
+        tables_by_pair = {
             (int(a), int(b)): table.tolist()
-            for part in parts
-            for a, b, table in zip(part.rater_a, part.rater_b, part.tables, strict=True)
+            for block in blocks
+            for a, b, table in zip(block.rater_a, block.rater_b, block.tables, strict=True)
         }
-        assert sum(len(part) for part in parts) == len(found) == len(whole)
-        assert found == {
+        assert sum(len(block) for block in blocks) == len(tables_by_pair) == len(expected)
+        assert tables_by_pair == {
             (int(a), int(b)): table.tolist()
-            for a, b, table in zip(whole.rater_a, whole.rater_b, whole.tables, strict=True)
+            for a, b, table in zip(expected.rater_a, expected.rater_b, expected.tables, strict=True)
         }
 
 
-# --- what the address may say
+# --- valid and invalid filters in the address
 
 
-REFUSED: list[tuple[dict[str, str], str]] = [
+INVALID_FILTERS: list[tuple[dict[str, str], str]] = [
     ({"kind": "robot"}, "human, model"),
     ({"from": "March"}, "2026-03-02"),
     ({"from": "2026-03-02", "to": "2026-03-01"}, "later"),
@@ -310,27 +336,27 @@ REFUSED: list[tuple[dict[str, str], str]] = [
 ]
 
 
-def test_what_cannot_be_chosen_is_refused_with_what_can(
-    rated: Any, lead: Any, client_for: Any
+def test_invalid_filter_is_refused_with_valid_choices(
+    rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    client.get(f"/projects/{rated.project_id}/")
+    client.get(f"/projects/{rated_question.project_id}/")
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    before = Slice.objects.count()
-    for given, words in REFUSED:
-        response = client.get(f"/projects/{rated.project_id}/?{urlencode(given)}")
-        assert response.status_code == 400, given
-        assert words in response.content.decode(), given
-    assert Slice.objects.count() == before
+    n_before = Slice.objects.count()
+    for params, message in INVALID_FILTERS:
+        response = client.get(f"/projects/{rated_question.project_id}/?{urlencode(params)}")
+        assert response.status_code == 400, params
+        assert message in response.content.decode(), params
+    assert Slice.objects.count() == n_before
 
 
-def test_the_bar_offers_what_there_is(rated: Any, open_page: Any) -> None:
+def test_filter_bar_offers_existing_values(rated_question: Any, open_page: Any) -> None:
     page = open_page({"item.language": "de"})
-    offered = {
+    values_by_name = {
         choice.name: [value for value, _words in choice.options]
         for choice in page.context["filter_bar"].choices
     }
-    assert offered == {
+    assert values_by_name == {
         "kind": ["human", "model"],
         "group": ["Vendor A", "Vendor B"],
         "item.language": ["de", "en", "zh"],
@@ -338,7 +364,7 @@ def test_the_bar_offers_what_there_is(rated: Any, open_page: Any) -> None:
     }
 
 
-def test_chips_take_one_part_away(rated: Any, open_page: Any, project: Any) -> None:
+def test_each_chip_removes_one_condition(rated_question: Any, open_page: Any, project: Any) -> None:
     page = open_page({"item.language": "de", "kind": "human", "weights": "linear"})
     chips = page.context["filter_bar"].chips
     assert [chip.words for chip in chips] == ["only people", "language: de"]
@@ -346,8 +372,8 @@ def test_chips_take_one_part_away(rated: Any, open_page: Any, project: Any) -> N
     assert page.context["filter_bar"].cleared == f"/projects/{project.pk}/?weights=linear"
 
 
-def test_raters_who_are_left_out_come_back_one_by_one(
-    rated: Any, open_page: Any, project: Any
+def test_excluded_raters_can_be_included_one_by_one(
+    rated_question: Any, open_page: Any, project: Any
 ) -> None:
     Rater.objects.filter(key="b").update(key="b, the second")
     page = open_page({"without": 'c,"b, the second"', "kind": "human"})
@@ -358,179 +384,188 @@ def test_raters_who_are_left_out_come_back_one_by_one(
         "without c",
     ]
     assert bar.chips[1].without == f"/projects/{project.pk}/?kind=human&without=c"
-    assert ("without", '"b, the second",c') in bar.kept, "the form keeps who is left out"
+    assert ("without", '"b, the second",c') in bar.kept, "the form keeps the excluded raters"
     rows = page.context["rater_page"].rows
     assert {row.reading.rater.key for row in rows} == {"a", "d"}
-    many = open_page({"without": "a,c,d,m", "kind": "human"}).context["filter_bar"].chips
-    assert len(many) == 5
+    chips = open_page({"without": "a,c,d,m", "kind": "human"}).context["filter_bar"].chips
+    assert len(chips) == 5
     Rater.objects.bulk_create(Rater(project=project, key=f"x{n}") for n in range(2))
-    many = open_page({"without": "a,c,d,m,x0,x1"}).context["filter_bar"].chips
-    assert [(chip.words, chip.without) for chip in many] == [
+    chips = open_page({"without": "a,c,d,m,x0,x1"}).context["filter_bar"].chips
+    assert [(chip.words, chip.without) for chip in chips] == [
         ("without 6 raters", f"/projects/{project.pk}/?")
     ]
 
 
-def test_links_and_charts_keep_the_filter(rated: Any, open_page: Any) -> None:
-    given = {"item.language": "de", "kind": "human"}
-    text = open_page(given).content.decode()
-    for part in (
+def test_links_and_charts_keep_the_filter(rated_question: Any, open_page: Any) -> None:
+    params = {"item.language": "de", "kind": "human"}
+    text = open_page(params).content.decode()
+    for address in (
         "raters/a/?item.language=de&amp;kind=human",
         "charts/pairs.json?item.language=de&amp;kind=human",
     ):
-        assert part in text
-    matrix = open_page(given, "charts/pairs.json").json()["rows"]
+        assert address in text
+    matrix = open_page(params, "charts/pairs.json").json()["rows"]
     assert matrix
     assert all("item.language=de" in row["url"] for row in matrix)
-    trend = open_page(given | {"period": "month"}, "charts/trend.json").json()["rows"]
+    trend = open_page(params | {"period": "month"}, "charts/trend.json").json()["rows"]
     assert [row["n_ratings"] for row in trend] == [
-        point.reading["n_ratings"] for point in open_page(given | {"period": "month"}).context["points"]
+        point.reading["n_ratings"] for point in open_page(params | {"period": "month"}).context["points"]
         if point.reading["value"] is not None
     ]  # fmt: skip
 
 
-# --- computed by a worker, kept while asked for
+# --- computed by a worker, stored while requested
 
 
-def test_a_page_says_that_its_numbers_are_being_computed(
-    rated: Any, lead: Any, client_for: Any, project: Any
+def test_page_says_that_results_are_being_computed(
+    rated_question: Any, lead: Any, client_for: Any, project: Any
 ) -> None:
     client = client_for(lead)
     address = f"/projects/{project.pk}/?kind=human"
-    waiting = client.get(address)
-    assert "being computed" in waiting.content.decode()
-    shown = {"X-Shown": waiting.context["fresh"].version, "X-Places": "waiting"}
-    assert client.get(address, headers=shown).status_code == 204
+    pending_page = client.get(address)
+    assert "being computed" in pending_page.content.decode()
+    headers = {"X-Shown": pending_page.context["fresh"].version, "X-Places": "waiting"}
+    assert client.get(address, headers=headers).status_code == 204
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    assert client.get(address, headers=shown).headers["HX-Refresh"] == "true"
+    assert client.get(address, headers=headers).headers["HX-Refresh"] == "true"
     assert client.get(address).context["headline"]["value"] is not None
 
 
-def test_live_brings_new_numbers_of_the_chosen_ratings(
-    rated: Any, rate: Any, open_page: Any, lead: Any, client_for: Any, project: Any
+def test_live_update_brings_new_filtered_results(
+    rated_question: Any, rate: Any, open_page: Any, lead: Any, client_for: Any, project: Any
 ) -> None:
-    given = {"item.language": "de"}
-    page = open_page(given)
-    rate(rated, "i3", "a", "critical")
-    update_question(rated.pk)
+    params = {"item.language": "de"}
+    page = open_page(params)
+    rate(rated_question, "i3", "a", "critical")
+    update_question(rated_question.pk)
     address = f"/projects/{project.pk}/?item.language=de"
-    shown = {"X-Shown": page.context["fresh"].version, "X-Places": page.context["places"]}
+    headers = {"X-Shown": page.context["fresh"].version, "X-Places": page.context["places"]}
     client = client_for(lead)
-    behind = client.get(address, headers=shown)
-    assert "newer ratings are being added" in behind.content.decode()
-    assert 'id="headline"' not in behind.content.decode()
+    outdated_page = client.get(address, headers=headers)
+    assert "newer ratings are being added" in outdated_page.content.decode()
+    assert 'id="headline"' not in outdated_page.content.decode()
     Slice.objects.update(rests_until=None)
-    client.get(address, headers=shown)
+    client.get(address, headers=headers)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    assert 'id="headline"' in client.get(address, headers=shown).content.decode()
+    assert 'id="headline"' in client.get(address, headers=headers).content.decode()
 
 
-def test_a_slice_rests_before_it_is_computed_again(rated: Any, rate: Any, open_page: Any) -> None:
+def test_filtered_result_cools_down_before_recomputation(
+    rated_question: Any, rate: Any, open_page: Any
+) -> None:
     open_page({"kind": "human"})
-    first = Slice.objects.get(kind="dashboard").computed_at
-    rate(rated, "i3", "a", "critical")
-    update_question(rated.pk)
+    first_computed_at = Slice.objects.get(kind="dashboard").computed_at
+    rate(rated_question, "i3", "a", "critical")
+    update_question(rated_question.pk)
     open_page({"kind": "human"})
-    assert Slice.objects.get(kind="dashboard").computed_at == first
+    assert Slice.objects.get(kind="dashboard").computed_at == first_computed_at
     Slice.objects.update(rests_until=timezone.now())
     open_page({"kind": "human"})
-    again = Slice.objects.get(kind="dashboard").computed_at
-    assert first and again and again > first
+    second_computed_at = Slice.objects.get(kind="dashboard").computed_at
+    assert first_computed_at and second_computed_at and second_computed_at > first_computed_at
 
 
-def test_other_groups_and_attributes_make_a_slice_old(
-    rated: Any, open_page: Any, api_for: Any, lead: Any
+def test_changed_groups_and_attributes_update_filtered_result(
+    rated_question: Any, open_page: Any, api_for: Any, lead: Any
 ) -> None:
-    def number() -> int:
+    def count_ratings() -> int:
         Slice.objects.update(rests_until=None)
         return int(open_page({"group": "Vendor A"}).context["fresh"].row.body["n_ratings"])
 
-    before = number()
+    n_before = count_ratings()
     api = api_for(lead)
     api.post(
-        f"/api/v1/projects/{rated.project_id}/raters/", [{"key": "b", "group": ""}], format="json"
+        f"/api/v1/projects/{rated_question.project_id}/raters/",
+        [{"key": "b", "group": ""}],
+        format="json",
     )
-    assert number() < before
-    german = open_page({"item.language": "de"}).context["fresh"].row.body["n_items"]
+    assert count_ratings() < n_before
+    n_german_items = open_page({"item.language": "de"}).context["fresh"].row.body["n_items"]
     api.post(
-        f"/api/v1/projects/{rated.project_id}/items/",
+        f"/api/v1/projects/{rated_question.project_id}/items/",
         [{"key": "i1", "body": {}, "attributes": {"language": "de"}}], format="json",
     )  # fmt: skip
     Slice.objects.update(rests_until=None)
-    assert open_page({"item.language": "de"}).context["fresh"].row.body["n_items"] == german + 1
+    assert (
+        open_page({"item.language": "de"}).context["fresh"].row.body["n_items"]
+        == n_german_items + 1
+    )
 
 
-def test_a_question_keeps_so_many_slices(
-    rated: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+def test_question_stores_limited_number_of_filtered_results(
+    rated_question: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(filtered_jobs, "MAX_STORED", 3)
     for day in range(1, 7):
-        client_for(lead).get(f"/projects/{rated.project_id}/?from=2026-03-0{day}")
-    kept = Slice.objects.filter(kind="dashboard").order_by("id")
-    assert [row.spec["from"] for row in kept] == ["2026-03-04", "2026-03-05", "2026-03-06"]
+        client_for(lead).get(f"/projects/{rated_question.project_id}/?from=2026-03-0{day}")
+    stored = Slice.objects.filter(kind="dashboard").order_by("id")
+    assert [row.spec["from"] for row in stored] == ["2026-03-04", "2026-03-05", "2026-03-06"]
     assert Slice.objects.filter(kind="choices").count() == 1
 
 
-def test_what_nobody_asks_for_any_more_is_not_computed(
-    rated: Any, open_page: Any, lead: Any, client_for: Any
+def test_filtered_result_not_requested_lately_is_not_computed(
+    rated_question: Any, open_page: Any, lead: Any, client_for: Any
 ) -> None:
     open_page({"kind": "human"})
-    client_for(lead).get(f"/projects/{rated.project_id}/?kind=model")
+    client_for(lead).get(f"/projects/{rated_question.project_id}/?kind=model")
     Slice.objects.update(waiting=True, asked_at=timezone.now() - datetime.timedelta(hours=2))
-    before = {row.pk: row.computed_at for row in Slice.objects.exclude(body__isnull=True)}
+    computed_before = {row.pk: row.computed_at for row in Slice.objects.exclude(body__isnull=True)}
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    assert {row.pk: row.computed_at for row in Slice.objects.all()} == before
+    assert {row.pk: row.computed_at for row in Slice.objects.all()} == computed_before
     assert not Slice.objects.filter(waiting=True).exists()
 
 
-def test_one_message_for_each_time_it_is_to_be_computed(
-    rated: Any, lead: Any, client_for: Any, settings: Any
+def test_one_message_is_sent_for_each_computation(
+    rated_question: Any, lead: Any, client_for: Any, settings: Any
 ) -> None:
-    with private_broker(settings) as broker:
-        for _asked in range(3):
-            client_for(lead).get(f"/projects/{rated.project_id}/?kind=human")
-        assert broker.messages() == 2  # what there is to choose, and the slice
+    with run_private_broker(settings) as broker:
+        for _attempt in range(3):
+            client_for(lead).get(f"/projects/{rated_question.project_id}/?kind=human")
+        assert broker.count_messages() == 2  # the filter choices and the filtered result
 
 
-def test_a_dead_broker_leaves_it_to_the_sweep(
-    rated: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, lead: Any, client_for: Any
+def test_sweep_computes_results_when_broker_is_down(
+    rated_question: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, lead: Any, client_for: Any
 ) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
 
-    def fails(*_arguments: Any, **_options: Any) -> None:
+    def raise_error(*_arguments: Any, **_options: Any) -> None:
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(dispatch.current_app, "send_task", fails)
-    client_for(lead).get(f"/projects/{rated.project_id}/?kind=human")
+    monkeypatch.setattr(dispatch.current_app, "send_task", raise_error)
+    client_for(lead).get(f"/projects/{rated_question.project_id}/?kind=human")
     tasks.sweep_all()
     assert not Slice.objects.filter(waiting=True).exists()
 
 
-def test_a_page_stands_though_the_database_takes_no_question(
-    rated: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+def test_page_opens_when_database_refuses_writes(
+    rated_question: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_arguments: Any, **_options: Any) -> None:
+    def raise_disk_full(*_arguments: Any, **_options: Any) -> None:
         raise OperationalError("database or disk is full")
 
-    monkeypatch.setattr(Slice.objects, "get_or_create", full)
+    monkeypatch.setattr(Slice.objects, "get_or_create", raise_disk_full)
     for path in ("", "?kind=human", "raters/a/?kind=human", "pairs/?a=a&b=c"):
-        assert client_for(lead).get(f"/projects/{rated.project_id}/{path}").status_code == 200
+        assert (
+            client_for(lead).get(f"/projects/{rated_question.project_id}/{path}").status_code == 200
+        )
     assert not Slice.objects.exists()
 
 
-def test_a_failure_leaves_it_waiting_and_the_others_computed(
-    rated: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+def test_failed_result_stays_pending_and_others_are_computed(
+    rated_question: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for kind in ("human", "model"):
-        client_for(lead).get(f"/projects/{rated.project_id}/?kind={kind}")
-    whole = filtered_jobs.bodies.compute_body
+        client_for(lead).get(f"/projects/{rated_question.project_id}/?kind={kind}")
+    original = filtered_jobs.bodies.compute_body
 
-    def fails(row: Slice) -> Any:
+    def fail_for_people(row: Slice) -> Any:
         if row.spec.get("kind") == "human":
             raise RuntimeError("no")
-        return whole(row)
+        return original(row)
 
-    monkeypatch.setattr(filtered_jobs.bodies, "compute_body", fails)
+    monkeypatch.setattr(filtered_jobs.bodies, "compute_body", fail_for_people)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert [row.spec for row in Slice.objects.filter(waiting=True)] == [{"kind": "human"}]
     monkeypatch.undo()
@@ -539,75 +574,84 @@ def test_a_failure_leaves_it_waiting_and_the_others_computed(
 
 
 def test_number_of_queries(
-    rated: Any, lead: Any, client_for: Any, django_assert_num_queries: Any, open_page: Any
+    rated_question: Any, lead: Any, client_for: Any, django_assert_num_queries: Any, open_page: Any
 ) -> None:
     open_page({"kind": "human"})
     client = client_for(lead)
     with django_assert_num_queries(19):
-        client.get(f"/projects/{rated.project_id}/?kind=human")
+        client.get(f"/projects/{rated_question.project_id}/?kind=human")
 
 
-def test_requests_read_no_ratings(rated: Any, open_page: Any, lead: Any, client_for: Any) -> None:
-    """The numbers of the page stand when the ratings are gone: they come from the row alone."""
+def test_requests_read_no_ratings(
+    rated_question: Any, open_page: Any, lead: Any, client_for: Any
+) -> None:
+    """The page still shows its numbers when the ratings are gone: they come from the stored row
+    alone."""
     before = open_page({"kind": "human"}).context["headline"]
     Rating.objects.update(counted=-1, code=-1)
     assert (
-        client_for(lead).get(f"/projects/{rated.project_id}/?kind=human").context["headline"]
+        client_for(lead)
+        .get(f"/projects/{rated_question.project_id}/?kind=human")
+        .context["headline"]
         == before
     )
     assert Project.objects.exists()
 
 
-def test_the_list_of_pairs_is_that_of_the_chosen_ratings(rated: Any, open_page: Any) -> None:
+def test_filtered_pair_list_is_sorted(rated_question: Any, open_page: Any) -> None:
     for sort in ("items", "-items", "kappa", "-kappa"):
         page = open_page({"item.language": "de", "sort": sort}, "pairs/").context
-        told = [
+        values = [
             pair.n_items if sort.endswith("items") else pair.reading["value"]
             for pair in page["pairs"]
         ]
-        known = [value for value in told if value is not None]
-        assert known == sorted(known, reverse=sort.startswith("-"))
-        assert told[len(known) :] == [None] * (len(told) - len(known))
-        assert known
+        defined_values = [value for value in values if value is not None]
+        assert defined_values == sorted(defined_values, reverse=sort.startswith("-"))
+        assert values[len(defined_values) :] == [None] * (len(values) - len(defined_values))
+        assert defined_values
 
 
 # --- one rater, two raters
 
 
-def test_a_pair_over_time_is_that_of_its_ratings(rated: Any, open_page: Any) -> None:
-    """Each month's kappa and mean difference, told from plain rows; and the other way round with
-    the other sign."""
+def test_pair_trend_matches_its_ratings(rated_question: Any, open_page: Any) -> None:
+    """Check each month's kappa and mean difference against values computed from plain rows.
+
+    With the raters swapped, the mean difference has the opposite sign.
+    """
     page = open_page({"period": "month", "weights": "none"}, "pairs/?a=a&b=c").context
     assert len(page["points"]) == 2
-    both: dict[int, dict[str, Any]] = {}
+    ratings_by_item: dict[int, dict[str, Any]] = {}
     for rating in Rating.objects.filter(rater__key__in="ac").select_related("rater"):
-        both.setdefault(rating.item_id, {})[rating.rater.key] = rating
-    shared = [two for two in both.values() if len(two) == 2]
+        ratings_by_item.setdefault(rating.item_id, {})[rating.rater.key] = rating
+    shared = [pair for pair in ratings_by_item.values() if len(pair) == 2]
     assert (
         sum(point.reading["n_items"] for point in page["points"])
         == len(shared)
         == page["details"].n_items
     )
     for kappa, difference in zip(page["points"], page["difference_points"], strict=True):
-        mine = [
-            two
-            for two in shared
-            if max(r.rated_at.date().replace(day=1) for r in two.values()) == kappa.start
+        month_pairs = [
+            pair
+            for pair in shared
+            if max(r.rated_at.date().replace(day=1) for r in pair.values()) == kappa.start
         ]
-        codes = np.array([[two["a"].code, two["c"].code] for two in mine])
+        codes = np.array([[pair["a"].code, pair["c"].code] for pair in month_pairs])
         expected = report(codes, len(LABELS))
         assert kappa.reading["value"] == pytest.approx(expected["cohen_kappa"])
-        apart = codes[:, 0] - codes[:, 1]
-        assert difference.reading["value"] == pytest.approx(apart.mean())
-        assert difference.reading["se"] == pytest.approx(apart.std(ddof=1) / len(apart) ** 0.5)
-    turned = open_page({"period": "month"}, "pairs/?a=c&b=a").context
-    assert [point.reading["value"] for point in turned["difference_points"]] == pytest.approx(
+        differences = codes[:, 0] - codes[:, 1]
+        assert difference.reading["value"] == pytest.approx(differences.mean())
+        assert difference.reading["se"] == pytest.approx(
+            differences.std(ddof=1) / len(differences) ** 0.5
+        )
+    swapped = open_page({"period": "month"}, "pairs/?a=c&b=a").context
+    assert [point.reading["value"] for point in swapped["difference_points"]] == pytest.approx(
         [-point.reading["value"] for point in page["difference_points"]]
     )
 
 
 @pytest.mark.fresh
-def test_a_drift_of_two_raters_is_told(question: Any, utc: Any, open_page: Any) -> None:
+def test_drift_between_two_raters_is_reported(question: Any, utc: Any, open_page: Any) -> None:
     project = question.project
     a, b = (Rater.objects.create(project=project, key=key) for key in ("steady", "sinking"))
     items = [Item.objects.create(project=project, key=f"i{n}") for n in range(80)]
@@ -621,60 +665,63 @@ def test_a_drift_of_two_raters_is_told(question: Any, utc: Any, open_page: Any) 
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
-    said = "From 2026-03-09 on, sinking answers 0.75 lower against steady than before, on average."
-    assert said in page.content.decode()
+    sentence = (
+        "From 2026-03-09 on, sinking answers 0.75 lower against steady than before, on average."
+    )
+    assert sentence in page.content.decode()
 
 
 @pytest.mark.parametrize(
-    "given", [{"item.language": "de"}, {"kind": "human", "from": "2026-03-10"}], ids=urlencode
+    "params", [{"item.language": "de"}, {"kind": "human", "from": "2026-03-10"}], ids=urlencode
 )
-def test_a_rater_of_the_chosen_ratings_is_as_on_the_dashboard(
-    given: dict[str, str], rated: Any, open_page: Any
+def test_filtered_rater_page_matches_dashboard(
+    params: dict[str, str], rated_question: Any, open_page: Any
 ) -> None:
-    rows = open_page(given).context["rater_page"].rows
+    rows = open_page(params).context["rater_page"].rows
     for row in rows:
-        page = open_page(given, f"raters/{row.reading.rater.key}/").context
+        page = open_page(params, f"raters/{row.reading.rater.key}/").context
         assert page["whole"].n_ratings == row.reading.n_ratings
-        for name, reading in row.reading.coefficients.items():
-            assert page["whole"].coefficients[name]["value"] == pytest.approx(reading["value"]), (
+        for name, estimate in row.reading.coefficients.items():
+            assert page["whole"].coefficients[name]["value"] == pytest.approx(estimate["value"]), (
                 name
             )
         assert sum(point.reading["n_items"] for point in page["points"]) == page["peers"]["n_items"]
 
 
 @pytest.mark.parametrize("path", ["raters/a/", "pairs/?a=a&b=c", "pairs/"])
-@pytest.mark.parametrize("given", [{}, {"item.language": "de"}], ids=["all", "some"])
-def test_a_page_asks_whether_it_is_still_right(
-    given: dict[str, str],
+@pytest.mark.parametrize("params", [{}, {"item.language": "de"}], ids=["all", "some"])
+def test_open_page_polls_for_updates(
+    params: dict[str, str],
     path: str,
-    rated: Any,
+    rated_question: Any,
     rate: Any,
     open_page: Any,
     lead: Any,
     client_for: Any,
 ) -> None:
-    page = open_page(given, path)
+    page = open_page(params, path)
     client = client_for(lead)
-    address = f"/projects/{rated.project_id}/{path}{'&' if '?' in path else '?'}{urlencode(given)}"
+    address = f"/projects/{rated_question.project_id}/{path}{'&' if '?' in path else '?'}{urlencode(params)}"
 
-    def ask() -> Any:
+    def poll() -> Any:
         headers = {"X-Shown": page.context["fresh"].version, "X-Places": page.context["places"]}
         return client.get(address, headers=headers)
 
-    assert ask().status_code == 204
-    rate(rated, "i3", "a", "none")
-    rate(rated, "i3", "c", "critical")
-    behind = ask().content.decode()
-    assert "2 ratings not counted yet" in behind
-    assert 'id="differing"' not in behind
-    update_question(rated.pk)
+    assert poll().status_code == 204
+    rate(rated_question, "i3", "a", "none")
+    rate(rated_question, "i3", "c", "critical")
+    outdated_page = poll().content.decode()
+    assert "2 ratings not counted yet" in outdated_page
+    assert 'id="differing"' not in outdated_page
+    update_question(rated_question.pk)
     Slice.objects.update(rests_until=None)
-    ask()
+    poll()
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    fresh = ask()
-    assert fresh.headers["HX-Trigger"] == "charts-changed"
+    updated_page = poll()
+    assert updated_page.headers["HX-Trigger"] == "charts-changed"
     assert any(
-        f'id="{part}"' in fresh.content.decode() for part in ("differing", "stats", "pair-list")
+        f'id="{section_id}"' in updated_page.content.decode()
+        for section_id in ("differing", "stats", "pair-list")
     )
-    gone = client.get(address, headers={"X-Shown": "0.0", "X-Places": "other"})
-    assert gone.headers["HX-Refresh"] == "true"
+    reloaded = client.get(address, headers={"X-Shown": "0.0", "X-Places": "other"})
+    assert reloaded.headers["HX-Refresh"] == "true"

@@ -1,4 +1,4 @@
-"""The workers audit a question now and then, and what they find is seen."""
+"""The workers audit questions regularly, and their findings are visible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def counted(question: Any, rate: Any) -> Any:
+def counted_question(question: Any, rate: Any) -> Any:
     for number in range(12):
         rate(
             question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 5 % 2]
@@ -33,33 +33,33 @@ def counted(question: Any, rate: Any) -> Any:
     return question
 
 
-def be_due() -> None:
+def make_audits_due() -> None:
     AuditResult.objects.update(audited_at=timezone.now() - 2 * schedule.REAUDIT_INTERVAL)
 
 
-def test_the_sweep_audits_what_it_counted(counted: Any, client_for: Any, lead: Any) -> None:
+def test_sweep_audits_counted_question(counted_question: Any, client_for: Any, lead: Any) -> None:
     result = AuditResult.objects.get()
     assert (result.question_id, result.ratings, result.differences, result.shown) == (
-        counted.pk,
+        counted_question.pk,
         12,
         0,
         [],
     )
-    said = client_for(lead).get("/healthz").json()["audit"]
-    assert said["questions"] == 1
-    assert said["questions_that_differ"] == 0
-    assert 0 <= said["seconds_ago"] < 60
+    audit_status = client_for(lead).get("/healthz").json()["audit"]
+    assert audit_status["questions"] == 1
+    assert audit_status["questions_that_differ"] == 0
+    assert 0 <= audit_status["seconds_ago"] < 60
     assert collect_status()["problems"] == []
 
 
-def test_a_difference_is_an_error_that_is_seen(
-    counted: Any, client_for: Any, admin: Any, caplog: pytest.LogCaptureFixture
+def test_difference_is_logged_and_shown(
+    counted_question: Any, client_for: Any, admin: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    PairTally.objects.filter(question=counted)[:1].get().delete()
-    be_due()
+    PairTally.objects.filter(question=counted_question)[:1].get().delete()
+    make_audits_due()
     with caplog.at_level(logging.ERROR, logger="metrics.integrity.schedule"):
         tasks.sweep_all()
-    assert f"question {counted.pk} differs" in caplog.text
+    assert f"question {counted_question.pk} differs" in caplog.text
     result = AuditResult.objects.get()
     assert result.differences > 0
     assert "pair of raters" in result.shown[0]
@@ -67,7 +67,7 @@ def test_a_difference_is_an_error_that_is_seen(
     assert client.get("/healthz").json()["audit"]["questions_that_differ"] == 1
     assert (
         "pair of raters"
-        in client.get(f"/admin/metrics/auditresult/{counted.pk}/change/").content.decode()
+        in client.get(f"/admin/metrics/auditresult/{counted_question.pk}/change/").content.decode()
     )
     assert client.get("/admin/metrics/auditresult/").status_code == 200
     with pytest.raises(CommandError, match="1 question differs from a recount"):
@@ -75,53 +75,57 @@ def test_a_difference_is_an_error_that_is_seen(
 
 
 @pytest.fixture
-def large(counted: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A question too large to be audited whole, with one rater whose ratings are few enough."""
+def large_question(counted_question: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a question too large for a full audit; one rater has few enough ratings."""
     monkeypatch.setattr(schedule, "MAX_RATINGS", 10)
     monkeypatch.setattr(schedule, "MAX_RATINGS_OF_RATER", 3)
-    PeerTally.objects.filter(question=counted, day=ALL_DAYS).exclude(rater__key="rater 1").update(
-        n_ratings=4
-    )
-    first = Rating.objects.filter(question=counted, rater__key="rater 1").order_by("item")[0]
+    PeerTally.objects.filter(question=counted_question, day=ALL_DAYS).exclude(
+        rater__key="rater 1"
+    ).update(n_ratings=4)
+    rating = Rating.objects.filter(question=counted_question, rater__key="rater 1").order_by(
+        "item"
+    )[0]
     record_ratings(
-        {counted: [Judgement(first.item_id, first.rater_id, NO_CODE)]}, by=None, source="api"
+        {counted_question: [Judgement(rating.item_id, rating.rater_id, NO_CODE)]},
+        by=None,
+        source="api",
     )
     question_updates.sweep_questions()
-    be_due()
-    return counted
+    make_audits_due()
+    return counted_question
 
 
-def test_of_a_large_question_one_rater_is_audited(large: Any) -> None:
-    assert schedule.run_due_audits() == [large.pk]
+def test_one_rater_of_large_question_is_audited(large_question: Any) -> None:
+    assert schedule.run_due_audits() == [large_question.pk]
     result = AuditResult.objects.get()
     assert (result.ratings, result.shown) == (9, [])  # of three items, three ratings each
 
 
 @pytest.mark.parametrize("model", [PairTally, PeerTally, RaterReading])
-def test_what_is_stored_of_the_audited_rater_is_compared(large: Any, model: Any) -> None:
+def test_stored_rows_of_audited_rater_are_compared(large_question: Any, model: Any) -> None:
     name = "rater_a" if model is PairTally else "rater"
-    rater = large.project.raters.get(key="rater 1")
-    others = model.objects.filter(question=large).exclude(**{name: rater})
+    rater = large_question.project.raters.get(key="rater 1")
+    others = model.objects.filter(question=large_question).exclude(**{name: rater})
     others = others.exclude(rater_b=rater) if model is PairTally else others
     others.delete()
     schedule.run_due_audits()
     assert AuditResult.objects.get().shown == []
-    rows = model.objects.filter(question=large, **{name: rater})
-    # The rater is chosen by the row of all days.
+    rows = model.objects.filter(question=large_question, **{name: rater})
+    # The row of all days must stay: by it the rater is selected.
     (rows.exclude(day=ALL_DAYS) if model is PeerTally else rows)[:1].get().delete()
-    be_due()
+    make_audits_due()
     schedule.run_due_audits()
-    difference, *more = AuditResult.objects.get().shown
+    difference, *other_differences = AuditResult.objects.get().shown
     assert str(rater.pk) in difference
-    assert len(more) == (model is PairTally)  # the rater's mean rests on the pair
+    assert len(other_differences) == (model is PairTally)  # the rater's mean depends on the pair
 
 
-def test_without_an_audit_there_is_nothing_to_say(client_for: Any, lead: Any) -> None:
+def test_health_check_without_audit(client_for: Any, lead: Any) -> None:
     assert client_for(lead).get("/healthz").json()["audit"] is None
 
 
-def test_as_many_as_fit_and_the_oldest_first(
-    counted: Any, make_project: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
+def test_audits_fit_the_budget_and_oldest_come_first(
+    counted_question: Any, make_project: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = [make_project().questions.get() for _number in range(3)]
     for other in others:
@@ -129,11 +133,11 @@ def test_as_many_as_fit_and_the_oldest_first(
     monkeypatch.setattr(schedule, "QUESTION_COST", 10)
     monkeypatch.setattr(schedule, "MAX_RATINGS", 23)  # two of one rating each
     tasks.sweep_all()
-    assert AuditResult.objects.count() == 1  # the last one is not long ago
+    assert AuditResult.objects.count() == 1  # the last audit is too recent
     AuditResult.objects.update(audited_at=timezone.now() - schedule.AUDIT_INTERVAL)
     CountState.objects.update(counted_at=timezone.now() - schedule.REAUDIT_INTERVAL)
     rounds = []
-    for _time in range(3):
+    for _round in range(3):
         rounds.append(schedule.run_due_audits())
         AuditResult.objects.filter(audited_at__gt=timezone.now() - schedule.AUDIT_INTERVAL).update(
             audited_at=timezone.now() - schedule.AUDIT_INTERVAL
@@ -146,35 +150,40 @@ def test_as_many_as_fit_and_the_oldest_first(
 
 
 def test_two_thousand_small_questions_are_audited_within_a_day() -> None:
-    """Of 15 ratings each, counted all the time; a round takes about two seconds."""
-    a_round = schedule.MAX_RATINGS // (schedule.QUESTION_COST + 15)
+    """Questions of 15 ratings each, counted all the time; a round takes about two seconds."""
+    questions_per_round = schedule.MAX_RATINGS // (schedule.QUESTION_COST + 15)
     rounds = datetime.timedelta(days=1) // schedule.AUDIT_INTERVAL
-    assert a_round * rounds >= 2_000
-    assert a_round <= schedule.MAX_RATINGS // schedule.QUESTION_COST  # as many as are looked up
+    assert questions_per_round * rounds >= 2_000
+    assert (
+        questions_per_round <= schedule.MAX_RATINGS // schedule.QUESTION_COST
+    )  # as many questions as are selected
 
 
-def test_what_was_counted_since_its_audit_is_audited_before_the_hour_is_over(
-    counted: Any, rate: Any
+def test_question_counted_since_its_audit_is_audited_early(
+    counted_question: Any, rate: Any
 ) -> None:
     AuditResult.objects.update(
         audited_at=timezone.now() - schedule.AUDIT_INTERVAL - datetime.timedelta(seconds=1)
     )
-    rate(counted, "item 1", "rater 1", "major")
+    rate(counted_question, "item 1", "rater 1", "major")
     tasks.sweep_all()
     assert AuditResult.objects.get().audited_at > timezone.now() - schedule.AUDIT_INTERVAL
 
 
-def test_a_failing_audit_does_not_end_the_sweep(
-    counted: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_failing_audit_does_not_stop_the_sweep(
+    counted_question: Any,
+    rate: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    be_due()
+    make_audits_due()
     monkeypatch.setattr(schedule, "audit_question", lambda *args, **kwargs: 1 / 0)
-    rate(counted, "item 1", "rater 1", "major")
+    rate(counted_question, "item 1", "rater 1", "major")
     assert tasks.sweep_all() == 1
     assert "audit" in caplog.text
 
 
-def test_an_audit_of_an_empty_site_passes() -> None:
+def test_audit_of_empty_site_passes() -> None:
     out = io.StringIO()
     call_command("audit", stdout=out)
     assert "0 questions" in out.getvalue()

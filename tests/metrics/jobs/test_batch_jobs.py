@@ -1,5 +1,4 @@
-"""Small questions are counted and read together, and every number is as if each had been counted by
-itself."""
+"""Small questions are counted in batches, with the same numbers as if each were counted separately."""
 
 from __future__ import annotations
 
@@ -29,66 +28,66 @@ FIRST = datetime.datetime(2026, 2, 20, 5, tzinfo=datetime.UTC)
 
 @pytest.fixture
 def questions(make_project: Any) -> list[Any]:
-    """Four of one scale, the last with other words, and one of another scale."""
-    found = [make_project().questions.get() for _number in range(5)]
-    word = found[3].categories.order_by("code")[0]
-    word.label = "nothing at all"
-    word.save()
-    last = found[4].categories.order_by("code").last()
-    last.value = 9.0
-    last.save()
-    for question in found:
+    """Create four questions of one scale, the last with another label, and one of another scale."""
+    created = [make_project().questions.get() for _number in range(5)]
+    category = created[3].categories.order_by("code")[0]
+    category.label = "nothing at all"
+    category.save()
+    highest_category = created[4].categories.order_by("code").last()
+    highest_category.value = 9.0
+    highest_category.save()
+    for question in created:
         for number in range(4):
             question.project.items.create(key=f"i{number}", body={})
         Rater.objects.bulk_create(
             Rater(project=question.project, key=f"r{number}") for number in range(3)
         )
-    return found
+    return created
 
 
-def rate_by_chance(question: Any, chance: random.Random, number: int) -> None:
+def rate_randomly(question: Any, rng: random.Random, number: int) -> None:
     items = list(question.project.items.order_by("pk").values_list("pk", flat=True))
     raters = list(question.project.raters.order_by("pk").values_list("pk", flat=True))
     codes = list(question.categories.values_list("code", flat=True))
-    for _time in range(number):
-        code = NO_CODE if chance.random() < 0.2 else chance.choice(codes)
-        at = FIRST + datetime.timedelta(days=chance.randrange(100))
-        rated_at = None if code == NO_CODE else at
-        new = Judgement(chance.choice(items), chance.choice(raters), code, rated_at=rated_at)
-        record_ratings({question: [new]}, by=None, source="api")
+    for _attempt in range(number):
+        code = NO_CODE if rng.random() < 0.2 else rng.choice(codes)
+        random_time = FIRST + datetime.timedelta(days=rng.randrange(100))
+        rated_at = None if code == NO_CODE else random_time
+        judgement = Judgement(rng.choice(items), rng.choice(raters), code, rated_at=rated_at)
+        record_ratings({question: [judgement]}, by=None, source="api")
 
 
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever asks for one question from here on fails."""
+def forbid_single_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every later attempt to count a single question fail."""
 
-    def refuse(question_id: int) -> Any:
+    def raise_error(question_id: int) -> Any:
         raise AssertionError(f"question {question_id} was taken by itself")
 
-    monkeypatch.setattr(question_updates.question_counting, "count_items", refuse)
+    monkeypatch.setattr(question_updates.question_counting, "count_items", raise_error)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_history_is_counted_exactly_in_one_pass(
     questions: list[Any], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance = random.Random(seed)
-    alone(monkeypatch)
+    rng = random.Random(seed)
+    forbid_single_counting(monkeypatch)
     for size in (12, 1, 6):
         for question in questions:
-            rate_by_chance(question, chance, size)
+            rate_randomly(question, rng, size)
         assert batch_jobs.update_small_questions(excluded=set()) == len(questions)
         for question in questions:
             invariants.check(question.pk)
             readings.finish_cumulative_results(question.pk)
         assert batch_jobs.update_small_questions(excluded=set()) == 0
-    words = Reading.objects.get(question=questions[3], span="all").details["categories"]
-    assert words[0]["label"] == "nothing at all"
+    categories = Reading.objects.get(question=questions[3], span="all").details["categories"]
+    assert categories[0]["label"] == "nothing at all"
 
 
-def test_what_is_not_plain_is_counted_by_itself(questions: list[Any]) -> None:
-    chance = random.Random(7)
+def test_question_unfit_for_batch_is_counted_separately(questions: list[Any]) -> None:
+    rng = random.Random(7)
     for question in questions:
-        rate_by_chance(question, chance, 8)
+        rate_randomly(question, rng, 8)
     Rater.objects.filter(project=questions[0].project, key="r1").update(kind=Rater.Kind.MODEL)
     CountState.objects.create(question=questions[1], unread=1)
     assert batch_jobs.update_small_questions(excluded=set()) == 3
@@ -99,53 +98,53 @@ def test_what_is_not_plain_is_counted_by_itself(questions: list[Any]) -> None:
     assert not audit_question(questions[0].pk).differences
 
 
-def test_a_failure_changes_nothing_and_each_is_counted_by_itself(
+def test_failed_batch_changes_nothing_and_questions_are_counted_singly(
     questions: list[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for question in questions:
-        rate_by_chance(question, random.Random(1), 5)
+        rate_randomly(question, random.Random(1), 5)
     monkeypatch.setattr(counting, "mark_counted", lambda *args: 1 / 0)
     assert question_updates.sweep_questions() == len(questions)
-    assert "together failed" in caplog.text
+    assert "in a batch failed" in caplog.text
     assert not Rating.objects.uncounted().exists()
     for question in questions:
         invariants.check(question.pk)
 
 
-def test_a_hint_takes_those_along_that_wait_beside_it(
+def test_one_message_counts_all_pending_questions(
     questions: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone(monkeypatch)
+    forbid_single_counting(monkeypatch)
     for question in questions:
-        rate_by_chance(question, random.Random(2), 5)
-    asked: list[bool] = []
-    being_filled = tasks.leases.get_question_ids_being_written
+        rate_randomly(question, random.Random(2), 5)
+    calls: list[bool] = []
+    original = tasks.leases.get_question_ids_being_written
 
-    def ask() -> set[int]:
-        asked.append(True)
-        return being_filled()
+    def call_and_record() -> set[int]:
+        calls.append(True)
+        return original()
 
-    monkeypatch.setattr(tasks.leases, "get_question_ids_being_written", ask)
+    monkeypatch.setattr(tasks.leases, "get_question_ids_being_written", call_and_record)
     tasks.count_question(questions[2].pk)
-    assert asked == [True]
+    assert calls == [True]
     assert not Rating.objects.uncounted().exists()
-    tasks.count_question(questions[3].pk)  # its own hint finds nothing
+    tasks.count_question(questions[3].pk)  # its own message finds no work
 
 
-def test_a_change_of_an_old_day_is_final_by_the_second_hint(
+def test_change_of_old_day_is_complete_after_second_message(
     questions: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = questions[0]
     monkeypatch.setattr(readings, "MAX_CUMULATIVE_DAYS", 0)
     sent: list[int] = []
     monkeypatch.setattr(tasks.hints, "send_hint", sent.append)
-    rate_by_chance(question, random.Random(3), 40)
+    rate_randomly(question, random.Random(3), 40)
     question_updates.sweep_questions()
-    standing = Rating.objects.filter(question=question, code__gt=NO_CODE)
-    days = standing.values_list("item").annotate(day=Max("day")).order_by("day")
-    row = standing.filter(item=days[0][0])[0]
-    new = Judgement(row.item_id, row.rater_id, (row.code + 1) % 2)
-    record_ratings({question: [new]}, by=None, source="api")
+    current_ratings = Rating.objects.filter(question=question, code__gt=NO_CODE)
+    days = current_ratings.values_list("item").annotate(day=Max("day")).order_by("day")
+    row = current_ratings.filter(item=days[0][0])[0]
+    judgement = Judgement(row.item_id, row.rater_id, (row.code + 1) % 2)
+    record_ratings({question: [judgement]}, by=None, source="api")
     tasks.count_question(question.pk)
     assert CountState.objects.get(pk=question.pk).cumulative_from is not None
     assert sent == [question.pk]

@@ -1,5 +1,7 @@
-"""Workers compute, pages read: no page of results calls a formula while it is asked for, but for
-days, weeks and months of raters, which are read off the counts."""
+"""Workers compute and pages read: no results page calls a formula during a request.
+
+The exception are days, weeks and months of raters, which are computed from the counts.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,12 @@ ADDRESSES = (
 
 
 @pytest.fixture
-def rated(question: Any, rate: Any, utc: Any) -> Any:
-    """Four raters on twelve items; one of them is always stricter."""
+def rated_question(question: Any, rate: Any, utc: Any) -> Any:
+    """Return a question with ratings of four raters on twelve items; one rater is always stricter."""
     labels = ("none", "minor", "major", "critical")
     for number in range(12):
-        for place, rater in enumerate("abcd"):
-            level = (number + (place == 3) + (number % 5 == 0) * place) % 4
+        for index, rater in enumerate("abcd"):
+            level = (number + (index == 3) + (number % 5 == 0) * index) % 4
             moment = utc(2026, 3, 2 + number, 12)
             rate(question, f"i{number}", rater, labels[level], rated_at=moment)
     update_question(question.pk)
@@ -60,48 +62,50 @@ def rated(question: Any, rate: Any, utc: Any) -> Any:
 
 
 @pytest.fixture
-def formulas_fail(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Called, it makes every formula raise wherever it was imported."""
+def forbid_formulas(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that makes every formula raise, wherever it was imported, and counts them."""
 
-    def computed(*_arguments: Any, **_names: Any) -> Any:
+    def raise_error(*_arguments: Any, **_names: Any) -> Any:
         raise AssertionError("a page computes")
 
-    def forbid() -> int:
-        found = 0
+    def patch_formulas() -> int:
+        n_patched = 0
         for module in list(sys.modules.values()):
             if not getattr(module, "__name__", "").startswith("metrics."):
                 continue
             for name, value in list(vars(module).items()):
                 if inspect.isfunction(value) and value.__module__.startswith(FORMULAS):
-                    monkeypatch.setattr(module, name, computed)
-                    found += 1
-        return found
+                    monkeypatch.setattr(module, name, raise_error)
+                    n_patched += 1
+        return n_patched
 
-    return forbid
+    return patch_formulas
 
 
-@pytest.mark.parametrize("given", ["", "kind=human"])
+@pytest.mark.parametrize("query", ["", "kind=human"])
 def test_pages_call_no_formula(
-    given: str,
-    rated: Any,
+    query: str,
+    rated_question: Any,
     lead: Any,
     client_for: Any,
     project: Any,
-    formulas_fail: Any,
+    forbid_formulas: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = client_for(lead)
     pages = []
     for address in ADDRESSES:
-        mark = "&" if "?" in address else "?"
-        pages.append(f"/projects/{project.pk}/{address}{mark}{given}")
+        separator = "&" if "?" in address else "?"
+        pages.append(f"/projects/{project.pk}/{address}{separator}{query}")
     for page in pages:
         client.get(page)
     tasks.sweep_all()
     Slice.objects.update(rests_until=None)
-    # What a rater's periods say is made when asked for: test_rater_periods.
-    monkeypatch.setattr(rater_periods, "_list_rater_period_values", lambda *_asked, **_names: [])
-    assert formulas_fail() > 40
+    # Periods of a rater are computed on request: see test_rater_periods.
+    monkeypatch.setattr(
+        rater_periods, "_list_rater_period_values", lambda *_arguments, **_names: []
+    )
+    assert forbid_formulas() > 40
     for page in pages:
         assert client.get(page).status_code == 200, page
     headers = {"X-Shown": "", "X-Places": client.get(pages[0]).context["places"]}
@@ -109,54 +113,56 @@ def test_pages_call_no_formula(
     assert 'id="headline"' in live.content.decode()
 
 
-def test_stored_pairs_are_those_of_the_formula(rated: Any) -> None:
-    scale = QuestionScale.for_question(rated)
-    raters = pair_results.list_most_active_raters(rated.pk)
-    tables = pair_results.load_tables_among(rated.pk, [rater.pk for rater in raters], scale)
+def test_stored_pairs_match_formula(rated_question: Any) -> None:
+    scale = QuestionScale.for_question(rated_question)
+    raters = pair_results.list_most_active_raters(rated_question.pk)
+    tables = pair_results.load_tables_among(
+        rated_question.pk, [rater.pk for rater in raters], scale
+    )
     for weights, matrix in scale.build_weight_matrices().items():
-        made = cohen.kappa(tables.tables, matrix).to_values()
-        shown = pair_results.list_pairs_among(rated, raters, weights)
-        assert len(shown) == len(made) == 6
-        for pair, reading in zip(shown, made, strict=True):
-            known = {name: value for name, value in reading.items() if name in pair.kappa}
-            assert pair.kappa == pytest.approx(known, nan_ok=False)
+        estimates = cohen.kappa(tables.tables, matrix).to_values()
+        stored_pairs = pair_results.list_pairs_among(rated_question, raters, weights)
+        assert len(stored_pairs) == len(estimates) == 6
+        for pair, estimate in zip(stored_pairs, estimates, strict=True):
+            expected = {name: value for name, value in estimate.items() if name in pair.kappa}
+            assert pair.kappa == pytest.approx(expected, nan_ok=False)
 
 
-def test_what_is_said_follows_the_ratings(rated: Any, rate: Any) -> None:
-    before = Diagnosis.objects.get(question=rated)
-    means = CountState.objects.get(pk=rated.pk).pairwise
-    ever = AllTimePatterns.load(rated.pk, QuestionScale.for_question(rated))
-    assert before.findings == findings.find_question_findings(ever, means)
-    first = before.disputes["linear"][0]
-    rate(rated, "i1", "a", "none")
-    rate(rated, "i1", "b", "critical")
-    update_question(rated.pk)
-    after = Diagnosis.objects.get(question=rated)
-    assert after.disputes["linear"][0] != first
-    assert not audit_question(rated.pk).differences
+def test_findings_follow_ratings(rated_question: Any, rate: Any) -> None:
+    before = Diagnosis.objects.get(question=rated_question)
+    means = CountState.objects.get(pk=rated_question.pk).pairwise
+    patterns = AllTimePatterns.load(rated_question.pk, QuestionScale.for_question(rated_question))
+    assert before.findings == findings.find_question_findings(patterns, means)
+    top_dispute = before.disputes["linear"][0]
+    rate(rated_question, "i1", "a", "none")
+    rate(rated_question, "i1", "b", "critical")
+    update_question(rated_question.pk)
+    after = Diagnosis.objects.get(question=rated_question)
+    assert after.disputes["linear"][0] != top_dispute
+    assert not audit_question(rated_question.pk).differences
 
 
-def test_items_that_change_places_are_followed(rated: Any, rate: Any) -> None:
-    """Two ratings that change places between items leave every count as it is."""
-    rate(rated, "x", "a", "none")
-    rate(rated, "y", "a", "critical")
+def test_swapped_ratings_update_disputed_items(rated_question: Any, rate: Any) -> None:
+    """Swapping two ratings between items leaves every count unchanged."""
+    rate(rated_question, "x", "a", "none")
+    rate(rated_question, "y", "a", "critical")
     for item in "xy":
-        rate(rated, item, "b", "none")
-    update_question(rated.pk)
-    rate(rated, "x", "a", "critical")
-    rate(rated, "y", "a", "none")
-    update_question(rated.pk)
-    items = {item.pk: item.key for item in rated.project.items.all()}
-    stored = Diagnosis.objects.get(question=rated).disputes["none"]
-    assert "x" in [items[item] for item, _counts, distance in stored if distance == 1]
-    assert "y" not in [items[item] for item, _counts, _distance in stored]
-    assert not audit_question(rated.pk).differences
+        rate(rated_question, item, "b", "none")
+    update_question(rated_question.pk)
+    rate(rated_question, "x", "a", "critical")
+    rate(rated_question, "y", "a", "none")
+    update_question(rated_question.pk)
+    items = {item.pk: item.key for item in rated_question.project.items.all()}
+    disputes = Diagnosis.objects.get(question=rated_question).disputes["none"]
+    assert "x" in [items[item] for item, _counts, distance in disputes if distance == 1]
+    assert "y" not in [items[item] for item, _counts, _distance in disputes]
+    assert not audit_question(rated_question.pk).differences
 
 
-def test_the_audit_sees_what_is_wrong(rated: Any) -> None:
+def test_audit_finds_wrong_stored_values(rated_question: Any) -> None:
     PairTally.objects.update(low_linear=-5)
     Diagnosis.objects.update(disputes={}, findings=[{"name": "rater_bias", "figures": {}}])
-    told = "\n".join(audit_question(rated.pk).differences)
-    assert "kappas of the pair" in told
-    assert "finding rater_bias" in told
-    assert "most disputed items" in told
+    differences = "\n".join(audit_question(rated_question.pk).differences)
+    assert "kappas of the pair" in differences
+    assert "finding rater_bias" in differences
+    assert "most disputed items" in differences

@@ -1,4 +1,4 @@
-"""The lead's pages through HTTP: what they show, to whom, and at what cost."""
+"""The lead's pages through HTTP: contents, permissions and number of queries."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ RATINGS = [
 ]
 
 
-def fill(made: Cast) -> None:
-    """Four items: three ratings, two, two, one; days apart; counted."""
+def create_ratings(setup: Cast) -> None:
+    """Create and count ratings of four items, on different days: three ratings, two, two and one."""
     for day, (item, rater, label) in enumerate(RATINGS, start=1):
         moment = datetime.datetime(2026, 3, day, 12, tzinfo=datetime.UTC)
-        cast.rate(made.question, item, rater, label, rated_at=moment)
-    update_question(made.question.pk)
+        cast.rate(setup.question, item, rater, label, rated_at=moment)
+    update_question(setup.question.pk)
 
 
 @pytest.fixture(scope="module")
-def made_once(stage: Any) -> Cast:
-    return stage(fill)
+def module_cast(cast_factory: Any) -> Cast:
+    return cast_factory(create_ratings)
 
 
 @pytest.fixture
-def rated(question: Any) -> Any:
+def rated_question(question: Any) -> Any:
     return question
 
 
-def addresses(project: Any) -> dict[str, str]:
+def get_page_addresses(project: Any) -> dict[str, str]:
     root = f"/projects/{project.pk}/"
     return {
         "dashboard": root,
@@ -72,71 +72,73 @@ def addresses(project: Any) -> dict[str, str]:
     }
 
 
-PAGES = list(addresses(type("P", (), {"pk": 0})))
+PAGES = list(get_page_addresses(type("P", (), {"pk": 0})))
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_works(page: str, project: Any, rated: Any, lead: Any, client_for: Any) -> None:
-    response = client_for(lead).get(addresses(project)[page])
+def test_page_works(
+    page: str, project: Any, rated_question: Any, lead: Any, client_for: Any
+) -> None:
+    response = client_for(lead).get(get_page_addresses(project)[page])
     assert response.status_code == 200
     assert not re.search(r"\bnan\b", response.content.decode(), re.IGNORECASE)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_viewer_may_see(
-    page: str, project: Any, rated: Any, viewer: Any, client_for: Any
+def test_viewer_sees_page(
+    page: str, project: Any, rated_question: Any, viewer: Any, client_for: Any
 ) -> None:
-    assert client_for(viewer).get(addresses(project)[page]).status_code == 200
+    assert client_for(viewer).get(get_page_addresses(project)[page]).status_code == 200
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_stranger_404(
-    page: str, project: Any, rated: Any, stranger: Any, client_for: Any
+def test_page_is_404_for_stranger(
+    page: str, project: Any, rated_question: Any, stranger: Any, client_for: Any
 ) -> None:
-    assert client_for(stranger).get(addresses(project)[page]).status_code == 404
+    assert client_for(stranger).get(get_page_addresses(project)[page]).status_code == 404
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_annotator_403(
-    page: str, project: Any, rated: Any, annotator: Any, client_for: Any
+def test_page_is_403_for_annotator(
+    page: str, project: Any, rated_question: Any, annotator: Any, client_for: Any
 ) -> None:
-    assert client_for(annotator).get(addresses(project)[page]).status_code == 403
+    assert client_for(annotator).get(get_page_addresses(project)[page]).status_code == 403
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_without_session_asks_to_sign_in(page: str, project: Any, rated: Any) -> None:
-    response = Client().get(addresses(project)[page])
+def test_page_without_session_asks_to_sign_in(page: str, project: Any, rated_question: Any) -> None:
+    response = Client().get(get_page_addresses(project)[page])
     assert response.status_code == 302
     assert response["Location"].startswith("/sign-in/")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_wrong_verb_405(
-    page: str, project: Any, rated: Any, lead: Any, client_for: Any
+def test_page_refuses_post_with_405(
+    page: str, project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    assert client_for(lead).post(addresses(project)[page]).status_code == 405
+    assert client_for(lead).post(get_page_addresses(project)[page]).status_code == 405
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_of_another_project_404(
-    page: str, project: Any, rated: Any, lead: Any, client_for: Any
+def test_page_of_missing_project_is_404(
+    page: str, project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     class Missing:
         pk = project.pk + 1000
 
-    assert client_for(lead).get(addresses(Missing)[page]).status_code == 404
+    assert client_for(lead).get(get_page_addresses(Missing)[page]).status_code == 404
 
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.fresh
 def test_page_before_any_rating(
-    page: str, project: Any, question: Any, lead: Any, client_for: Any, make_ab: Any
+    page: str, project: Any, question: Any, lead: Any, client_for: Any, raters_and_item: Any
 ) -> None:
-    assert client_for(lead).get(addresses(project)[page]).status_code == 200
+    assert client_for(lead).get(get_page_addresses(project)[page]).status_code == 200
 
 
 @pytest.fixture
-def make_ab(project: Any) -> None:
+def raters_and_item(project: Any) -> None:
     from projects.models import Item, Rater
 
     for key in "ab":
@@ -176,37 +178,37 @@ def make_ab(project: Any) -> None:
         "charts/pair-table.json?a=a",
     ],
 )
-def test_unknown_choice_404(
-    address: str, project: Any, rated: Any, lead: Any, client_for: Any
+def test_unknown_choice_is_404(
+    address: str, project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     assert client_for(lead).get(f"/projects/{project.pk}/{address}").status_code == 404
 
 
-def page(client: Client, address: str) -> str:
+def get_page_text(client: Client, address: str) -> str:
     response = client.get(address)
     assert response.status_code == 200
     return " ".join(response.content.decode().split())
 
 
 def test_dashboard_shows_headline_with_interval_and_basis(
-    project: Any, rated: Any, lead: Any, client_for: Any
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     from metrics.models import Reading
 
-    text = page(client_for(lead), f"/projects/{project.pk}/")
-    found = Reading.objects.get(question=rated, span="all").coefficients["fleiss_kappa"]
-    assert f"{found['value']:.2f}" in text
-    assert f"[{found['low']:.2f}, {found['high']:.2f}]" in text
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/")
+    estimate = Reading.objects.get(question=rated_question, span="all").coefficients["fleiss_kappa"]
+    assert f"{estimate['value']:.2f}" in text
+    assert f"[{estimate['low']:.2f}, {estimate['high']:.2f}]" in text
     assert "Rests on 7 ratings of 3 items" in text  # i4 has a single rating
 
 
 def test_dashboard_counts_missing_ratings(
-    project: Any, rated: Any, lead: Any, client_for: Any
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     from projects.models import Item
 
     Item.objects.create(project=project, key="unrated")
-    text = page(client_for(lead), f"/projects/{project.pk}/")
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/")
     assert "1 of 5 items have the 3 ratings" in text
     assert "on the 3 items with two or more" in text
     assert "The 1 item with one rating only" in text
@@ -214,53 +216,57 @@ def test_dashboard_counts_missing_ratings(
 
 
 @pytest.mark.fresh
-def test_dashboard_undefined_says_why(
+def test_dashboard_explains_undefined_value(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     rate(question, "i1", "a", "minor")
     rate(question, "i1", "b", "minor")
     update_question(question.pk)
-    text = page(client_for(lead), f"/projects/{project.pk}/")
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/")
     assert "Undefined: all ratings are in one category" in text
 
 
 @pytest.mark.fresh
-def test_dashboard_nothing_to_compare_says_why(
+def test_dashboard_explains_that_nothing_can_be_compared(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     rate(question, "i1", "a", "minor")
     update_question(question.pk)
-    assert "Undefined: no item has two ratings" in page(
+    assert "Undefined: no item has two ratings" in get_page_text(
         client_for(lead), f"/projects/{project.pk}/"
     )
 
 
 @pytest.mark.fresh
-def test_dashboard_without_question_offers_one(
+def test_dashboard_without_question_says_so(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
     question.delete()
-    assert "This project asks nothing yet" in page(client_for(lead), f"/projects/{project.pk}/")
+    assert "This project asks nothing yet" in get_page_text(
+        client_for(lead), f"/projects/{project.pk}/"
+    )
 
 
-def test_dashboard_says_what_is_not_counted(
-    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+def test_dashboard_shows_uncounted_ratings(
+    project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    rate(rated, "i4", "a", "major")
-    assert "1 rating not counted yet" in page(client_for(lead), f"/projects/{project.pk}/")
+    rate(rated_question, "i4", "a", "major")
+    assert "1 rating not counted yet" in get_page_text(client_for(lead), f"/projects/{project.pk}/")
 
 
-def test_dashboard_names_disputed_items(
-    project: Any, rated: Any, lead: Any, client_for: Any
+def test_dashboard_lists_disputed_items(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    text = page(client_for(lead), f"/projects/{project.pk}/")
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/")
     disputed = text[text.index('id="disputes"') : text.index('id="missing"')]
     assert "i1" in disputed
     assert "i3" in disputed
     assert "i2" not in disputed
 
 
-def test_dashboard_sorts_raters(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_dashboard_sorts_raters(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
+) -> None:
     raters = {}
     for sort in ("rater", "-rater", "vs_peers", "-vs_peers", "bias", "pairwise", "ratings"):
         response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
@@ -274,10 +280,10 @@ def test_dashboard_sorts_raters(project: Any, rated: Any, lead: Any, client_for:
     "sort", ["vs_peers", "-vs_peers", "bias", "-bias", "pairwise", "-pairwise"]
 )
 def test_dashboard_sorts_raters_without_a_value_last(
-    sort: str, project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+    sort: str, project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    rate(rated, "own item", "alone", "minor")
-    update_question(rated.pk)
+    rate(rated_question, "own item", "alone", "minor")
+    update_question(rated_question.pk)
     response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
     assert response.context["rater_page"].rows[-1].reading.rater.key == "alone"
 
@@ -286,12 +292,15 @@ def test_dashboard_sorts_raters_without_a_value_last(
 def test_raters_of_few_items_come_last_in_either_order(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    """Of 825 raters sorted by kappa the first page held those of three items."""
+    """Raters with few items follow the others, ascending and descending.
+
+    In a project of 825 raters, the first page sorted by kappa used to hold raters of three items.
+    """
     labels = ("none", "minor", "major")
     for number in range(40):
-        for place, rater in enumerate("abc"):
-            other = place == 2 and number % 4 == 0
-            rate(question, f"i{number}", rater, labels[(number + other) % 3])
+        for index, rater in enumerate("abc"):
+            is_shifted = index == 2 and number % 4 == 0
+            rate(question, f"i{number}", rater, labels[(number + is_shifted) % 3])
     for number in range(5):
         rate(question, f"i{number}", "best", labels[number % 3])
         rate(question, f"i{number}", "worst", labels[(number + 1) % 3])
@@ -300,15 +309,15 @@ def test_raters_of_few_items_come_last_in_either_order(
     client, orders = client_for(lead), {}
     for column in ("vs_peers", "pairwise", "bias"):
         for sort in (column, f"-{column}"):
-            for asked in ("", "&from=2020-01-01"):
-                client.get(f"/projects/{project.pk}/?sort={sort}{asked}")
+            for filter_query in ("", "&from=2020-01-01"):
+                client.get(f"/projects/{project.pk}/?sort={sort}{filter_query}")
                 filtered_jobs.FILTERED_RESULT_JOB.sweep()
-                page = client.get(f"/projects/{project.pk}/?sort={sort}{asked}")
-                keys = [row.reading.rater.key for row in page.context["rater_page"].rows]
-                assert set(keys[:3]) == {"a", "b", "c"}, (sort, asked)
-                assert keys[5] == "alone", (sort, asked)
-                assert "fewer than 30 items to compare come last" in page.text
-                orders[sort, asked] = keys
+                response = client.get(f"/projects/{project.pk}/?sort={sort}{filter_query}")
+                keys = [row.reading.rater.key for row in response.context["rater_page"].rows]
+                assert set(keys[:3]) == {"a", "b", "c"}, (sort, filter_query)
+                assert keys[5] == "alone", (sort, filter_query)
+                assert "fewer than 30 items to compare come last" in response.text
+                orders[sort, filter_query] = keys
     assert orders["vs_peers", ""][3:5] == ["worst", "best"]
     assert orders["-vs_peers", ""][3:5] == ["best", "worst"]
     assert orders["-vs_peers", ""][2] == "c"
@@ -316,7 +325,7 @@ def test_raters_of_few_items_come_last_in_either_order(
 
 
 @pytest.mark.fresh
-def test_raters_without_a_value_are_not_apart(
+def test_rater_without_value_is_no_outlier(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     type(question).objects.update(scale="nominal")
@@ -326,71 +335,81 @@ def test_raters_without_a_value_are_not_apart(
             rate(question, f"i{number}", rater, label)
     rate(question, "own item", "alone", "minor")
     update_question(question.pk)
-    found = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
-    page = f"/projects/{project.pk}/raters/d/?question={question.key}"
-    words = "agrees less with the others than the project does."
-    assert found[0] == f'<a href="{page}">d</a> {words}'
+    findings = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
+    rater_address = f"/projects/{project.pk}/raters/d/?question={question.key}"
+    sentence = "agrees less with the others than the project does."
+    assert findings[0] == f'<a href="{rater_address}">d</a> {sentence}'
     project.questions.create(key="tone", text="Which tone?", position=1)
-    for overview in ("/", f"/projects/{project.pk}/"):  # names lead there, too
-        assert f'<a href="{page}">d</a> {words}' in client_for(lead).get(overview).content.decode()
+    for overview in ("/", f"/projects/{project.pk}/"):  # both overviews link to the rater
+        assert (
+            f'<a href="{rater_address}">d</a> {sentence}'
+            in client_for(lead).get(overview).content.decode()
+        )
 
 
-def test_dashboard_queries_do_not_grow(
-    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
+def test_dashboard_query_count_does_not_grow(
+    project: Any,
+    rated_question: Any,
+    rate: Any,
+    lead: Any,
+    client_for: Any,
+    django_assert_num_queries: Any,
 ) -> None:
     client = client_for(lead)
-    client.get(f"/projects/{project.pk}/")  # the first one asks what there is to filter by
+    client.get(f"/projects/{project.pk}/")  # the first request asks a worker for the filter choices
     tasks.sweep_all()
     with django_assert_num_queries(33):
         client.get(f"/projects/{project.pk}/")
     for rater in "defgh":
         for item in ("i1", "i2", "i5"):
-            rate(rated, item, rater, "minor")
-    update_question(rated.pk)
+            rate(rated_question, item, rater, "minor")
+    update_question(rated_question.pk)
     with django_assert_num_queries(33):
         client.get(f"/projects/{project.pk}/")
 
 
-def asked(client: Client, project: Any, shown: Any) -> Any:
-    """The answer to an open dashboard that shows what this context says."""
-    headers = {"X-Shown": shown["fresh"].version, "X-Places": shown["places"]}
+def poll_dashboard(client: Client, project: Any, context: Any) -> Any:
+    """Return the response to an open dashboard that polls with the version of this context."""
+    headers = {"X-Shown": context["fresh"].version, "X-Places": context["places"]}
     return client.get(f"/projects/{project.pk}/", headers=headers)
 
 
-def test_live_nothing_new_204(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_live_without_news_is_204(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
+) -> None:
     client = client_for(lead)
-    shown = client.get(f"/projects/{project.pk}/").context
-    response = asked(client, project, shown)
+    context = client.get(f"/projects/{project.pk}/").context
+    response = poll_dashboard(client, project, context)
     assert response.status_code == 204
     assert response.content == b""
 
 
-def test_live_uncounted_changes_only_the_freshness(
-    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+def test_live_uncounted_rating_updates_only_freshness(
+    project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    shown = client.get(f"/projects/{project.pk}/").context
-    rate(rated, "i4", "a", "major")
-    response = asked(client, project, shown)
+    context = client.get(f"/projects/{project.pk}/").context
+    rate(rated_question, "i4", "a", "major")
+    response = poll_dashboard(client, project, context)
     text = response.content.decode()
     assert "1 rating not counted yet" in text
     assert 'id="headline"' not in text
     assert "HX-Trigger" not in response
 
 
-def test_live_counted_change_sends_the_fragments(
-    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+def test_live_counted_change_sends_fragments(
+    project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    shown = client.get(f"/projects/{project.pk}/").context
-    rate(rated, "i4", "a", "major")
-    update_question(rated.pk)
-    response = asked(client, project, shown)
+    context = client.get(f"/projects/{project.pk}/").context
+    rate(rated_question, "i4", "a", "major")
+    update_question(rated_question.pk)
+    response = poll_dashboard(client, project, context)
     text = response.content.decode()
     assert response["HX-Trigger"] == "charts-changed"
     assert "Rests on 9 ratings" in " ".join(text.split())
-    taken_over = response.context["live"].selected.split(",")
-    for part in (
+    selectors = response.context["live"].selected.split(",")
+    for section_id in (
         "as-of",
         "headline",
         "beside",
@@ -402,57 +421,63 @@ def test_live_counted_change_sends_the_fragments(
         "sensitivity",
         "trend-table",
     ):
-        assert f'id="{part}"' in text
-        assert f"#{part}" in taken_over
-    assert "#getting-started" in taken_over
-    assert len(taken_over) == 13
+        assert f'id="{section_id}"' in text
+        assert f"#{section_id}" in selectors
+    assert "#getting-started" in selectors
+    assert len(selectors) == 13
 
 
 @pytest.mark.fresh
-def test_live_first_count_loads_the_page_anew(
+def test_live_first_count_reloads_page(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    shown = client.get(f"/projects/{project.pk}/").context
+    context = client.get(f"/projects/{project.pk}/").context
     rate(question, "i1", "a", "major")
     update_question(question.pk)
-    assert asked(client, project, shown)["HX-Refresh"] == "true"
+    assert poll_dashboard(client, project, context)["HX-Refresh"] == "true"
 
 
-def test_live_idle_is_cheap(
-    project: Any, rated: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
+def test_live_idle_poll_needs_few_queries(
+    project: Any, rated_question: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
 ) -> None:
     client = client_for(lead)
-    shown = client.get(f"/projects/{project.pk}/").context
+    context = client.get(f"/projects/{project.pk}/").context
     with django_assert_num_queries(7):
-        asked(client, project, shown)
+        poll_dashboard(client, project, context)
 
 
-def chart(client: Client, project: Any, name: str) -> dict[str, Any]:
+def get_chart(client: Client, project: Any, name: str) -> dict[str, Any]:
     return json.loads(client.get(f"/projects/{project.pk}/charts/{name}").content)
 
 
-def test_trend_chart_has_a_row_a_day(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
-    made = chart(client_for(lead), project, "trend.json?period=day&coefficient=percent_agreement")
-    # Items belong to the day of their latest rating: i1 the 3rd, i2 the 5th, i3 the 7th; i4 has no
+def test_trend_chart_has_one_row_per_day(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
+) -> None:
+    chart = get_chart(
+        client_for(lead), project, "trend.json?period=day&coefficient=percent_agreement"
+    )
+    # An item counts on the day of its latest rating: i1 the 3rd, i2 the 5th, i3 the 7th; i4 has no
     # pair.
-    assert [row["start"] for row in made["rows"]] == ["2026-03-03", "2026-03-05", "2026-03-07"]
-    assert [row["firm"] for row in made["rows"]] == [False, False, False]
-    assert made["rows"][1]["value"] == 1
+    assert [row["start"] for row in chart["rows"]] == ["2026-03-03", "2026-03-05", "2026-03-07"]
+    assert [row["firm"] for row in chart["rows"]] == [False, False, False]
+    assert chart["rows"][1]["value"] == 1
 
 
 @pytest.mark.parametrize(("period", "days"), [("month", 30), ("week", 1), ("day", 1)])
-def test_no_two_ticks_of_a_time_axis_say_the_same(
-    period: str, days: int, project: Any, rated: Any, lead: Any, client_for: Any
+def test_time_axis_ticks_have_distinct_labels(
+    period: str, days: int, project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    made = chart(client_for(lead), project, f"trend.json?period={period}")
-    axes = [layer["encoding"]["x"]["axis"] for layer in made["spec"]["layer"]]
+    chart = get_chart(client_for(lead), project, f"trend.json?period={period}")
+    axes = [layer["encoding"]["x"]["axis"] for layer in chart["spec"]["layer"]]
     assert {axis["tickMinStep"] for axis in axes if axis} == {days * 24 * 60 * 60 * 1000}
-    assert all(axis["labelSeparation"] >= 8 for axis in axes if axis)  # nor run into each other
+    assert all(axis["labelSeparation"] >= 8 for axis in axes if axis)  # labels do not overlap
 
 
-def test_pair_chart_is_symmetric(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
-    rows = chart(client_for(lead), project, "pairs.json")["rows"]
+def test_pair_chart_is_symmetric(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
+) -> None:
+    rows = get_chart(client_for(lead), project, "pairs.json")["rows"]
     values = {(row["a"], row["b"]): row["value"] for row in rows}
     assert values
     assert all(values[b, a] == value for (a, b), value in values.items())
@@ -462,13 +487,13 @@ def test_pair_chart_is_symmetric(project: Any, rated: Any, lead: Any, client_for
 def test_chart_csv_is_safe_in_a_spreadsheet(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    for item, ours, theirs in (
+    for item, first_label, second_label in (
         ("i1", "minor", "minor"),
         ("i2", "none", "none"),
         ("i3", "major", "none"),
     ):
-        rate(question, item, "=cmd|'/c calc'!A1", ours)
-        rate(question, item, "b", theirs)
+        rate(question, item, "=cmd|'/c calc'!A1", first_label)
+        rate(question, item, "b", second_label)
     update_question(question.pk)
     text = client_for(lead).get(f"/projects/{project.pk}/charts/pairs.csv").content.decode()
     assert text.splitlines()[0] == "a,b,value,low,high,n_items,wide"
@@ -476,56 +501,63 @@ def test_chart_csv_is_safe_in_a_spreadsheet(
     assert "'=cmd" in text
 
 
-def test_the_tests_of_a_pair_are_folded(
-    project: Any, rated: Any, lead: Any, client_for: Any
+def test_tests_of_a_pair_are_collapsed(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    text = page(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=b")
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=b")
     before = text[: text.index('id="tests"')]
-    fold = before[before.rindex("<details") :]
-    assert fold.startswith("<details>") and "Is it more than chance?" in fold
+    details = before[before.rindex("<details") :]
+    assert details.startswith("<details>") and "Is it more than chance?" in details
 
 
 def test_rater_page_shows_bias_by_category(
-    project: Any, rated: Any, lead: Any, client_for: Any
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     response = client_for(lead).get(f"/projects/{project.pk}/raters/b/")
-    use = {row.label: row for row in response.context["use"]}
-    assert use["critical"].own > use["critical"].peers == 0
+    rows = {row.label: row for row in response.context["use"]}
+    assert rows["critical"].own > rows["critical"].peers == 0
 
 
 @pytest.mark.fresh
-def test_rater_page_tells_shares_that_differ_by_little_apart(
+def test_rater_page_shows_small_differences_of_shares(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    """57 % beside 58 % and a difference of 0 was read as a mistake."""
+    """Shares of 57.5% and 57.0% are shown with a decimal.
+
+    Rounded, 57% beside 58% with a difference of 0 looked like a mistake.
+    """
     for number in range(200):
         rate(question, f"i{number}", "a", "none" if number < 115 else "minor")
         rate(question, f"i{number}", "b", "none" if number < 114 else "minor")
     update_question(question.pk)
-    text = page(client_for(lead), f"/projects/{project.pk}/raters/a/")
-    use = text[text.index('id="use"') :]
-    row = re.findall(r'<td class="num">([^<]*)</td>', use)[:3]
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/raters/a/")
+    section = text[text.index('id="use"') :]
+    row = re.findall(r'<td class="num">([^<]*)</td>', section)[:3]
     assert row == ["57.5 %", "57.0 %", "+0.5"]
     table = client_for(lead).get(f"/projects/{project.pk}/raters/a/?csv=use-title").text
     assert "none,0.575,0.57,0.005" in table.replace("0.0050000000000000044", "0.005")
 
 
 @pytest.mark.parametrize("address", ["/projects/{}/", "/projects/{}/raters/b/"])
-def test_no_bias_where_categories_have_no_order(
-    address: str, project: Any, question: Any, rated: Any, lead: Any, client_for: Any
+def test_no_bias_for_unordered_categories(
+    address: str, project: Any, question: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    assert "Bias" in page(client, address.format(project.pk))
+    assert "Bias" in get_page_text(client, address.format(project.pk))
     type(question).objects.filter(pk=question.pk).update(scale="nominal", weights="none")
-    assert "Bias" not in page(client, address.format(project.pk))
+    assert "Bias" not in get_page_text(client, address.format(project.pk))
 
 
-def test_rater_page_unrated_rater(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
-    assert "no counted rating" in page(client_for(lead), f"/projects/{project.pk}/raters/ann/")
+def test_rater_page_of_rater_without_ratings(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
+) -> None:
+    assert "no counted rating" in get_page_text(
+        client_for(lead), f"/projects/{project.pk}/raters/ann/"
+    )
 
 
 @pytest.mark.fresh
-def test_rater_key_with_slash_and_quotes(
+def test_rater_page_escapes_special_characters_in_key(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     from django.urls import reverse
@@ -534,15 +566,15 @@ def test_rater_key_with_slash_and_quotes(
     rate(question, "i1", key, "minor")
     rate(question, "i1", "b", "major")
     update_question(question.pk)
-    text = page(client_for(lead), reverse("rater", args=[project.pk, key]))
+    text = get_page_text(client_for(lead), reverse("rater", args=[project.pk, key]))
     assert "<b>" not in text
     assert "team/&lt;b&gt;" in text
 
 
 def test_pair_page_shows_tests_and_differences(
-    project: Any, rated: Any, lead: Any, client_for: Any
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    text = page(client_for(lead), f"/projects/{project.pk}/pairs/?a=b&b=a")
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/pairs/?a=b&b=a")
     assert "3 items in common, 2 rated alike" in text
     assert "Stuart-Maxwell" in text
     differing = text[text.index('id="differing-title"') :]
@@ -550,25 +582,25 @@ def test_pair_page_shows_tests_and_differences(
     assert "i1" not in differing
 
 
-def test_pair_page_turned_round_is_transposed(
-    project: Any, rated: Any, lead: Any, client_for: Any
+def test_pair_page_with_swapped_raters_is_transposed(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    one, other = (
+    table, swapped_table = (
         client.get(f"/projects/{project.pk}/pairs/?a={a}&b={b}").context["details"].table
         for a, b in ("ab", "ba")
     )
-    assert (one == other.T).all()
-    assert (one != other).any()
+    assert (table == swapped_table.T).all()
+    assert (table != swapped_table).any()
 
 
-def test_a_rare_row_of_a_confusion_does_not_shine() -> None:
-    """Shaded is what is not the same, by its share of the disagreement; the table has its sums."""
+def test_confusion_shades_cells_by_share_of_disagreement() -> None:
+    """Cells off the diagonal are shaded by their share of all disagreement; the table has its sums."""
     rows = views.build_confusion_rows([[90, 6], [2, 0]], ["x", "y"])
     assert [row["apart"] for row in rows] == [0.0, 0.75, 0.25, 0.0]
     assert [row["share"] for row in rows] == [90 / 96, 6 / 96, 1.0, 0.0]
-    same = views.build_confusion_rows([[3, 0], [0, 1]], ["x", "y"])
-    assert [row["apart"] for row in same] == [0.0, 0.0, 0.0, 0.0]
+    diagonal_rows = views.build_confusion_rows([[3, 0], [0, 1]], ["x", "y"])
+    assert [row["apart"] for row in diagonal_rows] == [0.0, 0.0, 0.0, 0.0]
     table = {"confusion": [("x", [90, 6]), ("y", [2, 0])], "column_sums": [92, 6]}
     text = render_to_string("metrics/common/_confusion_table.html", table)
     assert re.findall(r'<td class="num[ a-z]*">(\d+)</td>', text) == [
@@ -576,12 +608,14 @@ def test_a_rare_row_of_a_confusion_does_not_shine() -> None:
     ]  # fmt: skip
 
 
-def test_pair_page_no_common_item(
-    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+def test_pair_page_without_common_item(
+    project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    rate(rated, "lonely", "z", "minor")
-    update_question(rated.pk)
-    assert "no item in common" in page(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=z")
+    rate(rated_question, "lonely", "z", "minor")
+    update_question(rated_question.pk)
+    assert "no item in common" in get_page_text(
+        client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=z"
+    )
 
 
 @pytest.mark.parametrize(
@@ -596,15 +630,15 @@ def test_pair_page_no_common_item(
         ("?search=_", []),
     ],
 )
-def test_items_filter(
-    query: str, keys: list[str], project: Any, rated: Any, lead: Any, client_for: Any
+def test_item_list_filters(
+    query: str, keys: list[str], project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     rows = client_for(lead).get(f"/projects/{project.pk}/items/{query}").context["rows"]
     assert [row.item.key for row in rows] == keys
 
 
 @pytest.mark.fresh
-def test_items_pages(project: Any, question: Any, lead: Any, client_for: Any) -> None:
+def test_item_list_has_pages(project: Any, question: Any, lead: Any, client_for: Any) -> None:
     from projects.models import Item
 
     Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(60))
@@ -615,30 +649,29 @@ def test_items_pages(project: Any, question: Any, lead: Any, client_for: Any) ->
 
 
 def test_item_page_shows_history_and_comment(
-    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+    project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    rate(rated, "i1", "a", "critical", comment="<script>alert(1)</script>")
-    text = page(client_for(lead), f"/projects/{project.pk}/items/i1/")
+    rate(rated_question, "i1", "a", "critical", comment="<script>alert(1)</script>")
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/items/i1/")
     assert "2 entries" in text
     assert "&lt;script&gt;" in text
     assert "<script>alert" not in text
 
 
 def test_item_page_shows_withdrawn_rating(
-    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+    project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    rate(rated, "i1", "c", None)
-    assert "withdrawn" in page(client_for(lead), f"/projects/{project.pk}/items/i1/")
+    rate(rated_question, "i1", "c", None)
+    assert "withdrawn" in get_page_text(client_for(lead), f"/projects/{project.pk}/items/i1/")
 
 
-def test_versions_of_the_guidelines_are_marked_along_the_trend(
-    project: Any, rated: Any, lead: Any, client_for: Any
+def test_trend_chart_marks_guideline_versions(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
     address = f"/projects/{project.pk}/charts/trend.json?period=day&coefficient=percent_agreement"
     assert "words" not in client.get(address).content.decode()
-    # Late in the evening of 5 March in Shanghai it is 5 March still in UTC; early in the morning it
-    # is not.
+    # 20:00 UTC on 5 March is already 6 March in Shanghai.
     for day, hour in ((1, 1), (3, 1), (5, 20), (40, 1)):
         with time_machine.travel(
             datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC), tick=False
@@ -650,29 +683,32 @@ def test_versions_of_the_guidelines_are_marked_along_the_trend(
                 guidelines=f"Rules of day {day}",
                 time_zone="Asia/Shanghai",
             )
-    update_question(rated.pk)
-    made = client.get(address).json()
-    marks = made["spec"]["layer"][0]["data"]["values"]
+    update_question(rated_question.pk)
+    chart = client.get(address).json()
+    marks = chart["spec"]["layer"][0]["data"]["values"]
     assert [mark["words"] for mark in marks] == ["guidelines 2", "guidelines 3"]
     assert [mark["start"] for mark in marks] == ["2026-03-03", "2026-03-06"]
-    # Nothing was rated on the 6th: the period after it is the first that rests on version 3.
-    assert {row["start"]: row["guidelines"] for row in made["rows"] if row["guidelines"]} == {
+    # Nothing was rated on the 6th: the next period is the first that is based on version 3.
+    assert {row["start"]: row["guidelines"] for row in chart["rows"] if row["guidelines"]} == {
         "2026-03-03": "2",
         "2026-03-07": "3",
     }
-    page = client.get(f"/projects/{project.pk}/?period=day").content.decode()
-    assert page.count(f'/projects/{project.pk}/guidelines/2/">Version 2</a>') == 1
-    rater = client.get(f"/projects/{project.pk}/charts/rater-trend.json?rater=a&period=day").json()
+    html = client.get(f"/projects/{project.pk}/?period=day").content.decode()
+    assert html.count(f'/projects/{project.pk}/guidelines/2/">Version 2</a>') == 1
+    rater_chart = client.get(
+        f"/projects/{project.pk}/charts/rater-trend.json?rater=a&period=day"
+    ).json()
     assert (
-        next(mark["start"] for mark in rater["spec"]["layer"][0]["data"]["values"]) == "2026-03-01"
+        next(mark["start"] for mark in rater_chart["spec"]["layer"][0]["data"]["values"])
+        == "2026-03-01"
     )
 
 
 @pytest.mark.fresh
-def test_the_heat_map_begins_with_who_agrees_most(
+def test_heat_map_begins_with_raters_who_agree_most(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    """zoe and yan agree always, ann with nobody; bob met no one."""
+    """Raters zoe and yan always agree, ann agrees with nobody, and bob shares no item with anyone."""
     for number, label in enumerate(["none", "minor", "major", "critical"] * 8):
         for key in ("zoe", "yan"):
             rate(question, f"i{number}", key, label)
@@ -680,60 +716,60 @@ def test_the_heat_map_begins_with_who_agrees_most(
     rate(question, "alone", "bob", "none")
     update_question(question.pk)
     client = client_for(lead)
-    spec = chart(client, project, "pairs.json")["spec"]
+    spec = get_chart(client, project, "pairs.json")["spec"]
     assert spec["encoding"]["x"]["scale"]["domain"] == ["yan", "zoe", "ann", "bob"]
-    struck = [layer["data"]["values"] for layer in spec["layer"] if "data" in layer]
-    assert {"a": "bob", "b": "zoe", "n_items": 0} in struck[0]
-    page = client.get(f"/projects/{project.pk}/?who=lowest")
-    found = [rater.key for rater in page.context["matrix_raters"]]
-    assert found == ["yan", "zoe", "ann"], "who cannot be told is not among them"
+    empty_cells = [layer["data"]["values"] for layer in spec["layer"] if "data" in layer]
+    assert {"a": "bob", "b": "zoe", "n_items": 0} in empty_cells[0]
+    response = client.get(f"/projects/{project.pk}/?who=lowest")
+    rater_keys = [rater.key for rater in response.context["matrix_raters"]]
+    assert rater_keys == ["yan", "zoe", "ann"], "a rater without a value is not among them"
     assert client.get(f"/projects/{project.pk}/?who=x").status_code == 404
 
 
-def test_an_unknown_coefficient_is_named_with_those_there_are(
-    project: Any, rated: Any, lead: Any, client_for: Any
+def test_unknown_coefficient_is_refused_with_valid_ones(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    answer = client_for(lead).get(f"/projects/{project.pk}/?coefficient=odd")
-    text = answer.content.decode()
-    assert answer.status_code == 404
+    response = client_for(lead).get(f"/projects/{project.pk}/?coefficient=odd")
+    text = response.content.decode()
+    assert response.status_code == 404
     assert "coefficient is one of fleiss_kappa" in text
     assert "The address may be mistyped" not in text
 
 
-def part(client: Any, project: Any, name: str, end: str) -> str:
-    """The dashboard as it is now, from the element with this id to its end."""
-    page = client.get(f"/projects/{project.pk}/").text
-    return str(page.partition(f'id="{name}"')[2].partition(end)[0])
+def get_dashboard_part(client: Any, project: Any, name: str, end: str) -> str:
+    """Return the dashboard's HTML from the element with this id to ``end``."""
+    html = client.get(f"/projects/{project.pk}/").text
+    return str(html.partition(f'id="{name}"')[2].partition(end)[0])
 
 
 @pytest.mark.fresh
-def test_up_to_date_is_said_of_what_follows_the_readings_too(
+def test_up_to_date_includes_deferred_results(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
-    said = partial(part, client_for(lead), project, "as-of", "</p>")
+    get_freshness = partial(get_dashboard_part, client_for(lead), project, "as-of", "</p>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
     update_question(question.pk)
-    assert "up to date" in said()
+    assert "up to date" in get_freshness()
     CountState.objects.update(drawn_behind=True)
-    assert "up to date" not in said()
+    assert "up to date" not in get_freshness()
     CountState.objects.update(drawn_behind=False)
     cast.rate(question, "i4", "b", "minor")
     work_on_question(question.pk)
-    assert "up to date" not in said()
-    assert "sentences and intervals follow" in said()
+    assert "up to date" not in get_freshness()
+    assert "sentences and intervals follow" in get_freshness()
     deferred_results.recompute_deferred_results(question.pk)
-    assert "up to date" in said()
+    assert "up to date" in get_freshness()
 
 
 @pytest.mark.fresh
-def test_nothing_is_said_to_stand_out_before_anybody_looked(
+def test_no_insight_is_shown_before_findings_are_computed(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
-    said = partial(part, client_for(lead), project, "findings", "</section>")
+    get_findings = partial(get_dashboard_part, client_for(lead), project, "findings", "</section>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
     work_on_question(question.pk)
-    assert "Whether anything stands out is being worked out." in said()
+    assert "Whether anything stands out is being worked out." in get_findings()
     deferred_results.recompute_deferred_results(question.pk)
-    assert "being worked out" not in said()
+    assert "being worked out" not in get_findings()

@@ -1,5 +1,5 @@
-"""What pages and API ask of the database does not grow with the project, and lists stay whole
-however long they are."""
+"""The number of queries of pages and API does not grow with the project, and long lists are
+complete."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from metrics.scale import QuestionScale
 from metrics.views.common.trends import trend_points
 from metrics.views.items import item_rows
 from ratings.items import item_search
-from tests.query_counts import journeys
+from tests.query_counts import measure_round_trips
 
 
-def asking(client: Any, path: str) -> dict[str, str]:
-    """What an open page sends that asks after numbers moved (metrics/views/common/live_updates.py), with the
-    places that it has."""
+def get_poll_headers(client: Any, path: str) -> dict[str, str]:
+    """Return the headers that an open page with these places sends when it polls for updates."""
     return {"X-Shown": "", "X-Places": client.get(path).context["places"]}
 
 
-# Address -> queries of one request. A query more is paid by every request: raise a number only for
+# Address -> queries of one request. Every request pays for one more query: raise a number only for
 # a reason.
-PINNED = {
+MAX_QUERIES = {
     "/": 19,
     "/projects/{project}/": 33,
     "/projects/{project}/?period=day": 31,
@@ -69,65 +68,69 @@ PINNED = {
 
 
 @pytest.fixture
-def rated(question: Any, rate: Any, utc: Any) -> Any:
-    """Three raters on four items, in two weeks; counted, and the change between the weeks is
-    computed."""
-    grow(question, rate, utc, raters="abc", items=4)
+def rated_question(question: Any, rate: Any, utc: Any) -> Any:
+    """Return a counted question with ratings of three raters on four items, in two weeks.
+
+    The change between the weeks is computed.
+    """
+    add_ratings(question, rate, utc, raters="abc", items=4)
     return question
 
 
-def grow(question: Any, rate: Any, utc: Any, *, raters: str, items: int) -> None:
+def add_ratings(question: Any, rate: Any, utc: Any, *, raters: str, items: int) -> None:
     for number in range(1, items + 1):
-        for place, rater in enumerate(raters):
-            label = ("minor", "none")[(number + place) % 3 == 0]
+        for index, rater in enumerate(raters):
+            label = ("minor", "none")[(number + index) % 3 == 0]
             rate(question, f"i{number}", rater, label, rated_at=utc(2026, 3, 7 + number % 14, 12))
     update_question(question.pk)
     tasks.sweep_all()
 
 
-def test_queries_are_pinned(
-    project: Any, rated: Any, rate: Any, utc: Any, lead: Any, client_for: Any, api_for: Any
+def test_query_counts_do_not_grow(
+    project: Any, rated_question: Any, rate: Any, utc: Any, lead: Any, client_for: Any, api_for: Any
 ) -> None:
     pages, api = client_for(lead), api_for(lead)
 
-    def answer(address: str) -> int:
-        path, _, asks = address.format(project=project.pk).partition(" ")
+    def count_queries(address: str) -> int:
+        path, _, polls = address.format(project=project.pk).partition(" ")
         client = api if path.startswith("/api/") else pages
-        return queries_of(client, path, **(asking(client, path) if asks else {}))
+        return count_round_trips(client, path, **(get_poll_headers(client, path) if polls else {}))
 
-    def queries() -> dict[str, int]:
-        Slice.objects.update(rests_until=None)  # whatever its last computation took
-        # the first visit may ask a worker for something, or note when a token was used
-        for address in PINNED:
-            answer(address)
+    def count_all_queries() -> dict[str, int]:
+        Slice.objects.update(rests_until=None)  # ends the cooldown
+        # the first visit may request work from a worker, or record the use of a token
+        for address in MAX_QUERIES:
+            count_queries(address)
         tasks.sweep_all()
-        return {address: answer(address) for address in PINNED}
+        return {address: count_queries(address) for address in MAX_QUERIES}
 
-    expected = {address: number - one_journey(address) for address, number in PINNED.items()}
+    expected = {
+        address: number - is_one_round_trip(address) for address, number in MAX_QUERIES.items()
+    }
     if connection.vendor == "postgresql":
-        expected["/healthz"] += 5  # a bound on each statement, and a row that it writes
-    assert queries() == expected
-    grow(rated, rate, utc, raters="abcdefg", items=9)
-    assert queries() == expected
+        expected["/healthz"] += 5  # a timeout on each statement, and a row that it writes
+    assert count_all_queries() == expected
+    add_ratings(rated_question, rate, utc, raters="abcdefg", items=9)
+    assert count_all_queries() == expected
 
 
-def one_journey(address: str) -> bool:
-    """Whether token and project are asked for on one journey to the database."""
+def is_one_round_trip(address: str) -> bool:
+    """Return whether token and project are fetched in one round trip to the database."""
     return connection.vendor == "postgresql" and address.startswith("/api/v1/projects/{project}/")
 
 
-def queries_of(client: Any, path: str, **headers: str) -> int:
-    with journeys() as taken:
+def count_round_trips(client: Any, path: str, **headers: str) -> int:
+    with measure_round_trips() as count_trips:
         assert client.get(path, headers=headers).status_code == 200
-    return taken()
+    return count_trips()
 
 
 # --- lists whose order in the database is not that of the keys
 
 
 @pytest.fixture
-def backwards(question: Any, rate: Any) -> Any:
-    """Five raters who met each other, the first one made being the last by key."""
+def reversed_raters_question(question: Any, rate: Any) -> Any:
+    """Return a question with five raters who share items; the first one created has the last key."""
     for rater in "edcba":
         for item, label in (("i1", "minor"), ("i2", "none"), (f"own-{rater}", "major")):
             rate(question, item, rater, label)
@@ -137,78 +140,93 @@ def backwards(question: Any, rate: Any) -> Any:
 
 
 @pytest.mark.parametrize(("name", "number"), [("pairs", 10), ("raters", 5)])
-def test_pages_by_cursor_hold_every_row_once(
-    name: str, number: int, backwards: Any, project: Any, lead: Any, api_for: Any
+def test_cursor_pages_contain_every_row_once(
+    name: str, number: int, reversed_raters_question: Any, project: Any, lead: Any, api_for: Any
 ) -> None:
-    client, found = api_for(lead), []
+    client, rows = api_for(lead), []
     address = f"/api/v1/projects/{project.pk}/agreement/{name}/?page_size=3"
     while address:
-        answer = client.get(address).json()
-        found += [
-            (row.get("rater_a") or row["rater"], row.get("rater_b")) for row in answer["results"]
+        response = client.get(address).json()
+        rows += [
+            (result.get("rater_a") or result["rater"], result.get("rater_b"))
+            for result in response["results"]
         ]
-        address = answer["next"]
-    assert len(found) == len(set(found)) == number
+        address = response["next"]
+    assert len(rows) == len(set(rows)) == number
 
 
-def test_a_new_scale_reaches_every_pair(backwards: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = dict(PairTally.objects.values_list("pk", "kappa_quadratic"))
-    assert len(exact) == 10
+def test_new_scale_updates_every_pair(
+    reversed_raters_question: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kappas = dict(PairTally.objects.values_list("pk", "kappa_quadratic"))
+    assert len(kappas) == 10
     PairTally.objects.update(kappa_quadratic=-0.5)
     monkeypatch.setattr(store, "ROWS_AT_ONCE", 3)
-    store.recompute_pair_kappas(backwards.pk, QuestionScale.for_question(backwards))
-    assert dict(PairTally.objects.values_list("pk", "kappa_quadratic")) == exact
+    store.recompute_pair_kappas(
+        reversed_raters_question.pk, QuestionScale.for_question(reversed_raters_question)
+    )
+    assert dict(PairTally.objects.values_list("pk", "kappa_quadratic")) == kappas
 
 
-# --- lists that show a part
+# --- lists that are cut off
 
 
 @pytest.fixture
-def uneven(question: Any, rate: Any) -> Any:
-    """Pairs a-b, a-c, b-c share 3, 2 and 2 items, all pairs with d one."""
+def uneven_pairs_question(question: Any, rate: Any) -> Any:
+    """Return a question where pairs a-b, a-c, b-c share 3, 2 and 2 items, and all pairs with d one."""
     for item, raters in (("i1", "abcd"), ("i2", "abc"), ("i3", "ab")):
-        for place, rater in enumerate(raters):
-            rate(question, item, rater, ("none", "minor", "major")[(int(item[1]) + place // 2) % 3])
+        for index, rater in enumerate(raters):
+            rate(question, item, rater, ("none", "minor", "major")[(int(item[1]) + index // 2) % 3])
     update_question(question.pk)
     return question
 
 
-def shown(client: Any, address: str) -> list[tuple[str, str]]:
+def list_shown_pairs(client: Any, address: str) -> list[tuple[str, str]]:
     return [(pair.rater_a.key, pair.rater_b.key) for pair in client.get(address).context["pairs"]]
 
 
-def test_list_of_pairs_holds_those_with_most_items(
-    uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+def test_pair_list_contains_pairs_with_most_items(
+    uneven_pairs_question: Any,
+    project: Any,
+    lead: Any,
+    client_for: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pair_results, "MAX_LISTED_PAIRS", 3)
     client, address = client_for(lead), f"/projects/{project.pk}/pairs/"
-    most = [("a", "b"), ("a", "c"), ("b", "c")]
-    assert shown(client, address) == most
-    assert shown(client, f"{address}?sort=items") == most[::-1]
-    # the best of these, not of those that met once
-    assert sorted(shown(client, f"{address}?sort=kappa")) == most
+    largest_pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    assert list_shown_pairs(client, address) == largest_pairs
+    assert list_shown_pairs(client, f"{address}?sort=items") == largest_pairs[::-1]
+    # the best of these pairs, not of those with one common item
+    assert sorted(list_shown_pairs(client, f"{address}?sort=kappa")) == largest_pairs
     assert "The 3 pairs with the most items in common" in client.get(address).content.decode()
 
 
-def test_whole_list_of_pairs_says_nothing_of_a_part(
-    uneven: Any, project: Any, lead: Any, client_for: Any
+def test_complete_pair_list_has_no_cut_off_note(
+    uneven_pairs_question: Any, project: Any, lead: Any, client_for: Any
 ) -> None:
     client, address = client_for(lead), f"/projects/{project.pk}/pairs/"
-    by_kappa = shown(client, f"{address}?sort=kappa")
+    by_kappa = list_shown_pairs(client, f"{address}?sort=kappa")
     assert len(by_kappa) == 6
     values = [
         pair.reading["value"] for pair in client.get(f"{address}?sort=kappa").context["pairs"]
     ]
-    known = [value for value in values if value is not None]
-    assert known == sorted(known)
-    assert values[len(known) :] == [None] * (len(values) - len(known))
-    down = [pair.reading["value"] for pair in client.get(f"{address}?sort=-kappa").context["pairs"]]
-    assert down[: len(known)] == known[::-1]
+    defined_values = [value for value in values if value is not None]
+    assert defined_values == sorted(defined_values)
+    assert values[len(defined_values) :] == [None] * (len(values) - len(defined_values))
+    descending_values = [
+        pair.reading["value"] for pair in client.get(f"{address}?sort=-kappa").context["pairs"]
+    ]
+    assert descending_values[: len(defined_values)] == defined_values[::-1]
     assert "are listed here" not in client.get(address).content.decode()
 
 
 def test_items_by_ratings_are_searched_in_parts(
-    uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+    uneven_pairs_question: Any,
+    project: Any,
+    lead: Any,
+    client_for: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 2)
     client, address = client_for(lead), f"/projects/{project.pk}/items/"
@@ -220,22 +238,26 @@ def test_items_by_ratings_are_searched_in_parts(
     assert second.context["next_after"] is None
 
 
-def test_items_by_ratings_go_on_behind_a_full_page(
-    uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+def test_item_search_continues_after_a_full_page(
+    uneven_pairs_question: Any,
+    project: Any,
+    lead: Any,
+    client_for: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(item_rows, "ITEMS_PER_PAGE", 1)
     monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 2)
     client, address = client_for(lead), f"/projects/{project.pk}/items/?ratings="
-    found, after = [], 0
+    keys, after = [], 0
     while after is not None:
         page = client.get(f"{address}3&after={after}").context
-        found += [row.item.key for row in page["rows"]]
+        keys += [row.item.key for row in page["rows"]]
         after = page["next_after"]
-    assert found == ["i2"]
+    assert keys == ["i2"]
 
 
 def test_table_of_a_long_trend_shows_its_newest_part(
-    rated: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+    rated_question: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trend_points, "TABLE_PERIODS", 3)
     text = client_for(lead).get(f"/projects/{project.pk}/?period=day").content.decode()
@@ -244,11 +266,10 @@ def test_table_of_a_long_trend_shows_its_newest_part(
     assert "1 older period is in the CSV file." in table
 
 
-def test_period_of_a_trend_follows_its_newest_part(
+def test_default_period_follows_newest_items(
     question: Any, rate: Any, utc: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three items a day at first, then one: single days no longer carry a point, however many
-    did."""
+    """Three items a day at first, then one: the recent days are too sparse, whatever came before."""
     for day in range(1, 13):
         for number in range(3 if day < 9 else 1):
             for rater in "ab":

@@ -1,3 +1,3 @@
-"""The clients of the API's tests."""
+"""Fixtures of the API tests."""
 
 from tests.api.conftest import address, api, refused, stocked, world  # noqa: F401 - fixtures

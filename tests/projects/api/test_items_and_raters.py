@@ -11,28 +11,32 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from projects.models import GoldAnswer, Item, ItemVersion, Member, Project, Rater
-from tests.query_counts import journeys
+from tests.query_counts import measure_round_trips
 
-Address = Callable[..., str]
-Refused = Callable[..., dict[str, Any]]
-World = Callable[[], dict[str, Any]]
+AddressFunction = Callable[..., str]
+ErrorFunction = Callable[..., dict[str, Any]]
+SnapshotFunction = Callable[[], dict[str, Any]]
 
 
-def counts(created: int = 0, changed: int = 0, unchanged: int = 0) -> dict[str, int]:
+def build_counts(created: int = 0, changed: int = 0, unchanged: int = 0) -> dict[str, int]:
     return {"created": created, "changed": changed, "unchanged": unchanged}
 
 
 @pytest.fixture
-def put(api: APIClient, address: Address) -> Callable[..., dict[str, Any]]:
-    def do(tail: str, rows: Any) -> dict[str, Any]:
-        answer = api.post(address(tail), rows, format="json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
+def post_rows(api: APIClient, address: AddressFunction) -> Callable[..., dict[str, Any]]:
+    """A function that posts rows to an address below the project and returns the response."""
 
-    return do
+    def post(tail: str, rows: Any) -> dict[str, Any]:
+        response = api.post(address(tail), rows, format="json")
+        assert response.status_code == 200, response.content
+        return response.json()
+
+    return post
 
 
-def test_items_are_created_changed_and_left_by_key(put: Callable[..., Any], world: World) -> None:
+def test_items_are_created_changed_or_unchanged_by_key(
+    post_rows: Callable[..., Any], world: SnapshotFunction
+) -> None:
     rows = [
         {
             "key": "a/b 1",
@@ -41,14 +45,14 @@ def test_items_are_created_changed_and_left_by_key(put: Callable[..., Any], worl
         },
         {"key": "二", "body": {"text": "Two 🙂", "left": "", "right": None}},
     ]
-    assert put("items/", rows) == counts(created=2)
+    assert post_rows("items/", rows) == build_counts(created=2)
     before = world()
-    assert put("items/", rows) == counts(unchanged=2)
-    assert put("items/", rows[::-1]) == counts(unchanged=2)
+    assert post_rows("items/", rows) == build_counts(unchanged=2)
+    assert post_rows("items/", rows[::-1]) == build_counts(unchanged=2)
     assert world() == before
 
     rows[1] = {"key": "二", "body": {"text": "Zwei"}}
-    assert put("items/", [*rows, {"key": "c", "body": {}}]) == counts(
+    assert post_rows("items/", [*rows, {"key": "c", "body": {}}]) == build_counts(
         created=1, changed=1, unchanged=1
     )
     assert list(Item.objects.order_by("pk").values_list("key", "body", "attributes")) == [
@@ -58,39 +62,41 @@ def test_items_are_created_changed_and_left_by_key(put: Callable[..., Any], worl
     ]
 
 
-def test_one_item_needs_no_list(put: Callable[..., Any]) -> None:
-    assert put("items/", {"key": "a", "body": {"text": "One"}}) == counts(created=1)
+def test_one_item_needs_no_list(post_rows: Callable[..., Any]) -> None:
+    assert post_rows("items/", {"key": "a", "body": {"text": "One"}}) == build_counts(created=1)
 
 
-def test_attributes_left_out_stay(put: Callable[..., Any]) -> None:
-    put("items/", {"key": "a", "body": {"text": "1"}, "attributes": {"source": "x"}})
-    assert put("items/", {"key": "a", "body": {"text": "1"}}) == counts(unchanged=1)
-    assert put("items/", {"key": "a", "body": {"text": "1"}, "attributes": {}}) == counts(changed=1)
+def test_omitted_attributes_are_kept(post_rows: Callable[..., Any]) -> None:
+    post_rows("items/", {"key": "a", "body": {"text": "1"}, "attributes": {"source": "x"}})
+    assert post_rows("items/", {"key": "a", "body": {"text": "1"}}) == build_counts(unchanged=1)
+    assert post_rows(
+        "items/", {"key": "a", "body": {"text": "1"}, "attributes": {}}
+    ) == build_counts(changed=1)
     assert Item.objects.get().attributes == {}
 
 
-def test_true_is_not_one(put: Callable[..., Any]) -> None:
-    put("items/", {"key": "a", "body": {"flag": [1]}})
-    assert put("items/", {"key": "a", "body": {"flag": [True]}}) == counts(changed=1)
-    assert put("items/", {"key": "a", "body": {"flag": [True]}}) == counts(unchanged=1)
+def test_true_is_not_one(post_rows: Callable[..., Any]) -> None:
+    post_rows("items/", {"key": "a", "body": {"flag": [1]}})
+    assert post_rows("items/", {"key": "a", "body": {"flag": [True]}}) == build_counts(changed=1)
+    assert post_rows("items/", {"key": "a", "body": {"flag": [True]}}) == build_counts(unchanged=1)
 
 
 def test_the_same_key_in_another_project_is_another_item(
-    put: Callable[..., Any], make_project: Callable[..., Project]
+    post_rows: Callable[..., Any], make_project: Callable[..., Project]
 ) -> None:
     Item.objects.create(project=make_project("Other"), key="a", body={"text": "theirs"})
-    assert put("items/", {"key": "a", "body": {"text": "mine"}}) == counts(created=1)
+    assert post_rows("items/", {"key": "a", "body": {"text": "mine"}}) == build_counts(created=1)
     assert Item.objects.filter(key="a").count() == 2
 
 
-def deep(levels: int) -> Any:
+def build_nested_object(levels: int) -> Any:
     value: Any = {}
     for _ in range(levels):
         value = {"x": value}
     return value
 
 
-BAD_ITEMS: list[tuple[Any, str]] = [
+INVALID_ITEMS: list[tuple[Any, str]] = [
     ("text", "an object is needed, not a text"),
     (None, "an object is needed, not null"),
     ([], "an object is needed, not a list"),
@@ -110,15 +116,15 @@ BAD_ITEMS: list[tuple[Any, str]] = [
         {"key": "a", "body": {}, "project": 1},
         "unknown field 'project'; one of key, body, attributes, gold, withdrawn",
     ),
-    ({"key": "a", "body": deep(60)}, "nested deeper"),
+    ({"key": "a", "body": build_nested_object(60)}, "nested deeper"),
     ({"key": "a", "body": {"text": "x" * 1_000_001}}, "larger than"),
     ({"key": "good", "body": {}}, "stands in row 0 already"),
 ]
 
 
-@pytest.mark.parametrize(("row", "words"), BAD_ITEMS)
-def test_bad_item_is_named_by_its_row(
-    api: APIClient, address: Address, refused: Refused, row: Any, words: str
+@pytest.mark.parametrize(("row", "words"), INVALID_ITEMS)
+def test_invalid_item_error_names_its_row(
+    api: APIClient, address: AddressFunction, refused: ErrorFunction, row: Any, words: str
 ) -> None:
     error = refused(api.post, address("items/"), [{"key": "good", "body": {}}, row])
     assert list(error["fields"]["rows"]) == ["1"]
@@ -131,23 +137,30 @@ def test_bad_item_is_named_by_its_row(
 )
 @pytest.mark.parametrize("tail", ["items/", "raters/", "ratings/"])
 def test_lists_have_limits(
-    api: APIClient, address: Address, refused: Refused, tail: str, rows: Any, words: str
+    api: APIClient,
+    address: AddressFunction,
+    refused: ErrorFunction,
+    tail: str,
+    rows: Any,
+    words: str,
 ) -> None:
     assert words in refused(api.post, address(tail), rows)["fields"]["body"]
 
 
-def test_raters_are_created_changed_and_left_by_key(put: Callable[..., Any], world: World) -> None:
+def test_raters_are_created_changed_or_unchanged_by_key(
+    post_rows: Callable[..., Any], world: SnapshotFunction
+) -> None:
     rows = [
         {"key": "ann", "name": "Ann"},
         {"key": "gpt", "kind": "model", "name": "GPT"},
         {"key": "ben"},
     ]
-    assert put("raters/", rows) == counts(created=2, unchanged=1)
+    assert post_rows("raters/", rows) == build_counts(created=2, unchanged=1)
     before = world()
-    assert put("raters/", rows) == counts(unchanged=3)
+    assert post_rows("raters/", rows) == build_counts(unchanged=3)
     assert world() == before
-    assert put("raters/", {"key": "ben", "name": "Ben"}) == counts(changed=1)
-    assert put("raters/", {"key": "ben", "kind": "model"}) == counts(changed=1)
+    assert post_rows("raters/", {"key": "ben", "name": "Ben"}) == build_counts(changed=1)
+    assert post_rows("raters/", {"key": "ben", "kind": "model"}) == build_counts(changed=1)
     assert list(
         Rater.objects.order_by("key").values_list("key", "name", "kind", "user__username")
     ) == [
@@ -157,36 +170,38 @@ def test_raters_are_created_changed_and_left_by_key(put: Callable[..., Any], wor
     ]
 
 
-def test_models_have_a_name_and_a_version(put: Callable[..., Any], project: Project) -> None:
+def test_models_have_a_name_and_a_version(post_rows: Callable[..., Any], project: Project) -> None:
     judge = {"key": "gpt@v1", "kind": "model", "model": "gpt", "prompt_version": "v1"}
-    assert put("raters/", judge) == counts(created=1)
-    assert put("raters/", judge) == counts(unchanged=1)
-    assert put("raters/", {"key": "gpt@v1", "name": "GPT"}) == counts(changed=1)
-    found = Rater.objects.get(key="gpt@v1")
-    assert (found.name, found.model, found.prompt_version) == ("GPT", "gpt", "v1")
+    assert post_rows("raters/", judge) == build_counts(created=1)
+    assert post_rows("raters/", judge) == build_counts(unchanged=1)
+    assert post_rows("raters/", {"key": "gpt@v1", "name": "GPT"}) == build_counts(changed=1)
+    rater = Rater.objects.get(key="gpt@v1")
+    assert (rater.name, rater.model, rater.prompt_version) == ("GPT", "gpt", "v1")
 
 
-def test_raters_have_groups(put: Callable[..., Any], project: Project) -> None:
+def test_raters_have_groups(post_rows: Callable[..., Any], project: Project) -> None:
     before = Project.objects.get(pk=project.pk).catalogue_version
     assert (
-        put("raters/", [{"key": "ann", "group": "Vendor A"}, {"key": "ben", "group": "in house"}])[
-            "changed"
-        ]
+        post_rows(
+            "raters/", [{"key": "ann", "group": "Vendor A"}, {"key": "ben", "group": "in house"}]
+        )["changed"]
         == 1
     )
-    assert put("raters/", {"key": "ann", "name": "Ann B."}) == counts(changed=1)  # the group stays
+    assert post_rows("raters/", {"key": "ann", "name": "Ann B."}) == build_counts(
+        changed=1
+    )  # the group stays
     assert dict(Rater.objects.values_list("key", "group")) == {"ann": "Vendor A", "ben": "in house"}
     assert Project.objects.get(pk=project.pk).catalogue_version == before + 2
-    assert put("raters/", {"key": "ann", "name": "Ann B."}) == counts(unchanged=1)
+    assert post_rows("raters/", {"key": "ann", "name": "Ann B."}) == build_counts(unchanged=1)
     assert Project.objects.get(pk=project.pk).catalogue_version == before + 2
 
 
-def test_username_ties_an_account_and_makes_it_an_annotator(
-    put: Callable[..., Any], colleague: User, lead: User, project: Project
+def test_username_links_an_account_as_annotator(
+    post_rows: Callable[..., Any], colleague: User, lead: User, project: Project
 ) -> None:
-    assert put(
+    assert post_rows(
         "raters/", [{"key": "s", "username": "stranger"}, {"key": "l", "username": "lead"}]
-    ) == counts(created=2)
+    ) == build_counts(created=2)
     assert Rater.objects.get(key="s").user == colleague
     roles = dict(Member.objects.filter(project=project).values_list("user__username", "role"))
     assert roles == {
@@ -195,22 +210,22 @@ def test_username_ties_an_account_and_makes_it_an_annotator(
         "viewer": "viewer",
         "stranger": "annotator",
     }
-    assert put("raters/", {"key": "s", "username": None}) == counts(changed=1)
+    assert post_rows("raters/", {"key": "s", "username": None}) == build_counts(changed=1)
     assert Rater.objects.get(key="s").user is None
 
 
-def test_accounts_can_be_swapped(put: Callable[..., Any], colleague: User) -> None:
-    put("raters/", [{"key": "s", "username": "stranger"}])
-    assert put(
+def test_accounts_can_be_swapped(post_rows: Callable[..., Any], colleague: User) -> None:
+    post_rows("raters/", [{"key": "s", "username": "stranger"}])
+    assert post_rows(
         "raters/", [{"key": "s", "username": "annotator"}, {"key": "ann", "username": "stranger"}]
-    ) == counts(changed=2)
+    ) == build_counts(changed=2)
     assert dict(Rater.objects.values_list("key", "user__username")) == {
         "s": "annotator",
         "ann": "stranger",
     }
 
 
-BAD_RATERS: list[tuple[Any, str]] = [
+INVALID_RATERS: list[tuple[Any, str]] = [
     ({"key": "k" * 151}, "1 to 150"),
     ({"key": "a", "kind": "robot"}, 'unknown kind "robot"; one of human, model'),
     ({"key": "a", "kind": 3}, "unknown kind 3"),
@@ -237,11 +252,11 @@ BAD_RATERS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("row", "words"), BAD_RATERS)
-def test_bad_rater_is_named_by_its_row(
+@pytest.mark.parametrize(("row", "words"), INVALID_RATERS)
+def test_invalid_rater_error_names_its_row(
     api: APIClient,
-    address: Address,
-    refused: Refused,
+    address: AddressFunction,
+    refused: ErrorFunction,
     make_user: Callable[..., User],
     row: Any,
     words: str,
@@ -252,8 +267,8 @@ def test_bad_rater_is_named_by_its_row(
     assert words in error["fields"]["rows"]["1"]
 
 
-def test_many_odd_keys_are_found_again(put: Callable[..., Any]) -> None:
-    # More than are named in a statement one by one; each could end or split a list of them.
+def test_keys_with_special_characters_are_matched(post_rows: Callable[..., Any]) -> None:
+    # Enough keys for the bulk statement; each of them could end or split a list of keys.
     keys = [
         'a"b',
         "it's",
@@ -272,60 +287,60 @@ def test_many_odd_keys_are_found_again(put: Callable[..., Any]) -> None:
         "1",
     ]
     items = [{"key": key, "body": {"text": key}} for key in keys]
-    assert put("items/", items) == counts(created=len(keys))
-    assert put("items/", items) == counts(unchanged=len(keys))
+    assert post_rows("items/", items) == build_counts(created=len(keys))
+    assert post_rows("items/", items) == build_counts(unchanged=len(keys))
 
 
-def test_number_of_journeys_does_not_grow_with_rows(api: APIClient, address: Address) -> None:
-    def taken(tail: str, rows: Any) -> int:
-        with journeys() as begun:
+def test_round_trips_do_not_grow_with_rows(api: APIClient, address: AddressFunction) -> None:
+    def count_round_trips(tail: str, rows: Any) -> int:
+        with measure_round_trips() as get_count:
             assert api.post(address(tail), rows, format="json").status_code == 200
-        return begun()
+        return get_count()
 
     api.get(address())  # the token's first use writes
     items = [{"key": f"k{number}", "body": {"text": "x"}} for number in range(1_000)]
     raters = [{"key": f"k{number}", "name": "x"} for number in range(1_000)]
-    # On PostgreSQL: token and project on one journey; many rows through a temporary table.
-    caller, copy = (1, 4) if connection.vendor == "postgresql" else (2, 1)
-    assert taken("items/", items[:2]) == caller + 5
-    assert taken("items/", items) == caller + 4 + copy
-    trail = 2  # who did it, and the line
-    assert taken("raters/", raters[:2]) == caller + 7 + trail
-    assert taken("raters/", raters) == caller + 6 + copy + trail
+    # PostgreSQL: token and project in one round trip; many rows through a temporary table.
+    authentication, bulk_copy = (1, 4) if connection.vendor == "postgresql" else (2, 1)
+    assert count_round_trips("items/", items[:2]) == authentication + 5
+    assert count_round_trips("items/", items) == authentication + 4 + bulk_copy
+    audit_log = 2  # the actor and the audit log entry
+    assert count_round_trips("raters/", raters[:2]) == authentication + 7 + audit_log
+    assert count_round_trips("raters/", raters) == authentication + 6 + bulk_copy + audit_log
 
 
 # --- gold, withdrawn, versions
 
 
-def gold_of(key: str) -> dict[str, Any]:
+def get_gold_answers(key: str) -> dict[str, Any]:
     rows = GoldAnswer.objects.in_force().filter(item__key=key)
     return {row.question.key: row.answer for row in rows}
 
 
-def test_items_bring_their_gold_answers(put: Callable[..., Any], lead: User) -> None:
+def test_items_are_sent_with_their_gold_answers(post_rows: Callable[..., Any], lead: User) -> None:
     rows = [
         {"key": "a", "body": {"text": "1"}, "gold": {"severity": "major"}},
         {"key": "b", "body": {"text": "2"}, "gold": {"severity": ["major", "critical"]}},
         {"key": "c", "body": {"text": "3"}, "gold": {"severity": {"none": 0.5, "minor": 0.5}}},
         {"key": "d", "body": {"text": "4"}, "gold": {}},
     ]
-    assert put("items/", rows) == counts(created=4)
-    assert put("items/", rows) == counts(unchanged=4)
-    assert [gold_of(key) for key in "abcd"] == [
+    assert post_rows("items/", rows) == build_counts(created=4)
+    assert post_rows("items/", rows) == build_counts(unchanged=4)
+    assert [get_gold_answers(key) for key in "abcd"] == [
         {"severity": [2]},
         {"severity": [2, 3]},
         {"severity": {"0": 0.5, "1": 0.5}},
         {},
     ]
     assert {row.by for row in GoldAnswer.objects.all()} == {lead}
-    # left out it stays, null takes it away
-    assert put("items/", {"key": "a", "body": {"text": "1"}}) == counts(unchanged=1)
+    # an omitted gold answer is kept; null removes it
+    assert post_rows("items/", {"key": "a", "body": {"text": "1"}}) == build_counts(unchanged=1)
     rows[0]["gold"] = {"severity": None}
-    assert put("items/", rows) == counts(changed=1, unchanged=3)
-    assert put("items/", rows) == counts(unchanged=4)
-    assert gold_of("a") == {}
+    assert post_rows("items/", rows) == build_counts(changed=1, unchanged=3)
+    assert post_rows("items/", rows) == build_counts(unchanged=4)
+    assert get_gold_answers("a") == {}
     rows[1]["gold"] = {"severity": "critical"}
-    assert put("items/", rows[1]) == counts(changed=1)
+    assert post_rows("items/", rows[1]) == build_counts(changed=1)
     assert list(GoldAnswer.objects.filter(item__key="b").values_list("version", "answer")) == [
         (1, [2, 3]),
         (2, [3]),
@@ -333,7 +348,7 @@ def test_items_bring_their_gold_answers(put: Callable[..., Any], lead: User) -> 
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("gold", "words"),
     [
         ("major", "'gold' must be an object of answers by question"),
         ({"severity": 3}, "'gold' must be an object of answers by question"),
@@ -342,51 +357,55 @@ def test_items_bring_their_gold_answers(put: Callable[..., Any], lead: User) -> 
         ({"severity": {"major": 0.4}}, "'gold' of 'severity': the shares must add up to 1"),
     ],
 )
-def test_bad_gold_stores_nothing(
-    api: APIClient, address: Address, refused: Refused, said: Any, words: str
+def test_invalid_gold_answer_stores_nothing(
+    api: APIClient, address: AddressFunction, refused: ErrorFunction, gold: Any, words: str
 ) -> None:
-    rows = [{"key": "good", "body": {}}, {"key": "a", "body": {}, "gold": said}]
+    rows = [{"key": "good", "body": {}}, {"key": "a", "body": {}, "gold": gold}]
     error = refused(api.post, address("items/"), rows)
     assert list(error["fields"]["rows"]) == ["1"]
     assert words in error["fields"]["rows"]["1"]
     assert not Item.objects.exists()
 
 
-def test_items_are_withdrawn_and_restored(put: Callable[..., Any], refused: Any) -> None:
+def test_items_are_withdrawn_and_restored(post_rows: Callable[..., Any], refused: Any) -> None:
     row = {"key": "a", "body": {"text": "1"}, "withdrawn": True}
-    assert put("items/", row) == counts(created=1)
-    since = Item.objects.get().withdrawn_at
-    assert since is not None
-    assert put("items/", row) == counts(unchanged=1)
-    assert put("items/", {"key": "a", "body": {"text": "2"}}) == counts(changed=1)
-    assert Item.objects.get().withdrawn_at == since
-    assert put("items/", {**row, "body": {"text": "2"}, "withdrawn": False}) == counts(changed=1)
+    assert post_rows("items/", row) == build_counts(created=1)
+    withdrawn_at = Item.objects.get().withdrawn_at
+    assert withdrawn_at is not None
+    assert post_rows("items/", row) == build_counts(unchanged=1)
+    assert post_rows("items/", {"key": "a", "body": {"text": "2"}}) == build_counts(changed=1)
+    assert Item.objects.get().withdrawn_at == withdrawn_at
+    assert post_rows("items/", {**row, "body": {"text": "2"}, "withdrawn": False}) == build_counts(
+        changed=1
+    )
     assert Item.objects.get().withdrawn_at is None
 
 
-def test_withdrawn_is_yes_or_no(api: APIClient, address: Address, refused: Refused) -> None:
+def test_withdrawn_must_be_a_boolean(
+    api: APIClient, address: AddressFunction, refused: ErrorFunction
+) -> None:
     error = refused(api.post, address("items/"), [{"key": "a", "body": {}, "withdrawn": 1}])
     assert "'withdrawn' must be true or false, not a number" in error["fields"]["rows"]["0"]
 
 
-def test_another_content_is_the_next_version(put: Callable[..., Any], lead: User) -> None:
+def test_changed_content_creates_a_version(post_rows: Callable[..., Any], lead: User) -> None:
     for text in ("", "One", "One", "Two", "Three"):
-        put("items/", {"key": "a", "body": {"text": text}})
+        post_rows("items/", {"key": "a", "body": {"text": text}})
     item = Item.objects.get()
-    # what showed nothing was no version
+    # an empty text creates no version
     assert (item.version, item.body) == (3, {"text": "Three"})
     versions = list(item.versions.values_list("number", "body", "by"))
     assert versions == [(1, {"text": "One"}, lead.pk), (2, {"text": "Two"}, lead.pk)]
     assert item.version_since == item.versions.latest("number").until
-    put("items/", {"key": "a", "body": {"text": "Three"}, "attributes": {"x": 1}})
+    post_rows("items/", {"key": "a", "body": {"text": "Three"}, "attributes": {"x": 1}})
     assert Item.objects.get().version == 3
 
 
 @pytest.mark.parametrize("number", [3, 400])
-def test_versions_of_many(put: Callable[..., Any], number: int) -> None:
+def test_versions_of_many_items(post_rows: Callable[..., Any], number: int) -> None:
     keys = [f"k{n:03}" for n in range(number)]
-    put("items/", [{"key": key, "body": {"text": key}} for key in keys])
-    put("items/", [{"key": key, "body": {"text": key.upper()}} for key in keys])
-    found = ItemVersion.objects.order_by("item").values_list("item__key", "body", "number")
-    assert list(found) == [(key, {"text": key}, 1) for key in keys]
+    post_rows("items/", [{"key": key, "body": {"text": key}} for key in keys])
+    post_rows("items/", [{"key": key, "body": {"text": key.upper()}} for key in keys])
+    versions = ItemVersion.objects.order_by("item").values_list("item__key", "body", "number")
+    assert list(versions) == [(key, {"text": key}, 1) for key in keys]
     assert set(Item.objects.values_list("version", "has_content")) == {(2, True)}

@@ -15,32 +15,32 @@ from projects.services.scales import change_weights
 from ratings.models import Rating
 
 PATH = "/api/v1/projects/"
-Refused = Callable[..., dict[str, Any]]
+ErrorFunction = Callable[..., dict[str, Any]]
 
 
-def question(**fields: Any) -> dict[str, Any]:
-    made = {
+def build_question(**fields: Any) -> dict[str, Any]:
+    defaults = {
         "key": "severity",
         "text": "How bad is it?",
         "scale": "ordinal",
         "categories": [{"label": "none"}, {"label": "minor"}, {"label": "major"}],
     }
-    return made | fields
+    return defaults | fields
 
 
-def body(**fields: Any) -> dict[str, Any]:
-    return {"name": "Reviews", "questions": [question()]} | fields
+def build_body(**fields: Any) -> dict[str, Any]:
+    return {"name": "Reviews", "questions": [build_question()]} | fields
 
 
-def test_created_project_is_whole_and_led_by_its_maker(api: APIClient, lead: User) -> None:
-    given = body(
+def test_created_project_is_complete_and_led_by_its_creator(api: APIClient, lead: User) -> None:
+    project_data = build_body(
         name="  Reviews ",
         description="What for",
         guidelines="# How",
         overlap=5,
         time_zone="Asia/Shanghai",
         questions=[
-            question(
+            build_question(
                 weights="custom",
                 weight_matrix=[[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]],
                 categories=[
@@ -49,17 +49,19 @@ def test_created_project_is_whole_and_led_by_its_maker(api: APIClient, lead: Use
                     {"label": "major", "value": 4, "hotkey": "j"},
                 ],
             ),
-            question(key="spam", scale="nominal", categories=[{"label": "yes"}, {"label": "no"}]),
+            build_question(
+                key="spam", scale="nominal", categories=[{"label": "yes"}, {"label": "no"}]
+            ),
         ],
     )
-    answer = api.post(PATH, given, format="json")
+    response = api.post(PATH, project_data, format="json")
 
-    assert answer.status_code == 201
-    made = answer.json()
-    assert made == api.get(f"{PATH}{made['id']}/").json()
-    assert api.get(PATH).json() == {"next": None, "results": [made]}
+    assert response.status_code == 201
+    project = response.json()
+    assert project == api.get(f"{PATH}{project['id']}/").json()
+    assert api.get(PATH).json() == {"next": None, "results": [project]}
     assert {
-        name: made[name]
+        name: project[name]
         for name in ("name", "description", "guidelines", "overlap", "time_zone", "role")
     } == {
         "name": "Reviews",
@@ -69,17 +71,22 @@ def test_created_project_is_whole_and_led_by_its_maker(api: APIClient, lead: Use
         "time_zone": "Asia/Shanghai",
         "role": "lead",
     }
-    first, second = made["questions"]
-    assert first == {**given["questions"][0], "text": "How bad is it?"}
+    first, second = project["questions"]
+    assert first == {**project_data["questions"][0], "text": "How bad is it?"}
     assert second["weights"] == "none"
     assert second["weight_matrix"] is None
     assert second["categories"][0] == {"label": "yes", "value": None, "hotkey": ""}
     assert list(Member.objects.values_list("user", "role")) == [(lead.pk, "lead")]
 
 
-def test_defaults(api: APIClient) -> None:
-    made = api.post(PATH, body(), format="json").json()
-    assert (made["description"], made["guidelines"], made["overlap"], made["time_zone"]) == (
+def test_new_project_has_default_settings(api: APIClient) -> None:
+    project = api.post(PATH, build_body(), format="json").json()
+    assert (
+        project["description"],
+        project["guidelines"],
+        project["overlap"],
+        project["time_zone"],
+    ) == (
         "",
         "",
         3,
@@ -87,7 +94,7 @@ def test_defaults(api: APIClient) -> None:
     )
 
 
-BAD_BODIES = [
+INVALID_BODIES = [
     ({"name": ""}, "name"),
     ({"name": None}, "name"),
     ({"name": 3}, "name"),
@@ -105,18 +112,18 @@ BAD_BODIES = [
     ({"questions": {}}, "questions"),
     ({"questions": None}, "questions"),
     ({"questions": ["severity"]}, "questions"),
-    ({"questions": [question()] * 51}, "questions"),
+    ({"questions": [build_question()] * 51}, "questions"),
 ]
 
 
-@pytest.mark.parametrize(("change", "place"), BAD_BODIES)
-def test_bad_project_is_refused_by_name_of_the_field(
-    api: APIClient, refused: Refused, change: dict[str, Any], place: str
+@pytest.mark.parametrize(("change", "field"), INVALID_BODIES)
+def test_invalid_project_error_names_the_field(
+    api: APIClient, refused: ErrorFunction, change: dict[str, Any], field: str
 ) -> None:
-    assert list(refused(api.post, PATH, body(**change))["fields"]) == [place]
+    assert list(refused(api.post, PATH, build_body(**change))["fields"]) == [field]
 
 
-BAD_QUESTIONS = [
+INVALID_QUESTIONS = [
     ({"key": "two words"}, ["key"], "Letters"),
     ({"key": ""}, ["key"], "blank"),
     ({"scale": "ratings"}, ["scale"], "one of nominal, ordinal, interval, ratio"),
@@ -176,29 +183,31 @@ BAD_QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("change", "place", "words"), BAD_QUESTIONS)
-def test_bad_question_is_refused_by_its_place(
-    api: APIClient, refused: Refused, change: dict[str, Any], place: list[str], words: str
+@pytest.mark.parametrize(("change", "path", "words"), INVALID_QUESTIONS)
+def test_invalid_question_error_names_the_path(
+    api: APIClient, refused: ErrorFunction, change: dict[str, Any], path: list[str], words: str
 ) -> None:
-    error = refused(api.post, PATH, body(questions=[question(key="fine"), question(**change)]))
-    found = error["fields"]["questions"]["1"]
-    for part in place:
-        found = found[part]
-    assert words in str(found)
+    error = refused(
+        api.post, PATH, build_body(questions=[build_question(key="fine"), build_question(**change)])
+    )
+    errors = error["fields"]["questions"]["1"]
+    for name in path:
+        errors = errors[name]
+    assert words in str(errors)
 
 
-def test_two_questions_of_one_key_are_refused(api: APIClient, refused: Refused) -> None:
-    error = refused(api.post, PATH, body(questions=[question(), question()]))
+def test_duplicate_question_keys_are_rejected(api: APIClient, refused: ErrorFunction) -> None:
+    error = refused(api.post, PATH, build_body(questions=[build_question(), build_question()]))
     assert "0" in error["fields"]["questions"]["1"]["key"]
 
 
-def test_patch_changes_what_it_names(
+def test_patch_changes_only_the_given_fields(
     api: APIClient, project: Project, address: Callable[..., str]
 ) -> None:
-    answer = api.patch(
+    response = api.patch(
         address(), {"name": "New", "overlap": 7, "guidelines": "# Read"}, format="json"
     )
-    assert answer.status_code == 200
+    assert response.status_code == 200
     project.refresh_from_db()
     assert (project.name, project.overlap, project.guidelines, project.time_zone) == (
         "New",
@@ -206,7 +215,7 @@ def test_patch_changes_what_it_names(
         "# Read",
         "UTC",
     )
-    assert answer.json() == api.get(address()).json()
+    assert response.json() == api.get(address()).json()
 
 
 def test_empty_patch_changes_nothing(api: APIClient, address: Callable[..., str]) -> None:
@@ -228,7 +237,7 @@ def test_new_time_zone_moves_the_days_of_ratings(
 
 
 @pytest.mark.parametrize(
-    ("change", "place"),
+    ("change", "field"),
     [
         ({"name": ""}, "name"),
         ({"overlap": -1}, "overlap"),
@@ -238,40 +247,40 @@ def test_new_time_zone_moves_the_days_of_ratings(
         ([{"name": "x"}], "non_field_errors"),
     ],
 )
-def test_bad_patch_is_refused(
-    api: APIClient, refused: Refused, address: Callable[..., str], change: Any, place: str
+def test_invalid_patch_error_names_the_field(
+    api: APIClient, refused: ErrorFunction, address: Callable[..., str], change: Any, field: str
 ) -> None:
-    assert list(refused(api.patch, address(), change)["fields"]) == [place]
+    assert list(refused(api.patch, address(), change)["fields"]) == [field]
 
 
-def test_list_is_paged_by_cursor(
+def test_list_is_paginated_by_cursor(
     api: APIClient, lead: User, make_project: Callable[..., Project]
 ) -> None:
-    made = [make_project(f"P{number}") for number in range(5)]
+    projects = [make_project(f"P{number}") for number in range(5)]
     Member.objects.bulk_create(
-        Member(project=project, user=lead, role="viewer") for project in made
+        Member(project=project, user=lead, role="viewer") for project in projects
     )
-    seen: list[str] = []
+    names: list[str] = []
     path = f"{PATH}?page_size=2"
     pages = 0
     while path:
-        answer = api.get(path).json()
-        seen += [row["name"] for row in answer["results"]]
-        path = answer["next"]
+        response = api.get(path).json()
+        names += [row["name"] for row in response["results"]]
+        path = response["next"]
         pages += 1
-    assert seen == ["P0", "P1", "P2", "P3", "P4"]
+    assert names == ["P0", "P1", "P2", "P3", "P4"]
     assert pages == math.ceil(5 / 2)
 
 
-def test_weights_that_were_in_force_can_be_read(
+def test_past_scale_versions_are_listed(
     project: Project, question: Any, lead: Any, api_for: Any
 ) -> None:
     matrix = [[1, 0.5, 0.2, 0], [0.5, 1, 0.5, 0], [0.2, 0.5, 1, 0.5], [0, 0, 0.5, 1]]
     change_weights(question=question, weights="custom", matrix=matrix, by=lead, reason="as agreed")
     change_weights(question=question, weights="linear", matrix=matrix, by=lead)
     api, address = api_for(lead), f"/api/v1/projects/{project.pk}/scales/?page_size=2"
-    first = api.get(address).json()
-    rows = first["results"] + api.get(first["next"]).json()["results"]
+    first_page = api.get(address).json()
+    rows = first_page["results"] + api.get(first_page["next"]).json()["results"]
     assert [row["version"] for row in rows] == [1, 2, 3]
     assert [row["weights"] for row in rows] == ["none", "custom", "linear"]
     assert [row["reason"] for row in rows] == ["as agreed", "", ""]

@@ -1,5 +1,4 @@
-"""The database keeps the rules: each named constraint of the apps is broken once, and the
-database refuses."""
+"""Database constraints: each named constraint of the apps is violated once and rejected."""
 
 from __future__ import annotations
 
@@ -81,9 +80,9 @@ pytestmark = pytest.mark.django_db
 NOW = timezone.now()
 YESTERDAY = NOW - datetime.timedelta(days=1)
 
-# Name -> model, and what differs from the row that stands: nothing, where a second one is one too
-# many.
-BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
+# Constraint name -> (model, changes to its existing row that violate the constraint). Without
+# changes a second equal row is the violation.
+VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "project_name_given": (Project, {"name": ""}),
     "project_overlap_positive": (Project, {"overlap": 0}),
     "project_queue_order_known": (Project, {"queue_order": "odd"}),
@@ -229,24 +228,24 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
 }
 
 
-def test_every_named_constraint_is_broken_here():
+def test_every_named_constraint_is_covered():
     models = [
         model
         for app in ("projects", "events", "ratings", "metrics", "quality")
         for model in apps.get_app_config(app).get_models()
     ]
     assert {constraint.name for model in models for constraint in model._meta.constraints} == set(
-        BROKEN
+        VIOLATIONS
     )
 
 
 @pytest.fixture
-def standing(project, lead, stranger):
-    """Model -> the fields of a row that stands, and words for other rows."""
+def existing_rows(project, lead, stranger):
+    """({model: fields of its existing row}, {word: object} for references in VIOLATIONS)."""
     question = project.questions.get()
     first, second = (Item.objects.create(project=project, key=key) for key in ("first", "second"))
     early, late = project.raters.get(), Rater.objects.create(project=project, key="late")
-    rating = {
+    rating_fields = {
         "question": question,
         "item": first,
         "rater": early,
@@ -254,10 +253,10 @@ def standing(project, lead, stranger):
         "rated_at": NOW,
         "changed_at": NOW,
     }
-    tally = {"question": question, "day": 1, "width": 4}
-    made = Rating.objects.create(**rating, day=1)
+    tally_fields = {"question": question, "day": 1, "width": 4}
+    stored_rating = Rating.objects.create(**rating_fields, day=1)
     today = NOW.date()
-    alarm = {
+    alarm_fields = {
         "question": question,
         "rater": early,
         "kind": "rater_drift",
@@ -274,11 +273,11 @@ def standing(project, lead, stranger):
         "n_before": 90,
         "evidence": 5000.0,
     }
-    case = Alarm.objects.create(**alarm)
-    answer = GoldAnswer.objects.create(
+    stored_alarm = Alarm.objects.create(**alarm_fields)
+    gold_answer = GoldAnswer.objects.create(
         item=second, question=question, version=1, answer=[0], made_at=NOW
     )
-    words = {"second": second, "early": early, "late": late, "stranger": stranger}
+    objects = {"second": second, "early": early, "late": late, "stranger": stranger}
     view = NamedView.objects.create(project=project, page="dashboard", name="v")
     rows = {
         NamedView: {"project": project, "page": "dashboard", "name": "v"},
@@ -304,13 +303,19 @@ def standing(project, lead, stranger):
         Member: {"project": project, "user": lead, "role": "lead"},
         MemberOffer: {"project": project, "username": "u", "role": "lead", "made_at": NOW},
         ApiToken: {"user": lead, "prefix": "p", "digest": "d"},
-        Rating: {**rating, "day": 1},
-        Revision: {"rating": made, "code": 0, "rated_at": NOW, "recorded_at": NOW, "source": "api"},
+        Rating: {**rating_fields, "day": 1},
+        Revision: {
+            "rating": stored_rating,
+            "code": 0,
+            "rated_at": NOW,
+            "recorded_at": NOW,
+            "source": "api",
+        },
         Assignment: {"item": first, "rater": early, "leased_until": NOW},
-        Apart: {**rating, "why": "gold", "source": "form"},
+        Apart: {**rating_fields, "why": "gold", "source": "form"},
         ImportRun: {"project": project, "question": question, "file_name": "f", "path": "p"},
         Share: {"question": question, "first": 1, "last": 9, "lease": "ours", "leased_until": NOW},
-        PatternTally: {**tally, "patterns": b""},
+        PatternTally: {**tally_fields, "patterns": b""},
         PairTally: {
             "question": question,
             "rater_a": early,
@@ -320,7 +325,7 @@ def standing(project, lead, stranger):
             "n_items": 1,
         },
         PeerTally: {
-            **tally,
+            **tally_fields,
             "rater": early,
             "table": b"",
             "moments": b"",
@@ -374,9 +379,9 @@ def standing(project, lead, stranger):
         },
         SecondOpinion: {"question": question, "item": first, "code": 0, "made_at": NOW},
         Escalation: {"question": question, "item": first, "state": "sure", "changed_at": NOW},
-        Alarm: alarm,
+        Alarm: alarm_fields,
         AlarmRules: {"project": project},
-        AlarmStep: {"alarm": case, "state": "open", "at": NOW},
+        AlarmStep: {"alarm": stored_alarm, "state": "open", "at": NOW},
         DriftStanding: {
             "question": question,
             "rater": early,
@@ -420,13 +425,13 @@ def standing(project, lead, stranger):
             "table": [],
             "kappa": {},
         },
-        GoldReview: {"gold": answer, "verdict": "keep", "made_at": NOW},
+        GoldReview: {"gold": gold_answer, "verdict": "keep", "made_at": NOW},
         RaterMessage: {"rater": early, "text": "Look twice.", "at": NOW},
         Event: {"project": project, "kind": "alarm_raised", "at": NOW},
     }
-    counts = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading)
-    asked = (Attribution, Slice, Report)
-    labels = (
+    count_models = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading)
+    requested_models = (Attribution, Slice, Report)
+    label_models = (
         ItemLabel,
         RaterConfusion,
         Decision,
@@ -452,32 +457,32 @@ def standing(project, lead, stranger):
         Apart,
         Exam,
         GoldAct,
-        *counts,
-        *asked,
-        *labels,
+        *count_models,
+        *requested_models,
+        *label_models,
     ):
         model.objects.create(**rows[model])
     rows[SecondOpinion]["decision"] = Decision.objects.get()
     SecondOpinion.objects.create(**rows[SecondOpinion])
-    return rows, words
+    return rows, objects
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_the_database_refuses_what_breaks(name, standing):
-    rows, words = standing
-    model, change = BROKEN[name]
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_database_rejects_each_violation(name, existing_rows):
+    rows, objects = existing_rows
+    model, change = VIOLATIONS[name]
     fields = rows[model] | {
-        field: words.get(value, value) if isinstance(value, str) else value
+        field: objects.get(value, value) if isinstance(value, str) else value
         for field, value in change.items()
     }
-    with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        # bulk_create: straight to the database, past everything in Python that may refuse earlier.
+    with pytest.raises(IntegrityError) as error, transaction.atomic():
+        # bulk_create bypasses the checks in Python, which would reject the row earlier.
         model._default_manager.bulk_create([model(**fields)])
     if connection.vendor == "postgresql":
-        cause = refused.value.__cause__
+        cause = error.value.__cause__
         assert isinstance(cause, psycopg.Error) and cause.diag.constraint_name == name
-    elif "UNIQUE" not in str(refused.value):
-        assert name in str(refused.value)
+    elif "UNIQUE" not in str(error.value):
+        assert name in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -490,23 +495,23 @@ def test_the_database_refuses_what_breaks(name, standing):
         (Assignment, {"item": "second", "state": "done", "closed_at": NOW}),
     ],
 )
-def test_what_only_looks_alike_is_kept(model, change, standing):
-    rows, words = standing
+def test_similar_valid_row_is_stored(model, change, existing_rows):
+    rows, objects = existing_rows
     fields = rows[model] | {
-        name: words[value] if value == "second" else value for name, value in change.items()
+        name: objects[value] if value == "second" else value for name, value in change.items()
     }
     model._default_manager.bulk_create([model(**fields)])
 
 
-def test_a_version_of_guidelines_is_never_changed(standing):
+def test_a_version_of_guidelines_is_never_changed(existing_rows):
     version = GuidelineVersion.objects.get()
     version.text = "Other words"
     with pytest.raises(TypeError):
         version.save()
 
 
-def test_a_revision_is_never_changed_and_never_deleted(standing):
-    rows, _words = standing
+def test_a_revision_is_never_changed_and_never_deleted(existing_rows):
+    rows, _objects = existing_rows
     revision = Revision.objects.create(**rows[Revision])
     revision.code = 2
     with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-"""What shows something, and what shows nothing."""
+"""Item bodies with and without content to show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from projects.models import Item, Project, has_content
 
-NOTHING: list[Any] = [
+EMPTY_BODIES: list[Any] = [
     {},
     {"text": ""},
     {"text": "  \n\t"},
@@ -24,7 +24,7 @@ NOTHING: list[Any] = [
     [],
     "",
 ]
-SOMETHING: list[Any] = [
+BODIES_WITH_CONTENT: list[Any] = [
     {"text": "x"},
     {"text": "", "source": "Hallo"},
     {"html": "<p>Hello</p>"},
@@ -39,22 +39,22 @@ SOMETHING: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("body", NOTHING)
-def test_nothing_is_seen(body: Any) -> None:
+@pytest.mark.parametrize("body", EMPTY_BODIES)
+def test_empty_body_has_no_content(body: Any) -> None:
     assert not has_content(body)
 
 
-@pytest.mark.parametrize("body", SOMETHING)
-def test_something_is_seen(body: Any) -> None:
+@pytest.mark.parametrize("body", BODIES_WITH_CONTENT)
+def test_body_with_any_value_has_content(body: Any) -> None:
     assert has_content(body)
 
 
-def test_a_row_says_it_however_it_is_made(project: Project) -> None:
-    one = Item.objects.create(project=project, key="a", body={"text": "x"})
-    bare = Item(project=project, key="b")
-    full = Item(project=project, key="c", body={"n": 1})
-    Item.objects.bulk_create([bare, full])
-    one.body = {}
-    one.save()
-    found = dict(Item.objects.values_list("key", "has_content"))
-    assert found == {"a": False, "b": False, "c": True}
+def test_has_content_is_stored_on_every_kind_of_write(project: Project) -> None:
+    item = Item.objects.create(project=project, key="a", body={"text": "x"})
+    empty_item = Item(project=project, key="b")
+    item_with_content = Item(project=project, key="c", body={"n": 1})
+    Item.objects.bulk_create([empty_item, item_with_content])
+    item.body = {}
+    item.save()
+    stored = dict(Item.objects.values_list("key", "has_content"))
+    assert stored == {"a": False, "b": False, "c": True}

@@ -1,4 +1,4 @@
-"""What is wrong with a form stands on top, with a link to each field."""
+"""The summary of form errors at the top of a page, with a link to each field."""
 
 from __future__ import annotations
 
@@ -10,41 +10,49 @@ import pytest
 
 pytestmark = pytest.mark.django_db
 
-ROWS = {"c-TOTAL_FORMS": "2", "c-INITIAL_FORMS": "0"}
-TWICE = {
+MANAGEMENT_FORM_DATA = {"c-TOTAL_FORMS": "2", "c-INITIAL_FORMS": "0"}
+DUPLICATE_HOTKEY_DATA = {
     "c-0-label": "fine", "c-0-hotkey": "1", "c-0-ORDER": "1",
     "c-1-label": "rude", "c-1-hotkey": "1", "c-1-ORDER": "2",
 }  # fmt: skip
 
 
-def summary(page: str) -> tuple[str, list[str]]:
-    """What it says, and the fields it leads to, all of which are on the page."""
-    (part,) = re.findall(r'<div class="notice notice--error error-summary".*?</div>', page, re.S)
-    assert 'tabindex="-1" autofocus' in part
-    fields = re.findall(r'href="#([^"]+)"', part)
+def parse_summary(page: str) -> tuple[str, list[str]]:
+    """Return the summary's text and the IDs of the fields it links to; each must be on the page."""
+    (element,) = re.findall(r'<div class="notice notice--error error-summary".*?</div>', page, re.S)
+    assert 'tabindex="-1" autofocus' in element
+    fields = re.findall(r'href="#([^"]+)"', element)
     for field in fields:
         assert f'id="{field}"' in page.split("</div>", 1)[1], field
-    text = html.unescape(re.sub(r"<[^>]+>", "", part))
+    text = html.unescape(re.sub(r"<[^>]+>", "", element))
     return re.sub(r"\s+", " ", text).strip(), fields
 
 
-def test_a_long_form_names_all_that_is_wrong(lead: Any, client_for: Any, project: Any) -> None:
-    sent = {"name": "", "overlap": "0", "text": "Rude?", "key": "r", "scale": "nominal"}
-    sent |= {"time_zone": "UTC", **ROWS, **TWICE}
-    answer = client_for(lead).post("/projects/new/", sent)
-    assert answer.status_code == 400
-    said, fields = summary(answer.content.decode())
-    assert said.startswith("Nothing was saved: 3 things are to be mended.")
+def test_long_form_lists_all_errors(lead: Any, client_for: Any, project: Any) -> None:
+    form_data = {"name": "", "overlap": "0", "text": "Rude?", "key": "r", "scale": "nominal"}
+    form_data |= {"time_zone": "UTC", **MANAGEMENT_FORM_DATA, **DUPLICATE_HOTKEY_DATA}
+    response = client_for(lead).post("/projects/new/", form_data)
+    assert response.status_code == 400
+    summary_text, fields = parse_summary(response.content.decode())
+    assert summary_text.startswith("Nothing was saved: 3 things are to be mended.")
     assert fields == ["id_name", "id_overlap", "id_c-1-hotkey"]
-    assert "Row 2, Hotkey: '1' stands twice" in said
+    assert "Row 2, Hotkey: '1' stands twice" in summary_text
 
 
-def test_the_categories_of_a_question(lead: Any, client_for: Any, project: Any) -> None:
+def test_new_question_form_lists_a_duplicate_hotkey(
+    lead: Any, client_for: Any, project: Any
+) -> None:
     address = f"/projects/{project.pk}/setup/new-question/"
-    sent = {"text": "Rude?", "key": "r", "scale": "nominal", **ROWS, **TWICE}
-    said, fields = summary(client_for(lead).post(address, sent).content.decode())
+    form_data = {
+        "text": "Rude?",
+        "key": "r",
+        "scale": "nominal",
+        **MANAGEMENT_FORM_DATA,
+        **DUPLICATE_HOTKEY_DATA,
+    }
+    summary_text, fields = parse_summary(client_for(lead).post(address, form_data).content.decode())
     assert fields == ["id_c-1-hotkey"]
-    assert "1 thing is to be mended" in said
+    assert "1 thing is to be mended" in summary_text
 
 
 @pytest.mark.parametrize("path", ["/projects/new/", "/projects/{pk}/setup/new-question/"])
@@ -57,34 +65,42 @@ def test_the_categories_of_a_question(lead: Any, client_for: Any, project: Any) 
         ({}, "id_c-0-label"),
     ],
 )
-def test_too_few_categories_lead_to_a_row(
+def test_too_few_categories_link_to_a_row(
     path: str, table: dict[str, str], field: str, lead: Any, client_for: Any, project: Any
 ) -> None:
-    sent = {"name": "New", "overlap": "2", "time_zone": "UTC", "text": "Rude?", "scale": "nominal"}
-    answer = client_for(lead).post(path.format(pk=project.pk), sent | ROWS | table)
-    said, fields = summary(answer.content.decode())
+    form_data = {
+        "name": "New",
+        "overlap": "2",
+        "time_zone": "UTC",
+        "text": "Rude?",
+        "scale": "nominal",
+    }
+    response = client_for(lead).post(
+        path.format(pk=project.pk), form_data | MANAGEMENT_FORM_DATA | table
+    )
+    summary_text, fields = parse_summary(response.content.decode())
     assert fields == [field]
-    assert said.startswith("Nothing was saved: 1 thing is to be mended.")
-    assert "Label: A question needs two categories at least." in said
+    assert summary_text.startswith("Nothing was saved: 1 thing is to be mended.")
+    assert "Label: A question needs two categories at least." in summary_text
 
 
-def test_too_few_categories_are_left_of_a_question(
+def test_deleting_too_many_categories_shows_one_error(
     lead: Any, client_for: Any, project: Any, question: Any
 ) -> None:
-    kept, *others = question.active_categories()
-    sent = {"scale": "ordinal", "seen_version": "1", "c-INITIAL_FORMS": "0"}
-    sent |= {"c-TOTAL_FORMS": str(1 + len(others))}
-    for number, one in enumerate((kept, *others)):
-        sent |= {f"c-{number}-label": one.label, f"c-{number}-code": str(one.code)}
-        sent |= {f"c-{number}-DELETE": "on"} if number else {}
+    first, *others = question.active_categories()
+    form_data = {"scale": "ordinal", "seen_version": "1", "c-INITIAL_FORMS": "0"}
+    form_data |= {"c-TOTAL_FORMS": str(1 + len(others))}
+    for number, category in enumerate((first, *others)):
+        form_data |= {f"c-{number}-label": category.label, f"c-{number}-code": str(category.code)}
+        form_data |= {f"c-{number}-DELETE": "on"} if number else {}
     address = f"/projects/{project.pk}/setup/questions/severity/categories/"
-    said, fields = summary(client_for(lead).post(address, sent).content.decode())
-    assert said.startswith("Nothing was saved")
+    summary_text, fields = parse_summary(client_for(lead).post(address, form_data).content.decode())
+    assert summary_text.startswith("Nothing was saved")
     assert len(fields) == 1
 
 
 @pytest.mark.parametrize(
-    ("path", "sent", "field"),
+    ("path", "form_data", "field"),
     [
         ("setup/", {"name": ""}, "id_name"),
         ("reports/", {"as_of": "soon"}, "id_as_of"),
@@ -93,29 +109,29 @@ def test_too_few_categories_are_left_of_a_question(
         ("/password/", {"old_password": "wrong"}, "id_old_password"),
     ],
 )
-def test_short_forms_too(
-    lead: Any, client_for: Any, project: Any, path: str, sent: dict[str, str], field: str
+def test_short_form_links_to_its_invalid_field(
+    lead: Any, client_for: Any, project: Any, path: str, form_data: dict[str, str], field: str
 ) -> None:
     address = path if path.startswith("/") else f"/projects/{project.pk}/{path}"
-    answer = client_for(lead).post(address, sent)
-    assert answer.status_code == 400
-    assert field in summary(answer.content.decode())[1]
+    response = client_for(lead).post(address, form_data)
+    assert response.status_code == 400
+    assert field in parse_summary(response.content.decode())[1]
 
 
-def test_what_is_wrong_with_a_password_is_told_once(lead: Any, client_for: Any) -> None:
-    sent = {"old_password": "wrong", "new_password1": "lead1", "new_password2": "lead1"}
-    page = client_for(lead).post("/password/", sent).content.decode()
-    said, fields = summary(page)
+def test_password_errors_are_shown_once(lead: Any, client_for: Any) -> None:
+    form_data = {"old_password": "wrong", "new_password1": "lead1", "new_password2": "lead1"}
+    page = client_for(lead).post("/password/", form_data).content.decode()
+    summary_text, fields = parse_summary(page)
     assert fields == ["id_old_password", "id_new_password1"]
-    assert said.startswith("Nothing was saved")
-    assert "too short" not in said
+    assert summary_text.startswith("Nothing was saved")
+    assert "too short" not in summary_text
     main = html.unescape(page.split("<main", 1)[1])
-    for complaint in (
+    for message in (
         "entered incorrectly",
         "This password is too short",
         "similar to the username",
     ):
-        assert main.count(complaint) == 1
+        assert main.count(message) == 1
     assert re.search(r'id="id_new_password1_helptext" hidden', main)
     assert "The new password once more" in main
     assert "confirmation" not in main

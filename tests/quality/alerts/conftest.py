@@ -1,4 +1,4 @@
-"""Streams of ratings over days, one rater of which moves."""
+"""Fixtures for ratings over many days in which one rater drifts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ RATERS = ("ann", "ben", "cleo", "dan")
 
 
 @pytest.fixture
-def stream(question: Question) -> Callable[..., Question]:
-    """``stream(moves={"dan": 30})``: four raters, ten items a day for sixty days; from day 30 on
-    dan answers a category lower in seven of ten cases. Counted."""
+def make_stream(question: Question) -> Callable[..., Question]:
+    """``make_stream(moves={"dan": 30})`` adds ratings of four raters, ten items a day for sixty days.
+
+    From day 30 on dan answers a category lower in seven of ten cases. The ratings are counted.
+    """
 
     def make(
         *, moves: dict[str, int] | None = None, days: int = 60, first: int = 0, a_day: int = 10
@@ -30,7 +32,7 @@ def stream(question: Question) -> Callable[..., Question]:
         raters = {
             key: Rater.objects.get_or_create(project=project, key=key)[0].pk for key in RATERS
         }
-        said = []
+        judgements = []
         for day in range(first, first + days):
             items = Item.objects.bulk_create(
                 Item(project=project, key=f"{day}-{number}", body={"text": "x"})
@@ -40,12 +42,12 @@ def stream(question: Question) -> Callable[..., Question]:
                 truth = int(rng.integers(4))
                 for key in rng.choice(RATERS, size=3, replace=False).tolist():
                     code = int(np.clip(truth + rng.choice([-1, 0, 0, 0, 1]), 0, 3))
-                    since = (moves or {}).get(key)
-                    if since is not None and day >= since and rng.random() < 0.7:
+                    from_day = (moves or {}).get(key)
+                    if from_day is not None and day >= from_day and rng.random() < 0.7:
                         code = max(code - 1, 0)
-                    when = FIRST + datetime.timedelta(days=day)
-                    said.append(Judgement(item.pk, raters[key], code, rated_at=when))
-        record_ratings({question: said}, by=None, source="import")
+                    rated_at = FIRST + datetime.timedelta(days=day)
+                    judgements.append(Judgement(item.pk, raters[key], code, rated_at=rated_at))
+        record_ratings({question: judgements}, by=None, source="import")
         question_updates.update_question(question.pk)
         return question
 

@@ -1,4 +1,4 @@
-"""Every kind of alarm: raised once, told in its own words, with its own answers."""
+"""Test every kind of alert: created once, with its own sentences and answers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from ratings.services.record import record_ratings
 
 pytestmark = pytest.mark.django_db
 
-# Kind -> what a row of it holds beside what every alarm has.
-ROWS: dict[str, dict[str, Any]] = {
+# Kind -> fields of its alerts beside those of every alert.
+FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
     Kind.RATER_DRIFT: {},
     Kind.RATER_SAME: {
         "measure": "answers", "size": 0.0, "n": 60, "code": 0,
@@ -57,7 +57,7 @@ ROWS: dict[str, dict[str, Any]] = {
         "rater": None, "measure": "items", "size": 2, "n": 2, "chart": {}, "facts": {"people": 9},
     },
 }  # fmt: skip
-SAID = {
+SENTENCES = {
     Kind.RATER_DRIFT: "ann rates lower than before",
     Kind.RATER_SAME: "ann answers “none” nearly always",
     Kind.RATER_FAST: "ann is far faster than the others on the same items: 2.0 seconds",
@@ -71,69 +71,79 @@ SAID = {
 
 
 @pytest.fixture
-def of_kind(question: Question, make_alarm: Any) -> Callable[..., Alarm]:
-    def make(kind: str, **more: Any) -> Alarm:
-        row = ROWS[kind] | {"kind": kind} | more
+def make_alert_of_kind(question: Question, make_alert: Any) -> Callable[..., Alarm]:
+    def make(kind: str, **fields: Any) -> Alarm:
+        row = FIELDS_BY_KIND[kind] | {"kind": kind} | fields
         rater = row.pop(
             "rater", Rater.objects.get_or_create(project=question.project, key="ann")[0]
         )
         if kind == Kind.PAIR_DIVERGED:
             row["other"] = Rater.objects.get_or_create(project=question.project, key="ben")[0]
-        made: Alarm = make_alarm(question, rater, **row)
-        return made
+        alert: Alarm = make_alert(question, rater, **row)
+        return alert
 
     return make
 
 
-def test_each_kind_says_what_it_is_and_where_to_act(
-    of_kind: Callable[..., Alarm], client_for: Any, lead: Any, question: Question
+def test_page_of_each_kind_shows_sentence_and_link(
+    make_alert_of_kind: Callable[..., Alarm], client_for: Any, lead: Any, question: Question
 ) -> None:
     assert set(KINDS) == set(Kind.values)
     client = client_for(lead)
     base = f"/projects/{question.project_id}/"
     for kind in Kind.values:
-        case = of_kind(kind)
-        text = " ".join(html.unescape(client.get(f"{base}alarms/{case.pk}/").text).split())
-        said = SAID[Kind(kind)].replace("ann", str(case.rater)).replace("ben", str(case.other))
-        assert said in text, (kind, KINDS[kind].sentence(case))
-        declared = KINDS[kind]
-        assert (
-            f'href="{html.escape(declared.link(case)[0])}"'
-            in client.get(f"{base}alarms/{case.pk}/").text
+        alert = make_alert_of_kind(kind)
+        text = " ".join(html.unescape(client.get(f"{base}alarms/{alert.pk}/").text).split())
+        sentence = (
+            SENTENCES[Kind(kind)].replace("ann", str(alert.rater)).replace("ben", str(alert.other))
         )
-        assert client.get(declared.link(case)[0]).status_code == 200, kind
-        for answer, label in declared.answers.items():
+        assert sentence in text, (kind, KINDS[kind].sentence(alert))
+        kind_texts = KINDS[kind]
+        assert (
+            f'href="{html.escape(kind_texts.link(alert)[0])}"'
+            in client.get(f"{base}alarms/{alert.pk}/").text
+        )
+        assert client.get(kind_texts.link(alert)[0]).status_code == 200, kind
+        for answer, label in kind_texts.answers.items():
             assert f'value="resolved:{answer}"' in text
             assert str(label) in text
-        chart = client.get(f"{base}alarms/{case.pk}/chart.json")
+        chart = client.get(f"{base}alarms/{alert.pk}/chart.json")
         assert chart.status_code == 200
         with translation.override("zh-hans"):
-            told = [declared.sentence(case), declared.error_rate(case), str(declared.hint)]
-            told += [*declared.basis(case), *declared.explanations(case)]
-        assert not [said for said in told if not any("\u4e00" <= sign <= "\u9fff" for sign in said)]
-    listed = client.get(f"{base}alarms/").text
-    cases = Alarm.objects.select_related("rater", "other", "question")
-    assert all(html.escape(KINDS[case.kind].sentence(case)) in listed for case in cases)
+            sentences = [
+                kind_texts.sentence(alert),
+                kind_texts.error_rate(alert),
+                str(kind_texts.hint),
+            ]
+            sentences += [*kind_texts.basis(alert), *kind_texts.explanations(alert)]
+        assert not [
+            sentence
+            for sentence in sentences
+            if not any("\u4e00" <= character <= "\u9fff" for character in sentence)
+        ]
+    list_page = client.get(f"{base}alarms/").text
+    alerts = Alarm.objects.select_related("rater", "other", "question")
+    assert all(html.escape(KINDS[alert.kind].sentence(alert)) in list_page for alert in alerts)
 
 
-def test_the_table_of_raters_says_it_in_few_words(
-    of_kind: Callable[..., Alarm], client_for: Any, lead: Any, question: Question
+def test_rater_table_shows_short_sentences(
+    make_alert_of_kind: Callable[..., Alarm], client_for: Any, lead: Any, question: Question
 ) -> None:
-    first = of_kind(Kind.RATER_DRIFT)
-    later = [first.noticed + datetime.timedelta(days) for days in (1, 2, 3)]
-    of_kind(Kind.RATER_DRIFT, size=0.5, noticed=later[0])
-    of_kind(Kind.RATER_DRIFT, measure="agreement", noticed=later[1])
-    of_kind(Kind.RATER_SAME)
-    of_kind(Kind.RATER_FAST)
-    of_kind(Kind.RATER_APART)
-    pair = of_kind(Kind.PAIR_DIVERGED)
-    of_kind(Kind.RATER_DRIFT, other=pair.other, noticed=later[2])
+    first_alert = make_alert_of_kind(Kind.RATER_DRIFT)
+    later_days = [first_alert.noticed + datetime.timedelta(days) for days in (1, 2, 3)]
+    make_alert_of_kind(Kind.RATER_DRIFT, size=0.5, noticed=later_days[0])
+    make_alert_of_kind(Kind.RATER_DRIFT, measure="agreement", noticed=later_days[1])
+    make_alert_of_kind(Kind.RATER_SAME)
+    make_alert_of_kind(Kind.RATER_FAST)
+    make_alert_of_kind(Kind.RATER_APART)
+    pair_alert = make_alert_of_kind(Kind.PAIR_DIVERGED)
+    make_alert_of_kind(Kind.RATER_DRIFT, other=pair_alert.other, noticed=later_days[2])
     page = client_for(lead).get(f"/projects/{question.project_id}/raters/")
-    said = {
-        row.line.key: [sentence for _case, sentence in row.cases] for row in page.context["rows"]
+    sentences_by_rater = {
+        row.line.key: [sentence for _alert, sentence in row.cases] for row in page.context["rows"]
     }
-    told = [" ".join(sentence.split()[:4]) for sentence in said["ann"]]
-    assert told == [
+    beginnings = [" ".join(sentence.split()[:4]) for sentence in sentences_by_rater["ann"]]
+    assert beginnings == [
         "rates lower than before,",
         "rates higher than before,",
         "agrees less than before,",
@@ -143,26 +153,28 @@ def test_the_table_of_raters_says_it_in_few_words(
         "agrees less with ben",
         "apart from ben by",
     ]
-    assert said["ben"][0].startswith("agrees less with Ann than before")
-    assert said["ben"][1].startswith("apart from Ann by")
-    assert all(html.escape(sentence) in page.text for sentence in said["ann"])
+    assert sentences_by_rater["ben"][0].startswith("agrees less with Ann than before")
+    assert sentences_by_rater["ben"][1].startswith("apart from Ann by")
+    assert all(html.escape(sentence) in page.text for sentence in sentences_by_rater["ann"])
 
 
-def test_an_answer_is_one_of_its_kind(of_kind: Callable[..., Alarm], lead: Any) -> None:
-    case = of_kind(Kind.QUESTION_FELL)
+def test_answer_must_belong_to_the_kind(
+    make_alert_of_kind: Callable[..., Alarm], lead: Any
+) -> None:
+    alert = make_alert_of_kind(Kind.QUESTION_FELL)
     with pytest.raises(services.InvalidAlertStep, match="one of real, explained"):
         services.change_alert_state(
-            alert=case, state="resolved", reason="x", answer="not_his_fault", by=lead
+            alert=alert, state="resolved", reason="x", answer="not_his_fault", by=lead
         )
     services.change_alert_state(
-        alert=case, state="resolved", reason="x", answer="explained", by=lead
+        alert=alert, state="resolved", reason="x", answer="explained", by=lead
     )
-    case.refresh_from_db()
-    assert (case.state, case.answer) == ("resolved", "explained")
+    alert.refresh_from_db()
+    assert (alert.state, alert.answer) == ("resolved", "explained")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_answers_always_the_same_is_one_case(question: Question) -> None:
+def test_constant_rater_gets_one_alert(question: Question) -> None:
     rng = np.random.default_rng(2)
     raters = [
         Rater.objects.get_or_create(project=question.project, key=key)[0].pk
@@ -172,103 +184,118 @@ def test_who_answers_always_the_same_is_one_case(question: Question) -> None:
         Item(project=question.project, key=f"i{number}", body={"text": "x"})
         for number in range(150)
     )
-    said = []
+    judgements = []
     for item in items:
         truth = int(rng.integers(4))
         for rater in raters[:3]:
             code = truth if rng.random() < 0.9 else int(rng.integers(4))
-            said.append(Judgement(item.pk, rater, code, seconds=20.0))
-        said.append(Judgement(item.pk, raters[3], 1, seconds=20.0))
-    record_ratings({question: said}, by=None, source="api")
+            judgements.append(Judgement(item.pk, rater, code, seconds=20.0))
+        judgements.append(Judgement(item.pk, raters[3], 1, seconds=20.0))
+    record_ratings({question: judgements}, by=None, source="api")
     counting.update_question(question.pk)
     assert tasks.sweep_alarms() == 1
-    case = Alarm.objects.get()
-    assert (case.kind, case.rater and case.rater.key, case.code) == ("rater_same", "dan", 1)
-    assert case.facts["category"] == Category.objects.get(question=question, code=1).label
-    assert case.facts["level"] == 5000
+    alert = Alarm.objects.get()
+    assert (alert.kind, alert.rater and alert.rater.key, alert.code) == ("rater_same", "dan", 1)
+    assert alert.facts["category"] == Category.objects.get(question=question, code=1).label
+    assert alert.facts["level"] == 5000
     assert Event.objects.get().data["kind"] == "rater_same"
     record_ratings({question: [Judgement(items[0].pk, raters[0], 2)]}, by=None, source="api")
     counting.update_question(question.pk)
     tasks.sweep_alarms()
-    assert Alarm.objects.get() == case
+    assert Alarm.objects.get() == alert
 
 
-# --- nothing rings twice
+# --- one alert for each cause
 
 
-def found(kind: str, about: tuple[int, ...], **fields: Any) -> AlertCandidate:
+def build_candidate(kind: str, raters: tuple[int, ...], **fields: Any) -> AlertCandidate:
     day = datetime.date(2026, 8, 20)
     number = scan.to_day_number(day)
-    row = {
+    values = {
         "measure": "agreement", "since": day, "since_earliest": day, "since_latest": day,
         "noticed": day, "size": 0.0, "low": 0.0, "high": 0.0, "n": 50, "n_before": 0,
         "evidence": 6000.0,
     }  # fmt: skip
-    return AlertCandidate(kind, AlertPeriod(about, number, number), row | fields)
+    return AlertCandidate(kind, AlertPeriod(raters, number, number), values | fields)
 
 
-def raised(question: Question, *those: AlertCandidate) -> list[str]:
-    cases = storage.create_alerts(question, those, storage.SCANNED_KINDS)
-    return [case.kind for case in cases]
+def create_alerts(question: Question, *candidates: AlertCandidate) -> list[str]:
+    alerts = storage.create_alerts(question, candidates, storage.SCANNED_KINDS)
+    return [alert.kind for alert in alerts]
 
 
-def test_while_a_case_of_a_rater_is_not_resolved_no_other_kind_rings(
-    of_kind: Callable[..., Alarm], question: Question, lead: Any
+def test_unresolved_alert_of_a_rater_blocks_other_kinds(
+    make_alert_of_kind: Callable[..., Alarm], question: Question, lead: Any
 ) -> None:
-    case = of_kind(Kind.RATER_SAME)
-    assert case.rater_id is not None
-    again = found(Kind.RATER_APART, (case.rater_id,), rater_id=case.rater_id)
-    same = found(Kind.RATER_SAME, (case.rater_id,), rater_id=case.rater_id, since=case.since)
+    alert = make_alert_of_kind(Kind.RATER_SAME)
+    assert alert.rater_id is not None
+    other_kind = build_candidate(Kind.RATER_APART, (alert.rater_id,), rater_id=alert.rater_id)
+    same_kind = build_candidate(
+        Kind.RATER_SAME, (alert.rater_id,), rater_id=alert.rater_id, since=alert.since
+    )
     ben = Rater.objects.create(project=question.project, key="ben")
-    assert raised(question, same, again) == []
-    assert raised(question, same, again, found(Kind.RATER_APART, (ben.pk,), rater_id=ben.pk)) == [
-        "rater_apart"
-    ]
-    services.change_alert_state(alert=case, state="resolved", reason="x", answer="real", by=lead)
-    assert raised(question, same, again) == ["rater_apart"]
+    assert create_alerts(question, same_kind, other_kind) == []
+    assert create_alerts(
+        question,
+        same_kind,
+        other_kind,
+        build_candidate(Kind.RATER_APART, (ben.pk,), rater_id=ben.pk),
+    ) == ["rater_apart"]
+    services.change_alert_state(alert=alert, state="resolved", reason="x", answer="real", by=lead)
+    assert create_alerts(question, same_kind, other_kind) == ["rater_apart"]
 
 
-def test_of_a_question_what_shares_its_days_is_one_cause(
-    of_kind: Callable[..., Alarm], question: Question
+def test_question_alerts_with_common_days_are_one_cause(
+    make_alert_of_kind: Callable[..., Alarm], question: Question
 ) -> None:
-    case = of_kind(Kind.QUESTION_FELL)
-    fell = found(Kind.QUESTION_FELL, (0,))
-    category = found(Kind.CATEGORY_COLLAPSED, (2,), code=2)
-    assert raised(question, fell, category) == []
-    # Today's ratings would not raise it any more: it explains nothing now.
-    assert raised(question, category) == ["category_collapsed"]
-    case.refresh_from_db()
-    assert not case.stands
-    other = found(Kind.CATEGORY_COLLAPSED, (3,), code=3)
-    assert raised(question, category, other) == ["category_collapsed"]
+    alert = make_alert_of_kind(Kind.QUESTION_FELL)
+    fall = build_candidate(Kind.QUESTION_FELL, (0,))
+    category = build_candidate(Kind.CATEGORY_COLLAPSED, (2,), code=2)
+    assert create_alerts(question, fall, category) == []
+    # The current ratings no longer give this alert, so it explains nothing.
+    assert create_alerts(question, category) == ["category_collapsed"]
+    alert.refresh_from_db()
+    assert not alert.stands
+    other = build_candidate(Kind.CATEGORY_COLLAPSED, (3,), code=3)
+    assert create_alerts(question, category, other) == ["category_collapsed"]
 
 
 # --- counts
 
 
-def test_items_that_are_not_rated_as_often_as_they_should_be(question: Question) -> None:
+def test_items_behind_their_overlap_give_an_alert(question: Question) -> None:
     project = question.project
     items = Item.objects.bulk_create(
         Item(project=project, key=f"i{number}", body={"text": "x"}, places_taken=1)
         for number in range(40)
     )
     today = datetime.date(2026, 8, 31)
-    said = np.zeros(40, scan.RATING_DTYPE)
-    said["item"] = [item.pk for item in items]
-    said["day"] = scan.to_day_number(today) - 20
-    (one,) = overlap.find_missing_ratings(question, said, today)
-    assert (one.kind, one.fields["n"]) == ("overlap_behind", 40)
-    assert one.fields["facts"] == {"wanted": project.overlap, "share": 1.0}
-    assert overlap.find_missing_ratings(question, said, today - datetime.timedelta(days=7)) == []
-    assert overlap.find_missing_ratings(question, said, today + datetime.timedelta(days=90)) == []
-    assert overlap.find_missing_ratings(question, said[: overlap.MIN_ITEMS - 1], today) == []
-    # Withdrawn ones are asked for no more.
+    ratings_array = np.zeros(40, scan.RATING_DTYPE)
+    ratings_array["item"] = [item.pk for item in items]
+    ratings_array["day"] = scan.to_day_number(today) - 20
+    (candidate,) = overlap.find_missing_ratings(question, ratings_array, today)
+    assert (candidate.kind, candidate.fields["n"]) == ("overlap_behind", 40)
+    assert candidate.fields["facts"] == {"wanted": project.overlap, "share": 1.0}
+    assert (
+        overlap.find_missing_ratings(question, ratings_array, today - datetime.timedelta(days=7))
+        == []
+    )
+    assert (
+        overlap.find_missing_ratings(question, ratings_array, today + datetime.timedelta(days=90))
+        == []
+    )
+    assert (
+        overlap.find_missing_ratings(question, ratings_array[: overlap.MIN_ITEMS - 1], today) == []
+    )
+    # Withdrawn items need no more ratings.
     Item.objects.filter(project=project).update(withdrawn_at=timezone.now())
-    assert overlap.find_missing_ratings(question, said, today) == []
+    assert overlap.find_missing_ratings(question, ratings_array, today) == []
 
 
-def test_gold_in_doubt_is_one_case_until_there_is_more(question: Question, lead: Any) -> None:
-    def doubt(number: int) -> GoldItem:
+def test_suspected_gold_gives_one_alert_until_more_is_suspected(
+    question: Question, lead: Any
+) -> None:
+    def suspect_gold(number: int) -> GoldItem:
         item = Item.objects.create(project=question.project, key=f"g{number}")
         gold = GoldAnswer.objects.create(
             question=question, item=item, version=1, answer=[0], made_at=timezone.now(), by=lead
@@ -278,36 +305,38 @@ def test_gold_in_doubt_is_one_case_until_there_is_more(question: Question, lead:
         )
 
     assert gold_alerts.update_gold_alerts() == 0
-    first = doubt(1)
+    first = suspect_gold(1)
     assert gold_alerts.update_gold_alerts() == 1
     assert gold_alerts.update_gold_alerts() == 0
-    second = doubt(2)
+    second = suspect_gold(2)
     assert gold_alerts.update_gold_alerts() == 0, "it is open"
-    case = Alarm.objects.get()
-    assert (case.n, case.facts) == (1, {"people": 5})
-    services.change_alert_state(alert=case, state="resolved", reason="x", answer="real", by=lead)
+    alert = Alarm.objects.get()
+    assert (alert.n, alert.facts) == (1, {"people": 5})
+    services.change_alert_state(alert=alert, state="resolved", reason="x", answer="real", by=lead)
     assert gold_alerts.update_gold_alerts() == 1
-    newest = Alarm.objects.order_by("-pk")[0]
-    assert newest.n == 2
+    newest_alert = Alarm.objects.order_by("-pk")[0]
+    assert newest_alert.n == 2
     GoldItem.objects.filter(pk__in=[first.pk, second.pk]).update(suspected=False)
     assert gold_alerts.update_gold_alerts() == 0
-    newest.refresh_from_db()
-    assert not newest.stands
+    newest_alert.refresh_from_db()
+    assert not newest_alert.stands
 
 
-def test_a_score_that_no_coefficient_reaches_is_called_none(of_kind: Callable[..., Alarm]) -> None:
-    case = of_kind(Kind.RATER_APART, size=-1.63, low=-2.01, high=-1.26)
-    declared = KINDS[case.kind]
-    assert "kappa" not in " ".join([declared.sentence(case), *declared.basis(case)])
-    assert "-1.63" in declared.basis(case)[1]
+def test_score_outside_coefficient_range_is_not_called_kappa(
+    make_alert_of_kind: Callable[..., Alarm],
+) -> None:
+    alert = make_alert_of_kind(Kind.RATER_APART, size=-1.63, low=-2.01, high=-1.26)
+    kind_texts = KINDS[alert.kind]
+    assert "kappa" not in " ".join([kind_texts.sentence(alert), *kind_texts.basis(alert)])
+    assert "-1.63" in kind_texts.basis(alert)[1]
 
 
-def test_the_newest_come_first_and_of_a_day_those_that_rest_on_most(
-    of_kind: Callable[..., Alarm], question: Question
+def test_alerts_are_sorted_by_day_then_by_number_of_items(
+    make_alert_of_kind: Callable[..., Alarm], question: Question
 ) -> None:
     day = datetime.date(2026, 3, 1)
     few, many, older = (
-        of_kind(
+        make_alert_of_kind(
             Kind.RATER_SAME,
             n=n,
             noticed=noticed,

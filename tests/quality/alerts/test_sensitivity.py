@@ -1,4 +1,4 @@
-"""Sensitivity of alarms: one choice a project, told in what it means there, and kept in the trail."""
+"""Test the sensitivity of alerts: set per project, explained on the page, kept in the audit log."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from quality.models import Alarm, AlarmRules, DriftRun
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_lead_chooses_how_much_rings(
-    stream: Callable[..., Question], client_for: Any, lead: Any, viewer: Any
+def test_lead_chooses_the_sensitivity(
+    make_stream: Callable[..., Question], client_for: Any, lead: Any, viewer: Any
 ) -> None:
-    question = stream(moves={"dan": 30})
+    question = make_stream(moves={"dan": 30})
     tasks.sweep_alarms()
-    assert [case.facts for case in Alarm.objects.all()] == [{"level": 5000.0}]
+    assert [alert.facts for alert in Alarm.objects.all()] == [{"level": 5000.0}]
     page = f"/projects/{question.project_id}/alarms/rules/"
     assert client_for(viewer).get(page).status_code == 403
     client = client_for(lead)
@@ -39,8 +39,8 @@ def test_a_lead_chooses_how_much_rings(
     DriftRun.objects.update(made_at=None)
     assert tasks.sweep_alarms() == 1
     assert Alarm.objects.filter(rater__key="dan", facts__level=5000.0, stands=True).count() == 1
-    later = Alarm.objects.exclude(rater__key="dan")
-    assert {case.facts["level"] for case in later} <= {250.0}
+    alerts_of_others = Alarm.objects.exclude(rater__key="dan")
+    assert {alert.facts["level"] for alert in alerts_of_others} <= {250.0}
     rows = sensitivity.list_expected_alerts(question.project)
     assert [row.level for row in rows] == [5000, 1000, 250]
     assert [row.false_alarms_per_year for row in rows] == sorted(
@@ -49,9 +49,9 @@ def test_a_lead_chooses_how_much_rings(
     assert [row.items for row in rows] == sorted((row.items or 0 for row in rows), reverse=True)
 
 
-def test_a_case_is_a_mark_on_the_trends(question: Question, make_alarm: Any) -> None:
+def test_open_alert_is_marked_on_trend_charts(question: Question, make_alert: Any) -> None:
     rater = Rater.objects.get(key="ann")
-    case = make_alarm(question, rater)
+    alert = make_alert(question, rater)
     assert alerts_annotations.list_chart_annotations(question, None) == [
         ("2026-08-17", f"alarm: {rater}")
     ]
@@ -62,5 +62,5 @@ def test_a_case_is_a_mark_on_the_trends(question: Question, make_alarm: Any) -> 
         )
         == []
     )
-    Alarm.objects.filter(pk=case.pk).update(state="resolved")
+    Alarm.objects.filter(pk=alert.pk).update(state="resolved")
     assert alerts_annotations.list_chart_annotations(question, None) == []

@@ -1,4 +1,4 @@
-"""A case has a life, and each step of it is kept."""
+"""Test the steps of an alert, each of which is saved."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ TOMORROW = TODAY + datetime.timedelta(days=1)
 
 
 @pytest.fixture
-def case(question: Question, make_alarm: Any) -> Alarm:
-    return make_alarm(question, Rater.objects.get())
+def alert(question: Question, make_alert: Any) -> Alarm:
+    return make_alert(question, Rater.objects.get())
 
 
-def test_each_step_is_kept_and_told(case: Alarm, lead: Any) -> None:
-    services.change_alert_state(alert=case, state="looked_at", by=lead)
+def test_each_step_is_saved_with_an_event(alert: Alarm, lead: Any) -> None:
+    services.change_alert_state(alert=alert, state="looked_at", by=lead)
     services.change_alert_state(
-        alert=case, state="muted", reason="On holiday", until=TOMORROW, by=lead
+        alert=alert, state="muted", reason="On holiday", until=TOMORROW, by=lead
     )
     services.change_alert_state(
-        alert=case, state="resolved", reason="Trained", answer="real", by=lead
+        alert=alert, state="resolved", reason="Trained", answer="real", by=lead
     )
-    case.refresh_from_db()
-    assert (case.state, case.answer, case.until) == ("resolved", "real", None)
+    alert.refresh_from_db()
+    assert (alert.state, alert.answer, alert.until) == ("resolved", "real", None)
     steps = AlarmStep.objects.values_list("state", "reason", "answer", "until", "by")
     assert list(steps) == [
         ("looked_at", "", "", None, lead.pk),
@@ -50,14 +50,14 @@ def test_each_step_is_kept_and_told(case: Alarm, lead: Any) -> None:
     assert {event.by for event in events} == {lead}
 
 
-def test_the_same_step_again_changes_nothing(case: Alarm, lead: Any) -> None:
-    services.change_alert_state(alert=case, state="looked_at", by=lead)
-    services.change_alert_state(alert=case, state="looked_at", by=lead)
+def test_repeated_step_changes_nothing(alert: Alarm, lead: Any) -> None:
+    services.change_alert_state(alert=alert, state="looked_at", by=lead)
+    services.change_alert_state(alert=alert, state="looked_at", by=lead)
     assert AlarmStep.objects.count() == Event.objects.count() == 1
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("arguments", "field"),
     [
         ({"state": "gone"}, "state"),
         ({"state": "muted"}, "reason"),
@@ -70,37 +70,37 @@ def test_the_same_step_again_changes_nothing(case: Alarm, lead: Any) -> None:
         ({"state": "muted", "reason": "x", "until": TODAY}, "until"),
     ],
 )
-def test_what_is_missing_or_wrong_is_named(
-    case: Alarm, lead: Any, given: dict[str, Any], field: str
+def test_invalid_step_raises_error_with_its_field(
+    alert: Alarm, lead: Any, arguments: dict[str, Any], field: str
 ) -> None:
-    with pytest.raises(services.InvalidAlertStep) as refused:
-        services.change_alert_state(alert=case, by=lead, **given)
-    assert refused.value.field == field
-    case.refresh_from_db()
-    assert case.state == "open"
+    with pytest.raises(services.InvalidAlertStep) as error_info:
+        services.change_alert_state(alert=alert, by=lead, **arguments)
+    assert error_info.value.field == field
+    alert.refresh_from_db()
+    assert alert.state == "open"
     assert not AlarmStep.objects.exists()
     assert not Event.objects.exists()
 
 
-def test_what_was_muted_until_a_day_opens_by_itself(case: Alarm, lead: Any) -> None:
-    services.change_alert_state(alert=case, state="muted", reason="x", until=TOMORROW, by=lead)
+def test_alert_muted_until_a_day_reopens_automatically(alert: Alarm, lead: Any) -> None:
+    services.change_alert_state(alert=alert, state="muted", reason="x", until=TOMORROW, by=lead)
     assert services.end_mutes() == 0
     Alarm.objects.update(until=TODAY)
     assert services.end_mutes() == 1
-    case.refresh_from_db()
-    assert (case.state, case.until) == ("open", None)
+    alert.refresh_from_db()
+    assert (alert.state, alert.until) == ("open", None)
     last = AlarmStep.objects.last()
     assert last is not None
     assert (last.state, last.by) == ("open", None)
 
 
-def test_what_was_muted_without_an_end_stays_so(case: Alarm, lead: Any) -> None:
-    services.change_alert_state(alert=case, state="muted", reason="x", by=lead)
+def test_alert_muted_without_end_stays_muted(alert: Alarm, lead: Any) -> None:
+    services.change_alert_state(alert=alert, state="muted", reason="x", by=lead)
     assert services.end_mutes() == 0
 
 
-def test_a_step_is_never_changed(case: Alarm, lead: Any) -> None:
-    services.change_alert_state(alert=case, state="looked_at", by=lead)
+def test_saved_step_cannot_be_changed_or_deleted(alert: Alarm, lead: Any) -> None:
+    services.change_alert_state(alert=alert, state="looked_at", by=lead)
     step = AlarmStep.objects.get()
     with pytest.raises(TypeError):
         step.save()

@@ -1,4 +1,4 @@
-"""Alarms are cases: raised once, with numbers that stay, of people's standing ratings."""
+"""Test that alerts are created once from people's current ratings and keep their numbers."""
 
 from __future__ import annotations
 
@@ -19,78 +19,82 @@ from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding
 from ratings.models import ImportRun, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
-from tests.ratings.imports.wizard_client import Wizard
+from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def again(question: Question) -> None:
-    """Count what changed, and look through the question once more."""
+def recompute(question: Question) -> None:
+    """Count the changed ratings and scan the question once more."""
     counting.update_question(question.pk)
     assert sweep.recompute_question(question.pk, at_once=True)
 
 
-def numbers() -> Sequence[Mapping[str, Any]]:
+def list_alert_values() -> Sequence[Mapping[str, Any]]:
     return list(Alarm.objects.order_by("pk").values())
 
 
-def test_who_moved_is_a_case_with_its_numbers(
-    stream: Callable[..., Question], day_after: Callable[[int], datetime.date]
+def test_drifting_rater_gets_an_alert_with_its_numbers(
+    make_stream: Callable[..., Question], day_after: Callable[[int], datetime.date]
 ) -> None:
-    question = stream(moves={"dan": 30})
+    question = make_stream(moves={"dan": 30})
     assert tasks.sweep_alarms() == 1
-    case = Alarm.objects.get()
-    assert case.rater
-    assert (case.rater.key, case.kind, case.measure) == ("dan", "rater_drift", "bias")
-    assert (case.state, case.stands, case.reason, case.other) == ("open", True, "", None)
-    assert abs((case.since - day_after(30)).days) <= 4
-    assert case.since_earliest <= case.since <= case.since_latest <= case.noticed
-    assert case.since < case.noticed < day_after(60)
-    assert timezone.now() - case.raised_at < datetime.timedelta(minutes=1)
-    assert -1.1 < case.low < case.size < case.high < -0.1
-    assert case.n >= 10
-    assert case.n_before >= 30
-    assert case.evidence >= 5000
-    assert {len(column) for column in case.chart.values()} == {len(case.chart["days"])}
-    assert AlarmStep.objects.values_list("alarm", "state", "by").get() == (case.pk, "open", None)
+    alert = Alarm.objects.get()
+    assert alert.rater
+    assert (alert.rater.key, alert.kind, alert.measure) == ("dan", "rater_drift", "bias")
+    assert (alert.state, alert.stands, alert.reason, alert.other) == ("open", True, "", None)
+    assert abs((alert.since - day_after(30)).days) <= 4
+    assert alert.since_earliest <= alert.since <= alert.since_latest <= alert.noticed
+    assert alert.since < alert.noticed < day_after(60)
+    assert timezone.now() - alert.raised_at < datetime.timedelta(minutes=1)
+    assert -1.1 < alert.low < alert.size < alert.high < -0.1
+    assert alert.n >= 10
+    assert alert.n_before >= 30
+    assert alert.evidence >= 5000
+    assert {len(column) for column in alert.chart.values()} == {len(alert.chart["days"])}
+    assert AlarmStep.objects.values_list("alarm", "state", "by").get() == (alert.pk, "open", None)
     event = Event.objects.get()
-    assert (event.kind, event.subject, event.by) == ("alarm_raised", f"alarm/{case.pk}", None)
+    assert (event.kind, event.subject, event.by) == ("alarm_raised", f"alarm/{alert.pk}", None)
     assert event.data["rater"] == "dan"
     assert event.project_id == question.project_id
-    standing = DriftStanding.objects.get(rater__key="ann")
-    assert (standing.reason, standing.watched) == ("", False)
-    assert standing.low is not None and standing.size is not None and standing.high is not None
-    assert standing.low <= standing.size <= standing.high
+    drift_evidence = DriftStanding.objects.get(rater__key="ann")
+    assert (drift_evidence.reason, drift_evidence.watched) == ("", False)
+    assert (
+        drift_evidence.low is not None
+        and drift_evidence.size is not None
+        and drift_evidence.high is not None
+    )
+    assert drift_evidence.low <= drift_evidence.size <= drift_evidence.high
 
 
-def test_nothing_rings_twice_and_the_numbers_stay(stream: Callable[..., Question]) -> None:
-    question = stream(moves={"dan": 30}, days=50)
+def test_alert_is_created_once_and_keeps_its_numbers(make_stream: Callable[..., Question]) -> None:
+    question = make_stream(moves={"dan": 30}, days=50)
     tasks.sweep_alarms()
-    before = numbers()
+    before = list_alert_values()
     assert len(before) == 1
     assert tasks.sweep_alarms() == 0, "nothing changed"
-    stream(moves={"dan": 30}, days=20, first=50)
+    make_stream(moves={"dan": 30}, days=20, first=50)
     DriftRun.objects.update(made_at=None)
     assert input_version.list_outdated_questions() == [question.pk]
     assert tasks.sweep_alarms() == 1
-    assert numbers() == before
+    assert list_alert_values() == before
     assert Event.objects.count() == 1
 
 
-def test_what_todays_ratings_would_not_raise_stays_in_the_history(
-    stream: Callable[..., Question],
+def test_alert_no_longer_detected_stays_in_history(
+    make_stream: Callable[..., Question],
 ) -> None:
-    question = stream(moves={"dan": 30})
+    question = make_stream(moves={"dan": 30})
     tasks.sweep_alarms()
-    before = numbers()
+    before = list_alert_values()
     Rating.objects.filter(rater__key="dan").update(code=-1)
-    again(question)
-    assert numbers() == [{**before[0], "stands": False}]
+    recompute(question)
+    assert list_alert_values() == [{**before[0], "stands": False}]
     assert not DriftStanding.objects.filter(rater__key="dan").exists()
 
 
-def test_without_drift_nobody_is_named(stream: Callable[..., Question]) -> None:
-    stream()
+def test_no_alert_without_drift(make_stream: Callable[..., Question]) -> None:
+    make_stream()
     assert tasks.sweep_alarms() == 1
     assert not Alarm.objects.exists()
     assert not Event.objects.exists()
@@ -98,8 +102,8 @@ def test_without_drift_nobody_is_named(stream: Callable[..., Question]) -> None:
     assert set(DriftStanding.objects.values_list("watched", flat=True)) == {False}
 
 
-def test_models_neither_drift_nor_are_peers(stream: Callable[..., Question]) -> None:
-    question = stream(moves={"dan": 30})
+def test_models_get_no_alert_and_are_no_peers(make_stream: Callable[..., Question]) -> None:
+    question = make_stream(moves={"dan": 30})
     Rater.objects.filter(key="dan").update(kind=Rater.Kind.MODEL)
     tasks.sweep_alarms()
     assert not Alarm.objects.exists()
@@ -107,8 +111,10 @@ def test_models_neither_drift_nor_are_peers(stream: Callable[..., Question]) -> 
     assert question.ratings.filter(rater__key="dan").exists()
 
 
-def test_other_guidelines_begin_anew_for_everybody(stream: Callable[..., Question]) -> None:
-    question = stream(moves={"dan": 30})
+def test_new_guidelines_restart_detection_for_all_raters(
+    make_stream: Callable[..., Question],
+) -> None:
+    question = make_stream(moves={"dan": 30})
     first = Rating.objects.order_by("rated_at").first()
     assert first is not None
     for number, days in ((1, 0), (2, 30)):
@@ -121,38 +127,38 @@ def test_other_guidelines_begin_anew_for_everybody(stream: Callable[..., Questio
 
 
 def test_an_excused_rater_is_a_peer_again(
-    stream: Callable[..., Question], lead: Any, monkeypatch: pytest.MonkeyPatch
+    make_stream: Callable[..., Question], lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = stream(moves={"dan": 30})
+    question = make_stream(moves={"dan": 30})
     tasks.sweep_alarms()
     before = DriftStanding.objects.get(rater__key="ann").evidence
-    case = Alarm.objects.get()
+    alert = Alarm.objects.get()
     services.change_alert_state(
-        alert=case, state="resolved", reason="New kind of texts", answer="not_his_fault", by=lead
+        alert=alert, state="resolved", reason="New kind of texts", answer="not_his_fault", by=lead
     )
     assert input_version.list_outdated_questions() == [question.pk]
-    again(question)
+    recompute(question)
     assert Alarm.objects.count() == 1, "it does not ring again"
     with_dan = DriftStanding.objects.get(rater__key="ann").evidence
     assert with_dan != pytest.approx(before)
-    services.change_alert_state(alert=case, state="open", by=lead)
-    again(question)
+    services.change_alert_state(alert=alert, state="open", by=lead)
+    recompute(question)
     assert DriftStanding.objects.get(rater__key="ann").evidence == pytest.approx(before)
 
 
-def test_two_raters_alone_are_both_named(question: Question, stream: Any) -> None:
-    stream(moves={"dan": 30}, days=80)
+def test_alert_of_only_two_raters_names_both(question: Question, make_stream: Any) -> None:
+    make_stream(moves={"dan": 30}, days=80)
     Rating.objects.filter(rater__key__in=["ann", "ben"]).update(code=-1)
-    again(question)
-    for case in Alarm.objects.all():
-        assert case.reason == "cannot_tell_who"
-        assert case.rater and case.other
-        assert {case.rater.key, case.other.key} == {"cleo", "dan"}
+    recompute(question)
+    for alert in Alarm.objects.all():
+        assert alert.reason == "cannot_tell_who"
+        assert alert.rater and alert.other
+        assert {alert.rater.key, alert.other.key} == {"cleo", "dan"}
     assert Alarm.objects.count() == 1
 
 
-def test_while_an_import_writes_nothing_is_looked_at(stream: Callable[..., Question]) -> None:
-    question = stream(moves={"dan": 30})
+def test_no_scan_while_an_import_is_writing(make_stream: Callable[..., Question]) -> None:
+    question = make_stream(moves={"dan": 30})
     run = ImportRun.objects.create(
         project=question.project, question=question, state="writing", path="x", file_name="x.csv"
     )
@@ -162,8 +168,8 @@ def test_while_an_import_writes_nothing_is_looked_at(stream: Callable[..., Quest
     assert tasks.sweep_alarms() == 1
 
 
-def test_a_question_rests_and_a_lease_is_kept(stream: Callable[..., Question]) -> None:
-    question = stream()
+def test_scan_waits_for_rest_time_and_lease(make_stream: Callable[..., Question]) -> None:
+    question = make_stream()
     until = timezone.now() + datetime.timedelta(minutes=1)
     DriftRun.objects.create(question=question, lease="other", leased_until=until)
     assert tasks.sweep_alarms() == 0
@@ -175,42 +181,42 @@ def test_a_question_rests_and_a_lease_is_kept(stream: Callable[..., Question]) -
     assert tasks.sweep_alarms() == 1
 
 
-def test_who_lost_the_lease_writes_nothing(
-    stream: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
+def test_worker_without_lease_writes_nothing(
+    make_stream: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = stream(moves={"dan": 30})
-    look = sweep.scan_question
+    question = make_stream(moves={"dan": 30})
+    original_scan = sweep.scan_question
 
-    def taken_over(*arguments: Any, **named: Any) -> Any:
-        found = look(*arguments, **named)
+    def lose_lease(*arguments: Any, **options: Any) -> Any:
+        result = original_scan(*arguments, **options)
         DriftRun.objects.update(lease="other")
-        return found
+        return result
 
-    monkeypatch.setattr(sweep, "scan_question", taken_over)
+    monkeypatch.setattr(sweep, "scan_question", lose_lease)
     assert not sweep.recompute_question(question.pk)
     assert not Alarm.objects.exists()
     assert DriftRun.objects.get().made_at is None
 
 
-def test_too_much_to_compare_is_said(
-    stream: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
+def test_too_many_comparisons_give_a_reason(
+    make_stream: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream()
+    make_stream()
     monkeypatch.setattr(scan, "MAX_RATING_PAIRS", 100)
     tasks.sweep_alarms()
     assert DriftRun.objects.get().reason == "too_many_comparisons"
     assert not DriftStanding.objects.exists()
 
 
-def test_items_rated_at_once_and_nothing_at_all(question: Question, rate: Any) -> None:
+def test_question_with_few_or_no_ratings_is_scanned(question: Question, rate: Any) -> None:
     rate(question, "i1", "ann", "none")
     rate(question, "i1", "ann", None)
-    again(question)
+    recompute(question)
     assert not DriftStanding.objects.exists()
     item = Item.objects.get()
     ben = Rater.objects.create(project=question.project, key="ben")
     record_ratings({question: [Judgement(item.pk, ben.pk, 0)]}, by=None, source="api")
-    again(question)
+    recompute(question)
     assert DriftStanding.objects.get().reason == "no_peers"
 
 
@@ -218,31 +224,33 @@ def test_items_rated_at_once_and_nothing_at_all(question: Question, rate: Any) -
 
 
 @pytest.fixture
-def imported(shared_data: Any, lead: Any, client_for: Any) -> Callable[[str], None]:
-    def do(name: str) -> None:
-        Wizard(client_for(lead)).all((shared_data / name).read_bytes())
+def import_file(shared_data: Any, lead: Any, client_for: Any) -> Callable[[str], None]:
+    """Import a file of real data through the wizard, count it and scan it."""
+
+    def import_and_scan(name: str) -> None:
+        WizardClient(client_for(lead)).import_file((shared_data / name).read_bytes())
         for run in ImportRun.objects.all():
             assert run.question_id
             counting.update_question(run.question_id)
         assert tasks.sweep_alarms() == 1
 
-    return do
+    return import_and_scan
 
 
 @pytest.mark.timeout(600)
-def test_an_imported_history_raises_what_it_would_have_raised(imported: Any) -> None:
-    imported("sxs_mqm_zhen.csv")
-    case = Alarm.objects.get()
-    assert case.rater
-    assert (case.rater.key, case.measure, case.state) == ("rater5", "bias", "open")
-    assert case.size < 0
-    assert datetime.date(2024, 8, 16) <= case.since <= datetime.date(2024, 8, 24)
-    assert abs((case.noticed - datetime.date(2024, 8, 31)).days) <= 1
-    assert case.raised_at.date() == timezone.now().date()
+def test_imported_history_gives_the_alert_of_its_time(import_file: Any) -> None:
+    import_file("sxs_mqm_zhen.csv")
+    alert = Alarm.objects.get()
+    assert alert.rater
+    assert (alert.rater.key, alert.measure, alert.state) == ("rater5", "bias", "open")
+    assert alert.size < 0
+    assert datetime.date(2024, 8, 16) <= alert.since <= datetime.date(2024, 8, 24)
+    assert abs((alert.noticed - datetime.date(2024, 8, 31)).days) <= 1
+    assert alert.raised_at.date() == timezone.now().date()
 
 
 @pytest.mark.timeout(600)
-def test_a_history_without_drift_raises_nothing(imported: Any) -> None:
-    imported("sxs_mqm_ende.csv")
+def test_imported_history_without_drift_gives_no_alert(import_file: Any) -> None:
+    import_file("sxs_mqm_ende.csv")
     assert not Alarm.objects.exists()
     assert DriftStanding.objects.exists()

@@ -1,4 +1,4 @@
-"""Alarms and scorecards by API."""
+"""Test alerts and rater statuses by API."""
 
 from __future__ import annotations
 
@@ -15,41 +15,43 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def case(question: Question, make_alarm: Any) -> Any:
-    return make_alarm(question, Rater.objects.get(key="ann"))
+def alert(question: Question, make_alert: Any) -> Any:
+    return make_alert(question, Rater.objects.get(key="ann"))
 
 
-def test_the_alarms_of_a_question(
-    case: Any, question: Question, api: Any, address: Callable[[str], str], make_alarm: Any
+def test_alerts_of_a_question_are_listed(
+    alert: Any, question: Question, api: Any, address: Callable[[str], str], make_alert: Any
 ) -> None:
     ben = Rater.objects.create(project=question.project, key="ben")
-    later = make_alarm(question, ben, measure="agreement", size=-0.2, state="muted")
-    found = api.get(address("quality/alarms/")).json()["results"]
-    assert [(one["id"], one["rater"], one["state"]) for one in found] == [
-        (case.pk, "ann", "open"),
-        (later.pk, "ben", "muted"),
+    later_alert = make_alert(question, ben, measure="agreement", size=-0.2, state="muted")
+    rows = api.get(address("quality/alarms/")).json()["results"]
+    assert [(row["id"], row["rater"], row["state"]) for row in rows] == [
+        (alert.pk, "ann", "open"),
+        (later_alert.pk, "ben", "muted"),
     ]
-    one = found[0]
-    assert (one["kind"], one["measure"], one["since"]) == ("rater_drift", "bias", "2026-08-17")
-    assert (one["size"], one["low"], one["high"], one["n"]) == (-0.36, -0.5, -0.22, 1060)
-    assert (one["answer"], one["reason"], one["other_rater"]) == (None, None, None)
+    row = rows[0]
+    assert (row["kind"], row["measure"], row["since"]) == ("rater_drift", "bias", "2026-08-17")
+    assert (row["size"], row["low"], row["high"], row["n"]) == (-0.36, -0.5, -0.22, 1060)
+    assert (row["answer"], row["reason"], row["other_rater"]) == (None, None, None)
     query = f"quality/alarms/?question={question.key}&state=open"
-    assert [one["id"] for one in api.get(address(query)).json()["results"]] == [case.pk]
-    first = api.get(address("quality/alarms/?page_size=1")).json()
-    assert [one["id"] for one in api.get(first["next"]).json()["results"]] == [later.pk]
+    assert [row["id"] for row in api.get(address(query)).json()["results"]] == [alert.pk]
+    first_page = api.get(address("quality/alarms/?page_size=1")).json()
+    assert [row["id"] for row in api.get(first_page["next"]).json()["results"]] == [later_alert.pk]
 
 
-def test_a_step_by_api(case: Any, api: Any, address: Callable[[str], str], lead: Any) -> None:
-    url = address(f"quality/alarms/{case.pk}/")
+def test_alert_step_is_saved_by_api(
+    alert: Any, api: Any, address: Callable[[str], str], lead: Any
+) -> None:
+    url = address(f"quality/alarms/{alert.pk}/")
     body = {"state": "resolved", "reason": "Other texts", "answer": "not_his_fault"}
-    answer = api.post(url, body, format="json")
-    assert answer.status_code == 200, answer.json()
-    assert (answer.json()["state"], answer.json()["answer"]) == ("resolved", "not_his_fault")
+    response = api.post(url, body, format="json")
+    assert response.status_code == 200, response.json()
+    assert (response.json()["state"], response.json()["answer"]) == ("resolved", "not_his_fault")
     (step,) = api.get(url).json()["steps"]
     assert (step["by"], step["state"], step["reason"]) == ("lead", "resolved", "Other texts")
-    opened = api.post(url, {"state": "open"}, format="json").json()
-    assert (opened["state"], opened["answer"]) == ("open", None)
-    assert [step["state"] for step in opened["steps"]] == ["resolved", "open"]
+    reopened = api.post(url, {"state": "open"}, format="json").json()
+    assert (reopened["state"], reopened["answer"]) == ("open", None)
+    assert [step["state"] for step in reopened["steps"]] == ["resolved", "open"]
 
 
 @pytest.mark.parametrize(
@@ -64,48 +66,52 @@ def test_a_step_by_api(case: Any, api: Any, address: Callable[[str], str], lead:
         ({"state": "open", "size": 3}, "size"),
     ],
 )
-def test_a_wrong_step_names_its_place_and_changes_nothing(
-    case: Any, address: Callable[[str], str], api: Any, refused: Any, body: Any, field: str
+def test_invalid_step_names_its_field(
+    alert: Any, address: Callable[[str], str], api: Any, refused: Any, body: Any, field: str
 ) -> None:
-    error = refused(api.post, address(f"quality/alarms/{case.pk}/"), body)
+    error = refused(api.post, address(f"quality/alarms/{alert.pk}/"), body)
     assert field in error["fields"]
 
 
-def test_an_alarm_of_another_project_is_none_of_ours(
-    case: Any, api: Any, make_project: Any, address: Callable[[str], str], make_alarm: Any
+def test_alert_of_another_project_is_not_found(
+    alert: Any, api: Any, make_project: Any, address: Callable[[str], str], make_alert: Any
 ) -> None:
-    other = make_project("Other")
-    rater = Rater.objects.create(project=other, key="x")
-    foreign = make_alarm(other.questions.get(), rater)
-    assert api.get(address(f"quality/alarms/{foreign.pk}/")).status_code == 404
-    answer = api.post(address(f"quality/alarms/{foreign.pk}/"), {"state": "open"}, format="json")
-    assert answer.status_code == 404
+    other_project = make_project("Other")
+    rater = Rater.objects.create(project=other_project, key="x")
+    foreign_alert = make_alert(other_project.questions.get(), rater)
+    assert api.get(address(f"quality/alarms/{foreign_alert.pk}/")).status_code == 404
+    response = api.post(
+        address(f"quality/alarms/{foreign_alert.pk}/"), {"state": "open"}, format="json"
+    )
+    assert response.status_code == 404
 
 
-def test_scorecards(
-    answered: Question, case: Any, api: Any, address: Callable[[str], str], lead: Any
+def test_rater_statuses_are_listed(
+    rated_question: Question, alert: Any, api: Any, address: Callable[[str], str], lead: Any
 ) -> None:
     ben = Rater.objects.get(key="ben")
     DriftStanding.objects.create(
-        question=answered, rater=ben, evidence=300.0, greatest=310.0, watched=True, n=50
+        question=rated_question, rater=ben, evidence=300.0, greatest=310.0, watched=True, n=50
     )
-    Rater.objects.create(project=answered.project, key="new")
-    Rater.objects.create(project=answered.project, key="bot", kind=Rater.Kind.MODEL)
-    found = {row["rater"]: row for row in api.get(address("quality/raters/")).json()["results"]}
-    assert set(found) == {"ann", "ben", "cleo", "dan", "new"}
-    assert {key: (row["status"], row["reasons"]) for key, row in found.items()} == {
+    Rater.objects.create(project=rated_question.project, key="new")
+    Rater.objects.create(project=rated_question.project, key="bot", kind=Rater.Kind.MODEL)
+    row_by_rater = {
+        row["rater"]: row for row in api.get(address("quality/raters/")).json()["results"]
+    }
+    assert set(row_by_rater) == {"ann", "ben", "cleo", "dan", "new"}
+    assert {key: (row["status"], row["reasons"]) for key, row in row_by_rater.items()} == {
         "ann": ("act", ["drift_alarm"]),
         "ben": ("watch", ["drift_watched"]),
         "cleo": ("fine", []),
         "dan": ("fine", []),  # lower, and too little is known to be sure
         "new": ("unknown", ["too_few_items"]),
     }
-    assert found["ann"]["alarms"] == [case.pk]
-    peers = found["dan"]["peers"]
-    assert peers["low"] < peers["value"] < peers["high"] < found["cleo"]["peers"]["value"]
-    assert found["ben"]["drift"]["watched"] is True
-    assert found["new"]["drift"]["reason"] == "not_counted"
-    assert found["ann"]["gold"]["reason"] == "no_gold_ratings"
-    services.change_alert_state(alert=case, state="muted", reason="x", by=lead)
+    assert row_by_rater["ann"]["alarms"] == [alert.pk]
+    peers = row_by_rater["dan"]["peers"]
+    assert peers["low"] < peers["value"] < peers["high"] < row_by_rater["cleo"]["peers"]["value"]
+    assert row_by_rater["ben"]["drift"]["watched"] is True
+    assert row_by_rater["new"]["drift"]["reason"] == "not_counted"
+    assert row_by_rater["ann"]["gold"]["reason"] == "no_gold_ratings"
+    services.change_alert_state(alert=alert, state="muted", reason="x", by=lead)
     rows = api.get(address("quality/raters/")).json()["results"]
     assert {row["rater"]: row["status"] for row in rows}["ann"] == "watch"

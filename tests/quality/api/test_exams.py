@@ -1,4 +1,4 @@
-"""Exams, and warnings and pauses by gold, by API: rules, lists, decisions with a reason."""
+"""Test exams, warnings and pauses by API: rules, lists, decisions with a reason."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ratings.models import Exam, ExamRules
 pytestmark = pytest.mark.django_db
 
 
-def test_the_rules_of_an_exam(
+def test_exam_rules_are_read_and_changed(
     question: Question, api: Any, address: Callable[[str], str], lead: User
 ) -> None:
-    where = address("quality/exam/")
-    found = api.get(where).json()
-    assert found == {
+    url = address("quality/exam/")
+    rules = api.get(url).json()
+    assert rules == {
         "question": question.key, "required": False, "p_fail": 0.6, "p_pass": 0.8,
         "alpha": 0.05, "beta": 0.05, "most": 50, "tries": 2, "items": 0, "least": 11,
     }  # fmt: skip
     assert not ExamRules.objects.exists(), "reading stores nothing"
-    changed = api.patch(where, {"required": True, "tries": 1}, format="json").json()
-    assert changed == found | {"required": True, "tries": 1} == api.get(where).json()
-    for wrong in ({"p_pass": 0.61}, {"tries": 0}, {"most": 501}):
-        answer = api.patch(where, wrong, format="json")
-        assert answer.status_code == 400
-        assert list(answer.json()["error"]["fields"]) == list(wrong)
-    assert api.get(where).json() == changed
+    changed = api.patch(url, {"required": True, "tries": 1}, format="json").json()
+    assert changed == rules | {"required": True, "tries": 1} == api.get(url).json()
+    for invalid in ({"p_pass": 0.61}, {"tries": 0}, {"most": 501}):
+        response = api.patch(url, invalid, format="json")
+        assert response.status_code == 400
+        assert list(response.json()["error"]["fields"]) == list(invalid)
+    assert api.get(url).json() == changed
     assert TrailLine.objects.filter(what="exam_rules_changed").count() == 1
 
 
@@ -46,54 +46,56 @@ def test_tries_are_listed_and_a_lead_decides_with_a_reason(
         question=question, rater=ann, number=1, state="failed", began_at=now, ended_at=now,
         course=[[1, 0, False, None], [2, 0, True, None]],
     )  # fmt: skip
-    where = address("quality/exams/")
-    [row] = api.get(where).json()["results"]
+    url = address("quality/exams/")
+    [row] = api.get(url).json()["results"]
     assert (row["rater"], row["number"], row["state"]) == ("ann", 1, "failed")
     assert (row["answers"], row["right"], row["by"]) == (2, 1, None)
-    for wrong in (
+    for invalid in (
         {"rater": "ann", "do": "waive"},
         {"rater": "ann", "do": "waive", "reason": " "},
         {"rater": "nobody", "do": "waive", "reason": "x"},
         {"rater": "ann", "do": "pass", "reason": "x"},
         {"rater": "ann", "do": "grant", "reason": "there is no gold to ask"},
     ):
-        assert api.post(where, wrong, format="json").status_code == 400, wrong
+        assert api.post(url, invalid, format="json").status_code == 400, invalid
     body = {"rater": "ann", "do": "waive", "reason": "known to be good"}
-    made = api.post(where, body, format="json").json()
-    assert (made["state"], made["number"], made["by"]) == ("waived", 2, lead.username)
-    assert made["reason"] == "known to be good"
-    assert api.post(where, body, format="json").status_code == 400
-    waived = api.get(f"{where}?state=waived").json()["results"]
-    assert [one["id"] for one in waived] == [made["id"]]
+    created = api.post(url, body, format="json").json()
+    assert (created["state"], created["number"], created["by"]) == ("waived", 2, lead.username)
+    assert created["reason"] == "known to be good"
+    assert api.post(url, body, format="json").status_code == 400
+    waived = api.get(f"{url}?state=waived").json()["results"]
+    assert [exam["id"] for exam in waived] == [created["id"]]
     assert TrailLine.objects.filter(what="exam_waived").count() == 1
 
 
-def test_acts_are_listed_carried_out_and_overridden(
+def test_interventions_are_listed_carried_out_and_overridden(
     question: Question, project: Project, api: Any, address: Callable[[str], str], lead: User
 ) -> None:
     ann = project.raters.get()
-    act = GoldAct.objects.create(
+    intervention = GoldAct.objects.create(
         question=question, rater=ann, step="pause", state="proposed", evidence=120.0, answers=6,
         made_at=timezone.now(),
     )  # fmt: skip
-    where, one = address("quality/acts/"), address(f"quality/acts/{act.pk}/")
-    [row] = api.get(where).json()["results"]
-    assert row == api.get(one).json()
+    list_url, detail_url = address("quality/acts/"), address(f"quality/acts/{intervention.pk}/")
+    [row] = api.get(list_url).json()["results"]
+    assert row == api.get(detail_url).json()
     assert (row["rater"], row["step"], row["state"], row["answers"]) == (
         "ann",
         "pause",
         "proposed",
         6,
     )
-    assert api.post(one, {"do": "override"}, format="json").status_code == 400
-    assert api.post(one, {"do": "nothing"}, format="json").status_code == 400
-    done = api.post(one, {"do": "carry_out"}, format="json").json()
+    assert api.post(detail_url, {"do": "override"}, format="json").status_code == 400
+    assert api.post(detail_url, {"do": "nothing"}, format="json").status_code == 400
+    done = api.post(detail_url, {"do": "carry_out"}, format="json").json()
     assert (done["state"], done["by"]) == ("done", lead.username)
     assert Rater.objects.get(pk=ann.pk).paused
-    assert api.post(one, {"do": "carry_out"}, format="json").status_code == 400
-    over = api.post(one, {"do": "override", "reason": "the gold was wrong"}, format="json").json()
-    assert (over["state"], over["reason"]) == ("overridden", "the gold was wrong")
+    assert api.post(detail_url, {"do": "carry_out"}, format="json").status_code == 400
+    overridden = api.post(
+        detail_url, {"do": "override", "reason": "the gold was wrong"}, format="json"
+    ).json()
+    assert (overridden["state"], overridden["reason"]) == ("overridden", "the gold was wrong")
     assert not Rater.objects.get(pk=ann.pk).paused
-    assert api.get(f"{where}?state=proposed&question={question.key}").json()["results"] == []
-    assert api.get(f"{where}?state=odd").status_code == 400
+    assert api.get(f"{list_url}?state=proposed&question={question.key}").json()["results"] == []
+    assert api.get(f"{list_url}?state=odd").status_code == 400
     assert api.get(address("quality/acts/99/")).status_code == 404

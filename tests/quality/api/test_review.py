@@ -1,4 +1,4 @@
-"""Rules, second opinions and appeals by API: the same acts as on the pages, and what is refused."""
+"""Test rules, second opinions and appeals by API: the same actions as on the pages, and errors."""
 
 from __future__ import annotations
 
@@ -22,83 +22,96 @@ Address = Callable[[str], str]
 
 
 def test_rules_are_read_and_changed(
-    answered: Question, api: Any, address: Address, refused: Any
+    rated_question: Question, api: Any, address: Address, refused: Any
 ) -> None:
-    to = address("quality/rules/")
-    stands = api.get(to).json()
-    assert (stands["method"], stands["escalate"], stands["budget"]) == ("dawid_skene", False, 100)
+    url = address("quality/rules/")
+    current = api.get(url).json()
+    assert (current["method"], current["escalate"], current["budget"]) == (
+        "dawid_skene",
+        False,
+        100,
+    )
     body = {"escalate": True, "sure_from": 0.8, "most": 7, "method": "majority"}
-    assert api.patch(to, body, format="json").json() == stands | body
+    assert api.patch(url, body, format="json").json() == current | body
     assert Event.objects.get(kind="label_rules_changed").data["after"]["sure_from"] == 0.8
-    assert Consensus.objects.get(question=answered).method == "majority"
-    for wrong, place in (
+    assert Consensus.objects.get(question=rated_question).method == "majority"
+    for invalid, field in (
         ({"sure_from": 2}, "sure_from"),
         ({"budget": -1, "method": "weighted"}, "budget"),
         ({"most": "7"}, "most"),
         ({"method": "best"}, "method"),
         ({"certain": True}, "certain"),
     ):
-        answer = api.patch(to, wrong, format="json")
-        assert answer.status_code == 400
-        assert place in answer.json()["error"]["fields"]
-    assert api.get(to).json() == stands | body  # nothing of it was changed
+        response = api.patch(url, invalid, format="json")
+        assert response.status_code == 400
+        assert field in response.json()["error"]["fields"]
+    assert api.get(url).json() == current | body  # invalid requests changed nothing
 
 
-def test_how_far_two_adjudicators_agree(
-    answered: Question, api: Any, address: Address, lead: User
+def test_agreement_of_two_adjudicators_is_reported(
+    rated_question: Question, api: Any, address: Address, lead: User
 ) -> None:
-    empty = api.get(address("quality/second/")).json()
-    assert empty == {
-        "question": answered.key, "items": 0, "same": 0, "kappa": None, "differ": [],
+    without_opinions = api.get(address("quality/second/")).json()
+    assert without_opinions == {
+        "question": rated_question.key, "items": 0, "same": 0, "kappa": None, "differ": [],
     }  # fmt: skip
     other = User.objects.create_user("other")
-    LabelRules.objects.create(question=answered, second_share=1)
+    LabelRules.objects.create(question=rated_question, second_share=1)
     for item, code in zip(Item.objects.order_by("key")[:4], (0, 1, 1, 2), strict=True):
-        decisions.create_decision(question=answered, item=item, code=min(code, 1), by=lead)
+        decisions.create_decision(question=rated_question, item=item, code=min(code, 1), by=lead)
         second_opinions.create_second_opinion(
-            question=answered, item=item, code=code, reason="", by=other
+            question=rated_question, item=item, code=code, reason="", by=other
         )
-    told = api.get(address("quality/second/")).json()
-    assert (told["items"], told["same"], told["differ"]) == (4, 3, ["i03"])
-    assert told["kappa"]["n_items"] == 4
+    summary = api.get(address("quality/second/")).json()
+    assert (summary["items"], summary["same"], summary["differ"]) == (4, 3, ["i03"])
+    assert summary["kappa"]["n_items"] == 4
 
 
 @pytest.fixture
-def decided(rater: Rater, answered: Question, lead: User) -> Item:
+def decided_item(rater: Rater, rated_question: Question, lead: User) -> Item:
     item = Item.objects.filter(ratings__rater=rater).order_by("key")[0]
     with time_machine.travel(timezone.now() - datetime.timedelta(days=10), tick=False):
-        decisions.create_decision(question=answered, item=item, code=2, by=lead)
+        decisions.create_decision(question=rated_question, item=item, code=2, by=lead)
     return item
 
 
-def test_an_appeal_and_its_answer(
-    decided: Item, rater: Rater, api: Any, api_for: Any, address: Address
+def test_appeal_is_made_and_answered(
+    decided_item: Item, rater: Rater, api: Any, api_for: Any, address: Address
 ) -> None:
-    to, mine = address("quality/appeals/"), api_for(rater.user)
-    others = Item.objects.exclude(pk=decided.pk).order_by("key")[0]
-    told = {
-        mine.post(to, {"item": key, "text": "No."}, format="json").text
-        for key in (others.key, "unknown")
+    list_url, rater_client = address("quality/appeals/"), api_for(rater.user)
+    other_item = Item.objects.exclude(pk=decided_item.pk).order_by("key")[0]
+    responses = {
+        rater_client.post(list_url, {"item": key, "text": "No."}, format="json").text
+        for key in (other_item.key, "unknown")
     }
-    assert len(told) == 1  # whether there is a decision, or an item, is not said
-    made = mine.post(to, {"item": decided.key, "text": "It breaks callers."}, format="json")
-    assert made.status_code == 201
-    assert mine.post(to, {"item": decided.key, "text": "Again."}, format="json").status_code == 400
-    assert mine.get(to).status_code == 403
-    (row,) = api.get(f"{to}?state=open").json()["results"]
-    assert row == made.json()
+    assert len(responses) == 1  # the error does not reveal if there is a decision or an item
+    created = rater_client.post(
+        list_url, {"item": decided_item.key, "text": "It breaks callers."}, format="json"
+    )
+    assert created.status_code == 201
+    assert (
+        rater_client.post(
+            list_url, {"item": decided_item.key, "text": "Again."}, format="json"
+        ).status_code
+        == 400
+    )
+    assert rater_client.get(list_url).status_code == 403
+    (row,) = api.get(f"{list_url}?state=open").json()["results"]
+    assert row == created.json()
     assert (row["item"], row["text"], row["about"]) == (
-        decided.key,
+        decided_item.key,
         "It breaks callers.",
         "decision",
     )
-    one = f"{to}{row['id']}/"
-    assert mine.post(one, {"state": "upheld"}, format="json").status_code == 403
-    answer = api.post(one, {"state": "upheld", "answer": "So it does."}, format="json").json()
-    assert (answer["state"], answer["answer"], answer["answered_by"]) == (
+    detail_url = f"{list_url}{row['id']}/"
+    assert rater_client.post(detail_url, {"state": "upheld"}, format="json").status_code == 403
+    answered_appeal = api.post(
+        detail_url, {"state": "upheld", "answer": "So it does."}, format="json"
+    ).json()
+    assert (answered_appeal["state"], answered_appeal["answer"], answered_appeal["answered_by"]) == (
         "upheld", "So it does.", "lead",
     )  # fmt: skip
-    again = api.post(one, {"state": "refused"}, format="json")
-    assert again.status_code == 400
+    second_answer = api.post(detail_url, {"state": "refused"}, format="json")
+    assert second_answer.status_code == 400
     assert Appeal.objects.get().state == "upheld"
-    assert api.get(f"{to}?state=open").json()["results"] == []
+    assert api.get(f"{list_url}?state=open").json()["results"] == []

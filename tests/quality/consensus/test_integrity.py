@@ -1,4 +1,4 @@
-"""Stored labels equal those made anew, and `manage.py audit` says where they do not."""
+"""Test that stored labels equal recomputed ones and that `manage.py audit` reports differences."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def labelled(answered: Question) -> Question:
-    recompute.recompute_question(answered.pk)
-    return answered
+def labelled_question(rated_question: Question) -> Question:
+    recompute.recompute_question(rated_question.pk)
+    return rated_question
 
 
-def test_labels_that_nobody_touched_are_exact(labelled: Question, capsys: Any) -> None:
-    assert integrity.list_differences(labelled.pk) == []
+def test_unchanged_labels_have_no_differences(labelled_question: Question, capsys: Any) -> None:
+    assert integrity.list_differences(labelled_question.pk) == []
     call_command("audit")
     assert "all counts are exact" in capsys.readouterr().out
 
 
-def test_a_label_that_is_another_one_is_named_and_repaired(labelled: Question, capsys: Any) -> None:
-    right = ItemLabel.objects.get(item__key="i07")
+def test_changed_label_is_reported_and_repaired(labelled_question: Question, capsys: Any) -> None:
+    correct_label = ItemLabel.objects.get(item__key="i07")
     ItemLabel.objects.filter(item__key="i07").update(confidence=0.123)
     ItemLabel.objects.filter(item__key="i08").delete()
     with pytest.raises(CommandError):
         call_command("audit")
-    said = capsys.readouterr().err
-    assert "label of item i07" in said
-    assert "label of item i08" in said
+    errors = capsys.readouterr().err
+    assert "label of item i07" in errors
+    assert "label of item i08" in errors
     call_command("audit", "--repair")
-    assert ItemLabel.objects.get(item__key="i07").confidence == right.confidence
-    assert integrity.list_differences(labelled.pk) == []
+    assert ItemLabel.objects.get(item__key="i07").confidence == correct_label.confidence
+    assert integrity.list_differences(labelled_question.pk) == []
 
 
-def test_labels_that_wait_are_not_compared(labelled: Question, rate: Any) -> None:
+def test_stale_labels_are_not_compared(labelled_question: Question, rate: Any) -> None:
     from metrics.jobs import question_updates
 
-    rate(labelled, "i07", "late", "minor")
-    question_updates.update_question(labelled.pk)
-    assert integrity.list_differences(labelled.pk) == []
+    rate(labelled_question, "i07", "late", "minor")
+    question_updates.update_question(labelled_question.pk)
+    assert integrity.list_differences(labelled_question.pk) == []

@@ -1,4 +1,4 @@
-"""An item in doubt after its planned ratings is asked for again, never more often than allowed."""
+"""Test requests for more ratings of uncertain items, and their limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RULE: dict[str, Any] = {"escalate": True, "sure_from": 0.9, "most": 4, "budget":
 
 @pytest.fixture
 def study(project: Project) -> Project:
-    """Thirty items, asked for twice each; ten annotators at their desks."""
+    """Thirty items with two planned ratings each, and ten annotators."""
     project.overlap = PLANNED
     project.save()
     Rater.objects.all().delete()
@@ -43,11 +43,11 @@ def study(project: Project) -> Project:
         Item(project=project, key=f"i{number:02}", body={"text": "x"}) for number in range(30)
     )
     for number in range(10):
-        add(project, f"desk{number}")
+        add_annotator(project, f"desk{number}")
     return project
 
 
-def add(project: Project, name: str) -> Rater:
+def add_annotator(project: Project, name: str) -> Rater:
     user = User.objects.create_user(name)
     Member.objects.create(project=project, user=user, role=Member.Role.ANNOTATOR)
     return Rater.objects.create(project=project, key=name, user=user)
@@ -58,113 +58,117 @@ def question(study: Project) -> Question:
     return study.questions.get()
 
 
-def says(question: Question, item: Item, rater: Rater) -> int:
-    """Everybody says 0 of most items; of every fourth one anything."""
+def choose_code(question: Question, item: Item, rater: Rater) -> int:
+    """Return 0 for most items, and any category for every fourth item."""
     number = int(item.key[1:])
     return 0 if number % 4 else random.Random(f"{item.key} {rater.key}").randrange(4)
 
 
-def work(question: Question, rater: Rater) -> int:
-    """Some of what the rater's queue has for them."""
+def rate_some_items(question: Question, rater: Rater) -> int:
+    """Rate up to four items of the rater's queue and return how many were rated."""
     rater = Rater.objects.select_related("project").get(pk=rater.pk)
-    done = 0
-    while done < 4 and (item := queue.get_next_item(rater)) is not None:
-        said = Judgement(item.pk, rater.pk, says(question, item, rater))
-        record_ratings({question: [said]}, by=None, source="form")
-        done += 1
-    return done
+    n_rated = 0
+    while n_rated < 4 and (item := queue.get_next_item(rater)) is not None:
+        judgement = Judgement(item.pk, rater.pk, choose_code(question, item, rater))
+        record_ratings({question: [judgement]}, by=None, source="form")
+        n_rated += 1
+    return n_rated
 
 
-def everybody(question: Question) -> int:
-    """All work that there is."""
-    done = 0
-    while some := sum(work(question, rater) for rater in question.project.raters.all()):
-        done += some
-    return done
+def rate_all_items(question: Question) -> int:
+    """Let all raters rate until no queue has items; return how many were rated."""
+    n_rated = 0
+    while n_new := sum(rate_some_items(question, rater) for rater in question.project.raters.all()):
+        n_rated += n_new
+    return n_rated
 
 
-def look(question: Question) -> int:
+def recompute_and_scan(question: Question) -> int:
     question_updates.update_question(question.pk)
     recompute.recompute_question(question.pk, at_once=True)
     return rating_requests.update_requests(question)
 
 
-def per_item() -> dict[str, int]:
+def count_ratings_by_item() -> dict[str, int]:
     return Counter(Rating.objects.current().values_list("item__key", flat=True))
 
 
-def test_nothing_is_asked_again_before_a_lead_says_so(question: Question, lead: User) -> None:
-    everybody(question)
+def test_no_requests_until_a_lead_enables_them(question: Question, lead: User) -> None:
+    rate_all_items(question)
     question_updates.update_question(question.pk)
     recompute.recompute_question(question.pk)
     assert rating_requests.sweep() == 0
     assert not Escalation.objects.exists()
-    assert everybody(question) == 0
+    assert rate_all_items(question) == 0
 
 
-def test_what_is_in_doubt_is_asked_again_until_enough_stand(question: Question, lead: User) -> None:
+def test_uncertain_items_get_ratings_up_to_the_maximum(question: Question, lead: User) -> None:
     settings.set_label_rules(question=question, by=lead, **RULE)
-    everybody(question)
-    assert set(per_item().values()) == {PLANNED}
-    while look(question):
-        everybody(question)
+    rate_all_items(question)
+    assert set(count_ratings_by_item().values()) == {PLANNED}
+    while recompute_and_scan(question):
+        rate_all_items(question)
     doubtful = set(ItemLabel.objects.filter(doubt__gt=0.1).values_list("item__key", flat=True))
-    given = per_item()
-    assert {given[key] for key in doubtful} == {4}
+    n_by_item = count_ratings_by_item()
+    assert {n_by_item[key] for key in doubtful} == {4}
     rows = Escalation.objects.filter(item__key__in=doubtful)
     assert set(rows.values_list("state", "why", "asked")) == {("decide", "most", 2)}
-    sure = Escalation.objects.exclude(item__key__in=doubtful)
-    assert set(sure.values_list("state", flat=True)) <= {"sure"}
+    certain = Escalation.objects.exclude(item__key__in=doubtful)
+    assert set(certain.values_list("state", flat=True)) <= {"sure"}
     rules = LabelRules.objects.get()
-    assert rules.used == sum(given.values()) - 30 * PLANNED > 0
-    assert look(question) == 0
+    assert rules.used == sum(n_by_item.values()) - 30 * PLANNED > 0
+    assert recompute_and_scan(question) == 0
 
 
-def test_the_budget_is_never_passed_and_more_of_it_goes_on(question: Question, lead: User) -> None:
+def test_budget_is_never_exceeded_and_can_be_raised(question: Question, lead: User) -> None:
     settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 3})
-    everybody(question)
-    assert look(question)
+    rate_all_items(question)
+    assert recompute_and_scan(question)
     assert LabelRules.objects.get().used == 3
     assert Escalation.objects.filter(state="waiting").count() == 3
     assert Escalation.objects.filter(why="budget").exists()
-    assert everybody(question) == 3
-    look(question)
+    assert rate_all_items(question) == 3
+    recompute_and_scan(question)
     assert LabelRules.objects.get().used == 3
     settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 5})
-    look(question)
+    recompute_and_scan(question)
     assert LabelRules.objects.get().used == 5
-    assert everybody(question) == 2
+    assert rate_all_items(question) == 2
 
 
-def test_a_stale_label_asks_for_nothing(question: Question, lead: User) -> None:
-    """The rating that makes an item sure may be on its way already."""
+def test_stale_label_requests_no_ratings(question: Question, lead: User) -> None:
+    """The rating that makes an item certain may already be stored."""
     settings.set_label_rules(question=question, by=lead, **RULE | {"sure_from": 0.999})
-    everybody(question)
+    rate_all_items(question)
     question_updates.update_question(question.pk)
     recompute.recompute_question(question.pk)
-    odd = ItemLabel.objects.order_by("-doubt").first()
-    assert odd is not None
-    rater = Rater.objects.exclude(ratings__item=odd.item).first()
+    uncertain_label = ItemLabel.objects.order_by("-doubt").first()
+    assert uncertain_label is not None
+    rater = Rater.objects.exclude(ratings__item=uncertain_label.item).first()
     assert rater is not None
-    said = {rating.code for rating in odd.item.ratings.all()}
-    another = min({0, 1, 2, 3} - said)
-    record_ratings({question: [Judgement(odd.item_id, rater.pk, another)]}, by=None, source="api")
+    codes = {rating.code for rating in uncertain_label.item.ratings.all()}
+    other_code = min({0, 1, 2, 3} - codes)
+    record_ratings(
+        {question: [Judgement(uncertain_label.item_id, rater.pk, other_code)]},
+        by=None,
+        source="api",
+    )
     rating_requests.update_requests(question)
-    assert not Escalation.objects.filter(item=odd.item).exists()
-    look(question)
-    everybody(question)
-    assert per_item()[odd.item.key] == 4  # one more than the three there were
+    assert not Escalation.objects.filter(item=uncertain_label.item).exists()
+    recompute_and_scan(question)
+    rate_all_items(question)
+    assert count_ratings_by_item()[uncertain_label.item.key] == 4  # one more than the three before
 
 
-def test_what_was_asked_for_and_is_not_needed_is_taken_back(question: Question, lead: User) -> None:
+def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User) -> None:
     settings.set_label_rules(question=question, by=lead, **RULE)
-    everybody(question)
-    look(question)
+    rate_all_items(question)
+    recompute_and_scan(question)
     used = LabelRules.objects.get().used
     item = Item.objects.filter(extra_places=1).first()
     assert item is not None
     decisions.create_decision(question=question, item=item, code=1, by=lead)
-    look(question)
+    recompute_and_scan(question)
     assert Escalation.objects.get(item=item).state == "sure"
     assert LabelRules.objects.get().used < used
     settings.set_label_rules(question=question, by=lead, **RULE | {"escalate": False})
@@ -172,40 +176,38 @@ def test_what_was_asked_for_and_is_not_needed_is_taken_back(question: Question, 
     assert not Item.objects.filter(extra_places__gt=0).exists()
     assert not Escalation.objects.filter(state="waiting").exists()
     assert LabelRules.objects.get().used == 0
-    assert everybody(question) == 0
+    assert rate_all_items(question) == 0
     assert rating_requests.sweep() == 0
 
 
-def test_what_comes_back_of_the_budget_goes_to_what_it_was_too_small_for(
-    question: Question, lead: User
-) -> None:
+def test_returned_budget_goes_to_items_that_lacked_it(question: Question, lead: User) -> None:
     settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 1})
-    everybody(question)
-    look(question)
-    asked = Escalation.objects.get(state="waiting")
+    rate_all_items(question)
+    recompute_and_scan(question)
+    first_request = Escalation.objects.get(state="waiting")
     assert Escalation.objects.filter(why="budget").count() > 1
-    decisions.create_decision(question=question, item=asked.item, code=1, by=lead)
-    look(question)
-    another = Escalation.objects.get(state="waiting")
-    assert another.item != asked.item
+    decisions.create_decision(question=question, item=first_request.item, code=1, by=lead)
+    recompute_and_scan(question)
+    second_request = Escalation.objects.get(state="waiting")
+    assert second_request.item != first_request.item
     assert LabelRules.objects.get().used == 1
 
 
-def test_an_item_that_nobody_is_left_for_goes_to_a_decision(question: Question, lead: User) -> None:
+def test_item_without_available_raters_goes_to_review(question: Question, lead: User) -> None:
     settings.set_label_rules(question=question, by=lead, **RULE)
     Rater.objects.exclude(key__in=["desk0", "desk1"]).update(paused=True)
-    everybody(question)
-    look(question)
+    rate_all_items(question)
+    recompute_and_scan(question)
     assert set(Escalation.objects.values_list("state", "why")) == {("decide", "nobody")}
     Rater.objects.update(paused=False)
-    look(question)
+    recompute_and_scan(question)
     assert set(Escalation.objects.values_list("state", flat=True)) == {"waiting"}
     Rater.objects.exclude(key__in=["desk0", "desk1"]).update(paused=True)
-    look(question)
+    recompute_and_scan(question)
     assert set(Escalation.objects.values_list("why", flat=True)) == {"nobody"}
     assert LabelRules.objects.get().used == 0
-    add(question.project, "newcomer")
-    look(question)
+    add_annotator(question.project, "newcomer")
+    recompute_and_scan(question)
     assert set(Escalation.objects.values_list("state", flat=True)) == {"waiting"}
 
 
@@ -213,16 +215,16 @@ def test_an_item_that_nobody_is_left_for_goes_to_a_decision(question: Question, 
     ("field", "value"),
     [("sure_from", 0.2), ("sure_from", float("nan")), ("most", 2), ("most", 1001), ("budget", -1)],
 )
-def test_a_rule_that_cannot_be_changes_nothing(
+def test_invalid_rule_changes_nothing(
     question: Question, lead: User, field: str, value: Any
 ) -> None:
-    with pytest.raises(InvalidSettings) as refused:
+    with pytest.raises(InvalidSettings) as error_info:
         settings.set_label_rules(question=question, by=lead, **RULE | {field: value})
-    assert list(refused.value.fields) == [field]
+    assert list(error_info.value.fields) == [field]
     assert not LabelRules.objects.exists()
 
 
-def test_a_change_of_the_rule_is_written_down_once(question: Question, lead: User) -> None:
+def test_rule_change_is_recorded_once(question: Question, lead: User) -> None:
     for _ in range(2):
         settings.set_label_rules(question=question, by=lead, **RULE)
     event = Event.objects.get(kind="label_rules_changed")
@@ -230,48 +232,50 @@ def test_a_change_of_the_rule_is_written_down_once(question: Question, lead: Use
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_annotators_and_sweeps_at_once(
-    question: Question, lead: User, in_threads: Callable[..., None]
+def test_concurrent_annotators_and_sweeps_keep_the_limits(
+    question: Question, lead: User, run_in_threads: Callable[..., None]
 ) -> None:
-    """Never more ratings than the rule allows, none lost, and the budget to the point: far more is
-    in doubt than it is enough for."""
-    for number in range(22):
-        add(question.project, f"late{number}")
-    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 5, "sure_from": 0.999})
-    everyone = list(question.project.raters.values_list("pk", flat=True))
-    stop = threading.Event()
-    working = itertools.count()
+    """No item exceeds the maximum, no rating is lost, and exactly the budget is used.
 
-    def one(rater_id: int | None) -> None:
+    Far more items are uncertain than the budget covers.
+    """
+    for number in range(22):
+        add_annotator(question.project, f"late{number}")
+    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 5, "sure_from": 0.999})
+    rater_ids = list(question.project.raters.values_list("pk", flat=True))
+    stop = threading.Event()
+    finished_counter = itertools.count()
+
+    def run_worker(rater_id: int | None) -> None:
         if rater_id is None:
             while not stop.is_set():
-                look(question)
+                recompute_and_scan(question)
             return
-        while work(question, Rater.objects.get(pk=rater_id)):
+        while rate_some_items(question, Rater.objects.get(pk=rater_id)):
             pass
-        if next(working) == len(everyone) - 1:
+        if next(finished_counter) == len(rater_ids) - 1:
             stop.set()
 
-    in_threads(one, [None, None, *everyone])
-    while look(question) or everybody(question):
+    run_in_threads(run_worker, [None, None, *rater_ids])
+    while recompute_and_scan(question) or rate_all_items(question):
         pass
-    given = per_item()
-    assert len(given) == 30
-    assert min(given.values()) == PLANNED
-    assert max(given.values()) <= 4
+    n_by_item = count_ratings_by_item()
+    assert len(n_by_item) == 30
+    assert min(n_by_item.values()) == PLANNED
+    assert max(n_by_item.values()) <= 4
     rules = LabelRules.objects.get()
-    assert rules.used == sum(given.values()) - 30 * PLANNED == 5
+    assert rules.used == sum(n_by_item.values()) - 30 * PLANNED == 5
     assert rules.used == sum(Escalation.objects.values_list("asked", flat=True))
     assert rules.used == sum(Item.objects.values_list("extra_places", flat=True))
 
 
 @pytest.fixture
-def in_threads() -> Callable[..., None]:
+def run_in_threads() -> Callable[..., None]:
     def run(do: Callable[[Any], None], arguments: list[Any]) -> None:
         errors: list[Exception] = []
         start = threading.Barrier(len(arguments))
 
-        def body(argument: Any) -> None:
+        def run_one(argument: Any) -> None:
             try:
                 start.wait()
                 do(argument)
@@ -280,7 +284,10 @@ def in_threads() -> Callable[..., None]:
             finally:
                 connection.close()
 
-        threads = [threading.Thread(target=body, args=(one,)) for one in arguments]
+        threads = [
+            threading.Thread(target=run_one, args=(argument_of_thread,))
+            for argument_of_thread in arguments
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

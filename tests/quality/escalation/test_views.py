@@ -1,4 +1,4 @@
-"""What a lead chooses about labels in doubt, and what the pages then show."""
+"""Test the settings for uncertain labels and their effect on the pages."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ RULE = {
 
 
 @pytest.fixture(scope="module")
-def made_once(answered_once: Cast) -> Cast:
-    return answered_once
+def module_cast(rated_cast: Cast) -> Cast:
+    return rated_cast
 
 
 @pytest.fixture
-def page(answered: Question) -> str:
-    """Four ratings an item at most, of which three were planned."""
-    recompute.recompute_question(answered.pk)
-    return f"/projects/{answered.project_id}/"
+def base_url(rated_question: Question) -> str:
+    """Base URL of a project whose items have four ratings at most, three of them planned."""
+    recompute.recompute_question(rated_question.pk)
+    return f"/projects/{rated_question.project_id}/"
 
 
 @pytest.fixture
@@ -43,57 +43,57 @@ def client(client_for: Callable[[User], Client], lead: User) -> Client:
     return client_for(lead)
 
 
-def test_a_lead_switches_escalation_on_and_sees_what_it_took(
-    client: Client, page: str, answered: Question
+def test_lead_enables_escalation_and_sees_its_use(
+    client: Client, base_url: str, rated_question: Question
 ) -> None:
     for name in ("one", "two"):
         user = User.objects.create_user(name)
-        Member.objects.create(project=answered.project, user=user, role=Member.Role.ANNOTATOR)
-        Rater.objects.create(project=answered.project, key=name, user=user)
-    assert "switched off" not in client.get(f"{page}labels/").text
-    assert client.post(f"{page}labels/rules/", RULE).status_code == 302
+        Member.objects.create(project=rated_question.project, user=user, role=Member.Role.ANNOTATOR)
+        Rater.objects.create(project=rated_question.project, key=name, user=user)
+    assert "switched off" not in client.get(f"{base_url}labels/").text
+    assert client.post(f"{base_url}labels/rules/", RULE).status_code == 302
     rules = LabelRules.objects.get()
     assert (rules.escalate, rules.sure_from, rules.most, rules.budget) == (True, 0.95, 6, 4)
-    before = client.get(f"{page}adjudicate/").context["left"]
+    before = client.get(f"{base_url}adjudicate/").context["left"]
     rating_requests.sweep()
-    waiting = Escalation.objects.filter(state="waiting")
-    assert waiting.count() == 4
+    waiting_escalations = Escalation.objects.filter(state="waiting")
+    assert waiting_escalations.count() == 4
     for address in ("labels/rules/", "labels/"):
         assert "4 of 4 ratings beyond the planned ones" in " ".join(
-            client.get(page + address).text.split()
+            client.get(base_url + address).text.split()
         )
-    seen = client.get(f"{page}adjudicate/")
-    assert seen.context["left"] == before - 4
-    held = Escalation.objects.filter(state="decide").first()
-    assert held is not None
-    seen = client.get(f"{page}adjudicate/?item={held.item.key}")
-    assert "the budget is used up" in seen.text
+    review_page = client.get(f"{base_url}adjudicate/")
+    assert review_page.context["left"] == before - 4
+    escalation_to_decide = Escalation.objects.filter(state="decide").first()
+    assert escalation_to_decide is not None
+    review_page = client.get(f"{base_url}adjudicate/?item={escalation_to_decide.item.key}")
+    assert "the budget is used up" in review_page.text
 
 
-def test_a_rule_that_cannot_be_comes_back_with_what_is_wrong(client: Client, page: str) -> None:
-    answer = client.post(f"{page}labels/rules/", RULE | {"most": "3"})
-    assert answer.status_code == 400
-    assert "More than the 3 ratings that every item gets." in answer.text
+def test_invalid_rule_shows_the_error(client: Client, base_url: str) -> None:
+    response = client.post(f"{base_url}labels/rules/", RULE | {"most": "3"})
+    assert response.status_code == 400
+    assert "More than the 3 ratings that every item gets." in response.text
     assert not LabelRules.objects.exists()
 
 
 @pytest.mark.parametrize("role", ["annotator", "viewer", "adjudicator"])
-def test_only_leads_choose(
-    client_for: Callable[[User], Client], page: str, answered: Question, role: str
+def test_only_leads_change_the_rules(
+    client_for: Callable[[User], Client], base_url: str, rated_question: Question, role: str
 ) -> None:
     user = User.objects.create_user("other")
-    Member.objects.create(project=answered.project, user=user, role=role)
-    assert client_for(user).post(f"{page}labels/rules/", RULE).status_code == 403
+    Member.objects.create(project=rated_question.project, user=user, role=role)
+    assert client_for(user).post(f"{base_url}labels/rules/", RULE).status_code == 403
     assert not LabelRules.objects.exists()
 
 
-def test_an_item_that_was_asked_again_says_so_where_it_is_listed(
-    client: Client, page: str, answered: Question
+def test_label_list_shows_requested_ratings(
+    client: Client, base_url: str, rated_question: Question
 ) -> None:
     label = ItemLabel.objects.order_by("item_id").first()
     assert label is not None
     Escalation.objects.create(
-        question=answered, item=label.item, state="waiting", asked=2, changed_at=label.made_at
+        question=rated_question, item=label.item, state="waiting", asked=2, changed_at=label.made_at
     )
-    rows = client.get(f"{page}labels/").context["rows"]
+    rows = client.get(f"{base_url}labels/").context["rows"]
     assert [row["asked"].asked for row in rows if row["asked"]] == [2]

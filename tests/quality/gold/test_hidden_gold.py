@@ -1,4 +1,4 @@
-"""Answers to hidden gold are scored as ratings of gold are, and are in no agreement."""
+"""Test that answers to hidden gold are scored like gold ratings and excluded from agreement."""
 
 from __future__ import annotations
 
@@ -23,38 +23,43 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def asked(answered: Question) -> list[Item]:
-    """Five new items with gold that the desk gave to ann as hidden gold."""
+def hidden_gold_items(rated_question: Question) -> list[Item]:
+    """Five new items with gold that were assigned to ann as hidden gold."""
     ann = Rater.objects.get(key="ann")
     items = []
     for number in range(5):
         body = {"text": f"gold {number}"}
-        item = Item.objects.create(project=answered.project, key=f"g{number}", body=body)
-        set_gold_answer(item=item, question=answered, answer=[1], by=None)
+        item = Item.objects.create(project=rated_question.project, key=f"g{number}", body=body)
+        set_gold_answer(item=item, question=rated_question, answer=[1], by=None)
         until = timezone.now() + datetime.timedelta(minutes=30)
         Assignment.objects.create(item=item, rater=ann, why="gold", leased_until=until)
         items.append(item)
     return items
 
 
-def test_answers_to_hidden_gold_are_scored_and_stand_apart(
-    answered: Question, asked: list[Item], client_for: Any, annotator: Any, lead: Any, rate: Any
+def test_hidden_gold_answers_are_scored_but_not_in_results(
+    rated_question: Question,
+    hidden_gold_items: list[Item],
+    client_for: Any,
+    annotator: Any,
+    lead: Any,
+    rate: Any,
 ) -> None:
-    def readings() -> list[Any]:
+    def list_results() -> list[Any]:
         return list(Reading.objects.order_by("pk").values_list("coefficients", "headline"))
 
-    before = readings()
-    project = answered.project
+    before = list_results()
+    project = rated_question.project
     tasks.sweep_gold()
     assert not GoldScore.objects.exists()
     desk: Client = client_for(annotator)
-    for item, code in zip(asked, (1, 1, 1, 2, 1), strict=True):
-        assert submit(desk, project, item, answered, code).status_code == 302
-    question_updates.update_question(answered.pk)
-    assert readings() == before
-    assert answered.pk in input_version.list_outdated_questions()
-    recompute.recompute_question(answered.pk, at_once=True)
-    assert answered.pk not in input_version.list_outdated_questions()
+    for item, code in zip(hidden_gold_items, (1, 1, 1, 2, 1), strict=True):
+        assert submit(desk, project, item, rated_question, code).status_code == 302
+    question_updates.update_question(rated_question.pk)
+    assert list_results() == before
+    assert rated_question.pk in input_version.list_outdated_questions()
+    recompute.recompute_question(rated_question.pk, at_once=True)
+    assert rated_question.pk not in input_version.list_outdated_questions()
     score = GoldScore.objects.get()
     assert (score.rater.key, score.n, score.right) == ("ann", 5, 4)
     assert score.table[1][1] == 4 and score.table[2][1] == 1
@@ -64,18 +69,18 @@ def test_answers_to_hidden_gold_are_scored_and_stand_apart(
     assert "5 answers to hidden gold stand apart." in " ".join(page.split())
     page = client_for(lead).get(f"/projects/{project.pk}/gold/").text
     assert "5 answers to hidden gold stand apart from the ratings." in " ".join(page.split())
-    # Another answer counts once it stands; a rating of the same item by a file does not.
-    submit(desk, project, asked[3], answered, 1)
-    rate(answered, "g0", "ann", "critical")
-    question_updates.update_question(answered.pk)
-    recompute.recompute_question(answered.pk, at_once=True)
+    # A corrected answer replaces the earlier one; a rating of the same item by a file does not.
+    submit(desk, project, hidden_gold_items[3], rated_question, 1)
+    rate(rated_question, "g0", "ann", "critical")
+    question_updates.update_question(rated_question.pk)
+    recompute.recompute_question(rated_question.pk, at_once=True)
     score = GoldScore.objects.get()
     assert (score.n, score.right) == (5, 5)
     assert Apart.objects.count() == 6
-    assert CountState.objects.filter(question=answered).exists()
+    assert CountState.objects.filter(question=rated_question).exists()
 
 
-def test_before_anybody_rated_the_page_counts_nothing(
+def test_gold_page_without_ratings_shows_no_counts(
     project: Any, question: Question, lead: Any, client_for: Any
 ) -> None:
     item = Item.objects.create(project=project, key="only", body={"text": "x"})

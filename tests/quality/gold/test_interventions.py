@@ -1,4 +1,4 @@
-"""Warnings and pauses by the evidence of gold, through HTTP and the sweep."""
+"""Test warnings and pauses by evidence on gold, through HTTP and the sweep."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RIGHT, WRONG = "minor", "critical"
 
 
 @pytest.fixture
-def gold(question: Question, lead: User) -> Question:
+def question_with_gold(question: Question, lead: User) -> Question:
     for number in range(24):
         item = Item.objects.create(
             project=question.project, key=f"g{number:02}", body={"text": f"gold {number}"}
@@ -34,73 +34,73 @@ def gold(question: Question, lead: User) -> Question:
 
 
 @pytest.fixture
-def says(gold: Question, rate: Callable[..., Any]) -> Callable[..., None]:
-    """Ann answers so many more gold items; then the scores are made anew."""
-    given: list[int] = []
+def answer_gold(question_with_gold: Question, rate: Callable[..., Any]) -> Callable[..., None]:
+    """Return a function by which ann answers so many more gold items; then scores are recomputed."""
+    answers_so_far: list[int] = []
 
-    def say(label: str, times: int) -> None:
+    def answer_items(label: str, times: int) -> None:
         for _ in range(times):
-            rate(gold, f"g{len(given):02}", "ann", label)
-            given.append(1)
-        update_question(gold.pk)
-        recompute.recompute_question(gold.pk, at_once=True)
+            rate(question_with_gold, f"g{len(answers_so_far):02}", "ann", label)
+            answers_so_far.append(1)
+        update_question(question_with_gold.pk)
+        recompute.recompute_question(question_with_gold.pk, at_once=True)
 
-    return say
+    return answer_items
 
 
-def choose(lead: Client, gold: Question, rule: str) -> str:
-    page = f"/projects/{gold.project_id}/gold/"
-    assert lead.post(f"{page}bar/", {"bar": "0.7", "rule": rule}).status_code == 302
+def set_rule(client: Client, question: Question, rule: str) -> str:
+    page = f"/projects/{question.project_id}/gold/"
+    assert client.post(f"{page}bar/", {"bar": "0.7", "rule": rule}).status_code == 302
     return page
 
 
 def test_a_pause_is_proposed_and_the_lead_decides(
-    gold: Question,
-    says: Callable[..., None],
+    question_with_gold: Question,
+    answer_gold: Callable[..., None],
     lead: User,
     annotator: User,
     client_for: Callable[[User], Client],
     api_for: Callable[[User], Any],
 ) -> None:
-    leads, desk = client_for(lead), client_for(annotator)
-    page = f"/projects/{gold.project_id}/gold/"
-    says(WRONG, 4)
-    assert not GoldAct.objects.exists()  # off at first
-    assert leads.post(f"{page}bar/", {"bar": "0.7", "rule": "odd"}).status_code == 400
-    choose(leads, gold, "propose")
-    recompute.recompute_question(gold.pk, at_once=True)
+    lead_client, annotator_client = client_for(lead), client_for(annotator)
+    page = f"/projects/{question_with_gold.project_id}/gold/"
+    answer_gold(WRONG, 4)
+    assert not GoldAct.objects.exists()  # off by default
+    assert lead_client.post(f"{page}bar/", {"bar": "0.7", "rule": "odd"}).status_code == 400
+    set_rule(lead_client, question_with_gold, "propose")
+    recompute.recompute_question(question_with_gold.pk, at_once=True)
     warning = GoldAct.objects.get()
     assert (warning.step, warning.state) == ("warn", "proposed")
     assert interventions.WARN_AT <= warning.evidence < PAUSE_EVIDENCE
-    desk_page = f"/projects/{gold.project_id}/rate/"
-    assert "wrong more often" not in desk.get(desk_page).text
-    leads.post(f"{page}acts/{warning.pk}/", {"do": "carry_out"})
-    assert "wrong more often than this project allows" in desk.get(desk_page).text
-    api, address = api_for(annotator), f"/api/v1/projects/{gold.project_id}/next/"
+    rating_url = f"/projects/{question_with_gold.project_id}/rate/"
+    assert "wrong more often" not in annotator_client.get(rating_url).text
+    lead_client.post(f"{page}acts/{warning.pk}/", {"do": "carry_out"})
+    assert "wrong more often than this project allows" in annotator_client.get(rating_url).text
+    api, address = api_for(annotator), f"/api/v1/projects/{question_with_gold.project_id}/next/"
     assert "Read the guidelines again" in api.get(address).json()["notice"]
 
-    says(WRONG, 6)
-    says(RIGHT, 2)  # the highest evidence counts, however often one looks
+    answer_gold(WRONG, 6)
+    answer_gold(RIGHT, 2)  # the highest evidence counts, however often it is checked
     pause = GoldAct.objects.get(step="pause")
     assert pause.state == "proposed" and not Rater.objects.get(key="ann").paused
-    assert "Pause the rater" in leads.get(page).text
-    leads.post(f"{page}acts/{pause.pk}/", {"do": "carry_out"})
+    assert "Pause the rater" in lead_client.get(page).text
+    lead_client.post(f"{page}acts/{pause.pk}/", {"do": "carry_out"})
     ann = Rater.objects.get(key="ann")
     assert (ann.paused, ann.told) == (True, "paused")
-    assert "Which items these were stays hidden" in desk.get(desk_page).text
-    refused = api.get(address)
-    assert refused.status_code == 403 and "right answer is known" in refused.text
+    assert "Which items these were stays hidden" in annotator_client.get(rating_url).text
+    forbidden = api.get(address)
+    assert forbidden.status_code == 403 and "right answer is known" in forbidden.text
 
-    leads.post(f"{page}acts/{pause.pk}/", {"do": "override", "reason": " "})
+    lead_client.post(f"{page}acts/{pause.pk}/", {"do": "override", "reason": " "})
     assert Rater.objects.get(key="ann").paused
-    leads.post(f"{page}acts/{pause.pk}/", {"do": "override", "reason": "was trained anew"})
+    lead_client.post(f"{page}acts/{pause.pk}/", {"do": "override", "reason": "was trained anew"})
     ann.refresh_from_db()
     assert (ann.paused, ann.told) == (False, "")
     assert set(GoldAct.objects.values_list("state", "reason")) == {
         ("overridden", "was trained anew")
     }
-    # The evidence begins anew with the answers that come after.
-    says(WRONG, 2)
+    # The evidence restarts with the answers that come after.
+    answer_gold(WRONG, 2)
     score = GoldScore.objects.get(rater=ann)
     assert score.n == 14 and score.highest == pytest.approx(compute_evidence([0, 0])[-1])
     assert not GoldAct.objects.exclude(state="overridden").exists()
@@ -108,29 +108,32 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     assert {"gold_warn_proposed", "gold_pause_carried_out", "gold_overridden"} <= kinds
 
 
-def test_by_rule_at_once_and_resumed_among_the_people(
-    gold: Question, says: Callable[..., None], lead: User, client_for: Callable[[User], Client]
+def test_automatic_pause_can_be_resumed_on_the_members_page(
+    question_with_gold: Question,
+    answer_gold: Callable[..., None],
+    lead: User,
+    client_for: Callable[[User], Client],
 ) -> None:
-    leads = client_for(lead)
-    choose(leads, gold, "automatic")
-    says(WRONG, 12)
-    act = GoldAct.objects.get()
-    assert (act.step, act.state, act.by) == ("pause", "done", None)
+    lead_client = client_for(lead)
+    set_rule(lead_client, question_with_gold, "automatic")
+    answer_gold(WRONG, 12)
+    intervention = GoldAct.objects.get()
+    assert (intervention.step, intervention.state, intervention.by) == ("pause", "done", None)
     ann = Rater.objects.get(key="ann")
     assert (ann.paused, ann.told) == (True, "paused")
-    says(WRONG, 1)
+    answer_gold(WRONG, 1)
     assert GoldAct.objects.count() == 1
-    resumed = {"do": "resume", "person": f"r{ann.pk}"}
-    leads.post(f"/projects/{gold.project_id}/people/act/", resumed)
-    says(RIGHT, 1)
-    act.refresh_from_db()
-    assert (act.state, act.reason) == ("overridden", interventions.RESUMED)
+    form_data = {"do": "resume", "person": f"r{ann.pk}"}
+    lead_client.post(f"/projects/{question_with_gold.project_id}/people/act/", form_data)
+    answer_gold(RIGHT, 1)
+    intervention.refresh_from_db()
+    assert (intervention.state, intervention.reason) == ("overridden", interventions.RESUMED)
     ann.refresh_from_db()
     assert (ann.paused, ann.told) == (False, "")
 
 
-def test_honest_raters_are_paused_in_one_case_of_a_hundred_at_most() -> None:
-    """Right as often as the bar asks, looked at after every one of 400 answers."""
+def test_at_most_one_in_a_hundred_good_raters_is_paused() -> None:
+    """Raters at the threshold, checked after every one of 400 answers."""
     rng = np.random.default_rng(20)
     paused = [
         find_pause(compute_evidence(rng.random(400) < 0.7, 0.7)) is not None for _ in range(2_000)

@@ -1,4 +1,4 @@
-"""Scores on gold are what the formulas say of the standing ratings, and follow them."""
+"""Test that scores on gold match the formulas for the current ratings and follow them."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from ratings.models import Rating
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-TRUTH = 7  # the seed of the fixture ``answered``
+SEED = 7  # the seed of the fixture ``rated_question``
 
 
 @pytest.fixture
-def known(answered: Question, lead: Any) -> Question:
-    """The first forty items with the truth that the ratings were drawn from as their gold."""
-    rng = np.random.default_rng(TRUTH)
+def question_with_gold(rated_question: Question, lead: Any) -> Question:
+    """Question whose first forty items have the simulated truth as gold answer."""
+    rng = np.random.default_rng(SEED)
     for number in range(40):
         truth = int(rng.integers(4))
-        for right in (0.9, 0.85, 0.8, 0.5):  # as the fixture draws
-            if rng.random() >= 0.2 and rng.random() >= right:
+        for accuracy in (0.9, 0.85, 0.8, 0.5):  # the same random numbers as in the fixture
+            if rng.random() >= 0.2 and rng.random() >= accuracy:
                 rng.integers(4)
         item = Item.objects.get(key=f"i{number:02}")
-        set_gold_answer(item=item, question=answered, answer=[truth], by=lead)
-    return answered
+        set_gold_answer(item=item, question=rated_question, answer=[truth], by=lead)
+    return rated_question
 
 
-def answers_of(question: Question, rater: str) -> list[tuple[int, int]]:
-    """(own, gold) of each answer, in order."""
+def list_answers(question: Question, rater: str) -> list[tuple[int, int]]:
+    """Return (own, gold) of each answer, in order."""
     gold = {row.item_id: row.answer for row in GoldAnswer.objects.in_force()}
-    doubted = set(GoldItem.objects.filter(suspected=True).values_list("item", flat=True))
+    suspected_items = set(GoldItem.objects.filter(suspected=True).values_list("item", flat=True))
     rows = Rating.objects.filter(rater__key=rater, question=question, code__gte=0)
     return [
         (row.code, gold[row.item_id][0])
         for row in rows.order_by("rated_at", "id")
-        if row.item_id in gold and row.item_id not in doubted
+        if row.item_id in gold and row.item_id not in suspected_items
     ]
 
 
-def check(question: Question) -> None:
+def assert_scores_match_formulas(question: Question) -> None:
     for rater in ("ann", "ben", "cleo", "dan"):
-        given = answers_of(question, rater)
+        answers = list_answers(question, rater)
         table = np.zeros((4, 4), int)
-        for own, gold in given:
+        for own, gold in answers:
             table[own, gold] += 1
         expected = formulas.compute_score(table)
         row = GoldScore.objects.get(question=question, rater__key=rater)
@@ -62,47 +62,47 @@ def check(question: Question) -> None:
         assert row.kappa == pytest.approx(expected.kappa)
         assert row.bias == pytest.approx(expected.bias)
         assert row.chance == expected.chance
-        course = formulas.compute_evidence([own == gold for own, gold in given], 0.7)
-        assert row.evidence == pytest.approx(course[-1])
-        assert row.highest == pytest.approx(course.max())
+        evidence_path = formulas.compute_evidence([own == gold for own, gold in answers], 0.7)
+        assert row.evidence == pytest.approx(evidence_path[-1])
+        assert row.highest == pytest.approx(evidence_path.max())
         assert row.table == table.tolist()
         assert sum(week["n"] for week in row.weeks) == row.n
-        assert sum(one["right"] for one in row.classes) == row.right
+        assert sum(class_score["right"] for class_score in row.classes) == row.right
 
 
-def test_scores_are_those_of_the_formulas_and_follow_the_ratings(
-    known: Question, rate: Callable[..., Any]
+def test_scores_match_the_formulas_and_follow_the_ratings(
+    question_with_gold: Question, rate: Callable[..., Any]
 ) -> None:
     assert tasks.sweep_gold() == 1
-    check(known)
+    assert_scores_match_formulas(question_with_gold)
     assert tasks.sweep_gold() == 0, "nothing changed"
     before = GoldScore.objects.get(rater__key="ann")
     item = Item.objects.get(key="i00")
     gold = GoldAnswer.objects.get(item=item).answer[0]
-    rate(known, "i00", "ann", ("none", "minor", "major", "critical")[(gold + 1) % 4])
-    question_updates.update_question(known.pk)
-    assert recompute.recompute_question(known.pk, at_once=True)
-    check(known)
+    rate(question_with_gold, "i00", "ann", ("none", "minor", "major", "critical")[(gold + 1) % 4])
+    question_updates.update_question(question_with_gold.pk)
+    assert recompute.recompute_question(question_with_gold.pk, at_once=True)
+    assert_scores_match_formulas(question_with_gold)
     assert GoldScore.objects.get(rater__key="ann").right == before.right - 1
-    set_gold_answer(item=item, question=known, answer=[(gold + 1) % 4], by=None)
-    assert known.pk in input_version.list_outdated_questions()
-    recompute.recompute_question(known.pk, at_once=True)
-    check(known)
+    set_gold_answer(item=item, question=question_with_gold, answer=[(gold + 1) % 4], by=None)
+    assert question_with_gold.pk in input_version.list_outdated_questions()
+    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    assert_scores_match_formulas(question_with_gold)
     assert GoldScore.objects.get(rater__key="ann").right >= before.right - 1
 
 
-def test_of_several_right_ones_any_is_right_and_shares_are_not_scored(
-    answered: Question, rate: Callable[..., Any]
+def test_any_of_several_gold_answers_is_right(
+    rated_question: Question, rate: Callable[..., Any]
 ) -> None:
     labels = ("none", "minor", "major", "critical")
     for key in ("x0", "x1", "x2"):
-        rate(answered, key, "eve", "minor")
+        rate(rated_question, key, "eve", "minor")
     items = list(Item.objects.filter(key__startswith="x").order_by("key"))
-    set_gold_answer(item=items[0], question=answered, answer=[0, 1], by=None)
-    set_gold_answer(item=items[1], question=answered, answer=[3], by=None)
-    set_gold_answer(item=items[2], question=answered, answer={0: 0.5, 1: 0.5}, by=None)
-    question_updates.update_question(answered.pk)
-    recompute.recompute_question(answered.pk, at_once=True)
+    set_gold_answer(item=items[0], question=rated_question, answer=[0, 1], by=None)
+    set_gold_answer(item=items[1], question=rated_question, answer=[3], by=None)
+    set_gold_answer(item=items[2], question=rated_question, answer={0: 0.5, 1: 0.5}, by=None)
+    question_updates.update_question(rated_question.pk)
+    recompute.recompute_question(rated_question.pk, at_once=True)
     row = GoldScore.objects.get(rater__key="eve")
     assert (row.n, row.right) == (2, 1)
     assert np.array(row.table).sum() == 1
@@ -112,18 +112,18 @@ def test_of_several_right_ones_any_is_right_and_shares_are_not_scored(
     assert GoldItem.objects.count() == 3
 
 
-def test_without_gold_there_are_no_scores(known: Question) -> None:
-    recompute.recompute_question(known.pk, at_once=True)
+def test_without_gold_there_are_no_scores(question_with_gold: Question) -> None:
+    recompute.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.count() == 4
     for item in Item.objects.filter(gold_answers__isnull=False):
-        retire_gold_answer(item=item, question=known, by=None)
-    recompute.recompute_question(known.pk, at_once=True)
+        retire_gold_answer(item=item, question=question_with_gold, by=None)
+    recompute.recompute_question(question_with_gold.pk, at_once=True)
     assert not GoldScore.objects.exists()
     assert not GoldItem.objects.exists()
 
 
-def poison(question: Question, key: str, rate: Callable[..., Any]) -> Item:
-    """Gold that everybody misses: all say minor, it says critical."""
+def add_wrong_gold(question: Question, key: str, rate: Callable[..., Any]) -> Item:
+    """Add a gold answer that everybody misses: all answer minor, the gold answer is critical."""
     for rater in Rater.objects.all():
         rate(question, key, rater.key, "minor")
     item = Item.objects.get(key=key)
@@ -133,86 +133,96 @@ def poison(question: Question, key: str, rate: Callable[..., Any]) -> Item:
     return item
 
 
-def test_gold_that_good_raters_miss_is_suspected_and_in_no_score_until_decided(
-    known: Question, rate: Callable[..., Any], client_for: Callable[..., Client], lead: Any
+def test_gold_missed_by_good_raters_is_suspected_until_decided(
+    question_with_gold: Question,
+    rate: Callable[..., Any],
+    client_for: Callable[..., Client],
+    lead: Any,
 ) -> None:
-    item = poison(known, "i50", rate)
+    item = add_wrong_gold(question_with_gold, "i50", rate)
     row = GoldItem.objects.get(item=item)
     assert row.suspected and row.probability is not None and row.probability > 0.9
     assert (row.people, row.better, row.good_better) == (4, 1, row.good)
     assert row.good >= 3
-    check(known)  # without it
-    page = client_for(lead).get(f"/projects/{known.project_id}/gold/")
+    assert_scores_match_formulas(question_with_gold)  # without it
+    page = client_for(lead).get(f"/projects/{question_with_gold.project_id}/gold/")
     text = " ".join(page.text.split())
-    said = (
+    sentence = (
         f"{row.good} of {row.good} good raters say <em>minor</em>, the gold says <em>critical</em>."
     )
-    assert said in text
-    assert f'title="{item.key}"' in text  # items are named by what they say
+    assert sentence in text
+    assert f'title="{item.key}"' in text  # items are shown by their text
     assert "nan" not in text.lower().split()
     n = GoldScore.objects.get(rater__key="ann").n
-    address = f"/projects/{known.project_id}/gold/items/{item.pk}/"
-    wrong = client_for(lead).post(address, {"verdict": "burn"})
-    assert wrong.status_code == 400 and not GoldReview.objects.exists()
-    kept = client_for(lead).post(address, {"verdict": "keep", "reason": "I wrote it"})
-    assert kept.status_code == 302
-    assert known.pk in input_version.list_outdated_questions()
-    recompute.recompute_question(known.pk, at_once=True)
+    address = f"/projects/{question_with_gold.project_id}/gold/items/{item.pk}/"
+    invalid = client_for(lead).post(address, {"verdict": "burn"})
+    assert invalid.status_code == 400 and not GoldReview.objects.exists()
+    response = client_for(lead).post(address, {"verdict": "keep", "reason": "I wrote it"})
+    assert response.status_code == 302
+    assert question_with_gold.pk in input_version.list_outdated_questions()
+    recompute.recompute_question(question_with_gold.pk, at_once=True)
     assert not GoldItem.objects.get(item=item).suspected
     assert GoldScore.objects.get(rater__key="ann").n == n + 1
-    check(known)
+    assert_scores_match_formulas(question_with_gold)
     review = GoldReview.objects.get()
     assert review.reason == "I wrote it" and review.evidence["people"] == 4
     client_for(lead).post(address, {"verdict": "retire"})
-    recompute.recompute_question(known.pk, at_once=True)
+    recompute.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="ann").n == n
     assert client_for(lead).post(address, {"verdict": "retire"}).status_code == 404
     with pytest.raises(suspected_answers.InvalidGoldReview):
         suspected_answers.create_review(gold=review.gold, verdict="keep", by=lead)
 
 
-def test_the_pages_are_for_leads(
-    known: Question, client_for: Callable[..., Client], lead: Any, annotator: Any, viewer: Any
+def test_gold_pages_are_for_leads_only(
+    question_with_gold: Question,
+    client_for: Callable[..., Client],
+    lead: Any,
+    annotator: Any,
+    viewer: Any,
 ) -> None:
-    recompute.recompute_question(known.pk, at_once=True)
+    recompute.recompute_question(question_with_gold.pk, at_once=True)
     ann = Rater.objects.get(key="ann").pk
     for address in ("gold/", f"gold/raters/{ann}/"):
-        where = f"/projects/{known.project_id}/{address}"
-        page = client_for(lead).get(where)
+        url = f"/projects/{question_with_gold.project_id}/{address}"
+        page = client_for(lead).get(url)
         assert page.status_code == 200
-        assert client_for(viewer).get(where).status_code == 403
-        assert client_for(annotator).get(where).status_code == 403
+        assert client_for(viewer).get(url).status_code == 403
+        assert client_for(annotator).get(url).status_code == 403
     assert (
-        client_for(lead).get(f"/projects/{known.project_id}/gold/raters/999999/").status_code == 404
+        client_for(lead)
+        .get(f"/projects/{question_with_gold.project_id}/gold/raters/999999/")
+        .status_code
+        == 404
     )
 
 
-def test_few_answers_are_an_interval_and_never_a_percentage(
-    answered: Question, rate: Callable[..., Any], client_for: Callable[..., Client], lead: Any
+def test_few_answers_are_shown_as_counts(
+    rated_question: Question, rate: Callable[..., Any], client_for: Callable[..., Client], lead: Any
 ) -> None:
     for number in range(4):
-        rate(answered, f"x{number}", "eve", "minor")
+        rate(rated_question, f"x{number}", "eve", "minor")
         item = Item.objects.get(key=f"x{number}")
-        set_gold_answer(item=item, question=answered, answer=[1 if number else 0], by=None)
-    question_updates.update_question(answered.pk)
-    recompute.recompute_question(answered.pk, at_once=True)
-    page = client_for(lead).get(f"/projects/{answered.project_id}/gold/")
+        set_gold_answer(item=item, question=rated_question, answer=[1 if number else 0], by=None)
+    question_updates.update_question(rated_question.pk)
+    recompute.recompute_question(rated_question.pk, at_once=True)
+    page = client_for(lead).get(f"/projects/{rated_question.project_id}/gold/")
     assert "3 of 4" in page.text
     assert "0.75" not in page.text
     assert "too little known" in page.text
 
 
-def test_the_bar_is_chosen_and_weighs_the_evidence_anew(
-    known: Question, client_for: Callable[..., Client], lead: Any
+def test_changed_threshold_recomputes_the_evidence(
+    question_with_gold: Question, client_for: Callable[..., Client], lead: Any
 ) -> None:
-    recompute.recompute_question(known.pk, at_once=True)
+    recompute.recompute_question(question_with_gold.pk, at_once=True)
     before = GoldScore.objects.get(rater__key="dan").highest
-    address = f"/projects/{known.project_id}/gold/bar/"
+    address = f"/projects/{question_with_gold.project_id}/gold/bar/"
     assert client_for(lead).post(address, {"bar": "1"}).status_code == 400
     assert client_for(lead).post(address, {"bar": "nan"}).status_code == 400
     assert client_for(lead).post(address, {"bar": "0.95"}).status_code == 302
-    assert known.pk in input_version.list_outdated_questions()
-    recompute.recompute_question(known.pk, at_once=True)
+    assert question_with_gold.pk in input_version.list_outdated_questions()
+    recompute.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").highest > before
     with pytest.raises(ValueError, match="from 0"):
-        settings.set_pass_mark(question=known, pass_mark="high", by=lead)
+        settings.set_pass_mark(question=question_with_gold, pass_mark="high", by=lead)

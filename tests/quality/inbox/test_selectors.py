@@ -1,4 +1,4 @@
-"""What waits for the lead: in the bell, on the page of cases, and in the list of projects."""
+"""Test the lead's inbox: in the bell, on the alerts page, and in the list of projects."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def failed(project: Project, question: Question) -> Exam:
-    """Ann did not pass, at the only try."""
+def failed_exam(project: Project, question: Question) -> Exam:
+    """Ann failed the exam at the only try."""
     ExamRules.objects.create(question=question, required=True, tries=1)
     now = timezone.now()
     return Exam.objects.create(
@@ -38,7 +38,7 @@ def failed(project: Project, question: Question) -> Exam:
 
 
 @pytest.fixture
-def act(project: Project, question: Question) -> GoldAct:
+def intervention(project: Project, question: Question) -> GoldAct:
     return GoldAct.objects.create(
         question=question,
         rater=project.raters.get(),
@@ -50,86 +50,92 @@ def act(project: Project, question: Question) -> GoldAct:
     )
 
 
-def told(client: Client, address: str) -> str:
+def get_page_text(client: Client, address: str) -> str:
     return html.unescape(client.get(address).text)
 
 
-WORDS = ("1 proposed warning or pause", "1 rater has no try of the exam left", "1 open appeal")
+INBOX_TEXTS = (
+    "1 proposed warning or pause",
+    "1 rater has no try of the exam left",
+    "1 open appeal",
+)
 
 
-def test_the_lead_alone_is_told_at_each_place_and_led_to_the_page(
+def test_only_the_lead_sees_inbox_entries_with_their_links(
     project: Project,
     question: Question,
-    failed: Exam,
-    act: GoldAct,
+    failed_exam: Exam,
+    intervention: GoldAct,
     lead: User,
     viewer: User,
     client_for: Callable[[User], Client],
 ) -> None:
     item = Item.objects.create(project=project, key="i1")
     Appeal.objects.create(
-        question=question, item=item, rater=act.rater, text="no", made_at=timezone.now()
+        question=question, item=item, rater=intervention.rater, text="no", made_at=timezone.now()
     )
-    base, leads = f"/projects/{project.pk}/", client_for(lead)
-    bell = f'<span class="visually-hidden">{", ".join(WORDS)}</span>'
+    base, lead_client = f"/projects/{project.pk}/", client_for(lead)
+    bell = f'<span class="visually-hidden">{", ".join(INBOX_TEXTS)}</span>'
     for address in (base, f"{base}alarms/"):
-        assert bell in told(leads, address)
-    assert 'aria-hidden="true">3</span>' in told(leads, base)
+        assert bell in get_page_text(lead_client, address)
+    assert 'aria-hidden="true">3</span>' in get_page_text(lead_client, base)
     for address in (f"{base}alarms/", "/", "/?group=attention"):
-        page = told(leads, address)
-        for words, path in zip(
-            WORDS, ("gold/?question=", "exams/?question=", "appeals/"), strict=True
+        page = get_page_text(lead_client, address)
+        for text, path in zip(
+            INBOX_TEXTS, ("gold/?question=", "exams/?question=", "appeals/"), strict=True
         ):
-            link = page.split(f">{words}</a>")[0].rpartition('href="')[2]
+            link = page.split(f">{text}</a>")[0].rpartition('href="')[2]
             assert link.startswith(f"{base}{path}"), (address, link)
-            assert leads.get(link.rstrip('"')).status_code == 200
+            assert lead_client.get(link.rstrip('"')).status_code == 200
     for address in (base, f"{base}alarms/", "/"):
-        assert not any(words in told(client_for(viewer), address) for words in WORDS)
+        assert not any(text in get_page_text(client_for(viewer), address) for text in INBOX_TEXTS)
 
 
-def number(project: Project, what: str) -> int:
-    found = selectors.get_project_entries({project.pk: "lead"}).get(project.pk, [])
-    return sum(one.number for one in found if one.kind == what)
+def count_entries(project: Project, kind: str) -> int:
+    entries = selectors.get_project_entries({project.pk: "lead"}).get(project.pk, [])
+    return sum(entry.number for entry in entries if entry.kind == kind)
 
 
-def test_what_was_decided_waits_no_more(
-    project: Project, question: Question, failed: Exam, act: GoldAct, lead: User
+def test_decided_entries_leave_the_inbox(
+    project: Project, question: Question, failed_exam: Exam, intervention: GoldAct, lead: User
 ) -> None:
-    assert (number(project, "exams"), number(project, "gold")) == (1, 1)
-    act.state, act.decided_at = "done", timezone.now()
-    act.save()
-    assert number(project, "gold") == 0
-    rater = failed.rater
-    for changed in ({"required": False}, {"tries": 2}):
-        ExamRules.objects.update(**changed)
-        assert number(project, "exams") == 0, changed
+    assert (count_entries(project, "exams"), count_entries(project, "gold")) == (1, 1)
+    intervention.state, intervention.decided_at = "done", timezone.now()
+    intervention.save()
+    assert count_entries(project, "gold") == 0
+    rater = failed_exam.rater
+    for fields in ({"required": False}, {"tries": 2}):
+        ExamRules.objects.update(**fields)
+        assert count_entries(project, "exams") == 0, fields
         ExamRules.objects.update(required=True, tries=1)
     Rater.objects.update(paused=True)
-    assert number(project, "exams") == 0
+    assert count_entries(project, "exams") == 0
     Rater.objects.update(paused=False)
-    assert number(project, "exams") == 1
+    assert count_entries(project, "exams") == 1
     decisions.waive_exam(question=question, rater=rater, by=lead, reason="known to be good")
-    assert number(project, "exams") == 0
+    assert count_entries(project, "exams") == 0
 
 
-def test_all_projects_are_asked_in_one_query(
-    project: Project, failed: Exam, make_project: Any, django_assert_num_queries: Any
+def test_inbox_of_all_projects_takes_one_query(
+    project: Project, failed_exam: Exam, make_project: Any, django_assert_num_queries: Any
 ) -> None:
-    others = {make_project(f"Other {number}").pk: "lead" for number in range(3)}
+    other_roles = {make_project(f"Other {number}").pk: "lead" for number in range(3)}
     with django_assert_num_queries(1):
-        found = selectors.get_project_entries({project.pk: "lead", **others})
-    assert list(found) == [project.pk]
-    assert [one.words for one in found[project.pk]] == ["1 rater has no try of the exam left"]
+        entries_by_project = selectors.get_project_entries({project.pk: "lead", **other_roles})
+    assert list(entries_by_project) == [project.pk]
+    assert [entry.words for entry in entries_by_project[project.pk]] == [
+        "1 rater has no try of the exam left"
+    ]
 
 
-def test_tables_of_raters_mark_cases_and_what_is_proposed(
+def test_rater_tables_show_alerts_and_proposed_pauses(
     project: Project,
     question: Question,
-    act: GoldAct,
+    intervention: GoldAct,
     lead: User,
     viewer: User,
     client_for: Callable[[User], Client],
-    make_alarm: Any,
+    make_alert: Any,
     rate: Any,
 ) -> None:
     for number in range(4):
@@ -137,17 +143,21 @@ def test_tables_of_raters_mark_cases_and_what_is_proposed(
             rate(question, f"i{number}", key, "minor")
     update_question(question.pk)
     comparison.recompute_question(question.pk, at_once=True)
-    case = make_alarm(question, act.rater)
+    alert = make_alert(question, intervention.rater)
     base = f"/projects/{project.pk}/"
-    of_case = f'href="{base}alarms/{case.pk}/">'
-    proposed = f'href="{base}gold/?question={question.key}">pause, proposed</a>'
+    alert_link = f'href="{base}alarms/{alert.pk}/">'
+    proposal_link = f'href="{base}gold/?question={question.key}">pause, proposed</a>'
     for path in ("", "raters/"):
-        row = told(client_for(lead), f"{base}{path}").split("raters/ann/?")[1].split("</tr>")[0]
-        assert of_case in row and proposed in row, path
-        page = told(client_for(viewer), f"{base}{path}")
-        assert of_case in page and "proposed</a>" not in page, path
-    case.state = "resolved"
-    case.save()
-    assert of_case not in told(client_for(lead), base)
-    filtered = told(client_for(lead), f"{base}?without=ben")
-    assert proposed not in filtered
+        row = (
+            get_page_text(client_for(lead), f"{base}{path}")
+            .split("raters/ann/?")[1]
+            .split("</tr>")[0]
+        )
+        assert alert_link in row and proposal_link in row, path
+        page = get_page_text(client_for(viewer), f"{base}{path}")
+        assert alert_link in page and "proposed</a>" not in page, path
+    alert.state = "resolved"
+    alert.save()
+    assert alert_link not in get_page_text(client_for(lead), base)
+    filtered = get_page_text(client_for(lead), f"{base}?without=ben")
+    assert proposal_link not in filtered

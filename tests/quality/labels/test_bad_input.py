@@ -1,5 +1,5 @@
-"""Whatever was rated: labels, pages, API, files and commands give values with their reasons or a
-clear word, and never NaN."""
+"""Test labels, pages, API, files and commands on arbitrary ratings: no NaN, and values have
+reasons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 NO_NUMBER = re.compile(r"(?<![\w-])(nan|-?inf(inity)?)(?![\w-])", re.IGNORECASE)
 
-# (item, rater, label), and what stands at the labels as the reason why nothing is sure.
+# (item, rater, label), and the reason stored with the labels when there is no confidence.
 RATINGS: dict[str, tuple[Sequence[tuple[str, str, str | None]], str]] = {
     "no ratings": ([], ""),
     "one rater": ([("i1", "a", "none"), ("i2", "a", "major")], "no_pairable_items"),
@@ -48,10 +48,12 @@ FILES = ("csv", "jsonl", "parquet", "label_studio", "argilla", "card")
 
 
 @pytest.fixture(params=RATINGS)
-def labelled(request: Any, question: Question, rate: Callable[..., Any]) -> tuple[Question, str]:
-    said, reason = RATINGS[request.param]
-    for item, rater, label in said:
-        if label is None:  # said once, and taken back
+def labelled_case(
+    request: Any, question: Question, rate: Callable[..., Any]
+) -> tuple[Question, str]:
+    ratings, reason = RATINGS[request.param]
+    for item, rater, label in ratings:
+        if label is None:  # rated once, then withdrawn
             rate(question, item, rater, "none")
         rate(question, item, rater, label)
     question_updates.update_question(question.pk)
@@ -60,45 +62,45 @@ def labelled(request: Any, question: Question, rate: Callable[..., Any]) -> tupl
 
 
 def test_values_have_reasons_and_none_is_nan(
-    labelled: tuple[Question, str], client_for: Callable[[User], Client], lead: User
+    labelled_case: tuple[Question, str], client_for: Callable[[User], Client], lead: User
 ) -> None:
-    question, reason = labelled
-    made = Consensus.objects.filter(question=question).first()
-    assert (made.reason if made else "") == reason
+    question, reason = labelled_case
+    state = Consensus.objects.filter(question=question).first()
+    assert (state.reason if state else "") == reason
     for row in ItemLabel.objects.filter(question=question):
         assert (row.code is None) <= (row.reason == "tied")
         assert (row.confidence is None) == bool(reason)
         assert np.isfinite(row.shares).all()
         assert sum(row.shares) == pytest.approx(1)
     client, home = client_for(lead), f"/projects/{question.project_id}/"
-    told = [(page, client.get(f"{home}{page}")) for page in PAGES]
+    responses = [(page, client.get(f"{home}{page}")) for page in PAGES]
     api = f"/api/v1{home}"
-    told += [(call, client.get(f"{api}{call}")) for call in ("labels/", "agreement/")]
-    for name, answer in told:
-        assert answer.status_code == 200, name
-        assert not NO_NUMBER.search(visible(answer.content.decode())), name
+    responses += [(path, client.get(f"{api}{path}")) for path in ("labels/", "agreement/")]
+    for name, response in responses:
+        assert response.status_code == 200, name
+        assert not NO_NUMBER.search(strip_tags(response.content.decode())), name
     for kind in FILES:
-        answer = client.get(f"{home}labels.{kind}")
-        assert answer.status_code == 200, kind
+        response = client.get(f"{home}labels.{kind}")
+        assert response.status_code == 200, kind
         if kind != "parquet":
-            assert not NO_NUMBER.search(answer.getvalue().decode()), kind
+            assert not NO_NUMBER.search(response.getvalue().decode()), kind
     assert queue_order.plan_queue(question.project) is not None
 
 
-def visible(page: str) -> str:
-    """Without scripts and tags."""
+def strip_tags(page: str) -> str:
+    """Return the page without scripts and tags."""
     return re.sub(r"<script.*?</script>|<[^>]*>", " ", page, flags=re.DOTALL)
 
 
-def test_the_commands_say_so_too(
-    labelled: tuple[Question, str], capfdbinary: pytest.CaptureFixture[Any]
+def test_commands_print_no_nan(
+    labelled_case: tuple[Question, str], capfdbinary: pytest.CaptureFixture[Any]
 ) -> None:
-    question, _reason = labelled
+    question, _reason = labelled_case
     for kind in FILES:
         call_command("labels", str(question.project_id), "--format", kind)
-        said = capfdbinary.readouterr().out
+        output = capfdbinary.readouterr().out
         if kind != "parquet":
-            assert not NO_NUMBER.search(said.decode()), kind
+            assert not NO_NUMBER.search(output.decode()), kind
     out = io.StringIO()
     call_command("plan", str(question.project_id), "--json", stdout=out)
     (row,) = json.loads(out.getvalue(), parse_constant=pytest.fail)

@@ -1,4 +1,4 @@
-"""The data card beside the labels."""
+"""Test the data card that accompanies the labels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from quality.labels import data_card
 pytestmark = pytest.mark.django_db
 
 
-def test_the_agreement_is_that_of_the_pages(question: Question, rate: Any) -> None:
-    """Of the people, where models are kept apart; what is read first stands first."""
+def test_card_shows_the_headline_of_the_pages(question: Question, rate: Any) -> None:
+    """With models separate, the card gives the people's agreement, headline first."""
     labels = ["none", "minor", "major", "critical"]
     Rater.objects.create(project=question.project, key="bot", kind=Rater.Kind.MODEL)
     for number in range(40):
@@ -25,10 +25,10 @@ def test_the_agreement_is_that_of_the_pages(question: Question, rate: Any) -> No
         rate(question, f"i{number}", "bot", "none")
     update_question(question.pk)
     reading = Reading.objects.get(question=question, span="all")
-    name, first = reading.headline["name"], reading.headline["value"]
-    assert first["value"] != reading.coefficients[name]["value"]
+    name, headline = reading.headline["name"], reading.headline["value"]
+    assert headline["value"] != reading.coefficients[name]["value"]
     lines = data_card.build_data_card(question).splitlines()
-    at = lines.index("* Agreement below: of the people")
-    assert lines[at + 1] == (
-        f"* {name}: {first['value']:.3f} [{first['low']:.3f}, {first['high']:.3f}]"
+    index = lines.index("* Agreement below: of the people")
+    assert lines[index + 1] == (
+        f"* {name}: {headline['value']:.3f} [{headline['low']:.3f}, {headline['high']:.3f}]"
     )

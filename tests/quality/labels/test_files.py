@@ -1,4 +1,4 @@
-"""Final labels as files and by command, and the card that goes with them."""
+"""Test final labels as files and by command, and the data card."""
 
 from __future__ import annotations
 
@@ -22,26 +22,30 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def made_once(answered_once: Cast) -> Cast:
-    return answered_once
+def module_cast(rated_cast: Cast) -> Cast:
+    return rated_cast
 
 
 @pytest.fixture
-def labelled(answered: Question, lead: User) -> Question:
-    """One of the sixty items is decided."""
-    recompute.recompute_question(answered.pk)
-    decisions.create_decision(question=answered, item=Item.objects.get(key="i00"), code=3, by=lead)
-    return answered
+def labelled_question(rated_question: Question, lead: User) -> Question:
+    """Question of sixty items, one of which is decided."""
+    recompute.recompute_question(rated_question.pk)
+    decisions.create_decision(
+        question=rated_question, item=Item.objects.get(key="i00"), code=3, by=lead
+    )
+    return rated_question
 
 
-def made(question: Question, kind: str) -> bytes:
-    words = selectors.LabelNames.for_question(question, Consensus.objects.get(question=question))
-    return b"".join(files.FORMATS[kind].stream(selectors.get_labels(question), words))
+def render_file(question: Question, kind: str) -> bytes:
+    texts = selectors.LabelNames.for_question(question, Consensus.objects.get(question=question))
+    return b"".join(files.FORMATS[kind].stream(selectors.get_labels(question), texts))
 
 
-def test_csv_and_json_lines_say_the_same(labelled: Question) -> None:
-    table = list(csv.DictReader(io.StringIO(made(labelled, "csv").decode())))
-    lines = [json.loads(line) for line in made(labelled, "jsonl").decode().splitlines()]
+def test_csv_and_json_lines_have_the_same_content(labelled_question: Question) -> None:
+    table = list(csv.DictReader(io.StringIO(render_file(labelled_question, "csv").decode())))
+    lines = [
+        json.loads(line) for line in render_file(labelled_question, "jsonl").decode().splitlines()
+    ]
     assert len(table) == len(lines) == 60
     for row, line in zip(table, lines, strict=True):
         assert row["item"] == line["item"]
@@ -50,29 +54,33 @@ def test_csv_and_json_lines_say_the_same(labelled: Question) -> None:
         shares = {label: float(row[f"p {label}"]) for label in line["distribution"]}
         assert shares == line["distribution"]
         assert row["split"] == line["split"] == selectors.get_split(line["item"])
-    decided = next(line for line in lines if line["item"] == "i00")
-    assert (decided["label"], decided["source"], decided["decided_by"]) == (
+    decided_line = next(line for line in lines if line["item"] == "i00")
+    assert (decided_line["label"], decided_line["source"], decided_line["decided_by"]) == (
         "critical",
         "decision",
         "lead",
     )
 
 
-def test_parquet_says_the_same(labelled: Question) -> None:
+def test_parquet_has_the_same_content(labelled_question: Question) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet is an extra")
-    rows = parquet.read_table(io.BytesIO(made(labelled, "parquet"))).to_pylist()
-    lines = [json.loads(line) for line in made(labelled, "jsonl").decode().splitlines()]
+    rows = parquet.read_table(io.BytesIO(render_file(labelled_question, "parquet"))).to_pylist()
+    lines = [
+        json.loads(line) for line in render_file(labelled_question, "jsonl").decode().splitlines()
+    ]
     for row, line in zip(rows, lines, strict=True):
         assert row["label"] == line["label"]
         assert row["confidence"] == line["confidence"]
         assert row["p major"] == line["distribution"]["major"]
 
 
-def test_other_tools_get_tasks_with_their_content(labelled: Question) -> None:
+def test_other_tools_get_tasks_with_their_content(labelled_question: Question) -> None:
     ItemLabel.objects.filter(item__key="i01").update(code=None, reason="tied")
-    lines = [json.loads(line) for line in made(labelled, "jsonl").decode().splitlines()]
-    tasks = json.loads(made(labelled, "label_studio"))
-    records = json.loads(made(labelled, "argilla"))
+    lines = [
+        json.loads(line) for line in render_file(labelled_question, "jsonl").decode().splitlines()
+    ]
+    tasks = json.loads(render_file(labelled_question, "label_studio"))
+    records = json.loads(render_file(labelled_question, "argilla"))
     assert len(lines) == len(tasks) == len(records) == 60
     for line, task, record in zip(lines, tasks, records, strict=True):
         number = int(line["item"][1:])
@@ -87,45 +95,49 @@ def test_other_tools_get_tasks_with_their_content(labelled: Question) -> None:
         assert annotation["ground_truth"] is (line["source"] == "decision")
         assert record["suggestions"]["severity"]["value"] == line["label"]
     ItemLabel.objects.all().delete()
-    assert json.loads(made(labelled, "label_studio")) == []
+    assert json.loads(render_file(labelled_question, "label_studio")) == []
 
 
-def test_a_split_stays_whatever_else_comes() -> None:
-    parts = [selectors.get_split(f"item {number}") for number in range(10_000)]
-    assert parts.count("train") == pytest.approx(8_000, abs=150)
-    assert parts.count("dev") == pytest.approx(1_000, abs=100)
+def test_split_of_an_item_depends_only_on_its_key() -> None:
+    splits = [selectors.get_split(f"item {number}") for number in range(10_000)]
+    assert splits.count("train") == pytest.approx(8_000, abs=150)
+    assert splits.count("dev") == pytest.approx(1_000, abs=100)
     assert [selectors.get_split(key) for key in ("item 0", "item 1")] == ["test", "train"]
 
 
-def test_the_card_says_what_the_labels_rest_on(labelled: Question) -> None:
-    said = data_card.build_data_card(labelled)
-    assert "60 items: 59 by consensus, 1 by decision" in said
-    assert "4 people, 0 models" in said
-    assert "fleiss_kappa: 0." in said
-    first = data_card.compute_digest(labelled, Consensus.objects.get())
-    assert first in said
+def test_card_states_sources_raters_and_agreement(labelled_question: Question) -> None:
+    text = data_card.build_data_card(labelled_question)
+    assert "60 items: 59 by consensus, 1 by decision" in text
+    assert "4 people, 0 models" in text
+    assert "fleiss_kappa: 0." in text
+    digest_before = data_card.compute_digest(labelled_question, Consensus.objects.get())
+    assert digest_before in text
     ItemLabel.objects.filter(item__key="i01").update(code=None)
-    assert data_card.compute_digest(labelled, Consensus.objects.get()) != first
+    assert data_card.compute_digest(labelled_question, Consensus.objects.get()) != digest_before
 
 
-def test_the_command_prints_labels_as_they_are_now(
-    answered: Question, capfdbinary: pytest.CaptureFixture[Any]
+def test_command_prints_current_labels(
+    rated_question: Question, capfdbinary: pytest.CaptureFixture[Any]
 ) -> None:
-    call_command("labels", str(answered.project_id), "--format", "jsonl", "--at-least", "0.9")
+    call_command("labels", str(rated_question.project_id), "--format", "jsonl", "--at-least", "0.9")
     lines = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
     assert 0 < len(lines) < 60
     assert min(line["confidence"] for line in lines) >= 0.9
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["999"], "no project 999"),
         (["{project}", "--question", "no"], "one of: severity"),
         (["{project}", "--at-least", "2"], "between 0 and 1"),
     ],
 )
-def test_what_the_command_cannot_do(answered: Question, arguments: list[str], said: str) -> None:
-    given = [argument.format(project=answered.project_id) for argument in arguments]
-    with pytest.raises(CommandError, match=said):
-        call_command("labels", *given)
+def test_invalid_command_arguments_raise_errors(
+    rated_question: Question, arguments: list[str], message: str
+) -> None:
+    formatted_arguments = [
+        argument.format(project=rated_question.project_id) for argument in arguments
+    ]
+    with pytest.raises(CommandError, match=message):
+        call_command("labels", *formatted_arguments)

@@ -1,4 +1,4 @@
-"""How much is to be rated: by page and command, the numbers of the reference case."""
+"""Test the sample size by page and command against the numbers of the reference case."""
 
 from __future__ import annotations
 
@@ -19,37 +19,41 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def known(answered: Question) -> Question:
-    """Kappa has an error of 0.05 on 100 items, as in the reference case sample_size."""
-    reading = Reading.objects.get(question=answered, span="all")
+def question_with_error(rated_question: Question) -> Question:
+    """Question whose kappa has an error of 0.05 on 100 items, as in the reference case sample_size."""
+    reading = Reading.objects.get(question=rated_question, span="all")
     for value in reading.coefficients.values():
         value.update(se=0.05, n_items=100)
     reading.save()
-    return answered
+    return rated_question
 
 
-def told(*arguments: str, capsys: Any) -> list[dict[str, Any]]:
+def run_plan_command(*arguments: str, capsys: Any) -> list[dict[str, Any]]:
     call_command("plan", *arguments, "--json")
     return json.loads(capsys.readouterr().out)
 
 
-def test_more_items_of_a_project(known: Question, capsys: Any) -> None:
-    (row,) = told(str(known.project_id), capsys=capsys)
-    assert (row["question"], row["items"], row["more"]) == (known.key, 387, 287)
+def test_plan_command_gives_more_items_of_a_project(
+    question_with_error: Question, capsys: Any
+) -> None:
+    (row,) = run_plan_command(str(question_with_error.project_id), capsys=capsys)
+    assert (row["question"], row["items"], row["more"]) == (question_with_error.key, 387, 287)
 
 
 @pytest.mark.parametrize(
     ("kappa", "prevalence", "half_width", "items"),
     [("0.7", "0.3", "0.1", 236), ("0.4", "0.5", "0.05", 1291)],
 )
-def test_a_study(kappa: str, prevalence: str, half_width: str, items: int, capsys: Any) -> None:
-    given = ["--kappa", kappa, "--prevalence", prevalence, "--half-width", half_width]
-    (row,) = told(*given, "--cost", "0.5", capsys=capsys)
+def test_plan_command_gives_items_of_a_new_study(
+    kappa: str, prevalence: str, half_width: str, items: int, capsys: Any
+) -> None:
+    arguments = ["--kappa", kappa, "--prevalence", prevalence, "--half-width", half_width]
+    (row,) = run_plan_command(*arguments, "--cost", "0.5", capsys=capsys)
     assert row == {"items": items, "ratings": 2 * items, "cost": items}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "Give the id of a project"),
         (["999"], "no such question"),
@@ -59,75 +63,79 @@ def test_a_study(kappa: str, prevalence: str, half_width: str, items: int, capsy
         (["--kappa", "0.5", "--prevalence", "0.3", "--half-width", "0"], "half-width"),
     ],
 )
-def test_what_cannot_be_planned(arguments: list[str], said: str) -> None:
-    with pytest.raises(CommandError, match=said):
+def test_invalid_plan_arguments_raise_errors(arguments: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message):
         call_command("plan", *arguments)
 
 
-def test_the_page(known: Question, client_for: Callable[[User], Client], viewer: User) -> None:
-    page = f"/projects/{known.project_id}/plan/"
+def test_plan_page_shows_widths_and_study(
+    question_with_error: Question, client_for: Callable[[User], Client], viewer: User
+) -> None:
+    page = f"/projects/{question_with_error.project_id}/plan/"
     client = client_for(viewer)
-    answer = client.get(page)
-    assert [(w.half_width, w.more) for w in answer.context["outlook"].widths][1] == (0.05, 287)
+    response = client.get(page)
+    assert [
+        (width_row.half_width, width_row.more) for width_row in response.context["outlook"].widths
+    ][1] == (0.05, 287)
     study = client.get(f"{page}?kappa=0.7&prevalence=0.3&half_width=0.1&cost=2")
     assert study.context["study"].items == 236
     assert "944" in study.text
-    wrong = client.get(f"{page}?kappa=7&prevalence=0.3&half_width=0.1")
-    assert wrong.status_code == 400
-    assert wrong.context["study"] is None
+    invalid = client.get(f"{page}?kappa=7&prevalence=0.3&half_width=0.1")
+    assert invalid.status_code == 400
+    assert invalid.context["study"] is None
 
 
-def test_the_number_is_the_one_that_is_read_first(
+def test_plan_uses_the_headline_coefficient(
     question: Question, rate: Any, client_for: Callable[[User], Client], viewer: User
 ) -> None:
-    """With a model kept apart and the question's own weights left at none: people's, by rank."""
+    """With models separate and the question's weights at none: the people's coefficient, by rank."""
     labels = ["none", "minor", "major", "critical"]
     bot = Rater.objects.create(project=question.project, key="bot", kind=Rater.Kind.MODEL)
     for number in range(60):
-        said = labels[number % 4]
+        label = labels[number % 4]
         for key in ("ann", "bea", "cleo"):
-            near = key == "bea" and number % 5 == 0
-            rate(question, f"i{number}", key, labels[(number + near) % 4])
-        rate(question, f"i{number}", bot.key, "none" if number % 2 else said)
+            differs = key == "bea" and number % 5 == 0
+            rate(question, f"i{number}", key, labels[(number + differs) % 4])
+        rate(question, f"i{number}", bot.key, "none" if number % 2 else label)
     Question.objects.filter(pk=question.pk).update(weights="none")
     update_question(question.pk)
     client, base = client_for(viewer), f"/projects/{question.project_id}/"
-    first = client.get(base).context["headline"]
+    headline = client.get(base).context["headline"]
     outlook = client.get(f"{base}plan/").context["outlook"]
-    shown = Reading.objects.get(question=question, span="all").headline
-    assert (outlook.name, shown["of"]) == (shown["name"], "people")
-    assert [outlook.value[part] for part in ("value", "low", "high")] == [
-        first[part] for part in ("value", "low", "high")
+    stored_headline = Reading.objects.get(question=question, span="all").headline
+    assert (outlook.name, stored_headline["of"]) == (stored_headline["name"], "people")
+    assert [outlook.value[field] for field in ("value", "low", "high")] == [
+        headline[field] for field in ("value", "low", "high")
     ]
 
 
-def test_of_two_raters_it_is_their_kappa(
+def test_plan_of_two_raters_uses_cohens_kappa(
     question: Question, rate: Any, client_for: Callable[[User], Client], viewer: User
 ) -> None:
-    """And of few items the page says that their error is rough."""
+    """With few items the page says that their error is rough."""
     labels = ["none", "minor", "major", "critical"]
     client, base = client_for(viewer), f"/projects/{question.project_id}/"
-    rough = "fewer than 30 items"
+    notice = "fewer than 30 items"
     for number in range(40):
         rate(question, f"i{number}", "ann", labels[number % 4])
         rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
         if number == 20:
             update_question(question.pk)
-            assert rough in client.get(f"{base}plan/").content.decode()
+            assert notice in client.get(f"{base}plan/").content.decode()
     update_question(question.pk)
-    first = client.get(base).context["headline"]
+    headline = client.get(base).context["headline"]
     page = client.get(f"{base}plan/")
     outlook = page.context["outlook"]
     assert outlook.name == "cohen_kappa_quadratic"
-    assert (outlook.value["value"], outlook.value["low"]) == (first["value"], first["low"])
-    half = 1.96 * first["se"]  # of 40 items; four times as many halve it
-    assert outlook.widths[1].items == pytest.approx(40 * (half / 0.05) ** 2, rel=0.01)
-    assert rough not in page.content.decode()
+    assert (outlook.value["value"], outlook.value["low"]) == (headline["value"], headline["low"])
+    half_width = 1.96 * headline["se"]  # of 40 items; four times as many halve it
+    assert outlook.widths[1].items == pytest.approx(40 * (half_width / 0.05) ** 2, rel=0.01)
+    assert notice not in page.content.decode()
 
 
-def test_the_page_before_anything_is_known(
+def test_plan_page_without_data(
     project: Any, client_for: Callable[[User], Client], viewer: User
 ) -> None:
-    answer = client_for(viewer).get(f"/projects/{project.pk}/plan/")
-    assert answer.status_code == 200
-    assert "Nothing is known of the error yet" in answer.text
+    response = client_for(viewer).get(f"/projects/{project.pk}/plan/")
+    assert response.status_code == 200
+    assert "Nothing is known of the error yet" in response.text

@@ -1,4 +1,4 @@
-"""One status a rater, by rules that can be read."""
+"""Test the rules that give each rater one status."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def reading(question: Question) -> Callable[..., Rater]:
-    """``reading("ben", 0.7, se=0.05, n_items=80)``: a rater with this kappa with the others."""
+def make_rater_result(question: Question) -> Callable[..., Rater]:
+    """``make_rater_result("ben", 0.7, se=0.05, n_items=80)``: a rater with this kappa with the
+    others."""
 
     def make(key: str, value: float | None, *, se: float = 0.02, n_items: int = 200) -> Rater:
         rater = Rater.objects.get_or_create(project=question.project, key=key)[0]
@@ -52,89 +53,94 @@ def reading(question: Question) -> Callable[..., Rater]:
     return make
 
 
-def of(question: Question) -> dict[str, RaterSummary]:
+def get_statuses_by_key(question: Question) -> dict[str, RaterSummary]:
     comparison.recompute_question(question.pk, at_once=True)
     return {card.rater.key: card for card in list_rater_summaries(question, ordered=True)}
 
 
-def test_who_is_apart_is_what_the_alarms_say(
-    question: Question, reading: Any, make_alarm: Any
+def test_outlier_status_follows_the_alerts(
+    question: Question, make_rater_result: Any, make_alert: Any
 ) -> None:
-    """Whoever lies far below the middle without a case is not told: there is one rule."""
+    """A rater far below the middle without an alert is not marked: there is only one rule."""
     for key, value in {"ann": 0.7, "ben": 0.72, "cleo": 0.68, "dan": 0.45, "eve": 0.45}.items():
-        reading(key, value)
+        make_rater_result(key, value)
     dan = Rater.objects.get(key="dan")
-    make_alarm(question, dan, kind="rater_apart", measure="agreement", size=0.45)
-    seen = {}
-    for changed in (
+    make_alert(question, dan, kind="rater_apart", measure="agreement", size=0.45)
+    results = {}
+    for fields in (
         {"state": "open"},
         {"state": "muted"},
         {"state": "muted", "stands": False},
         {"state": "resolved", "stands": True},
     ):
-        Alarm.objects.update(**changed)
-        found = of(question)
-        assert not found["eve"].reasons
-        dans = found["dan"]
-        assert is_outlier(question, dan) == ("apart_from_peers" in dans.reasons), changed
-        seen[tuple(changed.values())] = (dans.status, dans.reasons)
-    assert seen == {
+        Alarm.objects.update(**fields)
+        status_by_key = get_statuses_by_key(question)
+        assert not status_by_key["eve"].reasons
+        status_of_dan = status_by_key["dan"]
+        assert is_outlier(question, dan) == ("apart_from_peers" in status_of_dan.reasons), fields
+        results[tuple(fields.values())] = (status_of_dan.status, status_of_dan.reasons)
+    assert results == {
         ("open",): ("act", ["drift_alarm", "apart_from_peers"]),
         ("muted",): ("watch", ["alarm_muted", "apart_from_peers"]),
         ("muted", False): ("watch", ["alarm_muted"]),
         ("resolved", True): ("fine", []),
     }
-    assert (found["ann"].n_ratings, found["ann"].seconds) == (200, 4.5)
+    assert (status_by_key["ann"].n_ratings, status_by_key["ann"].seconds) == (200, 4.5)
 
 
-def test_of_little_nothing_is_said(question: Question, reading: Any) -> None:
-    reading("ann", 0.7, n_items=29)
-    reading("ben", None)
-    assert {card.status for card in of(question).values()} == {"unknown"}
+def test_few_items_give_unknown_status(question: Question, make_rater_result: Any) -> None:
+    make_rater_result("ann", 0.7, n_items=29)
+    make_rater_result("ben", None)
+    assert {card.status for card in get_statuses_by_key(question).values()} == {"unknown"}
 
 
-def test_an_alarm_asks_for_an_act_until_it_is_resolved(
-    question: Question, reading: Any, make_alarm: Any
+def test_open_alert_gives_act_status_until_resolved(
+    question: Question, make_rater_result: Any, make_alert: Any
 ) -> None:
-    rater = reading("ann", 0.7)
-    other = reading("ben", 0.7)
-    alarm = make_alarm(question, rater, other=other, reason="cannot_tell_who")
-    seen = {}
+    rater = make_rater_result("ann", 0.7)
+    other = make_rater_result("ben", 0.7)
+    alert = make_alert(question, rater, other=other, reason="cannot_tell_who")
+    status_by_state = {}
     for state in ("open", "looked_at", "muted", "resolved"):
         Alarm.objects.update(state=state)
-        cards_now = of(question)
-        assert cards_now["ann"].status == cards_now["ben"].status, "both are named"
-        seen[state] = cards_now["ann"].status
-    assert seen == {"open": "act", "looked_at": "act", "muted": "watch", "resolved": "fine"}
-    assert alarm.pk
+        status_by_key = get_statuses_by_key(question)
+        assert status_by_key["ann"].status == status_by_key["ben"].status, "both are named"
+        status_by_state[state] = status_by_key["ann"].status
+    assert status_by_state == {
+        "open": "act",
+        "looked_at": "act",
+        "muted": "watch",
+        "resolved": "fine",
+    }
+    assert alert.pk
 
 
-def test_gold_that_is_missed_asks_for_an_act(question: Question, reading: Any) -> None:
-    nothing = build_undefined_value("too_few_items")
+def test_missed_gold_gives_act_status(question: Question, make_rater_result: Any) -> None:
+    undefined_value = build_undefined_value("too_few_items")
     for key, evidence in (("ann", 99.0), ("ben", 101.0)):
         GoldScore.objects.create(
             question=question,
-            rater=reading(key, 0.7),
+            rater=make_rater_result(key, 0.7),
             n=10,
             right=2,
             accuracy=0.2,
             low=0.1,
             high=0.4,
             table=[],
-            kappa={**nothing, "value": 0.1, "reason": None},
+            kappa={**undefined_value, "value": 0.1, "reason": None},
             evidence=evidence,
             highest=evidence,
         )
-    found = of(question)
-    assert (found["ann"].status, found["ben"].status) == ("fine", "act")
-    assert found["ben"].reasons == ["gold_below_bar"]
-    assert found["ben"].gold_kappa["value"] == 0.1
+    status_by_key = get_statuses_by_key(question)
+    assert (status_by_key["ann"].status, status_by_key["ben"].status) == ("fine", "act")
+    assert status_by_key["ben"].reasons == ["gold_below_bar"]
+    assert status_by_key["ben"].gold_kappa["value"] == 0.1
 
 
-def test_a_thousand_raters_cost_no_more_queries_than_three(
-    question: Question, django_assert_num_queries: Any, reading: Any
+def test_number_of_queries_does_not_grow_with_raters(
+    question: Question, django_assert_num_queries: Any, make_rater_result: Any
 ) -> None:
     for number in range(40):
-        reading(f"r{number}", 0.7)
+        make_rater_result(f"r{number}", 0.7)
     with django_assert_num_queries(7):
         list_rater_summaries(question, ordered=True)

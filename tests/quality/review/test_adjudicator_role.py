@@ -1,4 +1,4 @@
-"""An adjudicator may decide, and for the rest sees and does what a viewer does: on every page."""
+"""Test that an adjudicator may decide and otherwise has the access of a viewer on every page."""
 
 from __future__ import annotations
 
@@ -15,65 +15,70 @@ from quality.consensus import recompute
 
 pytestmark = pytest.mark.django_db
 
-DECIDES = ("adjudicate", "appeal")  # what the names of their routes begin with
-ONLY_LEADS = {"adjudicate_gold", "adjudicate_example"}
+DECISION_ROUTE_PREFIXES = ("adjudicate", "appeal")  # prefixes of the route names
+LEAD_ONLY_ROUTES = {"adjudicate_gold", "adjudicate_example"}
 
 
-def pages(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Name and path of every page of a project."""
+def iter_pages(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield name and path of every page of a project."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         path = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            yield from pages(pattern.url_patterns, path)
+            yield from iter_pages(pattern.url_patterns, path)
         elif isinstance(pattern, URLPattern) and path.startswith("projects/<int:project_id>/"):
             assert pattern.name, f"{path} needs a name"
             yield pattern.name, path
 
 
-PAGES = dict(pages())
+PAGES = dict(iter_pages())
 
 
-def path_of(name: str, known: dict[str, Any]) -> str:
+def build_path(name: str, url_kwargs: dict[str, Any]) -> str:
     path = PAGES[name]
-    wanted = {key: known[key] for key in known if f":{key}>" in path}
-    return reverse(name, kwargs=wanted)
+    route_kwargs = {key: url_kwargs[key] for key in url_kwargs if f":{key}>" in path}
+    return reverse(name, kwargs=route_kwargs)
 
 
 @pytest.fixture
-def known(answered: Question) -> dict[str, Any]:
-    """What the routes want to be told: there is one of each, or the number 1."""
-    recompute.recompute_question(answered.pk)
+def url_kwargs(rated_question: Question) -> dict[str, Any]:
+    """Values for the kwargs of all routes: an object of each kind, or the number 1."""
+    recompute.recompute_question(rated_question.pk)
     item, rater = Item.objects.all()[0], Rater.objects.all()[0]
-    words = {"form": "json", "kind": "csv", "name": "trend", "period": "week", "what": "items"}
+    texts = {"form": "json", "kind": "csv", "name": "trend", "period": "week", "what": "items"}
     numbers = dict.fromkeys(
         ("alarm_id", "appeal_id", "act_id", "import_id", "report_id", "user_id", "token_id"), 1
     )
     keys = {"rater_key": rater.key, "item_key": item.key, "other_key": "ben"}
-    ids = {"project_id": answered.project_id, "item_id": item.pk, "rater_id": rater.pk}
-    return words | numbers | keys | ids
+    ids = {"project_id": rated_question.project_id, "item_id": item.pk, "rater_id": rater.pk}
+    return texts | numbers | keys | ids
 
 
-def test_pages_answer_an_adjudicator_as_a_viewer_but_where_they_decide(
-    answered: Question,
-    known: dict[str, Any],
+def test_adjudicator_has_viewer_access_except_for_decisions(
+    rated_question: Question,
+    url_kwargs: dict[str, Any],
     client_for: Callable[[User], Client],
     viewer: User,
     make_user: Callable[..., User],
 ) -> None:
     ada = make_user("ada")
-    Member.objects.create(project=answered.project, user=ada, role=Member.Role.ADJUDICATOR)
+    Member.objects.create(project=rated_question.project, user=ada, role=Member.Role.ADJUDICATOR)
     clients = client_for(ada), client_for(viewer)
-    differ, walked = set(), 0
+    differing, n_checked = set(), 0
     for name in PAGES:
         try:
-            path = path_of(name, known)
+            path = build_path(name, url_kwargs)
         except NoReverseMatch:
             continue
-        walked += 1
+        n_checked += 1
         for method in ("get", "post"):
-            mine, viewers = (getattr(one, method)(path).status_code for one in clients)
-            if mine != viewers:
-                differ.add(name)
-                assert viewers == 403, (name, method, mine)
-    assert walked > 0.8 * len(PAGES), set(PAGES)
-    assert differ == {name for name in PAGES if name.startswith(DECIDES)} - ONLY_LEADS
+            own_status, viewer_status = (
+                getattr(client, method)(path).status_code for client in clients
+            )
+            if own_status != viewer_status:
+                differing.add(name)
+                assert viewer_status == 403, (name, method, own_status)
+    assert n_checked > 0.8 * len(PAGES), set(PAGES)
+    assert (
+        differing
+        == {name for name in PAGES if name.startswith(DECISION_ROUTE_PREFIXES)} - LEAD_ONLY_ROUTES
+    )

@@ -1,4 +1,4 @@
-"""A decision is the final label, keeps its history, and nobody decides what somebody else holds."""
+"""Test that a decision is the final label, keeps its history, and respects claims of others."""
 
 from __future__ import annotations
 
@@ -19,134 +19,153 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def labelled(answered: Question) -> Question:
-    recompute.recompute_question(answered.pk)
-    return answered
+def labelled_question(rated_question: Question) -> Question:
+    recompute.recompute_question(rated_question.pk)
+    return rated_question
 
 
-def test_a_decision_stands_above_the_ratings_and_is_revised_with_history(
-    labelled: Question, lead: User
+def test_decision_overrides_ratings_and_keeps_its_history(
+    labelled_question: Question, lead: User
 ) -> None:
     item = Item.objects.get(key="i00")
     before = list(Rating.objects.order_by("pk").values())
-    decisions.create_decision(question=labelled, item=item, code=3, reason="clear", by=lead)
-    decisions.create_decision(question=labelled, item=item, code=2, by=lead)
+    decisions.create_decision(
+        question=labelled_question, item=item, code=3, reason="clear", by=lead
+    )
+    decisions.create_decision(question=labelled_question, item=item, code=2, by=lead)
     label = ItemLabel.objects.get(item=item)
     assert (label.code, label.source, label.confidence) == (2, "decision", 1.0)
     assert label.shares == [0, 0, 1, 0]
-    recompute.recompute_question(labelled.pk, at_once=True)
+    recompute.recompute_question(labelled_question.pk, at_once=True)
     assert ItemLabel.objects.get(item=item).code == 2
     history = Decision.objects.filter(item=item)
-    assert [(one.number, one.code, one.reason) for one in history] == [(1, 3, "clear"), (2, 2, "")]
+    assert [(decision.number, decision.code, decision.reason) for decision in history] == [
+        (1, 3, "clear"),
+        (2, 2, ""),
+    ]
     assert list(Rating.objects.order_by("pk").values()) == before
-    decisions.create_decision(question=labelled, item=item, code=None, by=lead)
-    recompute.recompute_question(labelled.pk, at_once=True)
+    decisions.create_decision(question=labelled_question, item=item, code=None, by=lead)
+    recompute.recompute_question(labelled_question.pk, at_once=True)
     assert ItemLabel.objects.get(item=item).source == "consensus"
 
 
-def test_what_is_decided_teaches_the_consensus(labelled: Question, lead: User) -> None:
-    """The item's truth is fixed: who said otherwise is less right than before."""
+def test_decision_changes_rater_accuracy(labelled_question: Question, lead: User) -> None:
+    """The item's true category is fixed: a rater who answered otherwise is less accurate than
+    before."""
     from quality.models import RaterConfusion
 
     item = Item.objects.filter(ratings__rater__key="ann").first()
     assert item is not None
-    said = Rating.objects.get(item=item, rater__key="ann").code
+    code = Rating.objects.get(item=item, rater__key="ann").code
     before = RaterConfusion.objects.get(rater__key="ann").accuracy
-    decisions.create_decision(question=labelled, item=item, code=(said + 2) % 4, by=lead)
-    recompute.recompute_question(labelled.pk, at_once=True)
+    decisions.create_decision(question=labelled_question, item=item, code=(code + 2) % 4, by=lead)
+    recompute.recompute_question(labelled_question.pk, at_once=True)
     assert RaterConfusion.objects.get(rater__key="ann").accuracy < before
 
 
-def test_a_decision_that_cannot_be_changes_nothing(labelled: Question, lead: User) -> None:
+def test_invalid_decision_changes_nothing(labelled_question: Question, lead: User) -> None:
     item = Item.objects.get(key="i00")
     before = list(ItemLabel.objects.order_by("pk").values())
     for field, code, reason in (("label", 9, ""), ("label", None, ""), ("reason", 1, "x" * 4001)):
-        with pytest.raises(decisions.InvalidDecision) as refused:
+        with pytest.raises(decisions.InvalidDecision) as error_info:
             decisions.create_decision(
-                question=labelled, item=item, code=code, reason=reason, by=lead
+                question=labelled_question, item=item, code=code, reason=reason, by=lead
             )
-        assert refused.value.field == field
+        assert error_info.value.field == field
     assert not Decision.objects.exists()
     assert list(ItemLabel.objects.order_by("pk").values()) == before
 
 
-def test_two_adjudicators_get_two_items_and_the_most_doubtful_first(
-    labelled: Question, lead: User, admin: User
+def test_two_adjudicators_get_the_two_most_uncertain_items(
+    labelled_question: Question, lead: User, admin: User
 ) -> None:
-    one = decisions.claim_next(question=labelled, by=lead, doubt=0.05)
-    other = decisions.claim_next(question=labelled, by=admin, doubt=0.05)
-    assert one is not None
-    assert other is not None
-    doubts = list(
-        decisions.get_review_queue(labelled, doubt=0.05).values_list("item_id", flat=True)
+    lead_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
+    admin_label = decisions.claim_next(question=labelled_question, by=admin, doubt=0.05)
+    assert lead_label is not None
+    assert admin_label is not None
+    item_ids = list(
+        decisions.get_review_queue(labelled_question, doubt=0.05).values_list("item_id", flat=True)
     )
-    assert [one.item_id, other.item_id] == doubts[:2]
-    again = decisions.claim_next(question=labelled, by=lead, doubt=0.05)
-    assert again == one
+    assert [lead_label.item_id, admin_label.item_id] == item_ids[:2]
+    claimed_again = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
+    assert claimed_again == lead_label
     with pytest.raises(decisions.ItemClaimed):
-        decisions.create_decision(question=labelled, item=one.item, code=1, by=admin)
-    decisions.create_decision(question=labelled, item=one.item, code=1, by=lead)
-    assert not Claim.objects.filter(item=one.item).exists()
+        decisions.create_decision(
+            question=labelled_question, item=lead_label.item, code=1, by=admin
+        )
+    decisions.create_decision(question=labelled_question, item=lead_label.item, code=1, by=lead)
+    assert not Claim.objects.filter(item=lead_label.item).exists()
 
 
-def test_a_claim_ends_by_itself_and_passing_brings_another_item(
-    labelled: Question, lead: User, admin: User
+def test_claim_expires_and_passing_gives_another_item(
+    labelled_question: Question, lead: User, admin: User
 ) -> None:
-    one = decisions.claim_next(question=labelled, by=lead, doubt=0.05)
-    assert one is not None
-    decisions.claim_item(question=labelled, item=one.item, by=lead, passed=True)
-    other = decisions.claim_next(question=labelled, by=lead, doubt=0.05)
-    assert other is not None
-    assert other.item != one.item
+    first_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
+    assert first_label is not None
+    decisions.claim_item(question=labelled_question, item=first_label.item, by=lead, passed=True)
+    second_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
+    assert second_label is not None
+    assert second_label.item != first_label.item
     Claim.objects.update(until=timezone.now() - datetime.timedelta(seconds=1))
-    assert decisions.claim_next(question=labelled, by=admin, doubt=0.05) == one
+    assert decisions.claim_next(question=labelled_question, by=admin, doubt=0.05) == first_label
 
 
-def test_nothing_in_doubt_is_no_item(labelled: Question, lead: User) -> None:
-    assert decisions.claim_next(question=labelled, by=lead, doubt=1.0) is None
+def test_no_item_to_claim_without_uncertain_labels(labelled_question: Question, lead: User) -> None:
+    assert decisions.claim_next(question=labelled_question, by=lead, doubt=1.0) is None
 
 
-def test_a_decision_is_written_once(labelled: Question, lead: User) -> None:
-    made = decisions.create_decision(
-        question=labelled, item=Item.objects.get(key="i00"), code=1, by=lead
+def test_saved_decision_cannot_be_changed_or_deleted(
+    labelled_question: Question, lead: User
+) -> None:
+    decision = decisions.create_decision(
+        question=labelled_question, item=Item.objects.get(key="i00"), code=1, by=lead
     )
     with pytest.raises(TypeError):
-        made.save()
+        decision.save()
     with pytest.raises(TypeError):
-        made.delete()
+        decision.delete()
 
 
-def test_who_looked_at_names_is_written_down_once(labelled: Question, lead: User) -> None:
+def test_viewing_names_is_recorded(labelled_question: Question, lead: User) -> None:
     item: Any = Item.objects.get(key="i00")
-    assert not decisions.has_seen_names(question=labelled, item=item, by=lead)
-    decisions.record_names_seen(question=labelled, item=item, by=lead)
-    decisions.record_names_seen(question=labelled, item=item, by=lead)
-    assert decisions.has_seen_names(question=labelled, item=item, by=lead)
+    assert not decisions.has_seen_names(question=labelled_question, item=item, by=lead)
+    decisions.record_names_seen(question=labelled_question, item=item, by=lead)
+    decisions.record_names_seen(question=labelled_question, item=item, by=lead)
+    assert decisions.has_seen_names(question=labelled_question, item=item, by=lead)
 
 
-def test_what_a_lead_sends_is_decided_first_whatever_its_doubt(
-    labelled: Question, lead: User, client_for: Any
+def test_items_sent_to_review_come_first(
+    labelled_question: Question, lead: User, client_for: Any
 ) -> None:
-    doubtful = decisions.get_review_queue(labelled, doubt=0.05)
-    sure = ItemLabel.objects.filter(question=labelled).order_by("doubt", "item_id").first()
-    assert sure is not None
-    assert not doubtful.filter(pk=sure.pk).exists()
-    unrated = Item.objects.create(project=labelled.project, key="unrated")
-    sent = {"item": [sure.item_id, unrated.pk], "do": "decide", "question": labelled.key}
-    page = f"/projects/{labelled.project_id}/chosen-items/"
-    answer = client_for(lead).post(page, sent, follow=True)
-    said = [str(one) for one in answer.context["messages"]]
-    assert said[0].startswith("1 item comes first")
-    assert said[1].startswith("Left out")
-    assert Sent.objects.get().item_id == sure.item_id
-    first = decisions.claim_next(question=labelled, by=lead, doubt=0.05)
-    assert first is not None
-    assert first.item_id == sure.item_id
-    decisions.create_decision(question=labelled, item=sure.item, code=1, by=lead)
+    doubtful = decisions.get_review_queue(labelled_question, doubt=0.05)
+    certain_label = (
+        ItemLabel.objects.filter(question=labelled_question).order_by("doubt", "item_id").first()
+    )
+    assert certain_label is not None
+    assert not doubtful.filter(pk=certain_label.pk).exists()
+    unrated = Item.objects.create(project=labelled_question.project, key="unrated")
+    form_data = {
+        "item": [certain_label.item_id, unrated.pk],
+        "do": "decide",
+        "question": labelled_question.key,
+    }
+    page = f"/projects/{labelled_question.project_id}/chosen-items/"
+    response = client_for(lead).post(page, form_data, follow=True)
+    messages = [str(message) for message in response.context["messages"]]
+    assert messages[0].startswith("1 item comes first")
+    assert messages[1].startswith("Left out")
+    assert Sent.objects.get().item_id == certain_label.item_id
+    first_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
+    assert first_label is not None
+    assert first_label.item_id == certain_label.item_id
+    decisions.create_decision(question=labelled_question, item=certain_label.item, code=1, by=lead)
     assert not Sent.objects.exists()
     assert (
-        assignments.assign_for_review(question=labelled, item_ids=[sure.item_id], by=lead) == 0
+        assignments.assign_for_review(
+            question=labelled_question, item_ids=[certain_label.item_id], by=lead
+        )
+        == 0
     )  # decided
-    again = decisions.get_review_queue(labelled, doubt=0.05).first()
-    assert again is not None
-    assert again.item_id != sure.item_id
+    next_label = decisions.get_review_queue(labelled_question, doubt=0.05).first()
+    assert next_label is not None
+    assert next_label.item_id != certain_label.item_id

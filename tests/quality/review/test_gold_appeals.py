@@ -1,4 +1,4 @@
-"""Raters contest known answers: those of an exam, and hidden ones that were retired."""
+"""Test appeals against gold answers: those of an exam, and retired hidden ones."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def items(project: Project, question: Question, lead: User) -> list[Item]:
-    """Three that ann answered: one in an exam that ended, two as hidden gold."""
+    """Three items that ann answered: one in a finished exam, two as hidden gold."""
     ann, now = Rater.objects.get(key="ann"), timezone.now()
-    made = []
+    items = []
     for number, why in enumerate(("exam", "gold", "gold")):
         item = Item.objects.create(
             project=project, key=f"i{number}", body={"text": f"Text {number}"}
@@ -57,11 +57,11 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
                 began_at=now,
                 ended_at=now,
             )
-        made.append(item)
-    return made
+        items.append(item)
+    return items
 
 
-def test_what_is_known_may_be_contested_and_hidden_gold_stays_hidden(
+def test_known_gold_can_be_appealed_and_hidden_gold_cannot(
     items: list[Item],
     project: Project,
     question: Question,
@@ -69,40 +69,45 @@ def test_what_is_known_may_be_contested_and_hidden_gold_stays_hidden(
     annotator: User,
     client_for: Callable[[User], Client],
 ) -> None:
-    desk, leads = client_for(annotator), client_for(lead)
+    annotator_client, lead_client = client_for(annotator), client_for(lead)
     base = f"/projects/{project.pk}/"
 
     def contest(item: Item) -> None:
-        sent = {"question": question.key, "text": "it reads well"}
-        assert desk.post(f"{base}known-answers/{item.pk}/", sent).status_code == 302
+        form_data = {"question": question.key, "text": "it reads well"}
+        assert (
+            annotator_client.post(f"{base}known-answers/{item.pk}/", form_data).status_code == 302
+        )
 
     contest(items[0])
-    assert not Appeal.objects.exists()  # the lead lets nobody
-    assert "Contest it" not in desk.get(f"{base}exam/").text
+    assert not Appeal.objects.exists()  # the lead has not allowed appeals
+    assert "Contest it" not in annotator_client.get(f"{base}exam/").text
     LabelRules.objects.create(question=question, tell_raters=True, tell_after=7)
-    assert "Contest it" in desk.get(f"{base}exam/").text
+    assert "Contest it" in annotator_client.get(f"{base}exam/").text
     for item in items:
         contest(item)
-    assert [(one.item, one.about) for one in Appeal.objects.all()] == [(items[0], "gold")]
-    assert "it reads well" in desk.get(f"{base}exam/").text
+    assert [(appeal.item, appeal.about) for appeal in Appeal.objects.all()] == [(items[0], "gold")]
+    assert "it reads well" in annotator_client.get(f"{base}exam/").text
 
-    # One of the hidden ones is retired; the rater learns of it a week later.
+    # A hidden gold answer is retired; the rater is told a week later.
     retire_gold_answer(item=items[1], question=question, by=lead)
-    assert "not in use any more" not in desk.get(f"{base}decisions/").text
+    assert "not in use any more" not in annotator_client.get(f"{base}decisions/").text
     with time_machine.travel(timezone.now() + datetime.timedelta(days=8), tick=False):
-        desk.force_login(annotator)
-        told = desk.get(f"{base}decisions/").text
-        assert "held to be right was <strong>minor</strong>" in told and "as 3.1" in told
-        assert "Text 1" in told and "Text 2" not in told
+        annotator_client.force_login(annotator)
+        decisions_page = annotator_client.get(f"{base}decisions/").text
+        assert (
+            "held to be right was <strong>minor</strong>" in decisions_page
+            and "as 3.1" in decisions_page
+        )
+        assert "Text 1" in decisions_page and "Text 2" not in decisions_page
         contest(items[1])
         contest(items[2])
         assert Appeal.objects.count() == 2
         set_gold_answer(item=items[1], question=question, answer=[2], by=lead)
-        assert "Text 1" not in desk.get(f"{base}decisions/").text
+        assert "Text 1" not in annotator_client.get(f"{base}decisions/").text
 
-    shown = leads.get(f"{base}appeals/").text
-    assert "change or retire the gold answer" in shown and f"{base}items/" in shown
-    row = Appeal.objects.get(item=items[0])
-    sent = {"state": "upheld", "answer": "right you are"}
-    assert leads.post(f"{base}appeals/{row.pk}/", sent).status_code == 302
-    assert "right you are" in desk.get(f"{base}exam/").text
+    appeals_page = lead_client.get(f"{base}appeals/").text
+    assert "change or retire the gold answer" in appeals_page and f"{base}items/" in appeals_page
+    exam_appeal = Appeal.objects.get(item=items[0])
+    form_data = {"state": "upheld", "answer": "right you are"}
+    assert lead_client.post(f"{base}appeals/{exam_appeal.pk}/", form_data).status_code == 302
+    assert "right you are" in annotator_client.get(f"{base}exam/").text

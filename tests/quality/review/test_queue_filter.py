@@ -1,4 +1,4 @@
-"""An adjudicator chooses which items in doubt come, and a lead makes something of a decision."""
+"""Test the filter of the review queue, and turning a decision into gold or an example."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def made_once(answered_once: Cast) -> Cast:
-    return answered_once
+def module_cast(rated_cast: Cast) -> Cast:
+    return rated_cast
 
 
 @pytest.fixture
-def page(answered: Question) -> str:
-    recompute.recompute_question(answered.pk)
-    return f"/projects/{answered.project_id}/adjudicate/"
+def review_url(rated_question: Question) -> str:
+    recompute.recompute_question(rated_question.pk)
+    return f"/projects/{rated_question.project_id}/adjudicate/"
 
 
 @pytest.fixture
@@ -36,17 +36,17 @@ def client(client_for: Callable[[User], Client], lead: User) -> Client:
     return client_for(lead)
 
 
-def doubtful() -> list[Item]:
+def list_uncertain_items() -> list[Item]:
     rows = ItemLabel.objects.filter(n_ratings__gte=2, doubt__gt=0.05).order_by("-doubt", "item_id")
     return [row.item for row in rows.select_related("item")]
 
 
-def test_by_attribute_flag_disagreement_and_certainty(
-    client: Client, page: str, answered: Question
+def test_queue_is_filtered_by_attribute_flag_and_certainty(
+    client: Client, review_url: str, rated_question: Question
 ) -> None:
-    items = doubtful()
+    items = list_uncertain_items()
     Item.objects.filter(pk=items[3].pk).update(attributes={"lang": "de"})
-    ann = Rater.objects.get(project=answered.project, key="ann")
+    ann = Rater.objects.get(project=rated_question.project, key="ann")
     Assignment.objects.create(
         item=items[4],
         rater=ann,
@@ -56,54 +56,62 @@ def test_by_attribute_flag_disagreement_and_certainty(
         closed_at=timezone.now(),
     )
     Escalation.objects.create(
-        question=answered, item=items[5], state="decide", why="most", changed_at=timezone.now()
+        question=rated_question,
+        item=items[5],
+        state="decide",
+        why="most",
+        changed_at=timezone.now(),
     )
-    for query, place in (("item.lang=de", 3), ("flagged=1", 4), ("escalated=1", 5)):
-        seen = client.get(f"{page}?{query}")
-        assert (seen.context["left"], seen.context["item"]) == (1, items[place])
-    differ = [item for item in items if len({one.code for one in item.ratings.all()}) > 1]
-    assert client.get(f"{page}?split=1").context["left"] == len(differ)
-    less = ItemLabel.objects.filter(item__in=items, doubt__gt=0.4).count()
-    assert client.get(f"{page}?less_sure=0.6").context["left"] == less
-    none = client.get(f"{page}?item.lang=fr")
-    assert (none.context["left"], none.context["item"]) == (0, None)
+    for query, index in (("item.lang=de", 3), ("flagged=1", 4), ("escalated=1", 5)):
+        review_page = client.get(f"{review_url}?{query}")
+        assert (review_page.context["left"], review_page.context["item"]) == (1, items[index])
+    disagreeing = [
+        item for item in items if len({rating.code for rating in item.ratings.all()}) > 1
+    ]
+    assert client.get(f"{review_url}?split=1").context["left"] == len(disagreeing)
+    n_less_certain = ItemLabel.objects.filter(item__in=items, doubt__gt=0.4).count()
+    assert client.get(f"{review_url}?less_sure=0.6").context["left"] == n_less_certain
+    empty_page = client.get(f"{review_url}?item.lang=fr")
+    assert (empty_page.context["left"], empty_page.context["item"]) == (0, None)
 
 
-def test_what_was_chosen_stays_chosen_while_deciding(client: Client, page: str) -> None:
-    first = client.get(f"{page}?split=1&less_sure=0.8")
-    item = first.context["item"]
-    address = f"{page}{item.pk}/decide/?{first.context['query']}"
-    assert address in first.text.replace("&amp;", "&")
-    answer = client.post(address, {"code": "1"})
-    asked = parse_qs(urlsplit(answer["Location"]).query)
-    assert (asked["split"], asked["less_sure"], asked["last"]) == (["1"], ["0.8"], [str(item.pk)])
+def test_filter_is_kept_while_deciding(client: Client, review_url: str) -> None:
+    first_page = client.get(f"{review_url}?split=1&less_sure=0.8")
+    item = first_page.context["item"]
+    address = f"{review_url}{item.pk}/decide/?{first_page.context['query']}"
+    assert address in first_page.text.replace("&amp;", "&")
+    response = client.post(address, {"code": "1"})
+    query = parse_qs(urlsplit(response["Location"]).query)
+    assert (query["split"], query["less_sure"], query["last"]) == (["1"], ["0.8"], [str(item.pk)])
 
 
-def test_what_is_not_known_is_passed_over() -> None:
+def test_invalid_filter_values_are_ignored() -> None:
     from metrics.filters import NO_FILTER
 
-    found = ReviewFilter.from_query({"flagged": "yes", "less_sure": "2", "split": ""}, NO_FILTER)
-    assert found == ReviewFilter()
-    assert found.parameters == {}
-
-
-def test_a_decision_becomes_gold_or_an_example_by_one_click(
-    client: Client, page: str, answered: Question
-) -> None:
-    item = client.get(page).context["item"]
-    then = client.post(
-        f"{page}{item.pk}/decide/", {"code": "2", "reason": "see *3.1*"}, follow=True
+    queue_filter_values = ReviewFilter.from_query(
+        {"flagged": "yes", "less_sure": "2", "split": ""}, NO_FILTER
     )
-    label = answered.categories.get(code=2).label
-    assert f"Item {item.key} is" in " ".join(then.text.split())
-    assert then.context["last"]["label"] == label
-    client.post(f"{page}{item.pk}/gold/")
+    assert queue_filter_values == ReviewFilter()
+    assert queue_filter_values.parameters == {}
+
+
+def test_decision_becomes_gold_or_an_example(
+    client: Client, review_url: str, rated_question: Question
+) -> None:
+    item = client.get(review_url).context["item"]
+    next_page = client.post(
+        f"{review_url}{item.pk}/decide/", {"code": "2", "reason": "see *3.1*"}, follow=True
+    )
+    label = rated_question.categories.get(code=2).label
+    assert f"Item {item.key} is" in " ".join(next_page.text.split())
+    assert next_page.context["last"]["label"] == label
+    client.post(f"{review_url}{item.pk}/gold/")
     assert GoldAnswer.objects.get().item == item
-    client.post(f"{page}{item.pk}/example/")
-    answered.project.refresh_from_db()
-    said = answered.project.guidelines
-    assert said.endswith(f"**{label}**\n\n> {item.body['text']}\n\nsee *3.1*\n")
-    assert answered.project.guidelines_version >= 1
+    client.post(f"{review_url}{item.pk}/example/")
+    rated_question.project.refresh_from_db()
+    guidelines = rated_question.project.guidelines
+    assert guidelines.endswith(f"**{label}**\n\n> {item.body['text']}\n\nsee *3.1*\n")
+    assert rated_question.project.guidelines_version >= 1
     other = Item.objects.exclude(pk=item.pk).first()
     assert other is not None
-    assert client.post(f"{page}{other.pk}/example/").status_code == 404
+    assert client.post(f"{review_url}{other.pk}/example/").status_code == 404

@@ -1,7 +1,7 @@
-"""Non-interference: two worlds that differ only in what others said give an annotator the same
-bytes everywhere.
+"""Non-interference: other people's ratings change no byte that an annotator receives.
 
-Every address of the site is asked, whatever it is: a page added later is in this test by itself.
+Two worlds that differ only in the ratings of others must give the same responses everywhere. Every
+URL of the site is requested, so a page added later is tested as well.
 """
 
 import datetime
@@ -27,35 +27,36 @@ from ratings.services import slots
 pytestmark = pytest.mark.django_db
 
 NOW = "2026-03-02T10:00:00Z"
-OTHERS = ("x", "y", "z")
+OTHER_RATERS = ("x", "y", "z")
 
 
-def addresses(values, patterns=None, prefix=""):
-    """Every address of the URL configuration, its parameters filled in: one for each value that may
-    stand there."""
+def iter_urls(values, patterns=None, prefix=""):
+    """Yield every URL of the URL configuration, once for each possible value of its parameters."""
     for pattern in patterns if patterns is not None else get_resolver().url_patterns:
         route = prefix + str(pattern.pattern).lstrip("^").rstrip("$")
         if isinstance(pattern, URLResolver):
-            if not route.startswith("admin/"):  # an annotator is no member of staff
-                yield from addresses(values, pattern.url_patterns, route)
+            if not route.startswith("admin/"):  # annotators are not staff
+                yield from iter_urls(values, pattern.url_patterns, route)
         elif isinstance(pattern, URLPattern) and ".*" not in route:
-            yield from filled(route, values)
+            yield from iter_filled_routes(route, values)
 
 
-def filled(route, values):
-    found = re.search(r"<(?:\w+:)?(\w+)>", route)
-    if not found:
+def iter_filled_routes(route, values):
+    parameter = re.search(r"<(?:\w+:)?(\w+)>", route)
+    if not parameter:
         yield f"/{route}"
         return
-    assert found[1] in values, f"say in this test what may stand for <{found[1]}> in {route}"
-    for value in values[found[1]]:
-        yield from filled(route.replace(found[0], str(value), 1), values)
+    assert parameter[1] in values, f"add values for <{parameter[1]}> in {route} to this test"
+    for value in values[parameter[1]]:
+        yield from iter_filled_routes(route.replace(parameter[0], str(value), 1), values)
 
 
 @pytest.fixture
-def world(project, question, rate, client_for, annotator, lead):
-    """Three items rated by the annotator and others, two by others alone; the annotator has one
-    open, one skipped."""
+def rated_project(project, question, rate, client_for, annotator, lead):
+    """Return a project with three items rated by the annotator and others, and two by others only.
+
+    The annotator has one open item and one skipped item.
+    """
     change_project(project=project, by=lead, guidelines="Look twice.")
     with time_machine.travel(NOW, tick=False):
         Item.objects.bulk_create(
@@ -64,29 +65,32 @@ def world(project, question, rate, client_for, annotator, lead):
         )
         for number in range(3):
             rate(question, f"i{number}", "ann", "minor", comment="mine")
-        say(question, rate, "major", "first thoughts")
-        desk = client_for(annotator)
-        desk.get(f"/projects/{project.pk}/rate/")
-        opened = Assignment.objects.get().item
-        desk.post(f"/projects/{project.pk}/rate/{opened.pk}/skip/", {"reason": "unclear"})
-        desk.get(f"/projects/{project.pk}/rate/")
+        rate_by_others(question, rate, "major", "first thoughts")
+        annotator_client = client_for(annotator)
+        annotator_client.get(f"/projects/{project.pk}/rate/")
+        open_item = Assignment.objects.get().item
+        annotator_client.post(
+            f"/projects/{project.pk}/rate/{open_item.pk}/skip/", {"reason": "unclear"}
+        )
+        annotator_client.get(f"/projects/{project.pk}/rate/")
     return project
 
 
-def say(question, rate, label, comment):
-    """What the others say: the same items, so the same places."""
+def rate_by_others(question, rate, label, comment):
+    """Store ratings of the other raters, always of the same items, so that the same slots are
+    taken."""
     for number in (0, 1, 2, 5):
-        for rater in OTHERS[:2]:
+        for rater in OTHER_RATERS[:2]:
             rate(question, f"i{number}", rater, label, comment=f"{comment} of {rater}")
-    for rater in OTHERS:
+    for rater in OTHER_RATERS:
         rate(question, "i6", rater, label)
     update_question(question.pk)
 
 
-def _alarm(question):
-    """A case about somebody else, for leads' eyes."""
+def _get_or_create_alert(question):
+    """Return an alert about another rater, which only leads may see."""
     today = datetime.date(2026, 3, 2)
-    found, _new = Alarm.objects.get_or_create(
+    alert, _is_new = Alarm.objects.get_or_create(
         question=question,
         rater=question.project.raters.get(key="x"),
         kind="rater_drift",
@@ -105,11 +109,11 @@ def _alarm(question):
             "evidence": 6000.0,
         },
     )
-    return found
+    return alert
 
 
-def everything(client, project, question, keys=("i0", "i3", "i4", "i6")):
-    """address -> (status, headers, body), with what is drawn at random for each answer masked."""
+def request_all_urls(client, project, question, keys=("i0", "i3", "i4", "i6")):
+    """Return URL -> (status, headers, body), without values that are random in each response."""
     items = [project.items.get(key=key).pk for key in keys]
     values = {
         "project_id": [project.pk],
@@ -135,7 +139,7 @@ def everything(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "token": ["x"],
         "number": [1],
         "place": [0],
-        "alarm_id": [_alarm(question).pk],
+        "alarm_id": [_get_or_create_alert(question).pk],
         "appeal_id": [1],
         "message_id": [1],
         "act_id": [1],
@@ -144,22 +148,22 @@ def everything(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "secret": ["x"],
         "digest": ["0"],
     }
-    asked = [
-        *addresses(values),
+    urls = [
+        *iter_urls(values),
         *(f"/projects/{project.pk}/rate/next/?showing={item}" for item in items),
     ]
-    asked += [
+    urls += [
         f"/api/v1/projects/{project.pk}/ratings/?{query}"
         for query in ("rater=x", "item=i0", "question=severity")
     ]
-    answers = {}
-    for address in asked:
+    responses = {}
+    for url in urls:
         cache.clear()
-        answers[address] = _told(client.get(address))
-    return answers
+        responses[url] = _get_comparable_response(client.get(url))
+    return responses
 
 
-def _told(response):
+def _get_comparable_response(response):
     body = b"".join(response.streaming_content) if response.streaming else response.content
     text = re.sub(rb'(csrfmiddlewaretoken" value=")\w+', rb"\1", body)
     headers = {name: value for name, value in response.headers.items() if name != "X-Request-ID"}
@@ -167,156 +171,171 @@ def _told(response):
 
 
 @pytest.fixture(autouse=True)
-def quiet():
-    """Hundreds of refusals are meant here: they need not be written down."""
+def disable_logging():
+    """Disable logging: these tests cause hundreds of expected refusals."""
     logging.disable()
     yield
     logging.disable(logging.NOTSET)
 
 
-def test_what_others_say_reaches_no_answer_to_an_annotator(
-    world, question, rate, client_for, annotator
+def test_ratings_of_others_change_no_response_to_an_annotator(
+    rated_project, question, rate, client_for, annotator
 ):
     client = client_for(annotator)
     with time_machine.travel(NOW, tick=False):
-        before = everything(client, world, question)
+        before = request_all_urls(client, rated_project, question)
     with time_machine.travel("2026-03-02T09:00:00Z", tick=False):
-        say(question, rate, "critical", "second thoughts")
+        rate_by_others(question, rate, "critical", "second thoughts")
     with time_machine.travel(NOW, tick=False):
-        after = everything(client, world, question)
+        after = request_all_urls(client, rated_project, question)
     assert Rating.objects.filter(comment__startswith="second").count() == 8
-    assert [address for address in before if before[address] != after.get(address)] == []
-    served = [address for address, (status, _, _) in before.items() if status == 200]
-    assert f"/projects/{world.pk}/rate/" in served
-    assert f"/projects/{world.pk}/my-ratings/" in served
-    assert f"/projects/{world.pk}/guidelines/1/" in served
-    assert f"/api/v1/projects/{world.pk}/ratings/" in served
+    assert [url for url in before if before[url] != after.get(url)] == []
+    served_urls = [url for url, (status, _, _) in before.items() if status == 200]
+    assert f"/projects/{rated_project.pk}/rate/" in served_urls
+    assert f"/projects/{rated_project.pk}/my-ratings/" in served_urls
+    assert f"/projects/{rated_project.pk}/guidelines/1/" in served_urls
+    assert f"/api/v1/projects/{rated_project.pk}/ratings/" in served_urls
 
 
-def test_nothing_of_others_stands_in_any_answer(world, question, client_for, annotator):
-    answers = everything(client_for(annotator), world, question)
-    for address, (_, _, text) in answers.items():
-        assert b"first thoughts" not in text, address
+def test_no_response_contains_comments_of_others(rated_project, question, client_for, annotator):
+    responses = request_all_urls(client_for(annotator), rated_project, question)
+    for url, (_, _, text) in responses.items():
+        assert b"first thoughts" not in text, url
 
 
-def test_the_test_sees_a_lead_told_of_others(world, question, rate, client_for, lead):
-    """Proof that the two worlds differ: a lead's answers do."""
+def test_ratings_of_others_change_responses_to_a_lead(
+    rated_project, question, rate, client_for, lead
+):
+    """Prove that the two worlds differ: responses to a lead do."""
     client = client_for(lead)
-    address = f"/api/v1/projects/{world.pk}/ratings/"
+    url = f"/api/v1/projects/{rated_project.pk}/ratings/"
     with time_machine.travel(NOW, tick=False):
-        before = client.get(address).content
-        say(question, rate, "critical", "second thoughts")
-        assert client.get(address).content != before
+        before = client.get(url).content
+        rate_by_others(question, rate, "critical", "second thoughts")
+        assert client.get(url).content != before
 
 
-# --- what tests a rater
+# --- checks of raters: hidden gold and repeats
 
 
-def a_day(client, project, question, items, why):
-    """A rater's day with these items, which all test them, or none does: what every step answers,
-    and every address after it."""
+def simulate_day(client, project, question, items, check_kind):
+    """Simulate a rater's day with these items, which are all checks, or none is.
+
+    Return the response to every step, and to every URL after it.
+    """
     keys = list(items)
     rater = project.raters.get(key="ann")
     api = {"content_type": "application/json"}
-    answers: dict[str, tuple[int, dict[str, str], bytes]] = {}
+    responses: dict[str, tuple[int, dict[str, str], bytes]] = {}
     cache.clear()
     with time_machine.travel("2026-03-02T10:01:00Z", tick=False) as clock:
         for item in items.values():
             until = timezone.now() + datetime.timedelta(minutes=30)
-            Assignment.objects.create(item=item, rater=rater, why=why, leased_until=until)
+            Assignment.objects.create(item=item, rater=rater, why=check_kind, leased_until=until)
             slots.recount([item.pk])
 
-        def step(what, key, **sent):
+        def post_step(action, key, **fields):
             clock.shift(datetime.timedelta(seconds=40))
-            address = f"/projects/{project.pk}/rate/{items[key].pk}/{what}"
-            response = client.post(address, sent, headers={"X-Desk": "sheet"})
-            answers[f"{len(answers)} {address}"] = _told(response)
+            url = f"/projects/{project.pk}/rate/{items[key].pk}/{action}"
+            response = client.post(url, fields, headers={"X-Desk": "sheet"})
+            responses[f"{len(responses)} {url}"] = _get_comparable_response(response)
 
-        def rated(key, code, **more):
-            step("", key, **{f"question-{question.pk}": code}, **more)
+        def post_rating(key, code, **fields):
+            post_step("", key, **{f"question-{question.pk}": code}, **fields)
 
-        rated("n1", 2, comment="mine", said="")
-        rated("n2", 1)
-        rated("n2", 3)
-        rated("n2", 0, said="")  # from an older page
-        step("skip/", "n3", reason="unclear")
-        step("skip/", "n1", reason="too late")
-        rated("n4", 1, flagged="on")
+        post_rating("n1", 2, comment="mine", said="")
+        post_rating("n2", 1)
+        post_rating("n2", 3)
+        post_rating("n2", 0, said="")  # from an older page
+        post_step("skip/", "n3", reason="unclear")
+        post_step("skip/", "n1", reason="too late")
+        post_rating("n4", 1, flagged="on")
         clock.shift(datetime.timedelta(seconds=40))
-        last = f"/projects/{project.pk}/rate/last/"
-        answers["undo"] = _told(client.post(last, {}, headers={"X-Desk": "sheet"}))
+        undo_url = f"/projects/{project.pk}/rate/last/"
+        responses["undo"] = _get_comparable_response(
+            client.post(undo_url, {}, headers={"X-Desk": "sheet"})
+        )
         Assignment.objects.filter(item=items["n5"]).update(leased_until="2026-03-01T00:00Z")
         queue.release_expired()
-        said = {"item": "n5", "answers": {"severity": "minor"}}
-        address = f"/api/v1/projects/{project.pk}/next/"
-        answers["api"] = _told(client.post(address, said, **api))
+        data = {"item": "n5", "answers": {"severity": "minor"}}
+        url = f"/api/v1/projects/{project.pk}/next/"
+        responses["api"] = _get_comparable_response(client.post(url, data, **api))
         clock.shift(datetime.timedelta(seconds=40))
         history = f"/api/v1/projects/{project.pk}/ratings/history/"
         for key in keys:
-            address = f"{history}?item={key}&rater=ann"
-            answers[address] = _told(client.get(address))
+            url = f"{history}?item={key}&rater=ann"
+            responses[url] = _get_comparable_response(client.get(url))
         update_question(question.pk)  # /healthz tells everybody how much is not counted yet
-        answers |= everything(client, project, question, keys)
-    return answers
+        responses |= request_all_urls(client, project, question, keys)
+    return responses
 
 
-def test_hidden_gold_is_told_from_no_other_item(world, question, client_for, annotator):
+def test_hidden_gold_cannot_be_distinguished_from_other_items(
+    rated_project, question, client_for, annotator
+):
     client = client_for(annotator)
     items = {
-        key: Item.objects.create(project=world, key=key, body={"text": key})
+        key: Item.objects.create(project=rated_project, key=key, body={"text": key})
         for key in ("n0", "n1", "n2", "n3", "n4", "n5")
     }
-    _alarm(question)
-    told = {}
-    for why in ("", "gold"):
+    _get_or_create_alert(question)
+    responses = {}
+    for check_kind in ("", "gold"):
         with transaction.atomic():
-            told[why] = a_day(client, world, question, items, why)
-            apart = Apart.objects.count()
-            assert apart == (6 if why else 0)
+            responses[check_kind] = simulate_day(client, rated_project, question, items, check_kind)
+            n_check_answers = Apart.objects.count()
+            assert n_check_answers == (6 if check_kind else 0)
             transaction.set_rollback(True)
-    assert [address for address in told[""] if told[""][address] != told["gold"][address]] == []
-    assert told[""]["undo"][0] == 200
-    assert told[""]["api"][0] == 200
-    assert b'"label":"major"' in told[""][f"/api/v1/projects/{world.pk}/ratings/"][2]
+    assert [url for url in responses[""] if responses[""][url] != responses["gold"][url]] == []
+    assert responses[""]["undo"][0] == 200
+    assert responses[""]["api"][0] == 200
+    assert b'"label":"major"' in responses[""][f"/api/v1/projects/{rated_project.pk}/ratings/"][2]
 
 
-def test_an_item_that_is_asked_again_is_told_from_no_new_one(
-    world, question, rate, client_for, annotator
+def test_repeat_cannot_be_distinguished_from_a_new_item(
+    rated_project, question, rate, client_for, annotator
 ):
-    """One world in which the rater rated other six items long ago, and one in which these six.
-    Those others have all their ratings: so in neither world they are still to come."""
+    """In one world the rater rated six other items long ago, in the other world these six.
+
+    The other six have all their ratings, so they are still to come in neither world.
+    """
     client = client_for(annotator)
     keys = [f"n{number}" for number in range(6)]
-    others = [f"p{number}" for number in range(6)]
-    since = [f"f{number}" for number in range(10)]
+    other_keys = [f"p{number}" for number in range(6)]
+    recent_keys = [f"f{number}" for number in range(10)]
     items = {
-        key: Item.objects.create(project=world, key=key, body={"text": key})
-        for key in (*keys, *others, *since)
+        key: Item.objects.create(project=rated_project, key=key, body={"text": key})
+        for key in (*keys, *other_keys, *recent_keys)
     }
-    asked = {key: items[key] for key in keys}
+    day_items = {key: items[key] for key in keys}
     with time_machine.travel("2026-01-02T10:00:00Z", tick=False):
-        for key, other in itertools.product(others, OTHERS):
-            rate(question, key, other, "major")
-    _alarm(question)
-    told = {}
-    for why, before in (("", others), ("repeat", keys)):
+        for key, other_rater in itertools.product(other_keys, OTHER_RATERS):
+            rate(question, key, other_rater, "major")
+    _get_or_create_alert(question)
+    responses = {}
+    for check_kind, earlier_keys in (("", other_keys), ("repeat", keys)):
         with transaction.atomic():
             with time_machine.travel("2026-02-01T10:00:00Z", tick=False):
-                for key in before:
+                for key in earlier_keys:
                     rate(question, key, "ann", "critical")
             with time_machine.travel("2026-03-02T09:00:00Z", tick=False):
-                for key in since:
+                for key in recent_keys:
                     rate(question, key, "ann", "minor")
-            told[why] = a_day(client, world, question, asked, why)
-            assert Apart.objects.count() == (6 if why else 0)
+            responses[check_kind] = simulate_day(
+                client, rated_project, question, day_items, check_kind
+            )
+            assert Apart.objects.count() == (6 if check_kind else 0)
             transaction.set_rollback(True)
-    listing = (f"/projects/{world.pk}/my-ratings/", f"/api/v1/projects/{world.pk}/ratings/")
-    different = [
-        address for address in told[""] if told[""][address] != told["repeat"].get(address)
+    list_urls = (
+        f"/projects/{rated_project.pk}/my-ratings/",
+        f"/api/v1/projects/{rated_project.pk}/ratings/",
+    )
+    different_urls = [
+        url for url in responses[""] if responses[""][url] != responses["repeat"].get(url)
     ]
-    assert [address for address in different if address.split("?")[0] not in listing] == []
-    # The lists name an item once, with what was said last.
-    for address in listing:
-        new, again = (told[why][address][2] for why in told)
-        assert b"n0" not in again, address
-        assert again.count(b"n1") == new.count(b"n1") > 0, address
+    assert [url for url in different_urls if url.split("?")[0] not in list_urls] == []
+    # The lists contain an item once, with the last answer.
+    for url in list_urls:
+        new_body, repeat_body = (responses[check_kind][url][2] for check_kind in responses)
+        assert b"n0" not in repeat_body, url
+        assert repeat_body.count(b"n1") == new_body.count(b"n1") > 0, url

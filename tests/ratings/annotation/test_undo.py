@@ -1,4 +1,4 @@
-"""Undo at the desk, through HTTP: what was said is taken back, the place and the history stay."""
+"""Undo on the rating page, through HTTP: the answer is withdrawn; slot and history are kept."""
 
 import pytest
 from django.core.cache import cache
@@ -6,7 +6,7 @@ from django.core.cache import cache
 from projects.models import Item, Project, Rater
 from ratings.annotation.progress.rater_progress import RaterProgress
 from ratings.models import Assignment, Rating, Revision
-from tests.ratings.annotation.test_rate import SHEET, rate_url, submit
+from tests.ratings.annotation.test_rate import SHEET, get_rate_url, submit
 
 pytestmark = pytest.mark.django_db
 
@@ -20,129 +20,138 @@ def items(project):
 
 
 @pytest.fixture
-def desk(client_for, annotator):
+def annotator_client(client_for, annotator):
     return client_for(annotator)
 
 
-def undo(desk, project, **data):
-    return desk.post(rate_url(project, tail="last/"), data, **SHEET)
+def undo_last_answer(client, project, **data):
+    return client.post(get_rate_url(project, tail="last/"), data, **SHEET)
 
 
-def rated(desk, project, items, question, number):
-    for item in items[:number]:
-        desk.get(rate_url(project))
-        submit(desk, project, item, question, 2, comment="a thought")
-    desk.get(rate_url(project))
+def rate_items(client, project, items, question, n_items):
+    for item in items[:n_items]:
+        client.get(get_rate_url(project))
+        submit(client, project, item, question, 2, comment="a thought")
+    client.get(get_rate_url(project))
 
 
-def test_an_answer_is_taken_back_with_its_history_and_its_place(desk, project, items, question):
-    rated(desk, project, items, question, 1)
-    page = undo(desk, project).content.decode()
+def test_undone_answer_keeps_its_history_and_slot(annotator_client, project, items, question):
+    rate_items(annotator_client, project, items, question, 1)
+    page = undo_last_answer(annotator_client, project).content.decode()
     assert 'data-taken-back="i0: major, taken back."' in page
     assert 'value="2" data-key="3" checked' in page
     assert "a thought" in page
     rating = Rating.objects.get()
     assert (rating.code, rating.comment) == (-1, "a thought")
     assert [revision.code for revision in Revision.objects.order_by("pk")] == [2, -1]
-    mine = Assignment.objects.get(item=items[0])
-    assert (mine.state, mine.closed_at) == ("open", None)
+    assignment = Assignment.objects.get(item=items[0])
+    assert (assignment.state, assignment.closed_at) == ("open", None)
     assert Item.objects.get(pk=items[0].pk).places_taken == 1
-    assert "Text number 0" in desk.get(rate_url(project)).content.decode()
-    submit(desk, project, items[0], question, 3, said="")
+    assert "Text number 0" in annotator_client.get(get_rate_url(project)).content.decode()
+    submit(annotator_client, project, items[0], question, 3, said="")
     assert Rating.objects.get().code == 3
     assert Item.objects.get(pk=items[0].pk).places_taken == 1
 
 
-def test_undo_goes_several_steps_back_and_then_says_that_there_is_no_more(
-    desk, project, items, question
-):
-    rated(desk, project, items, question, 2)
+def test_undo_goes_back_several_steps_and_then_stops(annotator_client, project, items, question):
+    rate_items(annotator_client, project, items, question, 2)
     for item in (items[1], items[0]):
-        assert f'data-item="{item.pk}"' in undo(desk, project).content.decode()
-    assert undo(desk, project).status_code == 204
+        assert (
+            f'data-item="{item.pk}"' in undo_last_answer(annotator_client, project).content.decode()
+        )
+    assert undo_last_answer(annotator_client, project).status_code == 204
     assert set(Rating.objects.values_list("code", flat=True)) == {-1}
 
 
-def test_what_is_taken_back_is_rated_no_more(desk, project, items, question):
-    """Also when what was rated up to now was counted a while ago, and is remembered."""
-    rated(desk, project, items, question, 2)
+def test_undone_answer_is_not_counted_as_rated(annotator_client, project, items, question):
+    """This holds also if the number of rated items was counted earlier and is cached."""
+    rate_items(annotator_client, project, items, question, 2)
     cache.clear()
-    assert "<strong>2</strong> today" in desk.get(rate_url(project)).text
-    page = undo(desk, project).text
+    assert "<strong>2</strong> today" in annotator_client.get(get_rate_url(project)).text
+    page = undo_last_answer(annotator_client, project).text
     assert ("<strong>1</strong> today" in page, "1 rated" in page) == (True, True)
 
 
-def test_a_skip_is_taken_back_while_a_place_is_free(desk, project, items, question):
+def test_skip_is_undone_while_a_slot_is_free(annotator_client, project, items, question):
     project.overlap = 1
     project.save()
-    desk.get(rate_url(project))
-    desk.post(rate_url(project, items[0], "skip/"), {"reason": "unclear"})
-    assert "i0: skipped, taken back." in undo(desk, project).content.decode()
+    annotator_client.get(get_rate_url(project))
+    annotator_client.post(get_rate_url(project, items[0], "skip/"), {"reason": "unclear"})
+    assert (
+        "i0: skipped, taken back." in undo_last_answer(annotator_client, project).content.decode()
+    )
     assert Assignment.objects.get(item=items[0]).state == "open"
-    desk.post(rate_url(project, items[0], "skip/"), {"reason": "unclear"})
-    other = Rater.objects.create(project=project, key="other")
+    annotator_client.post(get_rate_url(project, items[0], "skip/"), {"reason": "unclear"})
+    other_rater = Rater.objects.create(project=project, key="other")
     Rating.objects.create(
-        question=question, item=items[0], rater=other, code=1, day=0,
+        question=question, item=items[0], rater=other_rater, code=1, day=0,
         rated_at="2026-01-01T00:00Z", changed_at="2026-01-01T00:00Z",
     )  # fmt: skip
-    page = undo(desk, project).content.decode()
+    page = undo_last_answer(annotator_client, project).content.decode()
     assert "data-taken-back" not in page
     assert "You skipped this item" in page
 
 
-def test_where_corrections_are_closed_undo_only_shows(desk, project, items, question):
+def test_undo_only_shows_the_item_when_corrections_are_closed(
+    annotator_client, project, items, question
+):
     Project.objects.update(corrections=False)
-    rated(desk, project, items, question, 1)
-    page = undo(desk, project).content.decode()
+    rate_items(annotator_client, project, items, question, 1)
+    page = undo_last_answer(annotator_client, project).content.decode()
     assert "Ratings cannot be changed in this project any more." in page
     assert Rating.objects.get().code == 2
 
 
-def test_a_get_takes_nothing_back(desk, project, items, question):
-    rated(desk, project, items, question, 1)
-    desk.get(rate_url(project, tail="last/"))
+def test_get_request_undoes_nothing(annotator_client, project, items, question):
+    rate_items(annotator_client, project, items, question, 1)
+    annotator_client.get(get_rate_url(project, tail="last/"))
     assert Rating.objects.get().code == 2
 
 
-# --- another window
+# --- two windows
 
 
-def test_an_older_page_does_not_overwrite_a_newer_answer(desk, project, items, question):
-    desk.get(rate_url(project))
-    submit(desk, project, items[0], question, 0, said="")
-    response = submit(desk, project, items[0], question, 3, said="")
+def test_an_older_page_does_not_overwrite_a_newer_answer(
+    annotator_client, project, items, question
+):
+    annotator_client.get(get_rate_url(project))
+    submit(annotator_client, project, items[0], question, 0, said="")
+    response = submit(annotator_client, project, items[0], question, 3, said="")
     assert response.status_code == 409
     page = response.content.decode()
     assert "You rated this item in another window meanwhile: none. That stands." in page
     assert Rating.objects.get().code == 0
-    seen = page.split('name="said" value="')[1].split('"')[0]
-    assert submit(desk, project, items[0], question, 3, said=seen).status_code == 302
+    answer_version = page.split('name="said" value="')[1].split('"')[0]
+    assert (
+        submit(annotator_client, project, items[0], question, 3, said=answer_version).status_code
+        == 302
+    )
     assert Rating.objects.get().code == 3
 
 
-def test_the_same_answer_from_an_older_page_is_no_question(desk, project, items, question):
-    desk.get(rate_url(project))
+def test_same_answer_from_an_older_page_is_accepted(annotator_client, project, items, question):
+    annotator_client.get(get_rate_url(project))
     for _ in range(2):
-        assert submit(desk, project, items[0], question, 2, said="").status_code == 302
+        assert submit(annotator_client, project, items[0], question, 2, said="").status_code == 302
     assert Revision.objects.count() == 1
 
 
-# --- pace, strip, the end
+# --- pace, recent answers, end of the queue
 
 
-def test_the_strip_and_the_pace_are_of_the_last_answers(desk, project, items, question):
-    more = [
+def test_recent_answers_and_pace_use_the_last_answers(annotator_client, project, items, question):
+    more_items = [
         Item(project=project, key=f"more{number}", body={"text": "more"}) for number in range(9)
     ]
-    items = [*items, *Item.objects.bulk_create(more)]
-    rated(desk, project, items, question, 4)
-    assert " s an item" not in desk.get(rate_url(project)).content.decode()
+    items = [*items, *Item.objects.bulk_create(more_items)]
+    rate_items(annotator_client, project, items, question, 4)
+    assert " s an item" not in annotator_client.get(get_rate_url(project)).content.decode()
     for number, item in enumerate(items[4:7]):
-        submit(desk, project, item, question, number)
-        desk.get(rate_url(project))
+        submit(annotator_client, project, item, question, number)
+        annotator_client.get(get_rate_url(project))
     for seconds, rating in enumerate(Rating.objects.order_by("pk"), start=37):
         Rating.objects.filter(pk=rating.pk).update(seconds=seconds)
-    page = desk.get(rate_url(project)).content.decode()
+    page = annotator_client.get(get_rate_url(project)).content.decode()
     assert "40 s an item" in page  # the median of 37 ... 43
     assert "about 4 min" in page  # 6 items
     titles = [part.split('"')[0] for part in page.split('class="strip__one"')[1:]]
@@ -152,22 +161,22 @@ def test_the_strip_and_the_pace_are_of_the_last_answers(desk, project, items, qu
     assert [key for key in order if f'title="{key}"' in strip] == order
 
 
-def test_at_the_end_the_next_project_is_named(
-    desk, project, items, question, make_project, annotator
+def test_end_of_the_queue_links_the_next_project(
+    annotator_client, project, items, question, make_project, annotator
 ):
-    other = make_project("Dialogues")
-    other.members.create(user=annotator, role="annotator")
-    other.raters.create(key="ann", user=annotator)
-    rated(desk, project, items, question, 4)
-    assert "Go on with" not in desk.get(rate_url(project)).content.decode()
-    Item.objects.create(project=other, key="x", body={"text": "x"})
-    cache.clear()  # sizes of projects are remembered
-    page = desk.get(rate_url(project)).content.decode()
-    assert f'href="/projects/{other.pk}/rate/">Go on with Dialogues</a>' in page
+    other_project = make_project("Dialogues")
+    other_project.members.create(user=annotator, role="annotator")
+    other_project.raters.create(key="ann", user=annotator)
+    rate_items(annotator_client, project, items, question, 4)
+    assert "Go on with" not in annotator_client.get(get_rate_url(project)).content.decode()
+    Item.objects.create(project=other_project, key="x", body={"text": "x"})
+    cache.clear()  # item counts of projects are cached
+    page = annotator_client.get(get_rate_url(project)).content.decode()
+    assert f'href="/projects/{other_project.pk}/rate/">Go on with Dialogues</a>' in page
 
 
 @pytest.mark.parametrize(("pace", "hours"), [(40.0, None), (60.0, 2), (720.0, 20), (None, None)])
-def test_a_long_rest_is_told_in_hours(pace: float | None, hours: int | None) -> None:
+def test_long_remaining_time_is_in_hours(pace: float | None, hours: int | None) -> None:
     assert (
         RaterProgress(today=0, rated=0, skipped=0, items=200, remaining=100, pace=pace).hours_left
         == hours

@@ -18,25 +18,25 @@ Refused = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def get(api: APIClient, address: Address) -> Callable[[str], Any]:
-    def read(tail: str) -> Any:
-        answer = api.get(address(tail))
-        assert answer.status_code == 200, answer.content
-        return answer.json()
+def get_json(api: APIClient, address: Address) -> Callable[[str], Any]:
+    def read(path: str) -> Any:
+        response = api.get(address(path))
+        assert response.status_code == 200, response.content
+        return response.json()
 
     return read
 
 
 @pytest.fixture
-def keys(get: Callable[[str], Any]) -> Callable[[str], list[str]]:
-    def listed(query: str = "") -> list[str]:
-        return [row["key"] for row in get(f"items/{query}")["results"]]
+def list_keys(get_json: Callable[[str], Any]) -> Callable[[str], list[str]]:
+    def get_keys(query: str = "") -> list[str]:
+        return [row["key"] for row in get_json(f"items/{query}")["results"]]
 
-    return listed
+    return get_keys
 
 
 @pytest.fixture
-def items(api: APIClient, address: Address) -> None:
+def stored_items(api: APIClient, address: Address) -> None:
     rows = [
         {"key": "a", "body": {"text": "Grüße aus Köln"}, "attributes": {"lang": "de", "n": 5}},
         {
@@ -50,25 +50,27 @@ def items(api: APIClient, address: Address) -> None:
     assert api.post(address("items/"), rows, format="json").status_code == 200
 
 
-def test_items_stand_in_the_order_of_the_request(
-    api: APIClient, address: Address, keys: Any
+def test_items_are_in_the_order_of_the_request(
+    api: APIClient, address: Address, list_keys: Any
 ) -> None:
-    given = ["zz", "https://a.b/c", "aa"]
-    rows = [{"key": key, "body": {"text": key}} for key in given]
+    sent_keys = ["zz", "https://a.b/c", "aa"]
+    rows = [{"key": key, "body": {"text": key}} for key in sent_keys]
     assert api.post(address("items/"), rows, format="json").status_code == 200
-    assert keys() == given
+    assert list_keys() == sent_keys
 
 
-def test_an_item_is_told_whole(items: None, get: Any, rate: Any, project: Project) -> None:
+def test_item_has_all_fields(
+    stored_items: None, get_json: Any, rate: Any, project: Project
+) -> None:
     question = project.questions.get()
     rate(question, "d", "ann", "minor")
     rate(question, "d", "ben", "minor")
     rate(question, "d", "ben", None)
-    shown = get("items/d/")
-    assert shown == next(row for row in get("items/")["results"] if row["key"] == "d")
-    times = {shown.pop("created_at"), shown.pop("changed_at")}
+    item = get_json("items/d/")
+    assert item == next(row for row in get_json("items/")["results"] if row["key"] == "d")
+    times = {item.pop("created_at"), item.pop("changed_at")}
     assert all(time.endswith("Z") for time in times)
-    assert shown == {
+    assert item == {
         "key": "d",
         "body": {"n": 17},
         "attributes": {},
@@ -80,24 +82,24 @@ def test_an_item_is_told_whole(items: None, get: Any, rate: Any, project: Projec
     }
 
 
-def test_gold_is_for_leads_alone(
-    items: None, address: Address, viewer: User, annotator: User, api_for: Any
+def test_gold_is_only_for_leads(
+    stored_items: None, address: Address, viewer: User, annotator: User, api_for: Any
 ) -> None:
-    answer = api_for(viewer).get(address("items/"))
-    assert "gold" not in answer.content.decode()
+    response = api_for(viewer).get(address("items/"))
+    assert "gold" not in response.content.decode()
     assert "gold" not in api_for(viewer).get(address("items/d/")).json()
     assert api_for(annotator).get(address("items/")).status_code == 403
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("", ["a", "b", "text", "d"]),
         ("?search=köln", ["a"]),
         ("?search=KÖLN", ["a"]),
         ("?search=二", ["b"]),
         ("?search=%22hi%22", ["b"]),
-        ("?search=text", ["text"]),  # a key, and not the name of a part
+        ("?search=text", ["text"]),  # matches a key, not the name of a part
         ("?search=17", ["d"]),
         ("?search=%25", []),
         ("?attribute.lang=de", ["a", "text"]),
@@ -116,7 +118,7 @@ def test_gold_is_for_leads_alone(
     ],
 )
 def test_filters(
-    items: None, keys: Any, rate: Any, project: Project, query: str, found: list[str]
+    stored_items: None, list_keys: Any, rate: Any, project: Project, query: str, expected: list[str]
 ) -> None:
     question = project.questions.get()
     for item, rater in (("a", "ann"), ("a", "ben"), ("b", "ann"), ("d", "ann")):
@@ -130,21 +132,27 @@ def test_filters(
         closed_at="2026-01-01T00:00Z",
         leased_until="2026-01-01T00:00Z",
     )
-    assert sorted(keys(query)) == sorted(found)
+    assert sorted(list_keys(query)) == sorted(expected)
 
 
-def test_since_is_the_last_change_of_the_item(
-    items: None, keys: Any, get: Any, api: APIClient, address: Address, rate: Any, project: Project
+def test_since_filters_by_the_last_change_of_the_item(
+    stored_items: None,
+    list_keys: Any,
+    get_json: Any,
+    api: APIClient,
+    address: Address,
+    rate: Any,
+    project: Project,
 ) -> None:
     rate(project.questions.get(), "a", "ann", "minor")
-    moment = max(row["changed_at"] for row in get("items/")["results"])
+    moment = max(row["changed_at"] for row in get_json("items/")["results"])
     for row in (
         {"key": "b", "body": {"text": "new"}},
         {"key": "text", "body": {"text": ""}, "gold": {"severity": "minor"}},
     ):
         api.post(address("items/"), row, format="json")
     Item.objects.filter(key__in="ad").update(changed_at="2026-01-01T00:00Z")
-    assert keys(f"?since={moment}") == ["b", "text"]
+    assert list_keys(f"?since={moment}") == ["b", "text"]
 
 
 @pytest.mark.parametrize(
@@ -161,77 +169,79 @@ def test_since_is_the_last_change_of_the_item(
         ("?search=a&search=b", "search"),
     ],
 )
-def test_bad_queries_are_named(
+def test_invalid_query_parameters_are_reported(
     api: APIClient, address: Address, refused: Refused, query: str, name: str
 ) -> None:
     assert list(refused(api.get, address(f"items/{query}"))["fields"]) == [name]
 
 
-def test_pages_leave_nothing_out(
-    project: Project, api: APIClient, get: Any, monkeypatch: pytest.MonkeyPatch
+def test_pages_contain_every_item(
+    project: Project, api: APIClient, get_json: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a search that looks at few items a page, so that pages are short and some are empty."""
+    """The search reads few items a page, so pages are short and some are empty."""
     monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 7)
     monkeypatch.setattr(item_search, "ITEMS_PER_READ", 3)
     for number in range(40):
         body = {"text": "yes" if number % 13 == 0 else "no"}
         Item.objects.create(project=project, key=f"k{number}", body=body)
-    for query, wanted in (
+    for query, expected_numbers in (
         ("?page_size=6", list(range(40))),
         ("?page_size=2&search=yes", [0, 13, 26, 39]),
         ("?page_size=2&search=text", []),
         ("?page_size=1&search=no", [n for n in range(40) if n % 13]),
         ("?page_size=3&max_ratings=0", list(range(40))),
     ):
-        page = get(f"items/{query}")
-        found = page["results"]
+        page = get_json(f"items/{query}")
+        rows = page["results"]
         while page["next"]:
             page = api.get(page["next"]).json()
-            found += page["results"]
-        assert [row["key"] for row in found] == [f"k{number}" for number in wanted]
+            rows += page["results"]
+        assert [row["key"] for row in rows] == [f"k{number}" for number in expected_numbers]
 
 
-def test_an_item_nobody_rated_is_gone_for_good(
-    items: None, api: APIClient, address: Address, project: Project, rate: Any
+def test_item_without_ratings_is_deleted_for_good(
+    stored_items: None, api: APIClient, address: Address, project: Project, rate: Any
 ) -> None:
     assert api.delete(address("items/d/")).json() == {"deleted": True, "withdrawn": False}
     assert api.get(address("items/d/")).status_code == 404
     assert api.delete(address("items/d/")).status_code == 404
     rate(project.questions.get(), "a", "ann", "minor")
-    rate(project.questions.get(), "a", "ann", None)  # its history stays
+    rate(project.questions.get(), "a", "ann", None)  # its history is kept
     assert api.delete(address("items/a/")).json() == {"deleted": False, "withdrawn": True}
     assert api.get(address("items/a/")).json()["withdrawn"] is True
     assert Rating.objects.count() == 1
 
 
-def test_an_item_before_somebodys_eyes_is_withdrawn(
-    items: None, api: APIClient, address: Address, annotator: User, client_for: Any
+def test_open_item_is_withdrawn_instead_of_deleted(
+    stored_items: None, api: APIClient, address: Address, annotator: User, client_for: Any
 ) -> None:
-    desk = client_for(annotator)
+    annotator_client = client_for(annotator)
     project_id = Project.objects.get().pk
-    assert "Köln" in desk.get(f"/projects/{project_id}/rate/").content.decode()
+    assert "Köln" in annotator_client.get(f"/projects/{project_id}/rate/").content.decode()
     assert api.delete(address("items/a/")).json()["withdrawn"] is True
     item = Item.objects.get(key="a")
     question = item.project.questions.get()
-    desk.post(f"/projects/{project_id}/rate/{item.pk}/", {f"question-{question.pk}": "1"})
+    annotator_client.post(
+        f"/projects/{project_id}/rate/{item.pk}/", {f"question-{question.pk}": "1"}
+    )
     assert Rating.objects.get().code == 1
 
 
-def test_raters(
+def test_raters_can_be_listed_and_deleted(
     stocked: Project,
     api: APIClient,
     address: Address,
-    get: Any,
+    get_json: Any,
     rate: Any,
     viewer: User,
     api_for: Any,
 ) -> None:
     rate(stocked.questions.get(), "i1", "ben", "minor")
-    rows = get("raters/")["results"]
+    rows = get_json("raters/")["results"]
     assert [row["key"] for row in rows] == ["ann", "ben", "cleo"]
     assert (
         rows[0]
-        == get("raters/ann/")
+        == get_json("raters/ann/")
         == {
             "key": "ann",
             "name": "Ann",
@@ -250,41 +260,44 @@ def test_raters(
     assert Rating.objects.get().code == 1
 
 
-def test_the_history_of_a_rating(
-    stocked: Project, api: APIClient, address: Address, get: Any, annotator: User, api_for: Any
+def test_history_of_a_rating(
+    stocked: Project, api: APIClient, address: Address, get_json: Any, annotator: User, api_for: Any
 ) -> None:
     for label in ("minor", "major", None):
         row = {"item": "i1", "rater": "ann", "label": label, "comment": f"{label}!"}
         assert api.post(address("ratings/"), row, format="json").status_code == 200
-    lines = get("ratings/history/?item=i1&rater=ann")["results"]
-    assert [(line["label"], line["comment"], line["by"]) for line in lines] == [
+    revisions = get_json("ratings/history/?item=i1&rater=ann")["results"]
+    assert [(revision["label"], revision["comment"], revision["by"]) for revision in revisions] == [
         ("minor", "minor!", "lead"),
         ("major", "major!", "lead"),
         (None, "None!", "lead"),
     ]
-    assert {line["source"] for line in lines} == {"api"}
-    first = api.get(address("ratings/history/?item=i1&rater=ann&page_size=2")).json()
-    assert len(first["results"]) == 2
-    assert api.get(first["next"]).json()["results"] == lines[2:]
-    mine = api_for(annotator)
-    assert len(mine.get(address("ratings/history/?item=i1&rater=ann")).json()["results"]) == 3
+    assert {revision["source"] for revision in revisions} == {"api"}
+    first_page = api.get(address("ratings/history/?item=i1&rater=ann&page_size=2")).json()
+    assert len(first_page["results"]) == 2
+    assert api.get(first_page["next"]).json()["results"] == revisions[2:]
+    annotator_api = api_for(annotator)
     assert (
-        mine.get(address("ratings/history/?item=i1&rater=ann")).json()["results"][0]["by"] is None
+        len(annotator_api.get(address("ratings/history/?item=i1&rater=ann")).json()["results"]) == 3
+    )
+    assert (
+        annotator_api.get(address("ratings/history/?item=i1&rater=ann")).json()["results"][0]["by"]
+        is None
     )
     api.post(address("ratings/"), {"item": "i1", "rater": "ben", "label": "minor"}, format="json")
-    assert mine.get(address("ratings/history/?item=i1&rater=ben")).json()["results"] == []
-    missing = mine.get(address("ratings/history/"))
-    assert list(missing.json()["error"]["fields"]) == ["item", "rater"]
+    assert annotator_api.get(address("ratings/history/?item=i1&rater=ben")).json()["results"] == []
+    response = annotator_api.get(address("ratings/history/"))
+    assert list(response.json()["error"]["fields"]) == ["item", "rater"]
 
 
-def test_a_form_of_ones_own(
+def test_annotator_can_rate_through_the_api(
     stocked: Project, address: Address, annotator: User, api_for: Any, lead: User
 ) -> None:
-    mine = api_for(annotator)
-    asked = mine.get(address("next/")).json()
+    annotator_api = api_for(annotator)
+    next_item = annotator_api.get(address("next/")).json()
     assert (
-        asked
-        == mine.get(address("next/")).json()
+        next_item
+        == annotator_api.get(address("next/")).json()
         == {
             "item": {"key": "i0", "body": {"text": "x"}, "version": 1},
             "exam": None,
@@ -292,22 +305,26 @@ def test_a_form_of_ones_own(
             "guidelines_version": 0,
         }
     )
-    said = {"item": "i0", "answers": {"severity": "major"}, "comment": "so", "flagged": True}
-    answer = mine.post(address("next/"), said, format="json")
-    assert answer.json()["item"]["key"] == "i1"
+    data = {"item": "i0", "answers": {"severity": "major"}, "comment": "so", "flagged": True}
+    response = annotator_api.post(address("next/"), data, format="json")
+    assert response.json()["item"]["key"] == "i1"
     rating = Rating.objects.get()
     assert (rating.item.key, rating.code, rating.comment, rating.item_version) == ("i0", 2, "so", 1)
     assert rating.seconds is not None
     assert Assignment.objects.get(item__key="i0").flagged
-    assert mine.post(address("next/"), {**said, "answers": {"severity": "minor"}}, format="json")
+    assert annotator_api.post(
+        address("next/"), {**data, "answers": {"severity": "minor"}}, format="json"
+    )
     assert Rating.objects.get().code == 1  # corrected
-    skipped = mine.post(address("next/"), {"item": "i1", "skip": "too hard"}, format="json")
-    assert skipped.json()["item"]["key"] == "i2"
+    skip_response = annotator_api.post(
+        address("next/"), {"item": "i1", "skip": "too hard"}, format="json"
+    )
+    assert skip_response.json()["item"]["key"] == "i2"
     assert Assignment.objects.get(item__key="i1").skip_reason == "too hard"
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "words"),
+    ("data", "status", "message"),
     [
         ({"item": "i3", "answers": {"severity": "minor"}}, 404, "never given"),
         ({"item": "nix", "answers": {"severity": "minor"}}, 404, "never given"),
@@ -321,24 +338,24 @@ def test_a_form_of_ones_own(
         ({"item": "i0", "label": "minor"}, 400, "unknown field"),
     ],
 )
-def test_what_is_not_acceptable_at_the_desk(
+def test_invalid_answer_to_the_next_item_is_refused(
     stocked: Project,
     address: Address,
     annotator: User,
     api_for: Any,
-    said: Any,
+    data: Any,
     status: int,
-    words: str,
+    message: str,
 ) -> None:
-    mine = api_for(annotator)
-    mine.get(address("next/"))
-    answer = mine.post(address("next/"), said, format="json")
-    assert answer.status_code == status
-    assert words in answer.content.decode()
+    annotator_api = api_for(annotator)
+    annotator_api.get(address("next/"))
+    response = annotator_api.post(address("next/"), data, format="json")
+    assert response.status_code == status
+    assert message in response.content.decode()
     assert not Rating.objects.exists()
 
 
-def test_nobody_who_may_not_rate_is_asked(
+def test_user_who_may_not_rate_gets_no_item(
     stocked: Project, address: Address, annotator: User, lead: User, api_for: Any
 ) -> None:
     assert api_for(lead).get(address("next/")).status_code == 403

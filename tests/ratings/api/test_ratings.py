@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 from projects.models import Category, Item, Member, Project, Question, Rater
 from ratings.api import write_batching
 from ratings.models import Assignment, Rating, Revision
-from tests.query_counts import journeys
+from tests.query_counts import measure_round_trips
 
 Address = Callable[..., str]
 Refused = Callable[..., dict[str, Any]]
@@ -24,53 +24,58 @@ World = Callable[[], dict[str, Any]]
 pytestmark = pytest.mark.usefixtures("stocked")
 
 
-def counts(**numbers: int) -> dict[str, int]:
+def build_counts(**numbers: int) -> dict[str, int]:
     return {"created": 0, "changed": 0, "unchanged": 0, "withdrawn": 0} | numbers
 
 
 @pytest.fixture
-def put(api: APIClient, address: Address) -> Callable[..., dict[str, Any]]:
-    def do(rows: Any, client: APIClient = api) -> dict[str, Any]:
-        answer = client.post(address("ratings/"), rows, format="json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
+def post_rows(api: APIClient, address: Address) -> Callable[..., dict[str, Any]]:
+    """Return a function that posts rating rows, as the lead by default, and returns the counts."""
 
-    return do
+    def post(rows: Any, client: APIClient = api) -> dict[str, Any]:
+        response = client.post(address("ratings/"), rows, format="json")
+        assert response.status_code == 200, response.content
+        return response.json()
+
+    return post
 
 
 @pytest.fixture
-def listed(api: APIClient, address: Address) -> Callable[..., list[Any]]:
-    def do(query: str = "", client: APIClient = api) -> list[Any]:
-        answer = client.get(address(f"ratings/{query}"))
-        assert answer.status_code == 200, answer.content
-        assert answer.json()["next"] is None
-        return answer.json()["results"]
+def list_ratings(api: APIClient, address: Address) -> Callable[..., list[Any]]:
+    """Return a function that lists ratings, as the lead by default."""
 
-    return do
+    def get_results(query: str = "", client: APIClient = api) -> list[Any]:
+        response = client.get(address(f"ratings/{query}"))
+        assert response.status_code == 200, response.content
+        assert response.json()["next"] is None
+        return response.json()["results"]
+
+    return get_results
 
 
-def row(
+def build_row(
     item: Any = "i1", rater: Any = "ann", label: Any = "minor", **fields: Any
 ) -> dict[str, Any]:
     return {"item": item, "rater": rater, "label": label, **fields}
 
 
-def labels(rows: list[Any]) -> list[tuple[str, str, str]]:
-    return [(found["item"], found["rater"], found["label"]) for found in rows]
+def get_labels(rows: list[Any]) -> list[tuple[str, str, str]]:
+    """Return (item, rater, label) of each row."""
+    return [(row_data["item"], row_data["rater"], row_data["label"]) for row_data in rows]
 
 
-def test_given_changed_withdrawn_and_given_again(
-    put: Callable[..., Any], listed: Callable[..., Any]
+def test_rating_is_created_changed_withdrawn_and_created_again(
+    post_rows: Callable[..., Any], list_ratings: Callable[..., Any]
 ) -> None:
-    assert put(row()) == counts(created=1)
-    assert put(row()) == counts(unchanged=1)
-    assert put([row(label="major")]) == counts(changed=1)
-    assert labels(listed()) == [("i1", "ann", "major")]
-    assert put(row(label=None)) == counts(withdrawn=1)
-    assert listed() == []
-    assert put(row(label=None)) == counts(unchanged=1)
-    assert put(row(item="i2", label=None)) == counts(unchanged=1)
-    assert put(row(label="none")) == counts(created=1)
+    assert post_rows(build_row()) == build_counts(created=1)
+    assert post_rows(build_row()) == build_counts(unchanged=1)
+    assert post_rows([build_row(label="major")]) == build_counts(changed=1)
+    assert get_labels(list_ratings()) == [("i1", "ann", "major")]
+    assert post_rows(build_row(label=None)) == build_counts(withdrawn=1)
+    assert list_ratings() == []
+    assert post_rows(build_row(label=None)) == build_counts(unchanged=1)
+    assert post_rows(build_row(item="i2", label=None)) == build_counts(unchanged=1)
+    assert post_rows(build_row(label="none")) == build_counts(created=1)
     assert list(Revision.objects.order_by("pk").values_list("code", "source")) == [
         (1, "api"),
         (2, "api"),
@@ -80,18 +85,18 @@ def test_given_changed_withdrawn_and_given_again(
 
 
 def test_many_in_one_request(
-    put: Callable[..., Any], listed: Callable[..., Any], lead: User
+    post_rows: Callable[..., Any], list_ratings: Callable[..., Any], lead: User
 ) -> None:
-    put([row(), row(rater="ben")])
+    post_rows([build_row(), build_row(rater="ben")])
     mixed = [
-        row(),
-        row(rater="ben", label="major"),
-        row("i2"),
-        row("i3", "cleo"),
-        row("i4", label=None),
+        build_row(),
+        build_row(rater="ben", label="major"),
+        build_row("i2"),
+        build_row("i3", "cleo"),
+        build_row("i4", label=None),
     ]
-    assert put(mixed) == counts(created=2, changed=1, unchanged=2)
-    assert labels(listed()) == [
+    assert post_rows(mixed) == build_counts(created=2, changed=1, unchanged=2)
+    assert get_labels(list_ratings()) == [
         ("i1", "ann", "minor"),
         ("i1", "ben", "major"),
         ("i2", "ann", "minor"),
@@ -100,10 +105,12 @@ def test_many_in_one_request(
     assert set(Revision.objects.values_list("by", flat=True)) == {lead.pk}
 
 
-def test_shown_with_times_and_comment(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
-    put(row(rated_at="2026-03-01T10:30:00+02:00", comment="Not\nsure"))
-    shown = listed()[0]
-    assert set(shown) == {
+def test_rating_has_times_and_comment(
+    post_rows: Callable[..., Any], list_ratings: Callable[..., Any]
+) -> None:
+    post_rows(build_row(rated_at="2026-03-01T10:30:00+02:00", comment="Not\nsure"))
+    rating_data = list_ratings()[0]
+    assert set(rating_data) == {
         "item",
         "rater",
         "question",
@@ -116,80 +123,88 @@ def test_shown_with_times_and_comment(put: Callable[..., Any], listed: Callable[
         "model",
         "prompt_version",
     }
-    assert shown["question"] == "severity"
-    assert shown["rated_at"] == "2026-03-01T08:30:00Z"
-    assert shown["changed_at"].endswith("Z")
-    assert shown["comment"] == "Not\nsure"
+    assert rating_data["question"] == "severity"
+    assert rating_data["rated_at"] == "2026-03-01T08:30:00Z"
+    assert rating_data["changed_at"].endswith("Z")
+    assert rating_data["comment"] == "Not\nsure"
 
 
-def test_the_same_time_and_comment_again_change_nothing(
-    put: Callable[..., Any], world: World
+def test_same_time_and_comment_again_change_nothing(
+    post_rows: Callable[..., Any], world: World
 ) -> None:
-    given = [row(rated_at="2026-03-01T10:30:00.123456+02:00", comment="x"), row("i2")]
-    put(given)
+    rows = [build_row(rated_at="2026-03-01T10:30:00.123456+02:00", comment="x"), build_row("i2")]
+    post_rows(rows)
     before = world()
-    assert put(given) == counts(unchanged=2)
-    assert put([row(), row("i2", comment=None, rated_at=None)]) == counts(unchanged=2)
+    assert post_rows(rows) == build_counts(unchanged=2)
+    assert post_rows([build_row(), build_row("i2", comment=None, rated_at=None)]) == build_counts(
+        unchanged=2
+    )
     assert world() == before
 
 
-BAD_ROWS: list[tuple[Any, str]] = [
-    (row(label="mjor"), "unknown label 'mjor'; one of none, minor, major, critical"),
-    (row(label=" minor"), "unknown label ' minor'"),
-    (row(label=""), "unknown label ''"),
-    (row(label=1), "'label' must be a text or null, not a number"),
-    (row(label=1.5), "'label' must be a text or null, not a number"),
-    (row(label=True), "'label' must be a text or null, not true"),
-    (row(label=["minor"]), "'label' must be a text or null, not a list"),
+INVALID_ROWS: list[tuple[Any, str]] = [
+    (build_row(label="mjor"), "unknown label 'mjor'; one of none, minor, major, critical"),
+    (build_row(label=" minor"), "unknown label ' minor'"),
+    (build_row(label=""), "unknown label ''"),
+    (build_row(label=1), "'label' must be a text or null, not a number"),
+    (build_row(label=1.5), "'label' must be a text or null, not a number"),
+    (build_row(label=True), "'label' must be a text or null, not true"),
+    (build_row(label=["minor"]), "'label' must be a text or null, not a list"),
     ({"item": "i1", "rater": "ann"}, "'label' is missing; null withdraws a rating"),
-    (row(item="i9"), "unknown item 'i9'"),
-    (row(item="theirs"), "unknown item 'theirs'"),
-    (row(item=7), "'item' must be a text, not a number"),
-    (row(item=""), "'item' must have 1 to 255 characters"),
+    (build_row(item="i9"), "unknown item 'i9'"),
+    (build_row(item="theirs"), "unknown item 'theirs'"),
+    (build_row(item=7), "'item' must be a text, not a number"),
+    (build_row(item=""), "'item' must have 1 to 255 characters"),
     ({"rater": "ann", "label": "minor"}, "'item' is missing"),
-    (row(rater="zoe"), "unknown rater 'zoe'"),
-    (row(rater=None), "'rater' must be a text, not null"),
+    (build_row(rater="zoe"), "unknown rater 'zoe'"),
+    (build_row(rater=None), "'rater' must be a text, not null"),
     ({"item": "i1", "label": "minor"}, "'rater' is missing"),
-    (row(question="colour"), "unknown question 'colour'; one of severity"),
-    (row(question=1), "'question' must be a text, not a number"),
-    (row(rated_at="yesterday"), "rated_at: 'yesterday' is not an ISO-8601 time"),
-    (row(rated_at="2026-03-01T10:00:00"), "has no time zone"),
-    (row(rated_at="2999-01-01T00:00:00Z"), "lies in the future"),
-    (row(rated_at="1066-01-01T00:00:00Z"), "lies before"),
-    (row(rated_at=1_700_000_000), "'rated_at' must be a text or null, not a number"),
-    (row(comment=5), "'comment' must be a text or null, not a number"),
-    (row(comment="x" * 10_001), "it has 10001"),
+    (build_row(question="colour"), "unknown question 'colour'; one of severity"),
+    (build_row(question=1), "'question' must be a text, not a number"),
+    (build_row(rated_at="yesterday"), "rated_at: 'yesterday' is not an ISO-8601 time"),
+    (build_row(rated_at="2026-03-01T10:00:00"), "has no time zone"),
+    (build_row(rated_at="2999-01-01T00:00:00Z"), "lies in the future"),
+    (build_row(rated_at="1066-01-01T00:00:00Z"), "lies before"),
+    (build_row(rated_at=1_700_000_000), "'rated_at' must be a text or null, not a number"),
+    (build_row(comment=5), "'comment' must be a text or null, not a number"),
+    (build_row(comment="x" * 10_001), "it has 10001"),
     (
-        row(weight=3),
+        build_row(weight=3),
         "unknown field 'weight'; one of item, rater, question, label, rated_at, comment",
     ),
-    (row(id=1), "unknown field 'id'"),
+    (build_row(id=1), "unknown field 'id'"),
     ("i1,ann,minor", "an object is needed, not a text"),
-    (row("i0", "ben"), "the same item and rater stand in row 0 already"),
+    (build_row("i0", "ben"), "the same item and rater stand in row 0 already"),
     (
-        row(item="i9", rater="zoe", label="mjor"),
+        build_row(item="i9", rater="zoe", label="mjor"),
         "unknown label 'mjor'; one of none, minor, major, critical; unknown item",
     ),
 ]
 
 
-@pytest.mark.parametrize(("bad", "words"), BAD_ROWS)
-def test_bad_row_is_named_and_nothing_stored(
+@pytest.mark.parametrize(("invalid_row", "message"), INVALID_ROWS)
+def test_invalid_row_is_reported_and_nothing_is_stored(
     api: APIClient,
     address: Address,
     refused: Refused,
     make_project: Callable[..., Project],
-    bad: Any,
-    words: str,
+    invalid_row: Any,
+    message: str,
 ) -> None:
     Item.objects.create(project=make_project("Other"), key="theirs")
-    error = refused(api.post, address("ratings/"), [row("i0", "ben"), bad, row("i3", "ben")])
+    error = refused(
+        api.post, address("ratings/"), [build_row("i0", "ben"), invalid_row, build_row("i3", "ben")]
+    )
     assert list(error["fields"]["rows"]) == ["1"]
-    assert words in error["fields"]["rows"]["1"]
+    assert message in error["fields"]["rows"]["1"]
 
 
-def test_every_bad_row_is_named_at_once(api: APIClient, address: Address, refused: Refused) -> None:
-    rows = [row(f"i{number % 5}", ("ann", "ben", "cleo")[number // 5]) for number in range(15)]
+def test_all_invalid_rows_are_reported_together(
+    api: APIClient, address: Address, refused: Refused
+) -> None:
+    rows = [
+        build_row(f"i{number % 5}", ("ann", "ben", "cleo")[number // 5]) for number in range(15)
+    ]
     rows[3]["label"] = 3
     rows[7]["label"] = "mjor"
     rows[12]["item"] = "i99"
@@ -198,52 +213,54 @@ def test_every_bad_row_is_named_at_once(api: APIClient, address: Address, refuse
     assert error["message"] == "3 ratings are not acceptable; nothing was stored."
 
 
-def test_one_bad_rating_without_a_list_is_row_0(
+def test_single_invalid_rating_is_reported_as_row_0(
     api: APIClient, address: Address, refused: Refused
 ) -> None:
-    assert list(refused(api.post, address("ratings/"), row(label="mjor"))["fields"]["rows"]) == [
-        "0"
-    ]
+    assert list(
+        refused(api.post, address("ratings/"), build_row(label="mjor"))["fields"]["rows"]
+    ) == ["0"]
 
 
 def test_a_retired_category_is_unknown(api: APIClient, address: Address, refused: Refused) -> None:
     Category.objects.filter(label="critical").update(retired=True)
-    error = refused(api.post, address("ratings/"), row(label="critical"))
+    error = refused(api.post, address("ratings/"), build_row(label="critical"))
     assert error["fields"]["rows"]["0"] == "unknown label 'critical'; one of none, minor, major"
 
 
 @pytest.fixture
-def second(project: Project) -> Question:
-    made = Question.objects.create(project=project, key="spam", text="Spam?", position=1)
+def second_question(project: Project) -> Question:
+    new_question = Question.objects.create(project=project, key="spam", text="Spam?", position=1)
     Category.objects.bulk_create(
-        Category(question=made, code=code, position=code, label=label)
+        Category(question=new_question, code=code, position=code, label=label)
         for code, label in enumerate(("yes", "no"))
     )
-    return made
+    return new_question
 
 
 def test_several_questions_in_one_request(
-    put: Callable[..., Any], listed: Callable[..., Any], second: Question
+    post_rows: Callable[..., Any], list_ratings: Callable[..., Any], second_question: Question
 ) -> None:
     rows = [
-        row(question="severity"),
-        row(question="spam", label="yes"),
-        row("i2", question="spam", label="no"),
+        build_row(question="severity"),
+        build_row(question="spam", label="yes"),
+        build_row("i2", question="spam", label="no"),
     ]
-    assert put(rows) == counts(created=3)
-    assert [(found["question"], found["item"]) for found in listed()] == [
+    assert post_rows(rows) == build_counts(created=3)
+    assert [(row_data["question"], row_data["item"]) for row_data in list_ratings()] == [
         ("severity", "i1"),
         ("spam", "i1"),
         ("spam", "i2"),
     ]
-    assert labels(listed("?question=spam")) == [("i1", "ann", "yes"), ("i2", "ann", "no")]
+    assert get_labels(list_ratings("?question=spam")) == [("i1", "ann", "yes"), ("i2", "ann", "no")]
 
 
-def test_the_question_must_be_named_where_there_are_two(
-    api: APIClient, address: Address, refused: Refused, second: Question
+def test_question_is_required_if_there_are_two(
+    api: APIClient, address: Address, refused: Refused, second_question: Question
 ) -> None:
     error = refused(
-        api.post, address("ratings/"), [row(question="severity"), row(question="spam"), row()]
+        api.post,
+        address("ratings/"),
+        [build_row(question="severity"), build_row(question="spam"), build_row()],
     )
     assert error["fields"]["rows"] == {
         "1": "unknown label 'minor'; one of yes, no",
@@ -251,107 +268,130 @@ def test_the_question_must_be_named_where_there_are_two(
     }
 
 
-def test_an_annotator_rates_as_their_own_rater_alone(
-    put: Callable[..., Any],
+def test_annotator_rates_only_as_their_own_rater(
+    post_rows: Callable[..., Any],
     api_for: Callable[..., APIClient],
     annotator: User,
     address: Address,
     refused: Refused,
-    give: Callable[..., None],
+    assign_items: Callable[..., None],
     project: Project,
 ) -> None:
-    give(project, "ann", "i1", "i2", "i3")
-    mine = api_for(annotator)
-    assert put({"item": "i1", "label": "minor"}, mine) == counts(created=1)
-    assert put(row("i2"), mine) == counts(created=1)
+    assign_items(project, "ann", "i1", "i2", "i3")
+    annotator_api = api_for(annotator)
+    assert post_rows({"item": "i1", "label": "minor"}, annotator_api) == build_counts(created=1)
+    assert post_rows(build_row("i2"), annotator_api) == build_counts(created=1)
     assert set(Rating.objects.values_list("rater__key", flat=True)) == {"ann"}
-    for other in ("ben", "nobody"):
-        refused(mine.post, address("ratings/"), [row("i3"), row("i3", other)], status=403)
+    for other_rater in ("ben", "nobody"):
+        refused(
+            annotator_api.post,
+            address("ratings/"),
+            [build_row("i3"), build_row("i3", other_rater)],
+            status=403,
+        )
 
 
-# --- what an annotator may say is what their desk lets them say
+# --- annotators have the same limits here as on the rating page
 
 
 @pytest.fixture
-def mine(
+def annotator_api(
     api_for: Callable[..., APIClient],
     annotator: User,
-    give: Callable[..., None],
+    assign_items: Callable[..., None],
     project: Project,
 ) -> APIClient:
-    """The annotator, to whom i1 and i2 were given."""
-    give(project, "ann", "i1", "i2")
+    """Return the client of the annotator, to whom i1 and i2 are assigned."""
+    assign_items(project, "ann", "i1", "i2")
     return api_for(annotator)
 
 
-def test_a_paused_rater_rates_nothing(
-    mine: APIClient, put: Callable[..., Any], api: APIClient, address: Address, refused: Refused
+def test_paused_rater_cannot_rate(
+    annotator_api: APIClient,
+    post_rows: Callable[..., Any],
+    api: APIClient,
+    address: Address,
+    refused: Refused,
 ) -> None:
     Rater.objects.filter(key="ann").update(paused=True)
-    error = refused(mine.post, address("ratings/"), row(), status=403)
+    error = refused(annotator_api.post, address("ratings/"), build_row(), status=403)
     assert "paused" in error["message"]
-    assert put(row(), api) == counts(created=1)  # the lead's word is not bound
+    assert post_rows(build_row(), api) == build_counts(
+        created=1
+    )  # leads are not limited by the pause
 
 
-def test_what_was_never_given_is_not_rated(
-    mine: APIClient, put: Callable[..., Any], api: APIClient, address: Address, refused: Refused
+def test_unassigned_item_cannot_be_rated(
+    annotator_api: APIClient,
+    post_rows: Callable[..., Any],
+    api: APIClient,
+    address: Address,
+    refused: Refused,
 ) -> None:
-    rows = [row(), row("i3"), row("nowhere")]
-    error = refused(mine.post, address("ratings/"), rows)
-    said = "unknown item '{}', or it was never given to you"
-    assert error["fields"]["rows"] == {"1": said.format("i3"), "2": said.format("nowhere")}
-    put(row("i3"), api)  # rated for them: theirs to correct
-    assert put(row("i3", label="major"), mine) == counts(changed=1)
+    rows = [build_row(), build_row("i3"), build_row("nowhere")]
+    error = refused(annotator_api.post, address("ratings/"), rows)
+    message = "unknown item '{}', or it was never given to you"
+    assert error["fields"]["rows"] == {"1": message.format("i3"), "2": message.format("nowhere")}
+    post_rows(build_row("i3"), api)  # a rating that the lead sent for them may be corrected
+    assert post_rows(build_row("i3", label="major"), annotator_api) == build_counts(changed=1)
 
 
 @pytest.mark.parametrize("state", ["skipped", "expired"])
-def test_what_was_given_up_is_not_rated(
-    mine: APIClient, address: Address, refused: Refused, state: str
+def test_skipped_or_expired_item_cannot_be_rated(
+    annotator_api: APIClient, address: Address, refused: Refused, state: str
 ) -> None:
     Assignment.objects.filter(item__key="i1").update(state=state, closed_at=timezone.now())
-    refused(mine.post, address("ratings/"), row())
+    refused(annotator_api.post, address("ratings/"), build_row())
 
 
-def test_closed_corrections_are_closed_here_too(
-    mine: APIClient,
-    put: Callable[..., Any],
+def test_closed_corrections_apply_to_the_api(
+    annotator_api: APIClient,
+    post_rows: Callable[..., Any],
     address: Address,
     refused: Refused,
     project: Project,
     api: APIClient,
 ) -> None:
     Project.objects.filter(pk=project.pk).update(corrections=False)
-    assert put([row(), row("i2")], mine) == counts(created=2)
-    assert put(row(), mine) == counts(unchanged=1)
-    for changed in (row(label="major"), row(label=None), row(comment="now with words")):
-        error = refused(mine.post, address("ratings/"), changed, status=403)
+    assert post_rows([build_row(), build_row("i2")], annotator_api) == build_counts(created=2)
+    assert post_rows(build_row(), annotator_api) == build_counts(unchanged=1)
+    for changed_row in (
+        build_row(label="major"),
+        build_row(label=None),
+        build_row(comment="now with words"),
+    ):
+        error = refused(annotator_api.post, address("ratings/"), changed_row, status=403)
         assert "cannot be changed" in error["message"]
     Assignment.objects.update(state="done", closed_at=timezone.now())
-    put(row(label=None), api)
-    refused(mine.post, address("ratings/"), row(), status=403)
-    assert put([row(), row("i2", label="major")], api) == counts(created=1, changed=1)
+    post_rows(build_row(label=None), api)
+    refused(annotator_api.post, address("ratings/"), build_row(), status=403)
+    assert post_rows([build_row(), build_row("i2", label="major")], api) == build_counts(
+        created=1, changed=1
+    )
 
 
-def test_an_annotator_says_not_when(
-    mine: APIClient, put: Callable[..., Any], address: Address, refused: Refused
+def test_annotator_cannot_set_the_time(
+    annotator_api: APIClient, post_rows: Callable[..., Any], address: Address, refused: Refused
 ) -> None:
-    error = refused(mine.post, address("ratings/"), row(rated_at="1970-01-02T00:00:00Z"))
+    error = refused(
+        annotator_api.post, address("ratings/"), build_row(rated_at="1970-01-02T00:00:00Z")
+    )
     assert error["fields"]["rows"]["0"].startswith("'rated_at' is for leads")
-    assert put(row(rated_at=None), mine) == counts(created=1)
+    assert post_rows(build_row(rated_at=None), annotator_api) == build_counts(created=1)
 
 
-def test_who_was_removed_meanwhile_rates_nothing(
-    mine: APIClient, address: Address, monkeypatch: pytest.MonkeyPatch
+def test_member_removed_during_the_request_cannot_rate(
+    annotator_api: APIClient, address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the request waits for its turn, behind the door."""
+    """The member is removed while the request waits to be written, after the permission check."""
     store = write_batching.store_request
 
-    def removed_first(sent: Any) -> Any:
-        Member.objects.filter(user=sent.user).delete()
-        return store(sent)
+    def remove_member_and_store(batch: Any) -> Any:
+        Member.objects.filter(user=batch.user).delete()
+        return store(batch)
 
-    monkeypatch.setattr(write_batching, "store_request", removed_first)
-    assert mine.post(address("ratings/"), row(), format="json").status_code == 403
+    monkeypatch.setattr(write_batching, "store_request", remove_member_and_store)
+    assert annotator_api.post(address("ratings/"), build_row(), format="json").status_code == 403
     assert not Rating.objects.exists()
 
 
@@ -364,42 +404,47 @@ def test_an_annotator_without_a_rater_cannot_rate(
     )
 
 
-def test_an_annotator_sees_their_own_alone(
-    put: Callable[..., Any],
-    listed: Callable[..., Any],
+def test_annotator_sees_only_their_own_ratings(
+    post_rows: Callable[..., Any],
+    list_ratings: Callable[..., Any],
     api_for: Callable[..., APIClient],
     annotator: User,
 ) -> None:
-    put([row(), row("i2"), row(rater="ben"), row("i3", "ben")])
-    mine = api_for(annotator)
-    assert labels(listed(client=mine)) == [("i1", "ann", "minor"), ("i2", "ann", "minor")]
+    post_rows([build_row(), build_row("i2"), build_row(rater="ben"), build_row("i3", "ben")])
+    annotator_api = api_for(annotator)
+    assert get_labels(list_ratings(client=annotator_api)) == [
+        ("i1", "ann", "minor"),
+        ("i2", "ann", "minor"),
+    ]
     assert (
-        listed("?rater=ben", mine)
-        == listed("?item=i3", mine)
-        == listed("?rater=nobody", mine)
+        list_ratings("?rater=ben", annotator_api)
+        == list_ratings("?item=i3", annotator_api)
+        == list_ratings("?rater=nobody", annotator_api)
         == []
     )
 
 
-def test_filters(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
-    put([row(), row("i2", comment="a"), row(rater="ben")])
-    changed_at = listed("?item=i2")[0]["changed_at"]
-    put([row(label="major"), row("i2", label=None)])
-    assert labels(listed("?item=i1")) == [("i1", "ann", "major"), ("i1", "ben", "minor")]
-    assert labels(listed("?item=i1&rater=ben")) == [("i1", "ben", "minor")]
-    assert listed("?item=nothing") == []
-    assert len(listed(f"?since={changed_at}")) == 2
-    later = listed("?item=i1&rater=ann")[0]["changed_at"]
-    assert labels(listed(f"?since={later}")) == [("i1", "ann", "major")]
-    assert labels(listed(f"?since={later}&withdrawn=true")) == [
+def test_filters(post_rows: Callable[..., Any], list_ratings: Callable[..., Any]) -> None:
+    post_rows([build_row(), build_row("i2", comment="a"), build_row(rater="ben")])
+    changed_at = list_ratings("?item=i2")[0]["changed_at"]
+    post_rows([build_row(label="major"), build_row("i2", label=None)])
+    assert get_labels(list_ratings("?item=i1")) == [("i1", "ann", "major"), ("i1", "ben", "minor")]
+    assert get_labels(list_ratings("?item=i1&rater=ben")) == [("i1", "ben", "minor")]
+    assert list_ratings("?item=nothing") == []
+    assert len(list_ratings(f"?since={changed_at}")) == 2
+    last_changed_at = list_ratings("?item=i1&rater=ann")[0]["changed_at"]
+    assert get_labels(list_ratings(f"?since={last_changed_at}")) == [("i1", "ann", "major")]
+    assert get_labels(list_ratings(f"?since={last_changed_at}&withdrawn=true")) == [
         ("i1", "ann", "major"),
         ("i2", "ann", None),
     ]
-    assert labels(listed("?since=2026-01-01T00:00:00+02:00")) == labels(listed())
+    assert get_labels(list_ratings("?since=2026-01-01T00:00:00+02:00")) == get_labels(
+        list_ratings()
+    )
 
 
 @pytest.mark.parametrize(
-    ("query", "place"),
+    ("query", "field"),
     [
         ("?label=minor", "label"),
         ("?rater__user__password=x", "rater__user__password"),
@@ -418,35 +463,35 @@ def test_filters(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
         ("?cursor=bnVsbA", "cursor"),
     ],
 )
-def test_bad_query_is_refused(
-    api: APIClient, address: Address, refused: Refused, query: str, place: str
+def test_invalid_query_is_refused(
+    api: APIClient, address: Address, refused: Refused, query: str, field: str
 ) -> None:
-    assert list(refused(api.get, address(f"ratings/{query}"))["fields"]) == [place]
+    assert list(refused(api.get, address(f"ratings/{query}"))["fields"]) == [field]
 
 
-def test_pages_hold_each_rating_once(
-    api: APIClient, put: Callable[..., Any], address: Address, second: Question
+def test_pages_contain_each_rating_once(
+    api: APIClient, post_rows: Callable[..., Any], address: Address, second_question: Question
 ) -> None:
     rows = [
-        row(f"i{item}", rater, label, question=question)
+        build_row(f"i{item}", rater, label, question=question)
         for question, label in (("severity", "minor"), ("spam", "no"))
         for item in range(5)
         for rater in ("ann", "ben", "cleo")
     ]
-    put(rows)
-    seen: list[Any] = []
+    post_rows(rows)
+    results: list[Any] = []
     path = address("ratings/?page_size=7")
     while path:
-        answer = api.get(path).json()
-        assert len(answer["results"]) <= 7
-        seen += answer["results"]
-        path = answer["next"]
-    assert [(found["question"], found["item"], found["rater"]) for found in seen] == [
-        (given["question"], given["item"], given["rater"]) for given in rows
-    ]
+        page = api.get(path).json()
+        assert len(page["results"]) <= 7
+        results += page["results"]
+        path = page["next"]
+    assert [
+        (row_data["question"], row_data["item"], row_data["rater"]) for row_data in results
+    ] == [(sent_row["question"], sent_row["item"], sent_row["rater"]) for sent_row in rows]
 
 
-def test_a_page_has_a_largest_size(api: APIClient, address: Address) -> None:
+def test_page_size_is_limited(api: APIClient, address: Address) -> None:
     for size in ("1001", "999999999999999999999"):
         assert api.get(address(f"ratings/?page_size={size}")).status_code == 200
 
@@ -454,55 +499,63 @@ def test_a_page_has_a_largest_size(api: APIClient, address: Address) -> None:
 def test_query_parameters_of_a_post_are_refused(
     api: APIClient, address: Address, refused: Refused
 ) -> None:
-    assert "project_id" in refused(api.post, address("ratings/?project_id=1"), row())["fields"]
+    assert (
+        "project_id" in refused(api.post, address("ratings/?project_id=1"), build_row())["fields"]
+    )
 
 
-def test_an_admin_may_rate_for_anybody(
-    put: Callable[..., Any], api_for: Callable[..., APIClient], admin: User
+def test_admin_may_rate_for_any_rater(
+    post_rows: Callable[..., Any], api_for: Callable[..., APIClient], admin: User
 ) -> None:
-    assert put(row(rater="cleo"), api_for(admin)) == counts(created=1)
+    assert post_rows(build_row(rater="cleo"), api_for(admin)) == build_counts(created=1)
     assert not Member.objects.filter(user=admin).exists()
 
 
-@pytest.mark.parametrize("many", [1, 20, 50, 300])
-def test_a_batch_of_any_size_leaves_a_whole_history(
-    put: Callable[..., Any], project: Project, lead: User, many: int
+@pytest.mark.parametrize("n_rows", [1, 20, 50, 300])
+def test_batch_of_any_size_leaves_a_complete_history(
+    post_rows: Callable[..., Any], project: Project, lead: User, n_rows: int
 ) -> None:
-    """One, few, some and many ratings are written by different statements."""
-    words = "'%s' \\ \"{1}\",\n\t$1 \\u0000 好"
-    Item.objects.bulk_create(Item(project=project, key=f"k{number}") for number in range(many))
-    times = [f"2026-03-{1 + number % 9:02}T10:00:00Z" for number in range(many)]
-    given = [
-        row(f"k{number}", label="major", rated_at=times[number], comment=f"{words} {number}")
-        for number in range(many)
-    ]
-    assert put(given) == counts(created=many)
-    assert put([{**one, "label": "minor", "comment": "changed"} for one in given]) == counts(
-        changed=many
-    )
-    both = Revision.objects.filter(rating__item__project=project).order_by("rating__item_id", "id")
-    labels = dict(Category.objects.filter(question__project=project).values_list("code", "label"))
-    said = [
-        (
-            line.rating.item.key,
-            labels[line.code],
-            line.comment,
-            line.rated_at,
-            line.by_id,
-            line.source,
+    """Different statements write one, few, some and many ratings."""
+    comment_start = "'%s' \\ \"{1}\",\n\t$1 \\u0000 好"
+    Item.objects.bulk_create(Item(project=project, key=f"k{number}") for number in range(n_rows))
+    times = [f"2026-03-{1 + number % 9:02}T10:00:00Z" for number in range(n_rows)]
+    rows = [
+        build_row(
+            f"k{number}", label="major", rated_at=times[number], comment=f"{comment_start} {number}"
         )
-        for line in both.select_related("rating__item")
+        for number in range(n_rows)
     ]
-    when = [datetime.datetime.fromisoformat(time) for time in times]
-    assert said == [
-        (f"k{number}", label, comment, when[number], lead.pk, "api")
-        for number in range(many)
-        for label, comment in (("major", f"{words} {number}"), ("minor", "changed"))
+    assert post_rows(rows) == build_counts(created=n_rows)
+    assert post_rows(
+        [{**row_data, "label": "minor", "comment": "changed"} for row_data in rows]
+    ) == build_counts(changed=n_rows)
+    revisions = Revision.objects.filter(rating__item__project=project).order_by(
+        "rating__item_id", "id"
+    )
+    label_by_code = dict(
+        Category.objects.filter(question__project=project).values_list("code", "label")
+    )
+    stored = [
+        (
+            revision.rating.item.key,
+            label_by_code[revision.code],
+            revision.comment,
+            revision.rated_at,
+            revision.by_id,
+            revision.source,
+        )
+        for revision in revisions.select_related("rating__item")
     ]
-    assert not both.filter(superseded=True).exists()
+    rated_times = [datetime.datetime.fromisoformat(time) for time in times]
+    assert stored == [
+        (f"k{number}", label, comment, rated_times[number], lead.pk, "api")
+        for number in range(n_rows)
+        for label, comment in (("major", f"{comment_start} {number}"), ("minor", "changed"))
+    ]
+    assert not revisions.filter(superseded=True).exists()
 
 
-ODD = [
+UNUSUAL_COMMENTS = [
     "\\",
     "\\\\",
     r"\N",
@@ -521,47 +574,64 @@ ODD = [
 
 
 def test_many_comments_are_stored_as_they_were_sent(
-    put: Callable[..., Any], project: Project
+    post_rows: Callable[..., Any], project: Project
 ) -> None:
-    """PostgreSQL takes them as text whose rows and columns are parted by characters that a comment
-    may have."""
+    """Special characters in comments survive the bulk write.
+
+    PostgreSQL receives them as text in which special characters separate rows and columns.
+    """
     Item.objects.bulk_create(
-        Item(project=project, key=f"k{number}") for number in range(20 * len(ODD))
+        Item(project=project, key=f"k{number}") for number in range(20 * len(UNUSUAL_COMMENTS))
     )
-    given = [row(f"k{number}", comment=comment) for number, comment in enumerate(ODD * 20)]
-    assert put(given) == counts(created=len(given))
-    by_item = Rating.objects.order_by("item_id")
-    assert list(by_item.values_list("comment", flat=True)) == ODD * 20
-    assert list(by_item.values_list("revisions__comment", flat=True)) == ODD * 20
+    rows = [
+        build_row(f"k{number}", comment=comment)
+        for number, comment in enumerate(UNUSUAL_COMMENTS * 20)
+    ]
+    assert post_rows(rows) == build_counts(created=len(rows))
+    ratings = Rating.objects.order_by("item_id")
+    assert list(ratings.values_list("comment", flat=True)) == UNUSUAL_COMMENTS * 20
+    assert list(ratings.values_list("revisions__comment", flat=True)) == UNUSUAL_COMMENTS * 20
 
 
-def asked(client: APIClient, path: str, rows: Any = None) -> int:
-    with journeys() as taken:
-        answer = client.get(path) if rows is None else client.post(path, rows, format="json")
-        assert answer.status_code == 200, answer.content
-    return taken()
+def count_request_queries(client: APIClient, path: str, rows: Any = None) -> int:
+    """Return the number of round trips to the database of one request."""
+    with measure_round_trips() as get_query_count:
+        response = client.get(path) if rows is None else client.post(path, rows, format="json")
+        assert response.status_code == 200, response.content
+    return get_query_count()
 
 
-def test_number_of_journeys(
+def test_number_of_queries(
     api: APIClient,
     address: Address,
     project: Project,
     api_for: Callable[..., APIClient],
     annotator: User,
-    give: Callable[..., None],
+    assign_items: Callable[..., None],
 ) -> None:
-    mine = api_for(annotator)
-    give(project, "ann", "i2")
-    for client in (api, mine):
+    annotator_api = api_for(annotator)
+    assign_items(project, "ann", "i2")
+    for client in (api, annotator_api):
         client.get(address())  # the token's first use writes
     Item.objects.bulk_create(Item(project=project, key=f"k{number}") for number in range(1_000))
     postgresql = connection.vendor == "postgresql"
-    # On PostgreSQL: token and project, what is named, SAVEPOINT, what stands, what is new, RELEASE.
-    single = 6 if postgresql else 13
-    places = rater = 0 if postgresql else 1  # there they go with the rest
-    assert asked(api, address("ratings/"), row()) == single
-    assert asked(api, address("ratings/"), row(label="major")) == single - places
-    assert asked(mine, address("ratings/"), row("i2")) == single + rater
-    many = [row(f"k{number}", rater) for number in range(1_000) for rater in ("ben", "cleo")]
-    assert asked(api, address("ratings/"), many) == single + (4 if postgresql else 0)
-    assert asked(api, address("ratings/?page_size=1000")) == (4 if postgresql else 5)
+    # On PostgreSQL: token and project, items and raters, SAVEPOINT, current ratings, new ratings,
+    # RELEASE.
+    n_queries_of_one = 6 if postgresql else 13
+    n_slot_queries = rater = 0 if postgresql else 1  # PostgreSQL sends them with the rest
+    assert count_request_queries(api, address("ratings/"), build_row()) == n_queries_of_one
+    assert (
+        count_request_queries(api, address("ratings/"), build_row(label="major"))
+        == n_queries_of_one - n_slot_queries
+    )
+    assert (
+        count_request_queries(annotator_api, address("ratings/"), build_row("i2"))
+        == n_queries_of_one + rater
+    )
+    rows = [build_row(f"k{number}", rater) for number in range(1_000) for rater in ("ben", "cleo")]
+    assert count_request_queries(api, address("ratings/"), rows) == n_queries_of_one + (
+        4 if postgresql else 0
+    )
+    assert count_request_queries(api, address("ratings/?page_size=1000")) == (
+        4 if postgresql else 5
+    )

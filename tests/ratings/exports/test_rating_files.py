@@ -1,4 +1,4 @@
-"""The export through HTTP, and its way back in through the wizard."""
+"""The export of ratings through HTTP, and its import through the wizard."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ratings.files.formula_escaping import escape_formula, unescape_formula
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
-from tests.ratings.imports.wizard_client import Wizard, said
+from tests.ratings.imports.wizard_client import WizardClient, get_labels
 
-NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
-NAMES += ["model", "prompt_version"]
+COLUMN_NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
+COLUMN_NAMES += ["model", "prompt_version"]
 
 
-def body(response: Any) -> str:
+def read_body(response: Any) -> str:
     assert response.status_code == 200
     return b"".join(response.streaming_content).decode()
 
 
-def rows(response: Any) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(body(response), newline="")))
+def read_rows(response: Any) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(read_body(response), newline="")))
 
 
-def test_csv_has_what_stands(
+def test_csv_has_current_ratings(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any
 ) -> None:
     moment = utc(2026, 3, 1, 9, 30)
@@ -44,8 +44,8 @@ def test_csv_has_what_stands(
     rate(question, "i2", "ben", None)  # withdrawn
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")
 
-    assert rows(response) == [
-        NAMES,
+    assert read_rows(response) == [
+        COLUMN_NAMES,
         ["i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z", 'so, "so"', "", "", ""],
     ]
     assert response["Content-Type"] == "text/csv; charset=utf-8"
@@ -53,13 +53,15 @@ def test_csv_has_what_stands(
     assert response["X-Content-Type-Options"] == "nosniff"
 
 
-def test_json_lines_are_the_plain_texts(
+def test_json_lines_have_unescaped_texts(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any
 ) -> None:
     rate(
         question, "=i1", "an\u00e4", "major", rated_at=utc(2026, 3, 1, 9, 30, 0, 5), comment="=1+1"
     )
-    lines = body(client_for(lead).get(f"/projects/{project.pk}/data/export.jsonl")).splitlines()
+    lines = read_body(
+        client_for(lead).get(f"/projects/{project.pk}/data/export.jsonl")
+    ).splitlines()
 
     assert [json.loads(line) for line in lines] == [
         {
@@ -77,7 +79,7 @@ def test_json_lines_are_the_plain_texts(
 
 
 @pytest.mark.parametrize("microsecond", [0, 5, 500_000, 999_999])
-def test_times_are_those_of_iso_8601(
+def test_times_are_in_iso_8601_format(
     client_for: Any,
     lead: Any,
     project: Project,
@@ -89,14 +91,14 @@ def test_times_are_those_of_iso_8601(
     moments = [utc(1970, 1, 2, 0, 0, 0, microsecond), utc(2026, 3, 1, 9, 30, 59, microsecond)]
     for number, moment in enumerate(moments):
         rate(question, f"i{number}", "ann", "major", rated_at=moment)
-    written = [moment.isoformat().replace("+00:00", "Z") for moment in moments]
+    expected = [moment.isoformat().replace("+00:00", "Z") for moment in moments]
     client, address = client_for(lead), f"/projects/{project.pk}/data/export"
-    assert [row[4] for row in rows(client.get(f"{address}.csv"))[1:]] == written
-    lines = body(client.get(f"{address}.jsonl")).splitlines()
-    assert [json.loads(line)["rated_at"] for line in lines] == written
+    assert [row[4] for row in read_rows(client.get(f"{address}.csv"))[1:]] == expected
+    lines = read_body(client.get(f"{address}.jsonl")).splitlines()
+    assert [json.loads(line)["rated_at"] for line in lines] == expected
 
 
-def test_parquet_has_the_plain_values(
+def test_parquet_has_unescaped_values(
     client_for: Any,
     lead: Any,
     project: Project,
@@ -116,11 +118,11 @@ def test_parquet_has_the_plain_values(
     rate(question, "i4", "ben", "none")
     rate(question, "i4", "ben", None)  # withdrawn
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.parquet")
-    pieces = list(response.streaming_content)
-    table = parquet.read_table(io.BytesIO(b"".join(pieces)))
+    chunks = list(response.streaming_content)
+    table = parquet.read_table(io.BytesIO(b"".join(chunks)))
 
-    assert len(pieces) == 3 and all(pieces)  # a group of two, one of one, and the file's foot
-    assert table.column_names == NAMES
+    assert len(chunks) == 3 and all(chunks)  # row groups of 2 and 1 rows, and the footer
+    assert table.column_names == COLUMN_NAMES
     assert [tuple(row.values())[:6] for row in table.to_pylist()] == [
         ("=i1", "an\u00e4", "severity", "major", moment, "=1+1"),
         ("i2", "ben", "severity", "none", moment, ""),
@@ -130,7 +132,9 @@ def test_parquet_has_the_plain_values(
     assert response["Content-Disposition"] == f'attachment; filename="reviews-{project.pk}.parquet"'
 
 
-def test_parquet_of_nothing_is_a_file_too(client_for: Any, lead: Any, project: Project) -> None:
+def test_parquet_without_ratings_is_a_valid_file(
+    client_for: Any, lead: Any, project: Project
+) -> None:
     parquet = pytest.importorskip(
         "pyarrow.parquet", reason="requirements-extra.txt is not installed"
     )
@@ -138,7 +142,7 @@ def test_parquet_of_nothing_is_a_file_too(client_for: Any, lead: Any, project: P
     assert parquet.read_table(io.BytesIO(b"".join(response.streaming_content))).num_rows == 0
 
 
-def test_without_pyarrow_the_answer_names_what_to_install(
+def test_without_pyarrow_the_response_says_what_to_install(
     client_for: Any, lead: Any, project: Project, monkeypatch: Any
 ) -> None:
     page = f"/projects/{project.pk}/data/"
@@ -147,40 +151,42 @@ def test_without_pyarrow_the_answer_names_what_to_install(
     assert "export.parquet" in client.get(page).content.decode()
     monkeypatch.setattr(parquet_file, "has_parquet", lambda: False)
     assert "export.parquet" not in client.get(page).content.decode()
-    answer = client.get(page + "export.parquet")
-    assert answer.status_code == 501
-    assert "requirements-extra.txt" in answer.content.decode()
+    response = client.get(page + "export.parquet")
+    assert response.status_code == 501
+    assert "requirements-extra.txt" in response.content.decode()
     assert client.get(page + "export.csv").status_code == 200
 
 
-def test_one_question_can_be_asked_for(
+def test_one_question_can_be_exported(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any
 ) -> None:
     client = client_for(lead)
-    assert "All questions" not in client.get(f"/projects/{project.pk}/data/").text  # of one
-    other = Question.objects.create(project=project, key="tone", text="Tone?")
-    Category.objects.create(question=other, code=0, label="kind", position=0)
+    assert "All questions" not in client.get(f"/projects/{project.pk}/data/").text  # only one
+    other_question = Question.objects.create(project=project, key="tone", text="Tone?")
+    Category.objects.create(question=other_question, code=0, label="kind", position=0)
     rate(question, "i1", "ann", "major")
-    rate(other, "i1", "ann", "kind")
+    rate(other_question, "i1", "ann", "kind")
     address = f"/projects/{project.pk}/data/export.csv"
     assert "All questions" in client.get(f"/projects/{project.pk}/data/").text
-    assert [row[2] for row in rows(client.get(address))[1:]] == ["severity", "tone"]
-    assert [row[2] for row in rows(client.get(address, {"question": "tone"}))[1:]] == ["tone"]
+    assert [row[2] for row in read_rows(client.get(address))[1:]] == ["severity", "tone"]
+    assert [row[2] for row in read_rows(client.get(address, {"question": "tone"}))[1:]] == ["tone"]
     assert client.get(address, {"question": "none"}).status_code == 404
 
 
-def test_other_projects_stay_out(
+def test_other_projects_are_not_exported(
     client_for: Any, lead: Any, project: Project, make_project: Any, rate: Any
 ) -> None:
     rate(make_project("Other").questions.get(), "secret", "eve", "major")
-    assert rows(client_for(lead).get(f"/projects/{project.pk}/data/export.csv")) == [NAMES]
+    assert read_rows(client_for(lead).get(f"/projects/{project.pk}/data/export.csv")) == [
+        COLUMN_NAMES
+    ]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize(
     ("name", "status"), [("lead", 200), ("viewer", 200), ("annotator", 403), ("stranger", 404)]
 )
-def test_who_may_export(
+def test_export_permissions(
     client_for: Any, project: Project, request: Any, kind: str, name: str, status: int
 ) -> None:
     client = client_for(request.getfixturevalue(name))
@@ -220,16 +226,16 @@ def test_formulas_get_an_apostrophe(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["-1", "+1.5", "-.5", "-1e-3", "x=1", "'x", "a@b.c", "", "'", "ok", "1-1"]
 )
-def test_numbers_and_plain_texts_stay(text: str) -> None:
+def test_numbers_and_plain_texts_are_not_escaped(text: str) -> None:
     assert escape_formula(text) == text
     assert unescape_formula(text) == text
 
 
-def test_formulas_are_quoted_in_the_file(
+def test_formulas_are_escaped_in_the_file(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any
 ) -> None:
     rate(question, "=1+1", "-1", "major", comment="@x")
-    text = body(client_for(lead).get(f"/projects/{project.pk}/data/export.csv"))
+    text = read_body(client_for(lead).get(f"/projects/{project.pk}/data/export.csv"))
     assert '"\'=1+1",-1,severity,major,' in text
     assert text.endswith(',"\'@x",,,\r\n')
 
@@ -246,7 +252,7 @@ def test_queries_do_not_grow_with_the_rows(
         rate(question, f"i{number}", f"r{number % 4}", "major")
     client = client_for(lead)
     with django_assert_max_num_queries(9):
-        assert len(rows(client.get(f"/projects/{project.pk}/data/export.csv"))) == 31
+        assert len(read_rows(client.get(f"/projects/{project.pk}/data/export.csv"))) == 31
 
 
 @given(st.text(alphabet="'=+-@\t\r\n＝1a ,", max_size=6))
@@ -256,14 +262,14 @@ def test_guard_is_reversed_exactly(text: str) -> None:
         float(escape_formula(text))  # only a plain number may begin so
 
 
-# --- there and back --------------------------------------------------------------------------------
+# --- export and import -----------------------------------------------------------------------------
 
 KEYS = (
     st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=12)
     .map(str.strip)
     .filter(bool)
 )
-AWKWARD = st.sampled_from(
+AWKWARD_TEXTS = st.sampled_from(
     [
         "=1",
         "'=1",
@@ -287,7 +293,7 @@ COMMENTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="
 
 
 @pytest.fixture
-def exporter(client_for: Any, lead: Any) -> Any:
+def lead_client(client_for: Any, lead: Any) -> Any:
     return client_for(lead)
 
 
@@ -295,38 +301,38 @@ def exporter(client_for: Any, lead: Any) -> Any:
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    labels=st.lists(KEYS | AWKWARD, min_size=2, max_size=4, unique=True),
-    given_ratings=st.dictionaries(
-        st.tuples(KEYS | AWKWARD, KEYS | AWKWARD),
+    labels=st.lists(KEYS | AWKWARD_TEXTS, min_size=2, max_size=4, unique=True),
+    ratings_by_pair=st.dictionaries(
+        st.tuples(KEYS | AWKWARD_TEXTS, KEYS | AWKWARD_TEXTS),
         st.tuples(st.integers(0, 3), COMMENTS, st.integers(0, 1_700_000_000_000_000)),
         min_size=1,
         max_size=12,
     ),
 )
-def test_export_imports_as_equal_ratings(
-    exporter: Any, lead: Any, labels: list[str], given_ratings: dict[Any, Any]
+def test_imported_export_has_equal_ratings(
+    lead_client: Any, lead: Any, labels: list[str], ratings_by_pair: dict[Any, Any]
 ) -> None:
-    project = _project_with(lead, labels, given_ratings)
+    project = _create_project(lead, labels, ratings_by_pair)
     address = f"/projects/{project.pk}/data/export.csv"
-    text = body(exporter.get(address))
-    wizard = Wizard(exporter)
+    text = read_body(lead_client.get(address))
+    wizard = WizardClient(lead_client)
     assert wizard.upload(text.encode()).status_code == 302
-    assert wizard.choose(project_name="Back").status_code == 302
-    run = wizard.work()
+    assert wizard.choose_columns(project_name="Back").status_code == 302
+    run = wizard.run_worker()
     if run.state == "refused":
         # "label" as a label is what a file without column names looks like.
         assert set(run.summary["kinds"]) == {"no_names"} and "label" in labels
         return
-    wizard.start(categories="\n".join(labels))
-    assert wizard.work().state == "done"
+    wizard.start_import(categories="\n".join(labels))
+    assert wizard.run_worker().state == "done"
 
     question = wizard.run.question
-    assert question and _ratings(question) == _ratings(project.questions.get())
-    again = body(exporter.get(f"/projects/{wizard.run.project_id}/data/export.csv"))
-    assert sorted(again.split("\r\n")) == sorted(text.split("\r\n"))
+    assert question and _get_ratings(question) == _get_ratings(project.questions.get())
+    second_export = read_body(lead_client.get(f"/projects/{wizard.run.project_id}/data/export.csv"))
+    assert sorted(second_export.split("\r\n")) == sorted(text.split("\r\n"))
 
 
-def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -> Project:
+def _create_project(lead: Any, labels: list[str], ratings_by_pair: dict[Any, Any]) -> Project:
     from projects.services.projects import create_project
     from projects.services.question_validation import NewCategory, NewQuestion
     from ratings.imports.staging.timestamps import to_datetime
@@ -335,43 +341,43 @@ def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -
     project = create_project(by=lead, name="There", questions=[question])
     items = {
         key: Item.objects.create(project=project, key=key).pk
-        for key in {item for item, _ in given_ratings}
+        for key in {item for item, _ in ratings_by_pair}
     }
     raters = {
         key: Rater.objects.create(project=project, key=key).pk
-        for key in {rater for _, rater in given_ratings}
+        for key in {rater for _, rater in ratings_by_pair}
     }
-    new = [
+    judgements = [
         Judgement(
             items[item],
             raters[rater],
             code % len(labels),
-            rated_at=to_datetime(moment + 10**12),
+            rated_at=to_datetime(timestamp + 10**12),
             comment=comment,
         )
-        for (item, rater), (code, comment, moment) in given_ratings.items()
+        for (item, rater), (code, comment, timestamp) in ratings_by_pair.items()
     ]
-    record_ratings({project.questions.get(): new}, by=lead, source="api")
+    record_ratings({project.questions.get(): judgements}, by=lead, source="api")
     return project
 
 
-def _ratings(question: Question) -> dict[Any, Any]:
-    labels = said(question)
-    rest = Rating.objects.exclude(code=NO_CODE).filter(question=question)
-    values = rest.values_list("item__key", "rater__key", "rated_at", "comment")
+def _get_ratings(question: Question) -> dict[Any, Any]:
+    labels = get_labels(question)
+    ratings = Rating.objects.exclude(code=NO_CODE).filter(question=question)
+    values = ratings.values_list("item__key", "rater__key", "rated_at", "comment")
     return {
         (item, rater): (labels[item, rater], rated_at, comment)
         for item, rater, rated_at, comment in values
     }
 
 
-def test_streams_in_parcels(
+def test_csv_is_streamed_in_chunks(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(rating_files, "ROWS_PER_CHUNK", 2)
     for number in range(5):
         rate(question, f"i{number}", "r", "major")
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")
-    parcels: Iterator[bytes] = iter(response.streaming_content)
-    assert next(parcels).count(b"\r\n") == 2
-    assert b"".join(parcels).count(b"\r\n") == 4
+    chunks: Iterator[bytes] = iter(response.streaming_content)
+    assert next(chunks).count(b"\r\n") == 2
+    assert b"".join(chunks).count(b"\r\n") == 4

@@ -1,4 +1,4 @@
-"""Pictures, sound and film: who may bring them, what they may be, and how they come back."""
+"""Images, audio and video files: who may upload them, what is accepted, and how they are served."""
 
 from __future__ import annotations
 
@@ -25,61 +25,66 @@ def data_dir(settings: Any, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def bring(client_for: Any, lead: Any, project: Project, data_dir: Path) -> Any:
-    """``bring((name, content), ...)``: upload the files as the lead."""
+def upload_files(client_for: Any, lead: Any, project: Project, data_dir: Path) -> Any:
+    """Return a function that uploads ``(name, content)`` files, as the lead by default."""
 
-    def do(*files: tuple[str, bytes], user: Any = lead) -> Any:
-        given = [
+    def upload(*files: tuple[str, bytes], user: Any = lead) -> Any:
+        uploads = [
             SimpleUploadedFile(name, content, content_type="text/html") for name, content in files
         ]
-        return client_for(user).post(f"/projects/{project.pk}/data/media/", {"files": given})
+        return client_for(user).post(f"/projects/{project.pk}/data/media/", {"files": uploads})
 
-    return do
+    return upload
 
 
-def stored(data_dir: Path) -> list[Path]:
+def list_stored_files(data_dir: Path) -> list[Path]:
     return sorted(path for path in data_dir.rglob("*") if path.is_file())
 
 
-def address(project: Project, content: bytes, extension: str) -> str:
+def build_media_url(project: Project, content: bytes, extension: str) -> str:
     return f"/projects/{project.pk}/media/{hashlib.sha256(content).hexdigest()}.{extension}"
 
 
-def test_files_become_items(bring: Any, project: Project, client_for: Any, annotator: Any) -> None:
-    assert bring(("a.png", PNG), ("b.MP3", MP3), ("b.mp4", MP4)).status_code == 302
+def test_files_become_items(
+    upload_files: Any, project: Project, client_for: Any, annotator: Any
+) -> None:
+    assert upload_files(("a.png", PNG), ("b.MP3", MP3), ("b.mp4", MP4)).status_code == 302
     assert dict(Item.objects.values_list("key", "body")) == {
-        "a": {"image": address(project, PNG, "png")},
-        "b": {"audio": address(project, MP3, "mp3"), "video": address(project, MP4, "mp4")},
+        "a": {"image": build_media_url(project, PNG, "png")},
+        "b": {
+            "audio": build_media_url(project, MP3, "mp3"),
+            "video": build_media_url(project, MP4, "mp4"),
+        },
     }
     page = client_for(annotator).get(f"/projects/{project.pk}/rate/").content.decode()
-    assert f'<img class="item-body__media" src="{address(project, PNG, "png")}"' in page
+    assert f'<img class="item-body__media" src="{build_media_url(project, PNG, "png")}"' in page
 
 
-def test_the_items_page_shows_what_raters_see_and_what_they_do_not(
-    bring: Any, project: Project, client_for: Any, lead: Any
+def test_item_page_shows_content_and_attributes(
+    upload_files: Any, project: Project, client_for: Any, lead: Any
 ) -> None:
-    bring(("a.png", PNG))
+    upload_files(("a.png", PNG))
     Item.objects.update(attributes={"source": "web shop"})
     page = client_for(lead).get(f"/projects/{project.pk}/items/a/").content.decode()
-    assert f'<img class="item-body__media" src="{address(project, PNG, "png")}"' in page
+    assert f'<img class="item-body__media" src="{build_media_url(project, PNG, "png")}"' in page
     assert "web shop" in page
 
 
-def test_an_item_of_this_name_shows_the_file_beside_its_text(bring: Any, project: Project) -> None:
+def test_file_is_added_to_the_item_with_its_name(upload_files: Any, project: Project) -> None:
     item = Item.objects.create(
         project=project, key="a", body={"text": "What is this?"}, attributes={"x": 1}
     )
-    bring(("a.png", PNG))
+    upload_files(("a.png", PNG))
     item.refresh_from_db()
-    assert item.body == {"text": "What is this?", "image": address(project, PNG, "png")}
+    assert item.body == {"text": "What is this?", "image": build_media_url(project, PNG, "png")}
     assert item.attributes == {"x": 1}
 
 
-def test_the_same_file_again_changes_nothing(bring: Any, data_dir: Path) -> None:
+def test_the_same_file_again_changes_nothing(upload_files: Any, data_dir: Path) -> None:
     for _ in range(2):
-        assert bring(("a.png", PNG)).status_code == 302
+        assert upload_files(("a.png", PNG)).status_code == 302
     assert Item.objects.count() == 1
-    assert len(stored(data_dir)) == 1
+    assert len(list_stored_files(data_dir)) == 1
 
 
 @pytest.mark.parametrize(
@@ -94,21 +99,21 @@ def test_the_same_file_again_changes_nothing(bring: Any, data_dir: Path) -> None
         (" .png", PNG),
     ],
 )
-def test_what_cannot_be_shown_is_refused_and_nothing_kept(
-    bring: Any, data_dir: Path, name: str, content: bytes
+def test_unsupported_file_is_refused_and_nothing_is_stored(
+    upload_files: Any, data_dir: Path, name: str, content: bytes
 ) -> None:
-    response = bring(("good.png", PNG), (name, content))
+    response = upload_files(("good.png", PNG), (name, content))
     assert response.status_code == 400
     assert "Nothing was stored" in response.content.decode()
     assert not Item.objects.exists()
-    assert stored(data_dir) == []
+    assert list_stored_files(data_dir) == []
 
 
-def test_two_files_for_one_place_are_refused(bring: Any, project: Project) -> None:
-    assert bring(("a.png", PNG), ("a.jpg", b"\xff\xd8\xff\xe0" + PNG)).status_code == 400
-    bring(("a.png", PNG))
-    assert bring(("a.png", PNG + b"other")).status_code == 400
-    assert Item.objects.get().body == {"image": address(project, PNG, "png")}
+def test_two_files_for_one_field_are_refused(upload_files: Any, project: Project) -> None:
+    assert upload_files(("a.png", PNG), ("a.jpg", b"\xff\xd8\xff\xe0" + PNG)).status_code == 400
+    upload_files(("a.png", PNG))
+    assert upload_files(("a.png", PNG + b"other")).status_code == 400
+    assert Item.objects.get().body == {"image": build_media_url(project, PNG, "png")}
 
 
 @pytest.mark.parametrize(
@@ -122,59 +127,61 @@ def test_two_files_for_one_place_are_refused(bring: Any, project: Project) -> No
         ("x" * 300 + ".png", "x" * 200),
     ],
 )
-def test_names_are_for_people_alone(
-    bring: Any, data_dir: Path, project: Project, name: str, key: str
+def test_file_name_becomes_the_key_but_never_a_path(
+    upload_files: Any, data_dir: Path, project: Project, name: str, key: str
 ) -> None:
-    bring((name, PNG))
+    upload_files((name, PNG))
     assert Item.objects.get().key == key
     expected = data_dir / "media" / str(project.pk) / f"{hashlib.sha256(PNG).hexdigest()}.png"
-    assert stored(data_dir) == [expected]
+    assert list_stored_files(data_dir) == [expected]
 
 
-def test_too_much_is_refused_before_it_is_read(bring: Any, data_dir: Path, settings: Any) -> None:
+def test_oversized_upload_is_refused_before_it_is_read(
+    upload_files: Any, data_dir: Path, settings: Any
+) -> None:
     settings.MEDIA_MAX_BYTES = 10
-    assert bring(("a.png", PNG + bytes(1 << 20))).status_code == 413
-    assert stored(data_dir) == []
+    assert upload_files(("a.png", PNG + bytes(1 << 20))).status_code == 413
+    assert list_stored_files(data_dir) == []
 
 
 @pytest.mark.parametrize(
     ("name", "status"), [("viewer", 403), ("annotator", 403), ("stranger", 404)]
 )
-def test_only_leads_bring_files(
-    bring: Any, data_dir: Path, request: Any, name: str, status: int
+def test_only_leads_upload_files(
+    upload_files: Any, data_dir: Path, request: Any, name: str, status: int
 ) -> None:
-    assert bring(("a.png", PNG), user=request.getfixturevalue(name)).status_code == status
-    assert stored(data_dir) == []
+    assert upload_files(("a.png", PNG), user=request.getfixturevalue(name)).status_code == status
+    assert list_stored_files(data_dir) == []
 
 
-def test_no_file_at_all(bring: Any) -> None:
-    assert bring().status_code == 400
+def test_upload_without_a_file_is_refused(upload_files: Any) -> None:
+    assert upload_files().status_code == 400
 
 
-# --- and back
+# --- serving files
 
 
-def body(response: Any) -> bytes:
+def read_body(response: Any) -> bytes:
     return b"".join(response.streaming_content)
 
 
 @pytest.mark.parametrize("name", ["lead", "annotator", "viewer"])
-def test_members_get_the_file_and_no_page(
-    bring: Any, project: Project, client_for: Any, request: Any, name: str
+def test_members_get_the_file_as_an_attachment(
+    upload_files: Any, project: Project, client_for: Any, request: Any, name: str
 ) -> None:
-    bring(("a.html.png", PNG + b"<script>"))
+    upload_files(("a.html.png", PNG + b"<script>"))
     response = client_for(request.getfixturevalue(name)).get(
-        address(project, PNG + b"<script>", "png")
+        build_media_url(project, PNG + b"<script>", "png")
     )
-    assert body(response) == PNG + b"<script>"
+    assert read_body(response) == PNG + b"<script>"
     assert response["Content-Type"] == "image/png"
     assert response["X-Content-Type-Options"] == "nosniff"
     assert response["Content-Disposition"].startswith("attachment")
     assert response["Cache-Control"].startswith("private")
 
 
-def test_nobody_else_gets_it(
-    bring: Any,
+def test_only_members_get_the_file(
+    upload_files: Any,
     project: Project,
     client_for: Any,
     client: Any,
@@ -182,13 +189,13 @@ def test_nobody_else_gets_it(
     stranger: Any,
     make_project: Any,
 ) -> None:
-    bring(("a.png", PNG))
-    where = address(project, PNG, "png")
-    assert client.get(where).status_code == 302
-    assert client_for(stranger).get(where).status_code == 404
+    upload_files(("a.png", PNG))
+    media_url = build_media_url(project, PNG, "png")
+    assert client.get(media_url).status_code == 302
+    assert client_for(stranger).get(media_url).status_code == 404
     assert (
         client_for(lead)
-        .get(where.replace(f"/{project.pk}/", f"/{make_project('Other').pk}/"))
+        .get(media_url.replace(f"/{project.pk}/", f"/{make_project('Other').pk}/"))
         .status_code
         == 404
     )
@@ -199,13 +206,13 @@ def test_nobody_else_gets_it(
     ["x.png", "..%2f..%2fsecret_key", "A" * 64 + ".png", "0" * 64 + ".html", "0" * 64 + ".png"],
 )
 def test_other_names_are_not_found(
-    bring: Any, project: Project, client_for: Any, lead: Any, name: str
+    upload_files: Any, project: Project, client_for: Any, lead: Any, name: str
 ) -> None:
     assert client_for(lead).get(f"/projects/{project.pk}/media/{name}").status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "first", "last"),
+    ("requested_range", "status", "first", "last"),
     [
         ("bytes=0-", 206, 0, 260),
         ("bytes=5-9", 206, 5, 9),
@@ -217,29 +224,35 @@ def test_other_names_are_not_found(
         ("bytes=-", 200, 0, 260),
     ],
 )
-def test_players_get_the_part_they_ask_for(
-    bring: Any,
+def test_players_get_the_requested_range(
+    upload_files: Any,
     project: Project,
     client_for: Any,
     lead: Any,
-    asked: str,
+    requested_range: str,
     status: int,
     first: int,
     last: int,
 ) -> None:
-    bring(("a.mp3", MP3))
-    response = client_for(lead).get(address(project, MP3, "mp3"), headers={"Range": asked})
-    assert (response.status_code, body(response)) == (status, MP3[first : last + 1])
+    upload_files(("a.mp3", MP3))
+    response = client_for(lead).get(
+        build_media_url(project, MP3, "mp3"), headers={"Range": requested_range}
+    )
+    assert (response.status_code, read_body(response)) == (status, MP3[first : last + 1])
     assert response["Accept-Ranges"] == "bytes"
     assert response.get("Content-Range") == (f"bytes {first}-{last}/261" if status == 206 else None)
 
 
-@pytest.mark.parametrize("asked", ["bytes=261-", "bytes=999-1000", "bytes=-0", "bytes=9-5"])
-def test_a_part_that_is_not_there(
-    bring: Any, project: Project, client_for: Any, lead: Any, asked: str
+@pytest.mark.parametrize(
+    "requested_range", ["bytes=261-", "bytes=999-1000", "bytes=-0", "bytes=9-5"]
+)
+def test_range_outside_the_file_is_not_satisfiable(
+    upload_files: Any, project: Project, client_for: Any, lead: Any, requested_range: str
 ) -> None:
-    bring(("a.mp3", MP3))
-    response = client_for(lead).get(address(project, MP3, "mp3"), headers={"Range": asked})
+    upload_files(("a.mp3", MP3))
+    response = client_for(lead).get(
+        build_media_url(project, MP3, "mp3"), headers={"Range": requested_range}
+    )
     assert (response.status_code, response["Content-Range"]) == (416, "bytes */261")
 
 
@@ -260,7 +273,7 @@ def test_a_part_that_is_not_there(
         (b" \x89PNG\r\n\x1a\n", None),
     ],
 )
-def test_a_file_is_what_its_first_bytes_say(head: bytes, extension: str | None) -> None:
+def test_file_type_is_detected_from_the_first_bytes(head: bytes, extension: str | None) -> None:
     from ratings.files.media import detect_extension
 
     assert detect_extension(head) == extension

@@ -1,4 +1,4 @@
-"""`manage.py import_file`."""
+"""The management command ``import_file``."""
 
 from __future__ import annotations
 
@@ -13,44 +13,49 @@ from django.core.management import CommandError, call_command
 
 from projects.models import GoldAnswer, Item, Project
 from ratings.models import ImportRun, Rating
-from tests.ratings.imports.wizard_client import said, stored, world
+from tests.ratings.imports.wizard_client import (
+    get_labels,
+    list_stored_files,
+    snapshot_import_tables,
+)
 
 pytestmark = pytest.mark.django_db
 
-LONG = "doc,who,verdict,at,body,right\n" + "".join(
+LONG_FILE = "doc,who,verdict,at,body,right\n" + "".join(
     f"d{n},r{r},{'abc'[(n + r) % 3]},2026-03-0{n + 1}T10:00:00Z,Text {n},a\n"
     for n in range(3)
     for r in range(2)
 )
 
 
-def run(*files: Path, **options: Any) -> tuple[int, dict[str, Any]]:
-    out = io.StringIO()
+def run_import_command(*files: Path, **options: Any) -> tuple[int, dict[str, Any]]:
+    """Run the command; return its exit status and its JSON report."""
+    output = io.StringIO()
     try:
-        call_command("import_file", *map(str, files), stdout=out, **options)
-    except SystemExit as end:
-        return int(str(end.code)), json.loads(out.getvalue())
-    return 0, json.loads(out.getvalue())
+        call_command("import_file", *map(str, files), stdout=output, **options)
+    except SystemExit as exit_error:
+        return int(str(exit_error.code)), json.loads(output.getvalue())
+    return 0, json.loads(output.getvalue())
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "long.csv"
-    path.write_text(LONG)
+    path.write_text(LONG_FILE)
     return path
 
 
-MAP = ["item=doc", "rater=who", "label=verdict", "rated_at=at", "text=body", "gold=right"]
+COLUMN_ROLES = ["item=doc", "rater=who", "label=verdict", "rated_at=at", "text=body", "gold=right"]
 
 
 def test_new_project_from_a_table(file: Path, lead: Any) -> None:
-    files = stored()
-    status, told = run(
-        file, name="Made", owner=lead.username, map=MAP, scale="ordinal", order="c,b,a,d"
+    stored_files = list_stored_files()
+    status, report = run_import_command(
+        file, name="Made", owner=lead.username, map=COLUMN_ROLES, scale="ordinal", order="c,b,a,d"
     )
     project = Project.objects.get(name="Made")
     assert status == 0
-    assert told == {
+    assert report == {
         "project": project.pk,
         "items": 3,
         "raters": 2,
@@ -64,29 +69,35 @@ def test_new_project_from_a_table(file: Path, lead: Any) -> None:
     }
     question = project.questions.get()
     assert (question.key, question.scale) == ("verdict", "ordinal")
-    assert [one.label for one in question.active_categories()] == ["c", "b", "a", "d"]
-    assert said(question)["d1", "r1"] == "c"
+    assert [category.label for category in question.active_categories()] == ["c", "b", "a", "d"]
+    assert get_labels(question)["d1", "r1"] == "c"
     assert Item.objects.get(key="d2").body == {"text": "Text 2"}
-    assert {moment.day for moment in Rating.objects.values_list("rated_at", flat=True)} == {1, 2, 3}
+    assert {rated_at.day for rated_at in Rating.objects.values_list("rated_at", flat=True)} == {
+        1,
+        2,
+        3,
+    }
     assert GoldAnswer.objects.count() == 3
     assert project.members.get().user == lead
-    assert stored() == files
+    assert list_stored_files() == stored_files
 
 
 def test_same_file_twice_changes_nothing(file: Path, lead: Any) -> None:
-    _status, told = run(file, name="Made", owner=lead.username, map=MAP)
-    before = world()
-    status, again = run(file, project=told["project"], map=MAP)
-    assert (status, again["ratings"]) == (0, 6)
-    assert world() == before
+    _status, report = run_import_command(file, name="Made", owner=lead.username, map=COLUMN_ROLES)
+    before = snapshot_import_tables()
+    status, second_report = run_import_command(file, project=report["project"], map=COLUMN_ROLES)
+    assert (status, second_report["ratings"]) == (0, 6)
+    assert snapshot_import_tables() == before
 
 
 def test_dry_run_stores_nothing(file: Path, lead: Any) -> None:
-    before, files = world(), stored()
-    status, told = run(file, name="Made", owner=lead.username, map=MAP, dry_run=True)
-    assert (status, told["project"], told["items"], told["ratings"]) == (0, None, 3, 6)
-    assert world() == before
-    assert stored() == files
+    before, stored_files = snapshot_import_tables(), list_stored_files()
+    status, report = run_import_command(
+        file, name="Made", owner=lead.username, map=COLUMN_ROLES, dry_run=True
+    )
+    assert (status, report["project"], report["items"], report["ratings"]) == (0, None, 3, 6)
+    assert snapshot_import_tables() == before
+    assert list_stored_files() == stored_files
     assert not ImportRun.objects.exists()
 
 
@@ -98,56 +109,60 @@ def test_several_files_into_one_project(tmp_path: Path, lead: Any) -> None:
     ratings.write_text(
         "".join(json.dumps({"item": i, "rater": r, "label": la}) + "\n" for i, r, la in rows)
     )
-    status, told = run(items, ratings, name="Made", owner=lead.username)
-    assert (status, told["problems"]) == (0, [])
+    status, report = run_import_command(items, ratings, name="Made", owner=lead.username)
+    assert (status, report["problems"]) == (0, [])
     project = Project.objects.get()
-    assert said(project.questions.get()) == {(item, rater): label for item, rater, label in rows}
+    assert get_labels(project.questions.get()) == {
+        (item, rater): label for item, rater, label in rows
+    }
     assert Item.objects.get(key="a").body == {"text": "First"}
 
 
-def test_problem_names_file_line_and_what_is_allowed(
+def test_error_names_file_line_and_allowed_labels(
     tmp_path: Path, project: Project, question: Any
 ) -> None:
     path = tmp_path / "bad.csv"
     path.write_text("item,rater,label\na,ann,minor\nb,ann,mjor\n")
-    before = world()
-    status, told = run(path, project=project.pk)
+    before = snapshot_import_tables()
+    status, report = run_import_command(path, project=project.pk)
     assert status == 1
-    (problem,) = told["problems"]
-    assert [told[name] for name in ("items", "raters", "ratings", "gold")] == [0, 0, 0, 0]
+    (problem,) = report["problems"]
+    assert [report[name] for name in ("items", "raters", "ratings", "gold")] == [0, 0, 0, 0]
     assert (problem["file"], problem["line"], problem["column"]) == (str(path), 3, "label")
     assert "one of none, minor, major, critical" in problem["message"]
-    assert world() == before
+    assert snapshot_import_tables() == before
     assert not ImportRun.objects.exists()
 
 
-def test_label_that_order_does_not_name_is_refused(file: Path, lead: Any) -> None:
-    status, told = run(file, name="Made", owner=lead.username, map=MAP, order="a,b")
+def test_label_missing_from_the_order_is_refused(file: Path, lead: Any) -> None:
+    status, report = run_import_command(
+        file, name="Made", owner=lead.username, map=COLUMN_ROLES, order="a,b"
+    )
     assert status == 1
-    assert told["problems"][0]["message"] == "--order does not name the labels c"
+    assert report["problems"][0]["message"] == "--order does not name the labels c"
     assert not Project.objects.exists()
 
 
-def test_one_label_alone_loses_no_rating(tmp_path: Path, lead: Any) -> None:
+def test_single_label_gets_a_second_category(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "one.csv"
     path.write_text("item,rater,label\na,ann,yes\nb,ann,yes\n")
-    status, told = run(path, name="Made", owner=lead.username)
-    assert (status, told["ratings"]) == (0, 2)
-    assert "'other' was added" in told["notes"][0]
+    status, report = run_import_command(path, name="Made", owner=lead.username)
+    assert (status, report["ratings"]) == (0, 2)
+    assert "'other' was added" in report["notes"][0]
     question = Project.objects.get().questions.get()
-    assert [one.label for one in question.active_categories()] == ["yes", "other"]
+    assert [category.label for category in question.active_categories()] == ["yes", "other"]
 
 
-def test_every_question_of_a_file(tmp_path: Path, lead: Any) -> None:
+def test_all_questions_of_a_file_are_imported(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "two.csv"
     path.write_text(
         "item,rater,question,label\na,ann,tone,kind\na,ben,tone,rude\na,ann,size,3\na,ben,size,4\n"
     )
-    _status, told = run(path, name="Made", owner=lead.username)
-    project = Project.objects.get(pk=told["project"])
+    _status, report = run_import_command(path, name="Made", owner=lead.username)
+    project = Project.objects.get(pk=report["project"])
     assert [question.key for question in project.questions.all()] == ["tone", "size"]
-    status, told = run(path, project=project.pk, question="tone")
-    assert (status, told["left_out"]) == (0, {"other_question": 2})
+    status, report = run_import_command(path, project=project.pk, question="tone")
+    assert (status, report["left_out"]) == (0, {"other_question": 2})
 
 
 @pytest.mark.parametrize(
@@ -160,24 +175,24 @@ def test_every_question_of_a_file(tmp_path: Path, lead: Any) -> None:
         ({"project": 1, "map": ["colour=doc"]}, "with a role of item"),
     ],
 )
-def test_wrong_options(
+def test_invalid_options_are_refused(
     file: Path, project: Project, options: dict[str, Any], complaint: str
 ) -> None:
-    given = []
-    for name, wished in options.items():
-        if wished is not None:
-            value = project.pk if wished == 1 else wished
-            given += [f"--{name}", *(value if isinstance(value, list) else [str(value)])]
+    arguments = []
+    for name, option in options.items():
+        if option is not None:
+            value = project.pk if option == 1 else option
+            arguments += [f"--{name}", *(value if isinstance(value, list) else [str(value)])]
     with pytest.raises(CommandError, match=complaint):
-        call_command("import_file", str(file), *given)
+        call_command("import_file", str(file), *arguments)
 
 
-def test_unknown_column_is_named(file: Path, project: Project) -> None:
-    status, told = run(file, project=project.pk, map=["item=document"])
+def test_unknown_column_is_reported(file: Path, project: Project) -> None:
+    status, report = run_import_command(file, project=project.pk, map=["item=document"])
     assert status == 1
-    assert "no column 'document'; one of doc, who" in told["problems"][0]["message"]
+    assert "no column 'document'; one of doc, who" in report["problems"][0]["message"]
 
 
-def test_missing_file_is_named(tmp_path: Path, project: Project) -> None:
+def test_missing_file_is_reported(tmp_path: Path, project: Project) -> None:
     with pytest.raises(CommandError, match="there is no such file"):
         call_command("import_file", str(tmp_path / "x.csv"), "--project", str(project.pk))

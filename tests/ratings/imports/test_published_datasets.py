@@ -1,5 +1,7 @@
-"""Published data sets through the wizard. They are never part of the project; without their folder
-this is skipped."""
+"""Published data sets, imported through the wizard.
+
+They are never part of the repository; without their folder these tests are skipped.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,17 @@ from projects.models import Item, Project, Rater
 from quality import tasks
 from quality.models import RepeatState
 from ratings.models import Apart, Rating, Revision
-from tests.ratings.imports.wizard_client import Wizard, said
+from tests.ratings.imports.wizard_client import WizardClient, get_labels
 
 pytestmark = pytest.mark.timeout(600)  # up to 92,721 ratings each; a machine may be busy
 
 
 @pytest.fixture
-def wizard(lead: Any, client_for: Any) -> Wizard:
-    return Wizard(client_for(lead))
+def wizard(lead: Any, client_for: Any) -> WizardClient:
+    return WizardClient(client_for(lead))
 
 
-def read(path: Path) -> list[dict[str, str]]:
+def read_rows(path: Path) -> list[dict[str, str]]:
     content = path.read_bytes()
     text = gzip.decompress(content) if path.suffix == ".gz" else content
     return list(csv.DictReader(io.StringIO(text.decode())))
@@ -44,67 +46,74 @@ def read(path: Path) -> list[dict[str, str]]:
         ("ukpconvarg1.csv.gz", ["a1", "a2", "equal"], "nominal"),
     ],
 )
-def test_real_file_becomes_a_project(
-    shared_data: Path, wizard: Wizard, name: str, order: list[str], scale: str
+def test_published_file_becomes_a_project(
+    shared_data: Path, wizard: WizardClient, name: str, order: list[str], scale: str
 ) -> None:
     path = shared_data / name
-    wanted = read(path)
-    last = {(row["item"], row["rater"]): row["label"] for row in wanted}
+    rows = read_rows(path)
+    last_labels = {(row["item"], row["rater"]): row["label"] for row in rows}
     assert wizard.upload(path.read_bytes(), name).status_code == 302
-    wizard.choose()
-    run = wizard.work()
+    wizard.choose_columns()
+    run = wizard.run_worker()
     assert run.state == "checked", run.problems[:3]
-    form = wizard.page().context["form"]
+    form = wizard.get_page().context["form"]
     assert form["categories"].value().split("\n") == order
     assert form["scale"].value() == scale
-    assert run.summary["repeats"] == len(wanted) - len(last)
-    wizard.start()
-    run = wizard.work()
+    assert run.summary["repeats"] == len(rows) - len(last_labels)
+    wizard.start_import()
+    run = wizard.run_worker()
 
     assert run.state == "done"
     project = Project.objects.get()
     assert project.name == name.removesuffix(".gz").removesuffix(".csv")
-    assert said(project.questions.get()) == last
-    assert Item.objects.count() == len({item for item, _ in last})
-    assert Rater.objects.count() == len({rater for _, rater in last})
-    assert Revision.objects.count() == len(wanted)
+    assert get_labels(project.questions.get()) == last_labels
+    assert Item.objects.count() == len({item for item, _ in last_labels})
+    assert Rater.objects.count() == len({rater for _, rater in last_labels})
+    assert Revision.objects.count() == len(rows)
 
 
-def test_real_times_are_kept(shared_data: Path, wizard: Wizard) -> None:
+def test_published_times_are_stored(shared_data: Path, wizard: WizardClient) -> None:
     path = shared_data / "sxs_mqm_zhen.csv"
-    wizard.all(path.read_bytes())
+    wizard.import_file(path.read_bytes())
     times = {
-        (item, rater): moment.isoformat().replace("+00:00", "Z")
-        for item, rater, moment in Rating.objects.values_list("item__key", "rater__key", "rated_at")
+        (item, rater): rated_at.isoformat().replace("+00:00", "Z")
+        for item, rater, rated_at in Rating.objects.values_list(
+            "item__key", "rater__key", "rated_at"
+        )
     }
-    assert times == {(row["item"], row["rater"]): row["timestamp"] for row in read(path)}
+    assert times == {(row["item"], row["rater"]): row["timestamp"] for row in read_rows(path)}
 
 
-def test_first_of_the_repeats_can_stand_and_the_second_be_kept(
-    shared_data: Path, wizard: Wizard
+def test_first_rating_can_be_current_and_the_second_a_repeat(
+    shared_data: Path, wizard: WizardClient
 ) -> None:
-    wanted = read(shared_data / "gal_adult2.csv")[:20_000]
-    first: dict[tuple[str, str], str] = {}
-    second: dict[tuple[str, str], str] = {}
-    for row in wanted:
+    file_rows = read_rows(shared_data / "gal_adult2.csv")[:20_000]
+    first_labels: dict[tuple[str, str], str] = {}
+    second_labels: dict[tuple[str, str], str] = {}
+    for row in file_rows:
         pair = row["item"], row["rater"]
-        kept = second if pair in first else first
-        kept.setdefault(pair, row["label"])
-    text = "\n".join(["item,rater,label", *(",".join(row.values()) for row in wanted)])
-    run = wizard.check(text.encode())
-    assert run.summary["repeats"] == len(wanted) - len(first) > 0
-    wizard.start(stands="repeat")
-    wizard.work()
+        labels_of_turn = second_labels if pair in first_labels else first_labels
+        labels_of_turn.setdefault(pair, row["label"])
+    text = "\n".join(["item,rater,label", *(",".join(row.values()) for row in file_rows)])
+    run = wizard.upload_and_validate(text.encode())
+    assert run.summary["repeats"] == len(file_rows) - len(first_labels) > 0
+    wizard.start_import(stands="repeat")
+    wizard.run_worker()
     question = Project.objects.get().questions.get()
-    assert said(question) == first
+    assert get_labels(question) == first_labels
     labels: dict[Any, str] = dict(question.categories.values_list("code", "label"))
     rows = Apart.objects.values_list("item__key", "rater__key", "first", "code")
-    told = {(item, rater): (labels[one], labels[two]) for item, rater, one, two in rows}
-    assert told == {pair: (first[pair], label) for pair, label in second.items()}
+    stored_labels = {
+        (item, rater): (labels[first_code], labels[second_code])
+        for item, rater, first_code, second_code in rows
+    }
+    assert stored_labels == {
+        pair: (first_labels[pair], label) for pair, label in second_labels.items()
+    }
     assert tasks.sweep_gold() == 1
     state = RepeatState.objects.get()
     assert (state.n, state.same) == (
-        len(second),
-        sum(first[pair] == second[pair] for pair in second),
+        len(second_labels),
+        sum(first_labels[pair] == second_labels[pair] for pair in second_labels),
     )
     assert state.kappa["value"] is not None

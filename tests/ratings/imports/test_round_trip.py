@@ -1,4 +1,4 @@
-"""What Concord exports, an empty project takes, and exports alike."""
+"""A project that imports an export of Concord has the same export."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from projects.models import GuidelineVersion, Project, Rater
 from projects.services.projects import change_project
 from ratings.models import Rating
-from tests.ratings.imports.wizard_client import Wizard
+from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = pytest.mark.django_db
 
@@ -18,17 +18,19 @@ LONG_AGO = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 
 
 @pytest.fixture
-def newcomer(lead: Any, client_for: Any) -> Wizard:
-    return Wizard(client_for(lead))
+def new_project_wizard(lead: Any, client_for: Any) -> WizardClient:
+    return WizardClient(client_for(lead))
 
 
 @pytest.fixture
-def original(project: Project, question: Any, lead: Any, rate: Any) -> Project:
-    """Ratings under two versions of the guidelines, and one of a time before them; models among
-    the raters, one of them without a name."""
-    of_model = {"project": project, "kind": "model"}
-    Rater.objects.create(key="gpt@v2", model="gpt", prompt_version="v2", **of_model)
-    Rater.objects.create(key="oracle", **of_model)
+def original_project(project: Project, question: Any, lead: Any, rate: Any) -> Project:
+    """Return a project with ratings under two guideline versions and one from before them.
+
+    Some raters are models, one of them without a model name.
+    """
+    model_fields = {"project": project, "kind": "model"}
+    Rater.objects.create(key="gpt@v2", model="gpt", prompt_version="v2", **model_fields)
+    Rater.objects.create(key="oracle", **model_fields)
     change_project(project=project, by=lead, guidelines="Look twice.")
     rate(question, "b", "zoe", "minor")
     rate(question, "b", "ann", "minor", comment="=so, or\n“so”")
@@ -40,71 +42,77 @@ def original(project: Project, question: Any, lead: Any, rate: Any) -> Project:
     return project
 
 
-def exported(wizard: Wizard, project: Project, kind: str) -> bytes:
+def export_project(wizard: WizardClient, project: Project, kind: str) -> bytes:
     response: Any = wizard.client.get(f"/projects/{project.pk}/data/export.{kind}")
     return b"".join(response.streaming_content)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
-def test_the_copy_exports_the_same_bytes(newcomer: Wizard, original: Project, kind: str) -> None:
-    file = exported(newcomer, original, kind)
-    newcomer.all(file)
+def test_the_copy_exports_the_same_bytes(
+    new_project_wizard: WizardClient, original_project: Project, kind: str
+) -> None:
+    file = export_project(new_project_wizard, original_project, kind)
+    new_project_wizard.import_file(file)
     copy = Project.objects.latest("id")
-    assert exported(newcomer, copy, kind) == file
-    assert exported(newcomer, copy, "jsonl") == exported(newcomer, original, "jsonl")
-    stamps = Rating.objects.filter(question__project=copy).order_by("item__key", "rater__key")
-    assert list(stamps.values_list("guidelines", flat=True)) == [None, 2, 1, 1, 2, 2]
-    known = copy.raters.order_by("key").values_list("key", "kind", "model", "prompt_version")
-    assert list(known) == [
+    assert export_project(new_project_wizard, copy, kind) == file
+    assert export_project(new_project_wizard, copy, "jsonl") == export_project(
+        new_project_wizard, original_project, "jsonl"
+    )
+    ratings = Rating.objects.filter(question__project=copy).order_by("item__key", "rater__key")
+    assert list(ratings.values_list("guidelines", flat=True)) == [None, 2, 1, 1, 2, 2]
+    raters = copy.raters.order_by("key").values_list("key", "kind", "model", "prompt_version")
+    assert list(raters) == [
         ("ann", "human", "", ""),
         ("ben", "human", "", ""),
         ("gpt@v2", "model", "gpt", "v2"),
         ("oracle", "model", "oracle", ""),
         ("zoe", "human", "", ""),
     ]
-    # and a second time nothing changes
-    newcomer.project = copy
-    assert newcomer.all(file).summary["outcome"]["unchanged"] == 6
-    assert exported(newcomer, copy, kind) == file
+    # A second import changes nothing.
+    new_project_wizard.project = copy
+    assert new_project_wizard.import_file(file).summary["outcome"]["unchanged"] == 6
+    assert export_project(new_project_wizard, copy, kind) == file
 
 
-def test_own_guidelines_of_the_copy_come_after_those_of_the_file(
-    newcomer: Wizard, original: Project, lead: Any, rate: Any
+def test_new_guidelines_are_numbered_after_those_of_the_file(
+    new_project_wizard: WizardClient, original_project: Project, lead: Any, rate: Any
 ) -> None:
-    newcomer.all(exported(newcomer, original, "jsonl"))
+    new_project_wizard.import_file(export_project(new_project_wizard, original_project, "jsonl"))
     copy = Project.objects.latest("id")
-    page = newcomer.client.get(f"/projects/{copy.pk}/guidelines/")
+    page = new_project_wizard.client.get(f"/projects/{copy.pk}/guidelines/")
     assert page.status_code == 200
     assert "The lead has not written guidelines yet." in page.content.decode()
     change_project(project=copy, by=lead, guidelines="Our own.")
     assert GuidelineVersion.objects.get(project=copy).number == 3
-    assert newcomer.client.get(f"/projects/{copy.pk}/guidelines/").status_code == 200
+    assert new_project_wizard.client.get(f"/projects/{copy.pk}/guidelines/").status_code == 200
     rate(copy.questions.get(), "d", "ann", "none")
     assert Rating.objects.get(item__key="d", question__project=copy).guidelines == 3
 
 
-def test_versions_that_a_project_does_not_have_are_unknown(
+def test_guideline_versions_that_do_not_exist_become_unknown(
     lead: Any, client_for: Any, project: Project, question: Any
 ) -> None:
     change_project(project=project, by=lead, guidelines="Look twice.")
     line = '{"item":"%s","rater":"ann","question":"severity","label":"none",'
     line += '"rated_at":"2020-01-01T00:00:00Z","guidelines":%s}\n'
     file = (line % ("a", 1) + line % ("b", 2) + line % ("c", "null")).encode()
-    Wizard(client_for(lead), project).all(file)
-    stamps = Rating.objects.order_by("item__key").values_list("guidelines", flat=True)
-    assert list(stamps) == [1, None, None]
+    WizardClient(client_for(lead), project).import_file(file)
+    versions = Rating.objects.order_by("item__key").values_list("guidelines", flat=True)
+    assert list(versions) == [1, None, None]
 
 
-def test_what_is_no_version_is_a_problem(lead: Any, client_for: Any, project: Project) -> None:
+def test_invalid_guideline_version_is_an_error(
+    lead: Any, client_for: Any, project: Project
+) -> None:
     line = '{"item":"a","rater":"ann","question":"severity","label":"none",'
     line += '"rated_at":"2020-01-01T00:00:00Z","guidelines":"first"}'
-    run = Wizard(client_for(lead), project).check(line.encode())
+    run = WizardClient(client_for(lead), project).upload_and_validate(line.encode())
     assert [problem["kind"] for problem in run.problems] == ["guidelines"]
     assert (run.problems[0]["line"], run.problems[0]["column"]) == (1, "guidelines")
 
 
-def test_a_column_called_model_alone_makes_nobody_a_model(
+def test_model_column_alone_makes_no_rater_a_model(
     lead: Any, client_for: Any, project: Project, question: Any
 ) -> None:
-    Wizard(client_for(lead), project).all(b"item,rater,label,model\na,ann,none,gpt\n")
+    WizardClient(client_for(lead), project).import_file(b"item,rater,label,model\na,ann,none,gpt\n")
     assert project.raters.get().kind == "human"

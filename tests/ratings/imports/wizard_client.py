@@ -1,5 +1,4 @@
-"""The import wizard as a lead uses it, for tests: through HTTP, with the worker's task called by
-hand."""
+"""Client of the import wizard for tests: a lead's requests over HTTP, and the worker's task."""
 
 from __future__ import annotations
 
@@ -12,19 +11,19 @@ from projects.models import Category, Item, Project, Question, Rater
 from ratings import tasks
 from ratings.imports import uploads
 from ratings.models import ImportRun, Rating, Revision
-from tests.row_snapshots import rows_of
+from tests.row_snapshots import list_rows
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse as Response
 
 
-def world() -> dict[str, list[Any]]:
-    """Everything that an import could change."""
-    return rows_of((Project, Question, Category, Item, Rater, Rating, Revision))
+def snapshot_import_tables() -> dict[str, list[Any]]:
+    """Return all rows that an import could change."""
+    return list_rows((Project, Question, Category, Item, Rater, Rating, Revision))
 
 
-def said(question: Question) -> dict[tuple[str, str], str]:
-    """(item, rater) -> label of what stands."""
+def get_labels(question: Question) -> dict[tuple[str, str], str]:
+    """Return (item key, rater key) -> label of the current ratings."""
     # No joins: in a test's one transaction PostgreSQL has no statistics of the rows that were just
     # imported.
     labels = dict(question.categories.values_list("code", "label"))
@@ -38,20 +37,22 @@ def said(question: Question) -> dict[tuple[str, str], str]:
     return {(items[item], raters[rater]): labels[code] for item, rater, code in rows}
 
 
-def stored() -> set[str]:
-    """The names of the files that imports hold on disk."""
+def list_stored_files() -> set[str]:
+    """Return the names of the files that imports hold on disk."""
     folder = uploads.get_absolute_path(uploads.FOLDER)
     return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
 
 
-class Wizard:
+class WizardClient:
+    """The wizard of one project, or of a new project, driven through a Django test client."""
+
     def __init__(self, client: Client, project: Project | None = None) -> None:
         self.client = client
         self.project = project
-        self.address = ""
+        self.run_url = ""
 
     @property
-    def entrance(self) -> str:
+    def upload_url(self) -> str:
         return f"/projects/{self.project.pk}/data/import/" if self.project else "/projects/import/"
 
     @property
@@ -59,55 +60,57 @@ class Wizard:
         return ImportRun.objects.latest("id")
 
     def upload(self, content: bytes, name: str = "ratings.csv") -> Response:
-        response = self.client.post(self.entrance, {"file": SimpleUploadedFile(name, content)})
+        response = self.client.post(self.upload_url, {"file": SimpleUploadedFile(name, content)})
         if response.status_code == 302:
-            self.address = response["Location"]
+            self.run_url = response["Location"]
         return response
 
     def paste(self, text: str, **fields: Any) -> Response:
-        response = self.client.post(self.entrance, {"pasted": text, **fields})
+        response = self.client.post(self.upload_url, {"pasted": text, **fields})
         if response.status_code == 302:
-            self.address = response["Location"]
+            self.run_url = response["Location"]
         return response
 
-    def page(self) -> Response:
-        return self.client.get(self.address)
+    def get_page(self) -> Response:
+        return self.client.get(self.run_url)
 
-    def choose(self, **fields: Any) -> Response:
-        """Accept the guesses, but for the given fields, and ask for the check."""
-        context = self.page().context
+    def choose_columns(self, **fields: Any) -> Response:
+        """Accept the guesses, except for the given fields, and start the validation."""
+        context = self.get_page().context
         return self.client.post(
-            self.address, _filled(context["reading"], context["form"]) | fields | {"do": "columns"}
+            self.run_url,
+            _collect_form_values(context["reading"], context["form"]) | fields | {"do": "columns"},
         )
 
-    def work(self) -> ImportRun:
+    def run_worker(self) -> ImportRun:
         tasks.run_import(self.run.pk)
         return self.run
 
-    def start(self, **fields: Any) -> Response:
+    def start_import(self, **fields: Any) -> Response:
         response = self.client.post(
-            self.address, _filled(self.page().context["form"]) | fields | {"do": "start"}
+            self.run_url,
+            _collect_form_values(self.get_page().context["form"]) | fields | {"do": "start"},
         )
         if response.status_code == 302:
-            self.address = response["Location"]
+            self.run_url = response["Location"]
         return response
 
-    def check(self, content: bytes, **fields: Any) -> ImportRun:
-        """Upload, choose and check."""
+    def upload_and_validate(self, content: bytes, **fields: Any) -> ImportRun:
+        """Upload the file, choose its columns and validate it."""
         assert self.upload(content).status_code == 302
-        assert self.choose(**fields).status_code == 302
-        return self.work()
+        assert self.choose_columns(**fields).status_code == 302
+        return self.run_worker()
 
-    def all(self, content: bytes, **fields: Any) -> ImportRun:
-        """The whole way with the guesses, to the end."""
-        run = self.check(content, **fields)
+    def import_file(self, content: bytes, **fields: Any) -> ImportRun:
+        """Import a file with the guessed columns, from the upload to the end."""
+        run = self.upload_and_validate(content, **fields)
         assert run.state == "checked", run.problems
-        assert self.start().status_code == 302
-        return self.work()
+        assert self.start_import().status_code == 302
+        return self.run_worker()
 
 
-def _filled(*forms: Any) -> dict[str, Any]:
-    """What a browser would send for the forms as they stand on the page."""
+def _collect_form_values(*forms: Any) -> dict[str, Any]:
+    """Return the data that a browser would send for the forms as they are on the page."""
     values = {}
     for form in forms:
         for bound in form:
@@ -118,8 +121,8 @@ def _filled(*forms: Any) -> dict[str, Any]:
     return values
 
 
-def words(response: Response) -> str:
-    """The page's text with entities undone."""
+def get_page_text(response: Response) -> str:
+    """Return the text of the page with entities decoded."""
     import html
 
     return html.unescape(response.content.decode())

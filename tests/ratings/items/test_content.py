@@ -1,16 +1,16 @@
-"""What an item shows, and that it can do nothing."""
+"""Display of item content, and its sanitization."""
 
 import pytest
 
 from ratings.items import content
 
 
-def kinds(body):
+def list_kinds_and_values(body):
     return [(block.kind, block.value) for block in content.build_blocks(body)]
 
 
-def test_text_is_text():
-    assert kinds({"text": "<b>a</b>"}) == [("text", "<b>a</b>")]
+def test_markup_in_text_is_plain_text():
+    assert list_kinds_and_values({"text": "<b>a</b>"}) == [("text", "<b>a</b>")]
 
 
 @pytest.mark.parametrize("body", [{}, None, ""])
@@ -31,7 +31,7 @@ def test_other_keys_are_rows_of_a_table():
 
 
 @pytest.mark.parametrize("key", ["turns", "messages"])
-def test_a_conversation(key):
+def test_conversation_is_shown_as_turns(key):
     (turns,) = content.build_blocks({key: [{"role": "user", "content": "Hi"}, {"text": "Hello"}]})
     assert turns.kind == "turns"
     assert turns.rows == (
@@ -40,7 +40,7 @@ def test_a_conversation(key):
     )
 
 
-def test_what_is_no_conversation_is_shown_as_data():
+def test_invalid_conversation_is_shown_as_data():
     (table,) = content.build_blocks({"turns": [1, 2]})
     assert table.rows[0][1].kind == "data"
 
@@ -62,12 +62,12 @@ def test_what_is_no_conversation_is_shown_as_data():
         ({"image": "http://[broken"}, "link"),
     ],
 )
-def test_media_come_only_from_where_the_page_may_load_them(body, kind, settings):
+def test_media_are_loaded_only_from_allowed_origins(body, kind, settings):
     settings.ITEM_MEDIA_ORIGINS = ["https://media.example.org"]
     assert [block.kind for block in content.build_blocks(body)] == [kind]
 
 
-def test_several_images():
+def test_several_images_are_several_blocks():
     assert len(content.build_blocks({"image": ["/a.png", "/b.png", ""]})) == 2
 
 
@@ -88,13 +88,13 @@ def test_several_images():
         "<math><mtext></form><form><mglyph><style></math><img src onerror=x()>",
     ],
 )
-def test_html_can_do_nothing(html):
+def test_html_is_sanitized(html):
     (block,) = content.build_blocks({"html": f"<p>kept</p>{html}"})
     assert "<p>kept</p>" in block.value
     assert "x()" not in block.value
 
 
-def test_links_tell_the_other_side_nothing():
+def test_links_send_no_referrer():
     (block,) = content.build_blocks({"html": "<a href='https://a.example/'>a</a>"})
     assert 'rel="noopener noreferrer nofollow"' in block.value
 
@@ -112,14 +112,14 @@ def test_links_tell_the_other_side_nothing():
         ({"text": "x" * 200}, "x" * content.MAX_EXCERPT_LENGTH + "…"),
     ],
 )
-def test_the_first_words_of_an_item(body, words):
+def test_excerpt_of_an_item(body, words):
     assert content.get_excerpt(body) == words
 
 
-def test_a_line_of_a_list_shows_a_picture_or_the_first_words():
+def test_list_line_shows_an_image_or_an_excerpt():
     picture = '<img class="thumbnail" src="/a.png?b=1&amp;c=%22" alt="i1" loading="lazy" decoding="async">'
-    for given in ("/a.png?b=1&c=%22", ["/a.png?b=1&c=%22", "/b.png"]):
-        assert content.render_inline({"image": given}, "i1") == picture
-        assert content.render_inline({"image": given, "text": "<b>"}, "i1") == "<b>"
+    for image in ("/a.png?b=1&c=%22", ["/a.png?b=1&c=%22", "/b.png"]):
+        assert content.render_inline({"image": image}, "i1") == picture
+        assert content.render_inline({"image": image, "text": "<b>"}, "i1") == "<b>"
     assert content.render_inline({"image": "https://other.example/a.png"}).startswith("https://")
     assert content.render_inline({"image": []}) == ""

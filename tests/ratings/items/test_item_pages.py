@@ -1,4 +1,4 @@
-"""Items by hand: the lead adds, edits, withdraws, restores, and says what is right."""
+"""Pages on which leads add, edit, withdraw and restore items and set gold answers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def desk(client_for: Any, lead: Any) -> Any:
+def lead_client(client_for: Any, lead: Any) -> Any:
     return client_for(lead)
 
 
-def typed(key: str = "", parts: Any = (), attributes: Any = (), **others: Any) -> dict[str, Any]:
-    data: dict[str, Any] = {"key": key, **others}
+def build_form_data(
+    key: str = "", parts: Any = (), attributes: Any = (), **extra: Any
+) -> dict[str, Any]:
+    data: dict[str, Any] = {"key": key, **extra}
     for prefix, rows in (("parts", list(parts)), ("attributes", list(attributes))):
         data[f"{prefix}-TOTAL_FORMS"] = len(rows) + 1
         data[f"{prefix}-INITIAL_FORMS"] = 0
@@ -37,22 +39,24 @@ def typed(key: str = "", parts: Any = (), attributes: Any = (), **others: Any) -
     return data
 
 
-def text_of(response: Any) -> str:
+def get_text(response: Any) -> str:
     return response.content.decode()
 
 
-def keys(desk: Any, project: Project, query: str = "") -> list[str]:
-    response = desk.get(f"/projects/{project.pk}/items/{query}")
+def list_item_keys(client: Any, project: Project, query: str = "") -> list[str]:
+    response = client.get(f"/projects/{project.pk}/items/{query}")
     assert response.status_code == 200
     return [row.item.key for row in response.context["rows"]]
 
 
-def test_a_text_made_by_hand_is_the_first_one_that_an_annotator_reads(
-    desk: Any, project: Project, client_for: Any, annotator: Any
+def test_item_created_by_hand_is_shown_to_an_annotator(
+    lead_client: Any, project: Project, client_for: Any, annotator: Any
 ) -> None:
     address = reverse("item_new", args=[project.pk])
-    assert desk.get(address).status_code == 200
-    response = desk.post(address, typed("tweet 1", [("", "Hello\r\nthere")], [("lang", "en")]))
+    assert lead_client.get(address).status_code == 200
+    response = lead_client.post(
+        address, build_form_data("tweet 1", [("", "Hello\r\nthere")], [("lang", "en")])
+    )
     assert response["Location"] == f"/projects/{project.pk}/items/tweet%201/"
     item = Item.objects.get()
     assert (item.key, item.body, item.attributes) == (
@@ -60,51 +64,53 @@ def test_a_text_made_by_hand_is_the_first_one_that_an_annotator_reads(
         {"text": "Hello\nthere"},
         {"lang": "en"},
     )
-    assert "Hello" in text_of(client_for(annotator).get(f"/projects/{project.pk}/rate/"))
+    assert "Hello" in get_text(client_for(annotator).get(f"/projects/{project.pk}/rate/"))
 
 
-def test_several_parts_are_shown_by_name(desk: Any, project: Project) -> None:
+def test_several_parts_are_shown_by_name(lead_client: Any, project: Project) -> None:
     address = reverse("item_new", args=[project.pk])
     parts = [("source", "Guten Tag"), ("translation", "Good day")]
-    preview = desk.post(reverse("item_preview", args=[project.pk]), typed("a", parts))
-    assert "<dt>source</dt>" in text_of(preview)
-    desk.post(address, typed("a", parts, another="on"))
+    preview = lead_client.post(
+        reverse("item_preview", args=[project.pk]), build_form_data("a", parts)
+    )
+    assert "<dt>source</dt>" in get_text(preview)
+    lead_client.post(address, build_form_data("a", parts, another="on"))
     assert Item.objects.get().body == {"source": "Guten Tag", "translation": "Good day"}
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("data", "message"),
     [
-        (typed("", [("", "x")]), "required"),
-        (typed("old", [("", "x")]), "This project has an item “old” already."),
-        (typed("a\nb", [("", "x")]), "one line without control characters"),
-        (typed("a", []), "There is nothing to show yet"),
-        (typed("a", [("", "  ")]), "There is nothing to show yet"),
-        (typed("a", [("source", "x"), ("source", "y")]), "Each name stands once."),
-        (typed("a", [("", "x")], [("", "value alone")]), "A name is needed."),
-        (typed("a", [("", "a\x00b")]), "Null characters are not allowed"),
+        (build_form_data("", [("", "x")]), "required"),
+        (build_form_data("old", [("", "x")]), "This project has an item “old” already."),
+        (build_form_data("a\nb", [("", "x")]), "one line without control characters"),
+        (build_form_data("a", []), "There is nothing to show yet"),
+        (build_form_data("a", [("", "  ")]), "There is nothing to show yet"),
+        (build_form_data("a", [("source", "x"), ("source", "y")]), "Each name stands once."),
+        (build_form_data("a", [("", "x")], [("", "value alone")]), "A name is needed."),
+        (build_form_data("a", [("", "a\x00b")]), "Null characters are not allowed"),
     ],
 )
-def test_what_cannot_be_an_item_is_said_and_stores_nothing(
-    desk: Any, project: Project, data: Any, words: str
+def test_invalid_item_is_reported_and_not_stored(
+    lead_client: Any, project: Project, data: Any, message: str
 ) -> None:
     Item.objects.create(project=project, key="old")
-    response = desk.post(reverse("item_new", args=[project.pk]), data)
+    response = lead_client.post(reverse("item_new", args=[project.pk]), data)
     assert response.status_code == 400
-    assert words in text_of(response)
+    assert message in get_text(response)
     assert Item.objects.count() == 1
 
 
-def test_a_row_more_keeps_what_was_typed(desk: Any, project: Project) -> None:
-    data = typed("a", [("source", "Guten Tag")], add_row="parts")
-    response = desk.post(reverse("item_new", args=[project.pk]), data)
-    assert "Guten Tag" in text_of(response)
-    assert 'name="parts-2-value"' in text_of(response)
+def test_adding_a_row_keeps_the_input(lead_client: Any, project: Project) -> None:
+    data = build_form_data("a", [("source", "Guten Tag")], add_row="parts")
+    response = lead_client.post(reverse("item_new", args=[project.pk]), data)
+    assert "Guten Tag" in get_text(response)
+    assert 'name="parts-2-value"' in get_text(response)
     assert not Item.objects.exists()
 
 
-def test_an_edit_after_ratings_is_a_version_and_the_page_warns(
-    desk: Any, project: Project, question: Any, rate: Any, lead: Any
+def test_edit_after_ratings_makes_a_version_and_shows_a_warning(
+    lead_client: Any, project: Project, question: Any, rate: Any, lead: Any
 ) -> None:
     upsert_items(
         project=project,
@@ -113,59 +119,62 @@ def test_an_edit_after_ratings_is_a_version_and_the_page_warns(
     rate(question, "a", "ann", "minor")
     item = Item.objects.get()
     address = reverse("item_edit", args=[project.pk, item.pk])
-    page = text_of(desk.get(address))
+    page = get_text(lead_client.get(address))
     assert "This item has 1 rating. Another text becomes version 2 of it" in page
     assert "Kept as they are: n." in page
-    sent = typed("ignored", [("text", "Two")], [("x", "1"), ("y", "zz")], version=1)
-    assert desk.post(address, sent).status_code == 302
+    data = build_form_data("ignored", [("text", "Two")], [("x", "1"), ("y", "zz")], version=1)
+    assert lead_client.post(address, data).status_code == 302
     item.refresh_from_db()
     assert (item.key, item.version) == ("a", 2)
     assert item.body == {"text": "Two", "n": 5}
-    assert item.attributes == {"x": 1, "y": "zz"}  # what was left alone keeps its kind
+    assert item.attributes == {"x": 1, "y": "zz"}  # unchanged values keep their type
     assert ItemVersion.objects.get().by == lead
     rate(question, "a", "ben", "minor")
     assert list(Rating.objects.order_by("pk").values_list("item_version", flat=True)) == [1, 2]
-    shown = text_of(desk.get(f"/projects/{project.pk}/items/a/"))
-    assert "version 1, until" in shown
-    assert shown.count("of version 1") == 1
-    # who looked at the first version does not write over the second
-    response = desk.post(address, sent)
+    item_page = get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
+    assert "version 1, until" in item_page
+    assert item_page.count("of version 1") == 1
+    # An edit of the first version does not overwrite the second.
+    response = lead_client.post(address, data)
     assert response.status_code == 400
-    assert "Somebody else changed this item meanwhile" in text_of(response)
+    assert "Somebody else changed this item meanwhile" in get_text(response)
 
 
-def test_the_ticked_items_are_withdrawn_and_restored(
-    desk: Any, project: Project, make_project: Any
+def test_selected_items_are_withdrawn_and_restored(
+    lead_client: Any, project: Project, make_project: Any
 ) -> None:
     upsert_items(
         project=project, rows=[{"key": key, "body": {"text": key}} for key in ("a", "b", "c")]
     )
-    foreign = Item.objects.create(project=make_project("Other"), key="f", body={"text": "f"})
+    foreign_item = Item.objects.create(project=make_project("Other"), key="f", body={"text": "f"})
     ids = dict(Item.objects.values_list("key", "pk"))
     address = reverse("items_chosen", args=[project.pk])
-    chosen = {"item": [ids["a"], ids["c"], foreign.pk, "x"], "next": "/projects/1/items/?search=q"}
-    response = desk.post(address, {**chosen, "do": "withdraw"})
+    data = {
+        "item": [ids["a"], ids["c"], foreign_item.pk, "x"],
+        "next": "/projects/1/items/?search=q",
+    }
+    response = lead_client.post(address, {**data, "do": "withdraw"})
     assert response["Location"] == "/projects/1/items/?search=q"
     assert set(Item.objects.exclude(withdrawn_at=None).values_list("key", flat=True)) == {"a", "c"}
-    assert keys(desk, project, "?state=withdrawn") == ["a", "c"]
-    page = text_of(desk.get(f"/projects/{project.pk}/items/"))
+    assert list_item_keys(lead_client, project, "?state=withdrawn") == ["a", "c"]
+    page = get_text(lead_client.get(f"/projects/{project.pk}/items/"))
     assert "2 withdrawn" in page
-    desk.post(address, {"item": ids["a"], "do": "restore", "next": "https://evil.example/"})
-    assert keys(desk, project, "?state=withdrawn") == ["c"]
+    lead_client.post(address, {"item": ids["a"], "do": "restore", "next": "https://evil.example/"})
+    assert list_item_keys(lead_client, project, "?state=withdrawn") == ["c"]
 
 
-def test_the_lead_is_told_what_waits(desk: Any, project: Project) -> None:
+def test_lead_sees_items_that_wait_for_content(lead_client: Any, project: Project) -> None:
     upsert_items(
         project=project, rows=[{"key": "a", "body": {}}, {"key": "b", "body": {"text": "x"}}]
     )
-    page = text_of(desk.get(f"/projects/{project.pk}/items/"))
+    page = get_text(lead_client.get(f"/projects/{project.pk}/items/"))
     assert "1 waits for content and is not asked for" in page
-    assert keys(desk, project, "?state=waiting") == ["a"]
-    assert "nobody is asked for it" in text_of(desk.get(f"/projects/{project.pk}/items/a/"))
+    assert list_item_keys(lead_client, project, "?state=waiting") == ["a"]
+    assert "nobody is asked for it" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
 
 
-def test_the_list_is_narrowed_and_sorted(
-    desk: Any, project: Project, question: Any, rate: Any
+def test_list_is_filtered_and_sorted(
+    lead_client: Any, project: Project, question: Any, rate: Any
 ) -> None:
     rows = [
         {"key": key, "body": {"text": text}, "attributes": {"lang": lang}}
@@ -177,24 +186,30 @@ def test_the_list_is_narrowed_and_sorted(
         )
     ]
     upsert_items(project=project, rows=rows)
-    said = {"a": ["none", "critical"], "b": ["minor"] * 3, "c": ["none", "minor", "minor", "none"]}
-    for item, labels in said.items():
+    labels_by_item = {
+        "a": ["none", "critical"],
+        "b": ["minor"] * 3,
+        "c": ["none", "minor", "minor", "none"],
+    }
+    for item, labels in labels_by_item.items():
         for number, label in enumerate(labels):
             rate(question, item, f"r{number}", label)
-    assert keys(desk, project) == ["a", "b", "c", "d"]
-    assert keys(desk, project, "?search=apfel") == ["b", "c"]
-    assert keys(desk, project, "?search=GRÜNER") == ["c"]
-    assert keys(desk, project, "?attribute=lang%3Dde&ratings=0") == ["d"]
-    assert keys(desk, project, "?ratings=3") == ["b"]
-    assert keys(desk, project, "?sort=disagreement") == ["a", "c", "b"]
-    assert keys(desk, project, "?sort=ratings") == ["c", "b", "a"]
-    assert keys(desk, project, "?sort=ratings&attribute=lang%3Dde&search=apfel") == ["c", "b"]
-    assert desk.get(f"/projects/{project.pk}/items/?attribute=lang").status_code == 400
-    assert desk.get(f"/projects/{project.pk}/items/?sort=odd").status_code == 404
+    assert list_item_keys(lead_client, project) == ["a", "b", "c", "d"]
+    assert list_item_keys(lead_client, project, "?search=apfel") == ["b", "c"]
+    assert list_item_keys(lead_client, project, "?search=GRÜNER") == ["c"]
+    assert list_item_keys(lead_client, project, "?attribute=lang%3Dde&ratings=0") == ["d"]
+    assert list_item_keys(lead_client, project, "?ratings=3") == ["b"]
+    assert list_item_keys(lead_client, project, "?sort=disagreement") == ["a", "c", "b"]
+    assert list_item_keys(lead_client, project, "?sort=ratings") == ["c", "b", "a"]
+    assert list_item_keys(
+        lead_client, project, "?sort=ratings&attribute=lang%3Dde&search=apfel"
+    ) == ["c", "b"]
+    assert lead_client.get(f"/projects/{project.pk}/items/?attribute=lang").status_code == 400
+    assert lead_client.get(f"/projects/{project.pk}/items/?sort=odd").status_code == 404
 
 
-def test_the_file_has_the_items_that_fit(
-    desk: Any, project: Project, question: Any, rate: Any, client_for: Any, viewer: Any
+def test_csv_file_has_the_filtered_items(
+    lead_client: Any, project: Project, question: Any, rate: Any, client_for: Any, viewer: Any
 ) -> None:
     rows = [
         {"key": "a", "body": {"text": '=1+1, "x"'}, "gold": {"severity": ["major", "minor"]}},
@@ -206,18 +221,18 @@ def test_the_file_has_the_items_that_fit(
     rate(question, "a", "r2", "critical")
     address = f"/projects/{project.pk}/items.csv"
 
-    def lines(client: Any, query: str = "") -> list[list[str]]:
+    def read_rows(client: Any, query: str = "") -> list[list[str]]:
         response = client.get(address + query)
         assert response["Content-Disposition"].endswith('-items.csv"')
-        found = b"".join(response.streaming_content).decode()
-        return list(csv.reader(io.StringIO(found)))
+        content = b"".join(response.streaming_content).decode()
+        return list(csv.reader(io.StringIO(content)))
 
-    head, *found = lines(desk)
-    assert head[:7] == [
+    header, *content = read_rows(lead_client)
+    assert header[:7] == [
         "item", "content", "attributes", "state", "version", "ratings", "disagreement",
     ]  # fmt: skip
-    assert head[7:] == ["n: none", "n: minor", "n: major", "n: critical", "gold"]
-    assert found == [
+    assert header[7:] == ["n: none", "n: minor", "n: major", "n: critical", "gold"]
+    assert content == [
         [
             "a",
             '\'=1+1, "x"',
@@ -235,36 +250,42 @@ def test_the_file_has_the_items_that_fit(
         ["b", '{"source": "s"}', '{"lang": "de"}', "asked", "1", "0", "", "0", "0", "0", "0", ""],
         ["c", "", "", "waiting", "1", "0", "", "0", "0", "0", "0", ""],
     ]
-    assert [line[0] for line in lines(desk, "?state=asked&ratings=0")] == ["item", "b"]
-    assert "gold" not in lines(client_for(viewer))[0]
+    assert [line[0] for line in read_rows(lead_client, "?state=asked&ratings=0")] == ["item", "b"]
+    assert "gold" not in read_rows(client_for(viewer))[0]
 
 
-def test_a_gold_answer_is_set_on_the_page_of_the_item(
-    desk: Any, project: Project, question: Any, client_for: Any, viewer: Any, lead: Any
+def test_gold_answer_is_set_on_the_item_page(
+    lead_client: Any, project: Project, question: Any, client_for: Any, viewer: Any, lead: Any
 ) -> None:
     item = Item.objects.create(project=project, key="a", body={"text": "x"})
     address = reverse("item_gold", args=[project.pk, item.pk, "severity"])
-    desk.post(address, {"code": ["2", "3"], "explanation": "See page 3."})
-    row = GoldAnswer.objects.get()
-    assert (row.answer, row.explanation, row.by) == ([2, 3], "See page 3.", lead)
-    page = text_of(desk.get(f"/projects/{project.pk}/items/a/"))
+    lead_client.post(address, {"code": ["2", "3"], "explanation": "See page 3."})
+    gold_answer = GoldAnswer.objects.get()
+    assert (gold_answer.answer, gold_answer.explanation, gold_answer.by) == (
+        [2, 3],
+        "See page 3.",
+        lead,
+    )
+    page = get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
     assert "See page 3." in page
     assert page.count("checked") == 2
-    assert "See page 3." not in text_of(client_for(viewer).get(f"/projects/{project.pk}/items/a/"))
+    assert "See page 3." not in get_text(client_for(viewer).get(f"/projects/{project.pk}/items/a/"))
     for codes in ([], ["9"]):
-        desk.post(address, {"code": codes})
-    assert GoldAnswer.objects.in_force().get() == row
-    desk.post(address, {"do": "retire"})
+        lead_client.post(address, {"code": codes})
+    assert GoldAnswer.objects.in_force().get() == gold_answer
+    lead_client.post(address, {"do": "retire"})
     assert not GoldAnswer.objects.in_force().exists()
     gold.set_gold_answer(item=item, question=question, answer={1: 0.25, 2: 0.75}, by=lead)
-    assert "75" in text_of(desk.get(f"/projects/{project.pk}/items/a/"))
+    assert "75" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
 
 
-@pytest.mark.parametrize("who", ["annotator", "viewer", "stranger"])
-def test_only_leads_change_items(project: Project, client_for: Any, request: Any, who: str) -> None:
+@pytest.mark.parametrize("role", ["annotator", "viewer", "stranger"])
+def test_only_leads_change_items(
+    project: Project, client_for: Any, request: Any, role: str
+) -> None:
     item = Item.objects.create(project=project, key="a", body={"text": "x"})
-    client = client_for(request.getfixturevalue(who))
-    status = 404 if who == "stranger" else 403
+    client = client_for(request.getfixturevalue(role))
+    status = 404 if role == "stranger" else 403
     for name, args in (
         ("item_new", []),
         ("item_preview", []),
@@ -281,19 +302,26 @@ def test_only_leads_change_items(project: Project, client_for: Any, request: Any
 
 
 @pytest.fixture
-def answered(project: Project, question: Any, rate: Any) -> dict[str, int]:
-    """Five items: on a the raters differ by much, on b by little, on c they agree, d has one
-    rating, e none. Who rated last is r2, on a."""
+def item_ids(project: Project, question: Any, rate: Any) -> dict[str, int]:
+    """Return the ids of five items by key: raters differ much on a, little on b, and agree on c.
+
+    Item d has one rating, e none. The last rating is that of r2 on a.
+    """
     upsert_items(project=project, rows=[{"key": key, "body": {"text": key}} for key in "abcde"])
-    said = {"d": ["none"], "c": ["none", "none"], "b": ["minor", "none"], "a": ["none", "critical"]}
-    for item, labels in said.items():
+    labels_by_item = {
+        "d": ["none"],
+        "c": ["none", "none"],
+        "b": ["minor", "none"],
+        "a": ["none", "critical"],
+    }
+    for item, labels in labels_by_item.items():
         for number, label in enumerate(labels, start=1):
             rate(question, item, f"r{number}", label)
     return dict(Item.objects.values_list("key", "pk"))
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected_keys"),
     [
         ("?answers=differ", "ab"),
         ("?answers=same", "c"),
@@ -309,95 +337,99 @@ def answered(project: Project, question: Any, rate: Any) -> dict[str, int]:
         ("?state=skipped", "e"),
     ],
 )
-def test_items_are_found_by_what_was_said_of_them(
-    desk: Any, project: Project, answered: dict[str, int], query: str, found: str
+def test_items_are_filtered_by_their_ratings(
+    lead_client: Any, project: Project, item_ids: dict[str, int], query: str, expected_keys: str
 ) -> None:
     now = timezone.now()
     Assignment.objects.create(
-        item_id=answered["e"],
+        item_id=item_ids["e"],
         rater=Rater.objects.create(project=project, key="r3"),
         state="skipped",
         leased_until=now,
         closed_at=now,
     )
-    assert keys(desk, project, query) == list(found)
+    assert list_item_keys(lead_client, project, query) == list(expected_keys)
 
 
-def test_a_rater_of_many_ratings_is_searched_in_parts(
-    desk: Any, project: Project, answered: dict[str, int], monkeypatch: pytest.MonkeyPatch
+def test_rater_with_many_ratings_is_searched_in_batches(
+    lead_client: Any, project: Project, item_ids: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"/projects/{project.pk}/items/"
-    assert "has the key or the name “x”" in text_of(desk.get(f"{address}?rater=x"))
+    assert "has the key or the name “x”" in get_text(lead_client.get(f"{address}?rater=x"))
     monkeypatch.setattr(item_rows, "ITEMS_PER_PAGE", 1)
     monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 2)  # r2 has three ratings
-    found, after = [], 0
+    found_keys, after = [], 0
     while after is not None:
-        page = desk.get(f"{address}?rater=r2&after={after}").context
-        found += [row.item.key for row in page["rows"]]
-        after = page["next_after"]
-    assert found == ["a", "b", "c"]
+        context = lead_client.get(f"{address}?rater=r2&after={after}").context
+        found_keys += [row.item.key for row in context["rows"]]
+        after = context["next_after"]
+    assert found_keys == ["a", "b", "c"]
 
 
-def test_one_item_is_open_beside_the_list(
-    desk: Any, project: Project, answered: dict[str, int], client_for: Any, viewer: Any
+def test_item_pane_opens_next_to_the_list(
+    lead_client: Any, project: Project, item_ids: dict[str, int], client_for: Any, viewer: Any
 ) -> None:
-    """Without scripts by its address; items.js asks for it alone."""
-    address = f"/projects/{project.pk}/items/?answers=differ&item={answered['b']}"
-    page = text_of(desk.get(address))
+    """Without scripts the URL opens it; items.js requests only the pane."""
+    address = f"/projects/{project.pk}/items/?answers=differ&item={item_ids['b']}"
+    page = get_text(lead_client.get(address))
     assert 'id="item-list"' in page
-    pane = text_of(desk.get(address, headers={"HX-Target": "item-pane"}))
+    pane = get_text(lead_client.get(address, headers={"HX-Target": "item-pane"}))
     assert 'id="item-list"' not in pane
-    for words in ("<strong>minor</strong>", "<strong>none</strong>", "Set a gold answer"):
-        assert words in pane
-        assert words in page
+    for text in ("<strong>minor</strong>", "<strong>none</strong>", "Set a gold answer"):
+        assert text in pane
+        assert text in page
     assert f'href="/projects/{project.pk}/items/?answers=differ"' in pane
-    assert "gold" not in text_of(client_for(viewer).get(address)).lower()
-    for wrong in ("999999", "x", "9" * 30):
-        assert desk.get(f"/projects/{project.pk}/items/?item={wrong}").status_code == 404
+    assert "gold" not in get_text(client_for(viewer).get(address)).lower()
+    for invalid_id in ("999999", "x", "9" * 30):
+        assert (
+            lead_client.get(f"/projects/{project.pk}/items/?item={invalid_id}").status_code == 404
+        )
 
 
-def test_which_items_are_gold_is_for_leads_alone(
-    desk: Any, project: Project, question: Any, client_for: Any, viewer: Any
+def test_gold_filter_is_only_for_leads(
+    lead_client: Any, project: Project, question: Any, client_for: Any, viewer: Any
 ) -> None:
     address = f"/projects/{project.pk}/items/?state=gold"
-    assert desk.get(address).status_code == 200
+    assert lead_client.get(address).status_code == 200
     assert client_for(viewer).get(address).status_code == 404
 
 
-def test_another_rating_is_asked_of_the_ticked_items(
-    desk: Any, project: Project, answered: dict[str, int], make_project: Any
+def test_another_rating_is_requested_for_selected_items(
+    lead_client: Any, project: Project, item_ids: dict[str, int], make_project: Any
 ) -> None:
-    """Each is given out once more than it has ratings; the queue keeps it so."""
+    """Each item is assigned once more than it has ratings, and the queue respects that."""
     project.overlap = 2
     project.save()
     Item.objects.filter(key="b").update(withdrawn_at=timezone.now())
-    foreign = Item.objects.create(project=make_project("Other"), key="f", body={"text": "f"})
+    foreign_item = Item.objects.create(project=make_project("Other"), key="f", body={"text": "f"})
     address = reverse("items_chosen", args=[project.pk])
-    ticked = [answered[key] for key in "ab"] + [foreign.pk]
-    response = desk.post(address, {"item": ticked, "do": "ask"}, follow=True)
-    assert "One rating more is asked of 1 item." in text_of(response)
+    selected_ids = [item_ids[key] for key in "ab"] + [foreign_item.pk]
+    response = lead_client.post(address, {"item": selected_ids, "do": "ask"}, follow=True)
+    assert "One rating more is asked of 1 item." in get_text(response)
     assert dict(Item.objects.values_list("key", "extra_places")) == {
         **dict.fromkeys("bcdef", 0),
         "a": 1,
     }
-    late, later = (Rater.objects.create(project=project, key=key) for key in ("r4", "r5"))
+    first_rater, second_rater = (
+        Rater.objects.create(project=project, key=key) for key in ("r4", "r5")
+    )
     Item.objects.exclude(key="a").update(withdrawn_at=timezone.now())
-    item = queue.get_next_item(late)
+    item = queue.get_next_item(first_rater)
     assert item is not None
     assert item.key == "a"
-    assert queue.get_next_item(later) is None
+    assert queue.get_next_item(second_rater) is None
 
 
-def test_the_ticked_items_get_a_gold_answer(
-    desk: Any, project: Project, question: Any, answered: dict[str, int]
+def test_selected_items_get_a_gold_answer(
+    lead_client: Any, project: Project, question: Any, item_ids: dict[str, int]
 ) -> None:
     address = reverse("items_chosen", args=[project.pk])
-    ticked = {"item": [answered["a"], answered["c"]], "question": question.key, "do": "gold"}
-    assert "Choose the answer" in text_of(desk.post(address, ticked, follow=True))
+    data = {"item": [item_ids["a"], item_ids["c"]], "question": question.key, "do": "gold"}
+    assert "Choose the answer" in get_text(lead_client.post(address, data, follow=True))
     assert not GoldAnswer.objects.exists()
     code = question.categories.get(label="minor").code
-    response = desk.post(address, {**ticked, "code": code}, follow=True)
-    assert "2 items have this gold answer now." in text_of(response)
-    found = GoldAnswer.objects.in_force().values_list("item__key", "answer")
-    assert sorted(found) == [("a", [code]), ("c", [code])]
-    assert desk.post(address, {**ticked, "do": "odd"}).status_code == 400
+    response = lead_client.post(address, {**data, "code": code}, follow=True)
+    assert "2 items have this gold answer now." in get_text(response)
+    gold_answers = GoldAnswer.objects.in_force().values_list("item__key", "answer")
+    assert sorted(gold_answers) == [("a", [code]), ("c", [code])]
+    assert lead_client.post(address, {**data, "do": "odd"}).status_code == 400

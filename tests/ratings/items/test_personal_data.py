@@ -1,4 +1,4 @@
-"""What is kept of a person is handed out, or forgotten; several items go at once."""
+"""Personal data of a rater is exported, pseudonymized or erased; several items are deleted at once."""
 
 from __future__ import annotations
 
@@ -27,24 +27,26 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def rated(project: Project, question: Any, rate: Any) -> Any:
+def rated_question(project: Project, question: Any, rate: Any) -> Any:
     for item in range(4):
         for rater in ("ann", "ben"):
             rate(question, f"i{item}", rater, "none", comment=f"said by {rater}")
-            tested = Judgement(
+            check_answer = Judgement(
                 Item.objects.get(key=f"i{item}").pk,
                 Rater.objects.get(key=rater).pk,
                 1,
                 comment=f"said by {rater}",
             )
-            record_check_answers({question: tested}, why="repeat", by=None, source="form")
+            record_check_answers({question: check_answer}, why="repeat", by=None, source="form")
     rate(question, "i0", "ann", "major")
     update_question(question.pk)
     Event.objects.create(
         project=project, kind="alarm_raised", data={"rater": "ann"}, at="2026-01-01T00:00Z"
     )
-    for one in Rater.objects.filter(project=project):
-        RaterMessage.objects.create(rater=one, text=f"said by {one.key}?", at="2026-01-01T00:00Z")
+    for rater_row in Rater.objects.filter(project=project):
+        RaterMessage.objects.create(
+            rater=rater_row, text=f"said by {rater_row.key}?", at="2026-01-01T00:00Z"
+        )
     ImportRun.objects.create(
         project=project,
         state=ImportRun.State.DONE,
@@ -54,71 +56,73 @@ def rated(project: Project, question: Any, rate: Any) -> Any:
     return question
 
 
-def finish() -> None:
+def finish_deletions() -> None:
     for _turn in range(20):
         deletions.process_deletions()
     assert not purge.list_open_deletions().exists()
 
 
-def everything_kept() -> str:
-    """All rows that could name a rater."""
+def dump_rater_rows() -> str:
+    """Return all rows that could name a rater, as a text."""
     models: list[Any] = [Rater, RaterMessage, Rating, Revision, Apart, Event, Deletion, ImportRun]
     return str([list(model.objects.values()) for model in models])
 
 
-def test_the_person_goes_and_the_ratings_stay(
-    rated: Any, project: Project, client_for: Any, lead: Any, annotator: User
+def test_person_is_removed_and_ratings_are_kept(
+    rated_question: Any, project: Project, client_for: Any, lead: Any, annotator: User
 ) -> None:
     rater = Rater.objects.get(key="ann")
     before = RaterReading.objects.get(rater=rater).coefficients
     client, address = client_for(lead), reverse("rater_delete", args=[project.pk, rater.pk])
-    wrong = client.post(address, {"how": "pseudonym", "typed": "ben"})
-    assert wrong.status_code == 400
+    rejected = client.post(address, {"how": "pseudonym", "typed": "ben"})
+    assert rejected.status_code == 400
     assert Rater.objects.get(pk=rater.pk).key == "ann"
     client.post(address, {"how": "pseudonym", "typed": "ann"})
     rater.refresh_from_db()
     assert rater.key.startswith("former-")
     assert (rater.name, rater.user, rater.paused) == ("", None, True)
     assert Rating.objects.filter(rater=rater).count() == 4
-    kept = everything_kept()
-    assert "'ann'" not in kept
-    assert "said by ann" not in kept
-    assert "said by ben" in kept
-    update_question(rated.pk)
-    assert not audit_question(rated.pk).differences
+    rows = dump_rater_rows()
+    assert "'ann'" not in rows
+    assert "said by ann" not in rows
+    assert "said by ben" in rows
+    update_question(rated_question.pk)
+    assert not audit_question(rated_question.pk).differences
     assert RaterReading.objects.get(rater=rater).coefficients == before
-    trace = Deletion.objects.get()
-    assert (trace.kind, trace.by, trace.counts["ratings"]) == ("person", lead, 4)
+    deletion = Deletion.objects.get()
+    assert (deletion.kind, deletion.by, deletion.counts["ratings"]) == ("person", lead, 4)
     assert (
         "person, whose ratings stay"
         in client.get(f"/projects/{project.pk}/setup/").content.decode()
     )
 
 
-def test_comments_may_stay(rated: Any, project: Project, client_for: Any, lead: Any) -> None:
+def test_comments_can_be_kept(
+    rated_question: Any, project: Project, client_for: Any, lead: Any
+) -> None:
     rater = Rater.objects.get(key="ann")
     address = reverse("rater_delete", args=[project.pk, rater.pk])
     client_for(lead).post(address, {"how": "pseudonym", "typed": "ann", "comments": "on"})
-    assert "said by ann" in everything_kept()
-    assert "said by ann?" not in everything_kept()  # what leads wrote to them
+    assert "said by ann" in dump_rater_rows()
+    assert "said by ann?" not in dump_rater_rows()  # a message from a lead
 
 
 def test_erasing_leaves_no_name_behind(
-    rated: Any, project: Project, client_for: Any, lead: Any
+    rated_question: Any, project: Project, client_for: Any, lead: Any
 ) -> None:
     rater = Rater.objects.get(key="ann")
     address = reverse("rater_delete", args=[project.pk, rater.pk])
     client_for(lead).post(address, {"how": "erase", "typed": "ann"})
-    finish()
-    kept = everything_kept()
-    assert "'ann'" not in kept
-    assert "said by ann" not in kept
-    update_question(rated.pk)
-    assert not audit_question(rated.pk).differences
+    finish_deletions()
+    rows = dump_rater_rows()
+    assert "'ann'" not in rows
+    assert "said by ann" not in rows
+    update_question(rated_question.pk)
+    assert not audit_question(rated_question.pk).differences
 
 
-def test_what_is_kept_is_handed_out_to_leads_alone(
-    rated: Any, project: Project, client_for: Any, lead: Any, viewer: Any
+def test_personal_data_is_only_for_leads(
+    rated_question: Any, project: Project, client_for: Any, lead: Any, viewer: Any
 ) -> None:
     address = reverse("rater_data", args=[project.pk, Rater.objects.get(key="ann").pk])
     response: Any = client_for(lead).get(address)
@@ -127,46 +131,48 @@ def test_what_is_kept_is_handed_out_to_leads_alone(
     assert lines.pop()["message"] == "said by ann?"
     assert [line["item"] for line in lines[1:]] == ["i0", "i1", "i2", "i3"] * 2
     assert (lines[5]["apart"], lines[5]["label"]) == ("repeat", "minor")
-    assert [said["label"] for said in lines[1]["history"]] == ["none", "major"]
+    assert [revision["label"] for revision in lines[1]["history"]] == ["none", "major"]
     assert "ben" not in str(lines)
     assert client_for(viewer).get(address).status_code == 403
 
 
-def test_several_items_go_at_once(rated: Any, project: Project, client_for: Any, lead: Any) -> None:
+def test_several_items_are_deleted_at_once(
+    rated_question: Any, project: Project, client_for: Any, lead: Any
+) -> None:
     client = client_for(lead)
     ids = list(Item.objects.filter(key__in=("i1", "i2")).values_list("pk", flat=True))
-    page = client.post(f"/projects/{project.pk}/chosen-items/", {"item": ids, "do": "delete"})
-    shown = client.get(page["Location"]).content.decode()
-    assert "These 2 items go" in shown
-    assert "<strong>4</strong> ratings that stand" in shown
+    response = client.post(f"/projects/{project.pk}/chosen-items/", {"item": ids, "do": "delete"})
+    confirmation_page = client.get(response["Location"]).content.decode()
+    assert "These 2 items go" in confirmation_page
+    assert "<strong>4</strong> ratings that stand" in confirmation_page
     address = reverse("items_delete", args=[project.pk])
     assert client.post(address, {"item": ids, "typed": "3"}).status_code == 400
     assert not Deletion.objects.exists()
     assert client.post(address, {"item": ids, "typed": "2"}).status_code == 302
-    finish()
+    finish_deletions()
     assert set(Item.objects.values_list("key", flat=True)) == {"i0", "i3"}
     assert Deletion.objects.filter(kind="item", finished_at__isnull=False).count() == 2
-    update_question(rated.pk)
-    assert not audit_question(rated.pk).differences
-    assert client.get(address).status_code == 302  # nothing is ticked
+    update_question(rated_question.pk)
+    assert not audit_question(rated_question.pk).differences
+    assert client.get(address).status_code == 302  # no item is selected
 
 
-@pytest.mark.parametrize("who", ["viewer", "annotator"])
-def test_nobody_but_leads_deletes_several(
-    rated: Any, project: Project, client_for: Any, request: Any, who: str
+@pytest.mark.parametrize("role", ["viewer", "annotator"])
+def test_only_leads_delete_several_items(
+    rated_question: Any, project: Project, client_for: Any, request: Any, role: str
 ) -> None:
-    client = client_for(request.getfixturevalue(who))
+    client = client_for(request.getfixturevalue(role))
     item = Item.objects.first()
-    sent = {"item": [item and item.pk], "typed": "1"}
-    assert client.post(reverse("items_delete", args=[project.pk]), sent).status_code == 403
+    data = {"item": [item and item.pk], "typed": "1"}
+    assert client.post(reverse("items_delete", args=[project.pk]), data).status_code == 403
     assert not Deletion.objects.exists()
 
 
-# --- the command, over all projects
+# --- the management command, for all projects
 
 
-def test_an_account_is_exported_and_forgotten(
-    rated: Any, project: Project, annotator: User, tmp_path: Path
+def test_account_is_exported_and_pseudonymized(
+    rated_question: Any, project: Project, annotator: User, tmp_path: Path
 ) -> None:
     file = tmp_path / "person.jsonl"
     call_command("person", "annotator", export=str(file))
@@ -177,22 +183,24 @@ def test_an_account_is_exported_and_forgotten(
         call_command("person", "annotator", forget="person")
     out = io.StringIO()
     call_command("person", "annotator", forget="person", confirm="annotator", stdout=out)
-    told = json.loads(out.getvalue())
-    assert told["raters"][0]["ratings"] == 4
-    assert Rater.objects.filter(key=told["raters"][0]["kept_as"]).exists()
+    report = json.loads(out.getvalue())
+    assert report["raters"][0]["ratings"] == 4
+    assert Rater.objects.filter(key=report["raters"][0]["kept_as"]).exists()
     assert not User.objects.filter(username="annotator").exists()
     assert Rating.objects.current().count() == 8
 
 
-def test_everything_of_an_account_is_erased(rated: Any, annotator: User) -> None:
+def test_everything_of_an_account_is_erased(rated_question: Any, annotator: User) -> None:
     out = io.StringIO()
     call_command("person", "annotator", forget="everything", confirm="annotator", stdout=out)
-    finish()
+    finish_deletions()
     assert Rating.objects.count() == 4
-    assert "'ann'" not in everything_kept()
+    assert "'ann'" not in dump_rater_rows()
 
 
-def test_who_leads_alone_stays(rated: Any, project: Project, lead: User) -> None:
+def test_only_lead_of_a_project_cannot_be_erased(
+    rated_question: Any, project: Project, lead: User
+) -> None:
     with pytest.raises(CommandError, match=f"They lead projects {project.pk} alone"):
         call_command("person", "lead", forget="everything", confirm="lead")
     assert Member.objects.filter(user=lead).exists()

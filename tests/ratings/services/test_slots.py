@@ -1,4 +1,4 @@
-"""Places of an item beyond the project's overlap."""
+"""Slots of an item beyond the project's overlap."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Rate = Callable[..., Any]
 
 
 @pytest.fixture
-def full(project: Project, question: Question, rate: Rate) -> Item:
-    """Asked for twice, rated by two."""
+def full_item(project: Project, question: Question, rate: Rate) -> Item:
+    """Return an item with an overlap of two, rated by two raters."""
     project.overlap = 2
     project.save()
     item = Item.objects.create(project=project, key="i0", body={"text": "x"})
@@ -30,77 +30,77 @@ def full(project: Project, question: Question, rate: Rate) -> Item:
     return item
 
 
-def once_more(item: Item) -> None:
+def request_one_more_rating(item: Item) -> None:
     with transaction.atomic():
-        asked = slots.lock_and_get_demand(item.pk, overlap=2)
-        assert asked is not None
-        slots.set_requested_slots(item.pk, asked.taken + 1, overlap=2)
+        demand = slots.lock_and_get_demand(item.pk, overlap=2)
+        assert demand is not None
+        slots.set_requested_slots(item.pk, demand.taken + 1, overlap=2)
 
 
-def next_of(project: Project, key: str) -> Item | None:
+def get_next_item_for(project: Project, key: str) -> Item | None:
     Rater.objects.get_or_create(project=project, key=key)
     return queue.get_next_item(Rater.objects.select_related("project").get(key=key))
 
 
-def test_a_full_item_that_is_wanted_once_more_goes_to_one_rater(
-    project: Project, full: Item, question: Question, rate: Rate
+def test_one_more_rating_of_a_full_item_goes_to_one_rater(
+    project: Project, full_item: Item, question: Question, rate: Rate
 ) -> None:
-    assert next_of(project, "z") is None
-    once_more(full)
-    assert next_of(project, "x") is None  # has rated it
-    assert next_of(project, "z") == full
-    assert next_of(project, "w") is None  # while it is open
-    assert slots.lock_and_get_demand(full.pk, overlap=2) == slots.SlotDemand(
+    assert get_next_item_for(project, "z") is None
+    request_one_more_rating(full_item)
+    assert get_next_item_for(project, "x") is None  # has rated it
+    assert get_next_item_for(project, "z") == full_item
+    assert get_next_item_for(project, "w") is None  # while it is open
+    assert slots.lock_and_get_demand(full_item.pk, overlap=2) == slots.SlotDemand(
         requested=3, taken=3, open=1
     )
     rate(question, "i0", "z", "major")
-    assert next_of(project, "w") is None
-    full.refresh_from_db()
-    assert (full.places_taken, full.extra_places) == (2, 1)
+    assert get_next_item_for(project, "w") is None
+    full_item.refresh_from_db()
+    assert (full_item.places_taken, full_item.extra_places) == (2, 1)
 
 
-def test_a_withdrawn_rating_frees_a_place_of_those_that_are_wanted(
-    project: Project, full: Item, question: Question, rate: Rate
+def test_withdrawn_rating_frees_a_requested_slot(
+    project: Project, full_item: Item, question: Question, rate: Rate
 ) -> None:
-    once_more(full)
+    request_one_more_rating(full_item)
     rate(question, "i0", "z", "major")
     for key in ("x", "y", "z"):
         rate(question, "i0", key, None)
-    full.refresh_from_db()
-    assert full.places_taken == 0
+    full_item.refresh_from_db()
+    assert full_item.places_taken == 0
     for key in ("a", "b", "c"):
-        assert next_of(project, key) == full
-    assert next_of(project, "d") is None
-    slots.recount([full.pk])
-    full.refresh_from_db()
-    assert full.places_taken == 2
+        assert get_next_item_for(project, key) == full_item
+    assert get_next_item_for(project, "d") is None
+    slots.recount([full_item.pk])
+    full_item.refresh_from_db()
+    assert full_item.places_taken == 2
 
 
-def test_many_items_are_counted_like_one(
-    project: Project, full: Item, question: Question, rate: Rate
+def test_recount_of_many_items_equals_recount_of_one(
+    project: Project, full_item: Item, question: Question, rate: Rate
 ) -> None:
-    once_more(full)
-    others = Item.objects.bulk_create(
+    request_one_more_rating(full_item)
+    other_items = Item.objects.bulk_create(
         Item(project=project, key=f"other{number}", body={"text": "x"}) for number in range(40)
     )
     Item.objects.update(places_taken=7)
-    slots.recount([full.pk, *(item.pk for item in others)])
+    slots.recount([full_item.pk, *(item.pk for item in other_items)])
     assert set(Item.objects.values_list("places_taken", flat=True)) == {0, 1}
-    assert Item.objects.get(pk=full.pk).places_taken == 1
+    assert Item.objects.get(pk=full_item.pk).places_taken == 1
 
 
-def test_a_higher_overlap_is_not_added_to_what_was_wanted_already(
-    project: Project, full: Item, question: Question, rate: Rate, lead: User
+def test_higher_overlap_is_not_added_to_requested_slots(
+    project: Project, full_item: Item, question: Question, rate: Rate, lead: User
 ) -> None:
-    once_more(full)
+    request_one_more_rating(full_item)
     projects.change_project(project=project, by=lead, overlap=3)
-    assert slots.lock_and_get_demand(full.pk, overlap=3) == slots.SlotDemand(
+    assert slots.lock_and_get_demand(full_item.pk, overlap=3) == slots.SlotDemand(
         requested=3, taken=2, open=0
     )
-    assert next_of(project, "z") == full
-    assert next_of(project, "w") is None
+    assert get_next_item_for(project, "z") == full_item
+    assert get_next_item_for(project, "w") is None
 
 
-def test_what_is_withdrawn_or_shows_nothing_is_not_wanted(project: Project, full: Item) -> None:
+def test_item_without_content_has_no_demand(project: Project, full_item: Item) -> None:
     Item.objects.update(body={}, has_content=False)
-    assert slots.lock_and_get_demand(full.pk, overlap=2) is None
+    assert slots.lock_and_get_demand(full_item.pk, overlap=2) is None

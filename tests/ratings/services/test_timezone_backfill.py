@@ -19,71 +19,76 @@ from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
 
-EVENING = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)  # the next day, east of here
+EVENING = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)  # the next day, further east
 EAST, WEST = "Pacific/Kiritimati", "America/Los_Angeles"
 
 
 @pytest.fixture
-def rated(project: Project, question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """Twelve ratings of two questions, counted; a step looks at three."""
+def rated_project(
+    project: Project, question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
+) -> Project:
+    """Return a project with twelve counted ratings of two questions; one step handles three."""
     monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 3)
-    other = Question.objects.create(project=project, key="tone", text="Tone?", position=1)
-    Category.objects.create(question=other, code=0, label="kind", position=0)
+    other_question = Question.objects.create(project=project, key="tone", text="Tone?", position=1)
+    Category.objects.create(question=other_question, code=0, label="kind", position=0)
     for number in range(4):
         for rater in ("ann", "ben"):
             rate(question, f"i{number}", rater, "major", rated_at=EVENING)
-        rate(other, f"i{number}", "ann", "kind", rated_at=EVENING)
+        rate(other_question, f"i{number}", "ann", "kind", rated_at=EVENING)
     counting.sweep_questions()
     return project
 
 
-def move(project: Project, zone: str, lead: Any) -> None:
+def change_time_zone(project: Project, zone: str, lead: Any) -> None:
     change_project(project=project, by=lead, time_zone=zone)
 
 
-def misplaced(project: Project) -> int:
+def count_misplaced(project: Project) -> int:
+    """Return the number of ratings whose day does not fit the project's time zone."""
     zone = ZoneInfo(Project.objects.get(pk=project.pk).time_zone)
     rows = Rating.objects.filter(question__project=project).values_list("rated_at", "day")
     return sum(day != day_number(rated_at, zone) for rated_at, day in rows)
 
 
-def test_the_change_moves_a_part_and_the_sweep_the_rest(rated: Project, lead: Any) -> None:
-    move(rated, EAST, lead)
-    assert misplaced(rated) == 9
+def test_change_updates_a_part_and_the_sweep_the_rest(rated_project: Project, lead: Any) -> None:
+    change_time_zone(rated_project, EAST, lead)
+    assert count_misplaced(rated_project) == 9
     assert tasks.resume_stalled() == 1
-    assert misplaced(rated) == 0
+    assert count_misplaced(rated_project) == 0
     assert not DayMove.objects.exists()
     assert tasks.resume_stalled() == 0
     counting.sweep_questions()
-    for question in rated.questions.all():
+    for question in rated_project.questions.all():
         invariants.check(question.pk)
 
 
-def test_a_small_project_is_moved_at_once(
-    rated: Project, lead: Any, monkeypatch: pytest.MonkeyPatch
+def test_small_project_is_updated_at_once(
+    rated_project: Project, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 100)
-    move(rated, EAST, lead)
-    assert misplaced(rated) == 0
+    change_time_zone(rated_project, EAST, lead)
+    assert count_misplaced(rated_project) == 0
     assert not DayMove.objects.exists()
 
 
-def test_ratings_that_come_meanwhile_are_on_their_days(
-    rated: Project, question: Any, rate: Any, lead: Any
+def test_ratings_added_meanwhile_have_the_right_day(
+    rated_project: Project, question: Any, rate: Any, lead: Any
 ) -> None:
-    move(rated, EAST, lead)
-    for item in ("i0", "i3"):  # before and behind the place of the move
+    change_time_zone(rated_project, EAST, lead)
+    for item in ("i0", "i3"):  # before and after the position of the update
         rate(question, item, "ann", "minor")
         rate(question, item, "cleo", "minor", rated_at=EVENING)
-    assert misplaced(rated) == 8  # i3's rating by ann, written again, is on its day already
+    assert (
+        count_misplaced(rated_project) == 8
+    )  # ann's rating of i3 was written again and has the right day
     tasks.resume_stalled()
-    assert misplaced(rated) == 0
+    assert count_misplaced(rated_project) == 0
 
 
-def test_another_change_begins_anew(rated: Project, lead: Any) -> None:
-    move(rated, EAST, lead)
-    assert timezone_backfill.run_step(rated.pk) == 3
-    move(rated, WEST, lead)
+def test_another_change_restarts_the_update(rated_project: Project, lead: Any) -> None:
+    change_time_zone(rated_project, EAST, lead)
+    assert timezone_backfill.run_step(rated_project.pk) == 3
+    change_time_zone(rated_project, WEST, lead)
     tasks.resume_stalled()
-    assert misplaced(rated) == 0
+    assert count_misplaced(rated_project) == 0
     assert not DayMove.objects.exists()

@@ -1,5 +1,7 @@
-"""Uncounted ratings are found, whatever made them so, and on PostgreSQL without an index that makes
-counting dear."""
+"""Uncounted ratings are found, whatever made them uncounted.
+
+On PostgreSQL they are found without an index that would make counting expensive.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ ITEMS, RATERS = 300, 3
 
 
 @pytest.fixture
-def rated(question: Question) -> Question:
-    """More ratings than PostgreSQL is told one by one."""
+def rated_question(question: Question) -> Question:
+    """Rate more items than PostgreSQL writes one by one."""
     project = question.project
     items = Item.objects.bulk_create(
         Item(project=project, key=f"i{number}") for number in range(ITEMS)
@@ -38,20 +40,20 @@ def rated(question: Question) -> Question:
     raters = Rater.objects.bulk_create(
         Rater(project=project, key=f"r{number}") for number in range(RATERS)
     )
-    new = [
+    judgements = [
         Judgement(item.pk, rater.pk, (item.pk + rater.pk) % 3) for item in items for rater in raters
     ]
-    record_ratings({question: new}, by=None, source="api")
+    record_ratings({question: judgements}, by=None, source="api")
     return question
 
 
-def found(question: Question) -> set[Rating]:
+def get_uncounted(question: Question) -> set[Rating]:
     return set(uncounted.get_ratings([question.pk]))
 
 
 @pytest.mark.sqlite_only("PostgreSQL has notes")
-def test_sqlite_never_looks_at_the_ratings_that_are_counted(question: Question) -> None:
-    def ask() -> None:
+def test_sqlite_never_reads_counted_ratings(question: Question) -> None:
+    def run_queries() -> None:
         rows = uncounted.get_ratings([question.pk])
         list(rows)
         uncounted.get_ratings([question.pk, question.pk + 1]).count()
@@ -67,59 +69,67 @@ def test_sqlite_never_looks_at_the_ratings_that_are_counted(question: Question) 
         uncounted.count_by_question(5)
         uncounted.read_batches([question.pk], 5)
 
-    found_by = query_plans.of_sqlite(ask)
-    assert len(found_by) == 13
-    for plan in found_by:
+    sql_plans = query_plans.explain_sqlite_queries(run_queries)
+    assert len(sql_plans) == 13
+    for plan in sql_plans:
         assert "INDEX rating_uncounted" in plan, plan
 
 
 @pytest.mark.sqlite_only("PostgreSQL keeps statistics")
-def test_what_was_rated_last_has_an_index_of_its_own(question: Question) -> None:
+def test_latest_ratings_have_their_own_index(question: Question) -> None:
     latest = Rating.objects.newest_for_question(question).values_list("item_id", flat=True)[:9]
-    (plan,) = query_plans.of_sqlite(lambda: list(latest))
+    (plan,) = query_plans.explain_sqlite_queries(lambda: list(latest))
     assert "INDEX rating_latest" in plan
-    others = Rating.objects.filter(question=question)
-    for plan in query_plans.of_sqlite(lambda: [others.count(), others.filter(rater=1).exists()]):
+    ratings = Rating.objects.filter(question=question)
+    for plan in query_plans.explain_sqlite_queries(
+        lambda: [ratings.count(), ratings.filter(rater=1).exists()]
+    ):
         assert "rating_latest" not in plan
 
 
-def test_every_way_to_leave_a_rating_uncounted_is_noticed(rated: Question) -> None:
-    """The database sees to it: also where rows are changed behind the application's back."""
-    assert len(found(rated)) == ITEMS * RATERS
-    assert uncounted.list_question_ids() == {rated.pk}
-    question_updates.update_question(rated.pk)
-    assert found(rated) == uncounted.list_question_ids() == set()
+def test_every_change_that_leaves_a_rating_uncounted_is_found(rated_question: Question) -> None:
+    """The database itself tracks this, so changes outside the application are found, too."""
+    assert len(get_uncounted(rated_question)) == ITEMS * RATERS
+    assert uncounted.list_question_ids() == {rated_question.pk}
+    question_updates.update_question(rated_question.pk)
+    assert get_uncounted(rated_question) == uncounted.list_question_ids() == set()
     first, second, third, *_ = ratings = list(Rating.objects.order_by("pk"))
     Rating.objects.filter(pk=first.pk).update(code=-1)
     Rating.objects.filter(pk=second.pk).update(day=second.day + 1)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE ratings_rating SET counted = -1 WHERE id = %s", [third.pk])
-    assert found(rated) == {first, second, third}
+    assert get_uncounted(rated_question) == {first, second, third}
     Rating.objects.filter(pk=ratings[3].pk).update(comment="no change")
-    late = Rater.objects.create(project=rated.project, key="late")
-    made = Rating.objects.create(
-        question=rated, item_id=first.item_id, rater=late, code=1, rated_at=first.rated_at,
+    new_rater = Rater.objects.create(project=rated_question.project, key="late")
+    new_rating = Rating.objects.create(
+        question=rated_question, item_id=first.item_id, rater=new_rater, code=1, rated_at=first.rated_at,
         changed_at=first.changed_at, day=first.day,
     )  # fmt: skip
-    assert found(rated) == {first, second, third, made}
-    assert set(uncounted.get_ratings()) == found(rated)
-    question_updates.reset_counts(rated)  # the counts still hold what the third one has forgotten
+    assert get_uncounted(rated_question) == {first, second, third, new_rating}
+    assert set(uncounted.get_ratings()) == get_uncounted(rated_question)
+    question_updates.reset_counts(
+        rated_question
+    )  # the counts still contain the old code of the third rating
     question_updates.sweep_questions()
-    invariants.check(rated.pk)
+    invariants.check(rated_question.pk)
 
 
 @postgresql_only
-def test_marking_as_counted_touches_no_index(rated: Question) -> None:
-    """PostgreSQL enters a new version of a row into all indexes, unless it stands on the page of
-    the old one and no index, nor the condition of one, looks at what changed."""
-    updated, beside = _updates()
-    question_updates.update_question(rated.pk)
-    now_updated, now_beside = _updates()
-    assert now_updated - updated == ITEMS * RATERS
-    assert now_beside - beside == ITEMS * RATERS
+def test_marking_as_counted_touches_no_index(rated_question: Question) -> None:
+    """PostgreSQL performs heap-only updates for ratings that are marked as counted.
+
+    It adds a new row version to all indexes unless the version is on the page of the old one and no
+    index, nor the condition of one, uses a changed column.
+    """
+    n_updated, n_heap_only = _get_update_counts()
+    question_updates.update_question(rated_question.pk)
+    n_updated_after, n_heap_only_after = _get_update_counts()
+    assert n_updated_after - n_updated == ITEMS * RATERS
+    assert n_heap_only_after - n_heap_only == ITEMS * RATERS
 
 
-def _updates() -> tuple[int, int]:
+def _get_update_counts() -> tuple[int, int]:
+    """Return the number of updates, and of heap-only updates, of the ratings table."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = "
@@ -129,53 +139,52 @@ def _updates() -> tuple[int, int]:
 
 
 @postgresql_only
-def test_what_is_written_after_the_look_stays_noted(rated: Question, rate: Any) -> None:
-    """Notes are removed one by one, not "all of this item": the newest one speaks of what was not
-    read."""
-    noted = uncounted.read_batch(rated.pk, limit=5)
-    item = Item.objects.get(pk=noted.item_ids[0])
-    rate(rated, item.key, "r0", "critical")
-    uncounted.delete_notes(noted.note_ids)
-    assert {rating.item_id for rating in found(rated)} >= {item.pk}
-    assert uncounted.read_batch(rated.pk, limit=1).item_ids == [item.pk]
+def test_rating_written_after_the_scan_keeps_its_note(rated_question: Question, rate: Any) -> None:
+    """Notes are removed one by one, not per item: the newest belongs to a rating that was not read."""
+    batch = uncounted.read_batch(rated_question.pk, limit=5)
+    item = Item.objects.get(pk=batch.item_ids[0])
+    rate(rated_question, item.key, "r0", "critical")
+    uncounted.delete_notes(batch.note_ids)
+    assert {rating.item_id for rating in get_uncounted(rated_question)} >= {item.pk}
+    assert uncounted.read_batch(rated_question.pk, limit=1).item_ids == [item.pk]
 
 
 @postgresql_only
-def test_notes_of_what_was_taken_back_are_thrown_away(rated: Question) -> None:
-    question_updates.update_question(rated.pk)
-    version = CountState.objects.get(question=rated).version
+def test_notes_of_reverted_changes_are_deleted(rated_question: Question) -> None:
+    question_updates.update_question(rated_question.pk)
+    version = CountState.objects.get(question=rated_question).version
     rating = Rating.objects.earliest("pk")
     Rating.objects.filter(pk=rating.pk).update(code=(rating.code + 1) % 3)
     Rating.objects.filter(pk=rating.pk).update(code=rating.code)
-    assert not found(rated)
-    assert uncounted.list_question_ids() == {rated.pk}
-    assert question_counting.count_items(rated.pk).n_items == 0
+    assert not get_uncounted(rated_question)
+    assert uncounted.list_question_ids() == {rated_question.pk}
+    assert question_counting.count_items(rated_question.pk).n_items == 0
     assert not UncountedItem.objects.exists()
-    # nothing moved, so no page is told to look
-    assert CountState.objects.get(question=rated).version == version
+    # Nothing changed, so no page needs an update.
+    assert CountState.objects.get(question=rated_question).version == version
 
 
 @postgresql_only
-def test_notes_of_a_question_that_is_gone_are_thrown_away(question: Question) -> None:
+def test_notes_of_a_deleted_question_are_deleted(question: Question) -> None:
     UncountedItem.objects.create(question_id=question.pk + 1000, item_id=1, ratings=1)
     question_updates.sweep_questions()
     assert not UncountedItem.objects.exists()
 
 
 @postgresql_only
-def test_an_audit_finds_ratings_that_nobody_would_find(rated: Question) -> None:
-    question_updates.update_question(rated.pk)
+def test_audit_finds_uncounted_ratings_without_a_note(rated_question: Question) -> None:
+    question_updates.update_question(rated_question.pk)
     Rating.objects.filter(code=1).update(code=2)
     UncountedItem.objects.all().delete()
-    (difference,) = audit.audit_question(rated.pk).differences
+    (difference,) = audit.audit_question(rated_question.pk).differences
     assert difference == "number of uncounted ratings that a worker finds : stored 0, recounted 300"
-    question_updates.reset_counts(rated)
-    question_updates.update_question(rated.pk)
-    invariants.check(rated.pk)
+    question_updates.reset_counts(rated_question)
+    question_updates.update_question(rated_question.pk)
+    invariants.check(rated_question.pk)
 
 
 @postgresql_only
-def test_the_migration_takes_along_what_waits(rated: Question) -> None:
+def test_migration_keeps_uncounted_ratings(rated_question: Question) -> None:
     migration: Any = importlib.import_module("ratings.migrations.0006_uncounted_items")
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -186,6 +195,6 @@ def test_the_migration_takes_along_what_waits(rated: Question) -> None:
             cursor.execute("SELECT count(*) FROM pg_indexes WHERE indexname = 'rating_uncounted'")
             assert cursor.fetchone() == (1,)
         migration.forwards(apps, editor)
-    assert len(found(rated)) == ITEMS * RATERS
-    question_updates.update_question(rated.pk)
-    invariants.check(rated.pk)
+    assert len(get_uncounted(rated_question)) == ITEMS * RATERS
+    question_updates.update_question(rated_question.pk)
+    invariants.check(rated_question.pk)

@@ -1,5 +1,7 @@
-"""Signing in by a provider of OpenID Connect: one in this process, which signs its tokens with a key
-of its own."""
+"""Tests of signing in by OpenID Connect.
+
+The provider runs in this process and signs its tokens with its own key.
+"""
 
 from __future__ import annotations
 
@@ -32,28 +34,29 @@ KEY, OTHER_KEY = (rsa.generate_private_key(65537, 2048) for _ in range(2))
 
 
 @dataclass
-class Provider:
-    """What the site asks it, without a network: discovery, token, keys, userinfo."""
+class FakeOidcProvider:
+    """Responses to the site's requests, without a network: discovery, token, keys, userinfo."""
 
     claims: dict[str, Any] = field(default_factory=lambda: {"sub": "u1"})
     userinfo: dict[str, Any] | None = None
-    token: dict[str, Any] = field(default_factory=dict)  # other claims than right ones
+    token: dict[str, Any] = field(default_factory=dict)  # claims that replace valid ones
     key: Any = KEY
     challenge: str = ""
     nonce: str = ""
-    away: bool = False
+    is_unavailable: bool = False
 
-    def __enter__(self) -> Provider:
+    def __enter__(self) -> FakeOidcProvider:
         return self
 
     def __exit__(self, *_error: Any) -> None:
         pass
 
     def get(self, url: str, **_more: Any) -> requests.Response:
-        if self.away:
+        """Return the discovery document, the keys or the user's claims."""
+        if self.is_unavailable:
             raise requests.ConnectionError
         jwk = {**RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True), "kid": "k", "alg": "RS256"}
-        return answer(
+        return build_response(
             {
                 "/.well-known/openid-configuration": {
                     "issuer": SERVER,
@@ -68,27 +71,29 @@ class Provider:
         )
 
     def request(self, method: str, url: str, data: Any = None, **_more: Any) -> requests.Response:
+        """Check the code verifier and return a signed ID token."""
         if method == "GET":
             return self.get(url)
-        sent = dict(parse_qsl(data)) if isinstance(data, str) else data
-        digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
+        parameters = dict(parse_qsl(data)) if isinstance(data, str) else data
+        digest = hashlib.sha256(parameters["code_verifier"].encode()).digest()
         assert base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == self.challenge
-        told = {"iss": SERVER, "aud": "concord", "exp": time.time() + 60, **self.claims}
-        told["nonce"] = self.nonce
-        signed = jwt.encode({**told, **self.token}, self.key, "RS256", headers={"kid": "k"})
-        return answer({"access_token": "a", "token_type": "Bearer", "id_token": signed})
+        claims = {"iss": SERVER, "aud": "concord", "exp": time.time() + 60, **self.claims}
+        claims["nonce"] = self.nonce
+        signed = jwt.encode({**claims, **self.token}, self.key, "RS256", headers={"kid": "k"})
+        return build_response({"access_token": "a", "token_type": "Bearer", "id_token": signed})
 
 
-def answer(content: Any) -> requests.Response:
-    made = requests.Response()
-    made.status_code = 200
-    made.headers["content-type"] = "application/json"
-    made._content = requests.compat.json.dumps(content).encode()
-    return made
+def build_response(content: Any) -> requests.Response:
+    response = requests.Response()
+    response.status_code = 200
+    response.headers["content-type"] = "application/json"
+    response._content = requests.compat.json.dumps(content).encode()
+    return response
 
 
 @pytest.fixture
-def provider(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Provider:
+def provider(settings: Any, monkeypatch: pytest.MonkeyPatch) -> FakeOidcProvider:
+    """Configure the site to use the provider of the tests."""
     settings.OIDC_SERVER_URL = SERVER
     app = {"provider_id": "oidc", "name": "Example", "client_id": "concord", "secret": "s"}
     settings.SOCIALACCOUNT_PROVIDERS = {
@@ -97,32 +102,36 @@ def provider(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Provider:
             "APPS": [{**app, "settings": {"server_url": SERVER}}],
         }
     }
-    made = Provider()
-    monkeypatch.setattr(SocialAdapter, "get_requests_session", lambda self: made)
-    return made
+    fake_provider = FakeOidcProvider()
+    monkeypatch.setattr(SocialAdapter, "get_requests_session", lambda self: fake_provider)
+    return fake_provider
 
 
-def come(provider: Provider, client: Client | None = None, **form: str) -> tuple[Client, Any]:
-    """To the provider and back."""
+def sign_in_by_provider(
+    provider: FakeOidcProvider, client: Client | None = None, **form: str
+) -> tuple[Client, Any]:
+    """Go to the provider and back; return the client and the last response."""
     client = client or Client()
-    away = client.post(LOGIN, form)
-    assert away["Location"].startswith(SERVER + "/authorize?")
-    asked = {name: value for name, [value] in parse_qs(urlsplit(away["Location"]).query).items()}
-    assert asked["client_id"] == "concord"
-    provider.challenge, provider.nonce = asked["code_challenge"], asked["nonce"]
-    back = {"code": "c", "state": asked["state"]}
-    return client, client.get(urlsplit(asked["redirect_uri"]).path, back)
+    redirect = client.post(LOGIN, form)
+    assert redirect["Location"].startswith(SERVER + "/authorize?")
+    parameters = {
+        name: value for name, [value] in parse_qs(urlsplit(redirect["Location"]).query).items()
+    }
+    assert parameters["client_id"] == "concord"
+    provider.challenge, provider.nonce = parameters["code_challenge"], parameters["nonce"]
+    callback_parameters = {"code": "c", "state": parameters["state"]}
+    return client, client.get(urlsplit(parameters["redirect_uri"]).path, callback_parameters)
 
 
-def is_in(client: Client) -> bool:
+def is_signed_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
-def connected(user: User, uid: str = "u1") -> None:
+def connect_account(user: User, uid: str = "u1") -> None:
     SocialAccount.objects.create(user=user, provider="oidc", uid=uid)
 
 
-def test_without_a_provider_there_are_no_such_pages(client: Client, lead: User) -> None:
+def test_without_a_provider_the_pages_are_not_found(client: Client, lead: User) -> None:
     assert client.post(LOGIN).status_code == 404
     assert client.get(LOGIN + "callback/").status_code == 404
     assert "oidc" not in client.get("/sign-in/").content.decode()
@@ -130,23 +139,23 @@ def test_without_a_provider_there_are_no_such_pages(client: Client, lead: User) 
     assert client.get("/account/connected/").status_code == 404
 
 
-def test_somebody_unknown_stays_outside(provider: Provider, client: Client) -> None:
+def test_unknown_user_is_not_signed_in(provider: FakeOidcProvider, client: Client) -> None:
     assert LOGIN in client.get("/sign-in/").content.decode()
-    client, page = come(provider)
-    assert (page.status_code, is_in(client)) == (200, False)
+    client, page = sign_in_by_provider(provider)
+    assert (page.status_code, is_signed_in(client)) == (200, False)
     assert "No account here" in page.content.decode()
     assert not User.objects.exists()
 
 
-def test_a_connected_account_comes_in_and_its_second_factor_is_asked(
-    provider: Provider, lead: User, settings: Any
+def test_connected_account_signs_in_and_needs_a_second_factor(
+    provider: FakeOidcProvider, lead: User, settings: Any
 ) -> None:
-    connected(lead)
-    client, page = come(provider, next="/tokens/")
+    connect_account(lead)
+    client, page = sign_in_by_provider(provider, next="/tokens/")
     assert page["Location"] == "/tokens/"
     assert client.session["_auth_user_id"] == str(lead.pk)
-    line = TrailLine.objects.get(what="sign_in")
-    assert (line.actor, line.details) == ("lead", {"by_way_of": ["socialaccount"]})
+    entry = TrailLine.objects.get(what="sign_in")
+    assert (entry.actor, entry.details) == ("lead", {"by_way_of": ["socialaccount"]})
     settings.REQUIRE_SECOND_FACTOR = "everybody"
     assert client.get("/tokens/")["Location"] == "/account/second-factor/"
     settings.OIDC_SECOND_FACTOR = True
@@ -154,7 +163,7 @@ def test_a_connected_account_comes_in_and_its_second_factor_is_asked(
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "changes",
     [
         {"key": OTHER_KEY},
         {"token": {"aud": "another"}},
@@ -162,65 +171,65 @@ def test_a_connected_account_comes_in_and_its_second_factor_is_asked(
         {"token": {"exp": 1}},
         {"token": {"nonce": "another"}},
         {"token": {"nonce": None}},
-        {"userinfo": {"sub": "u1"}, "claims": {"sub": "u2"}},  # two people
+        {"userinfo": {"sub": "u1"}, "claims": {"sub": "u2"}},  # two different users
     ],
 )
-def test_what_cannot_be_trusted_opens_nothing(
-    provider: Provider, lead: User, wrong: dict[str, Any]
+def test_invalid_token_does_not_sign_in(
+    provider: FakeOidcProvider, lead: User, changes: dict[str, Any]
 ) -> None:
-    connected(lead)
-    for name, value in wrong.items():
+    connect_account(lead)
+    for name, value in changes.items():
         setattr(provider, name, value)
-    client, page = come(provider)
-    assert (page.status_code, is_in(client)) == (401, False)
+    client, page = sign_in_by_provider(provider)
+    assert (page.status_code, is_signed_in(client)) == (401, False)
     assert TrailLine.objects.get(what="sign_in_failed").details["provider"] == "Example"
 
 
-def test_a_state_of_somebody_else_opens_nothing(provider: Provider, lead: User) -> None:
-    connected(lead)
+def test_forged_state_does_not_sign_in(provider: FakeOidcProvider, lead: User) -> None:
+    connect_account(lead)
     client = Client()
     page = client.get(LOGIN + "callback/", {"code": "c", "state": "forged"})
-    assert (page.status_code, is_in(client)) == (401, False)
+    assert (page.status_code, is_signed_in(client)) == (401, False)
 
 
-def test_a_token_is_of_the_browser_that_asked_and_taken_once(
-    provider: Provider, lead: User
+def test_token_is_bound_to_its_browser_and_used_once(
+    provider: FakeOidcProvider, lead: User
 ) -> None:
-    """Whoever has a token of somebody else's sign-in, or an older one, comes in nowhere."""
-    connected(lead)
-    client, _page = come(provider)
-    assert is_in(client)
+    """A token of another user's sign-in, or an older one, signs nobody in."""
+    connect_account(lead)
+    client, _page = sign_in_by_provider(provider)
+    assert is_signed_in(client)
     client.post("/sign-out/")
-    used = provider.nonce
+    old_nonce = provider.nonce
     for browser in (client, Client()):
-        away = browser.post(LOGIN)
-        asked = dict(parse_qsl(urlsplit(away["Location"]).query))
-        provider.challenge, provider.nonce = asked["code_challenge"], used
-        page = browser.get(LOGIN + "callback/", {"code": "c", "state": asked["state"]})
-        assert (page.status_code, is_in(browser)) == (401, False)
+        redirect = browser.post(LOGIN)
+        parameters = dict(parse_qsl(urlsplit(redirect["Location"]).query))
+        provider.challenge, provider.nonce = parameters["code_challenge"], old_nonce
+        page = browser.get(LOGIN + "callback/", {"code": "c", "state": parameters["state"]})
+        assert (page.status_code, is_signed_in(browser)) == (401, False)
 
 
-def test_what_is_asked_of_the_provider_is_said_by_the_site(provider: Provider) -> None:
-    away = Client().post(f"{LOGIN}?auth_params=nonce%3Dmine%26prompt%3Dnone")
-    asked = parse_qs(urlsplit(away["Location"]).query)
-    assert "prompt" not in asked
-    assert asked["nonce"] != ["mine"]
+def test_visitor_cannot_add_request_parameters(provider: FakeOidcProvider) -> None:
+    redirect = Client().post(f"{LOGIN}?auth_params=nonce%3Dmine%26prompt%3Dnone")
+    parameters = parse_qs(urlsplit(redirect["Location"]).query)
+    assert "prompt" not in parameters
+    assert parameters["nonce"] != ["mine"]
 
 
-def test_a_provider_that_is_away_is_said(provider: Provider) -> None:
-    provider.away = True
+def test_unavailable_provider_gets_401(provider: FakeOidcProvider) -> None:
+    provider.is_unavailable = True
     assert Client().post(LOGIN).status_code == 401
 
 
-def test_a_closed_account_stays_closed(provider: Provider, make_user: Any) -> None:
-    connected(make_user("gone", is_active=False))
-    client, page = come(provider)
-    assert (page.status_code, is_in(client)) == (302, False)
+def test_deactivated_account_is_not_signed_in(provider: FakeOidcProvider, make_user: Any) -> None:
+    connect_account(make_user("gone", is_active=False))
+    client, page = sign_in_by_provider(provider)
+    assert (page.status_code, is_signed_in(client)) == (302, False)
     assert client.get(page["Location"]).status_code == 200
 
 
 @pytest.mark.parametrize(
-    ("name", "told", "comes_in"),
+    ("name", "claims", "signs_in"),
     [
         ("lead", {"email_verified": True}, True),
         ("lead", {"email_verified": False}, False),
@@ -228,55 +237,61 @@ def test_a_closed_account_stays_closed(provider: Provider, make_user: Any) -> No
         ("admin", {"email_verified": True}, False),
     ],
 )
-def test_a_confirmed_address_may_be_enough(
-    provider: Provider, settings: Any, lead: User, admin: User, name: str, told: Any, comes_in: bool
+def test_verified_address_may_match_an_account(
+    provider: FakeOidcProvider,
+    settings: Any,
+    lead: User,
+    admin: User,
+    name: str,
+    claims: Any,
+    signs_in: bool,
 ) -> None:
     User.objects.filter(username=name).update(email="Ada@example.org")
-    provider.claims = {"sub": "u1", "email": "ada@example.org", **told}
-    assert not is_in(come(provider)[0])  # not unless the site wants it
+    provider.claims = {"sub": "u1", "email": "ada@example.org", **claims}
+    assert not is_signed_in(sign_in_by_provider(provider)[0])  # only when the site allows it
     settings.OIDC_ACCOUNTS = "matched"
-    assert is_in(come(provider)[0]) == comes_in
-    assert TrailLine.objects.filter(what="sign_in_connected").exists() == comes_in
+    assert is_signed_in(sign_in_by_provider(provider)[0]) == signs_in
+    assert TrailLine.objects.filter(what="sign_in_connected").exists() == signs_in
 
 
-def test_two_accounts_with_one_address_are_none(
-    provider: Provider, settings: Any, lead: User, viewer: User
+def test_address_of_two_accounts_matches_none(
+    provider: FakeOidcProvider, settings: Any, lead: User, viewer: User
 ) -> None:
     User.objects.update(email="ada@example.org")
     provider.claims = {"sub": "u1", "email": "ada@example.org", "email_verified": True}
     settings.OIDC_ACCOUNTS = "matched"
-    assert not is_in(come(provider)[0])
+    assert not is_signed_in(sign_in_by_provider(provider)[0])
 
 
-def test_an_account_is_made_where_the_site_wants_it_and_is_nobody_elses(
-    provider: Provider, settings: Any, project: Project, lead: User, client_for: Any
+def test_account_is_created_when_allowed_and_stays_private(
+    provider: FakeOidcProvider, settings: Any, project: Project, lead: User, client_for: Any
 ) -> None:
     settings.OIDC_ACCOUNTS = "made"
     settings.MAY_CREATE_PROJECTS = "leads"
     provider.claims = {"sub": "u9", "preferred_username": "ada", "email": "ada@example.org"}
-    client, page = come(provider)
+    client, page = sign_in_by_provider(provider)
     assert page["Location"] == "/"
     ada = User.objects.get(username="ada")
     assert (ada.is_staff, ada.has_usable_password()) == (False, False)
     assert TrailLine.objects.get(what="account_made").actor == "ada"
     assert client.get(f"/projects/{project.pk}/").status_code == 404
     assert client.get("/projects/new/").status_code == 403
-    # a lead asks her, she joins, and the lead gets no link to her account
-    people = client_for(lead)
-    added = {"username": "ada", "role": "viewer", "account": "existing"}
-    assert people.post(f"/projects/{project.pk}/people/add/", added).status_code == 302
-    offered = {"do": "accept", "role": "viewer"}
-    client.post(f"/offers/{MemberOffer.objects.get(user=ada).pk}/", offered)
+    # A lead offers her a role, she accepts, and the lead gets no link to her account.
+    lead_client = client_for(lead)
+    form_data = {"username": "ada", "role": "viewer", "account": "existing"}
+    assert lead_client.post(f"/projects/{project.pk}/people/add/", form_data).status_code == 302
+    offer_data = {"do": "accept", "role": "viewer"}
+    client.post(f"/offers/{MemberOffer.objects.get(user=ada).pk}/", offer_data)
     member = Member.objects.get(user=ada)
     link = f"/projects/{project.pk}/people/members/{member.pk}/link/"
-    people.post(link)
+    lead_client.post(link)
     assert not TrailLine.objects.filter(what="link_made").exists()
-    # she makes a token without a password, having just signed in
+    # She creates a token without a password, because she has just signed in.
     assert client.get("/password/").status_code == 302
     assert client.post("/tokens/", {"scope": "read", "days": "30"}).status_code == 200
     session = client.session
-    for one in session["account_authentication_methods"]:
-        one["at"] -= 600
+    for method in session["account_authentication_methods"]:
+        method["at"] -= 600
     session.save()
     assert client.post("/tokens/", {"scope": "read", "days": "30"}).status_code == 400
 
@@ -284,52 +299,52 @@ def test_an_account_is_made_where_the_site_wants_it_and_is_nobody_elses(
 @pytest.mark.parametrize(
     "claimed", ["coco", "COCO", "\u0441\u043e\u0441\u043e", "c\u043eco", "co co\u202e"]
 )
-def test_an_account_that_is_made_is_taken_for_nobody_elses(
-    provider: Provider, settings: Any, make_user: Any, claimed: str
+def test_created_username_is_not_confusable(
+    provider: FakeOidcProvider, settings: Any, make_user: Any, claimed: str
 ) -> None:
-    """Whatever the provider calls them."""
+    """This holds whatever name the provider sends."""
     make_user("coco")
     settings.OIDC_ACCOUNTS = "made"
     provider.claims = {"sub": "u9", "preferred_username": claimed, "email": "ada@example.org"}
-    assert is_in(come(provider)[0])
-    made = User.objects.exclude(username="coco").get()
-    assert made.username.isascii()
-    assert made.username.lower() not in ("coco", "")
+    assert is_signed_in(sign_in_by_provider(provider)[0])
+    new_user = User.objects.exclude(username="coco").get()
+    assert new_user.username.isascii()
+    assert new_user.username.lower() not in ("coco", "")
 
 
-def test_a_name_of_another_alphabet_is_kept(provider: Provider, settings: Any) -> None:
+def test_username_in_another_alphabet_is_kept(provider: FakeOidcProvider, settings: Any) -> None:
     settings.OIDC_ACCOUNTS = "made"
     name = "\u0430\u043d\u043d\u0430"
     provider.claims = {"sub": "u9", "preferred_username": name, "email": "a@b.example"}
-    come(provider)
+    sign_in_by_provider(provider)
     assert User.objects.get().username == name
 
 
-def test_an_address_that_somebody_has_makes_no_second_account(
-    provider: Provider, settings: Any, lead: User
+def test_address_in_use_creates_no_second_account(
+    provider: FakeOidcProvider, settings: Any, lead: User
 ) -> None:
     settings.OIDC_ACCOUNTS = "made"
     User.objects.update(email="ada@example.org")
     provider.claims = {"sub": "u9", "email": "ada@example.org"}
-    assert not is_in(come(provider)[0])
+    assert not is_signed_in(sign_in_by_provider(provider)[0])
     assert User.objects.count() == 1
 
 
-def test_one_connects_and_disconnects_ones_own(
-    provider: Provider, lead: User, viewer: User
+def test_user_connects_and_disconnects_own_account(
+    provider: FakeOidcProvider, lead: User, viewer: User
 ) -> None:
     client = Client()
     client.post("/sign-in/", {"username": "lead", "password": PASSWORD})
     page = "/account/connected/"
     assert client.get(page).status_code == 200
-    come(provider, client, process="connect")
+    sign_in_by_provider(provider, client, process="connect")
     account = SocialAccount.objects.get()
     assert (account.user, account.uid) == (lead, "u1")
     assert TrailLine.objects.filter(what="sign_in_connected", actor="lead").count() == 1
-    other = Client()
-    other.post("/sign-in/", {"username": "viewer", "password": PASSWORD})
-    come(provider, other, process="connect")  # it is another's
-    assert other.post(page, {"account": account.pk}).status_code == 400
+    other_client = Client()
+    other_client.post("/sign-in/", {"username": "viewer", "password": PASSWORD})
+    sign_in_by_provider(provider, other_client, process="connect")  # it belongs to another user
+    assert other_client.post(page, {"account": account.pk}).status_code == 400
     assert SocialAccount.objects.get().user == lead
     assert TrailLine.objects.filter(what="sign_in_connected").count() == 1
     assert client.post(page, {"account": account.pk}).status_code == 302

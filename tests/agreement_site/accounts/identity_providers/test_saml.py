@@ -1,5 +1,8 @@
-"""Signing in by a SAML provider: one in this process, which signs its answers with a key of its
-own, and answers as an attacker would."""
+"""Tests of signing in by SAML.
+
+The provider runs in this process and signs its responses with its own key; some tests forge
+responses as an attacker would.
+"""
 
 from __future__ import annotations
 
@@ -32,25 +35,25 @@ from agreement_site.accounts import sign_in_limit
 from agreement_site.models import TrailLine
 from tests.cast import PASSWORD
 
-WHY = "requirements-extra.txt is not installed"
-etree = pytest.importorskip("lxml.etree", reason=WHY)
-xmlsec = pytest.importorskip("xmlsec", reason=WHY)
-pytest.importorskip("onelogin.saml2", reason=WHY)
+SKIP_REASON = "requirements-extra.txt is not installed"
+etree = pytest.importorskip("lxml.etree", reason=SKIP_REASON)
+xmlsec = pytest.importorskip("xmlsec", reason=SKIP_REASON)
+pytest.importorskip("onelogin.saml2", reason=SKIP_REASON)
 
 pytestmark = pytest.mark.django_db
 
-ISSUER = "https://id.example.org/saml"
-ENTER = "https://id.example.org/sso"
-SITE = "http://testserver"
+PROVIDER_ENTITY_ID = "https://id.example.org/saml"
+SSO_URL = "https://id.example.org/sso"
+SITE_URL = "http://testserver"
 ACS, FINISH, METADATA = "/saml/acs/", "/saml/acs/finish/", "/saml/metadata/"
-MAIL = "urn:oid:0.9.2342.19200300.100.1.3"
+MAIL_ATTRIBUTE = "urn:oid:0.9.2342.19200300.100.1.3"
 ASSERTION = "{urn:oasis:names:tc:SAML:2.0:assertion}"
-PERSISTENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
+PERSISTENT_FORMAT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
 SIGNATURE = "{http://www.w3.org/2000/09/xmldsig#}Signature"
 
 
-def make_key() -> tuple[bytes, bytes]:
-    """A key, and its certificate, as PEM."""
+def create_key() -> tuple[bytes, bytes]:
+    """Return a key and its certificate, as PEM."""
     key = rsa.generate_private_key(65537, 2048)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "id.example.org")])
     start = datetime.datetime(2020, 1, 1)
@@ -61,11 +64,11 @@ def make_key() -> tuple[bytes, bytes]:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    made = builder.sign(key, hashes.SHA256())
-    return pem, made.public_bytes(serialization.Encoding.PEM)
+    certificate = builder.sign(key, hashes.SHA256())
+    return pem, certificate.public_bytes(serialization.Encoding.PEM)
 
 
-(KEY, CERTIFICATE), (OTHER_KEY, _OTHER) = make_key(), make_key()
+(KEY, CERTIFICATE), (OTHER_KEY, _OTHER_CERTIFICATE) = create_key(), create_key()
 
 METADATA_XML = """<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"
  entityID="{issuer}"><md:IDPSSODescriptor
@@ -100,19 +103,22 @@ SIGNED_INFO = """<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds
 </ds:Signature>"""
 
 
-def metadata(key: bytes = CERTIFICATE, enter: str = ENTER, issuer: str = ISSUER) -> str:
-    plain = "".join(key.decode().splitlines()[1:-1])
-    return METADATA_XML.format(issuer=issuer, key=plain, enter=enter)
+def build_metadata(
+    certificate: bytes = CERTIFICATE, sso_url: str = SSO_URL, issuer: str = PROVIDER_ENTITY_ID
+) -> str:
+    """Return the metadata file of the provider."""
+    certificate_text = "".join(certificate.decode().splitlines()[1:-1])
+    return METADATA_XML.format(issuer=issuer, key=certificate_text, enter=sso_url)
 
 
-def in_seconds(seconds: int) -> str:
-    when = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
-    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+def format_time_in(seconds: int) -> str:
+    time = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass
-class Provider:
-    """What it says. ``parts`` stand in place of right ones; ``forge`` gets the signed answer."""
+class FakeSamlProvider:
+    """Signed responses: ``parts`` replace valid ones, and ``forge`` changes the signed response."""
 
     uid: str = "u1"
     attributes: dict[str, str] = field(default_factory=dict)
@@ -122,83 +128,87 @@ class Provider:
     digest: Any = xmlsec.constants.TransformSha256
     forge: Callable[[Any], None] = lambda answer: None
 
-    def answer(self, question: str) -> str:
-        told = "".join(
+    def build_response(self, request_id: str) -> str:
+        """Return the encoded response to a request."""
+        attribute_statements = "".join(
             f'<saml:Attribute Name="{name}"><saml:AttributeValue>{value}</saml:AttributeValue>'
             "</saml:Attribute>"
             for name, value in {"x": "y", **self.attributes}.items()
         )
-        asked = f' InResponseTo="{question}"'
-        right = {
-            "now": in_seconds(0),
-            "begin": in_seconds(-60),
-            "end": in_seconds(300),
-            "until": f' NotOnOrAfter="{in_seconds(300)}"',
-            "issuer": ISSUER,
-            "destination": SITE + ACS,
-            "recipient": SITE + ACS,
-            "response_to": asked,
-            "assertion_to": asked,
-            "name_format": PERSISTENT,
-            "audience": audience(SITE + METADATA),
+        in_response_to = f' InResponseTo="{request_id}"'
+        valid_parts = {
+            "now": format_time_in(0),
+            "begin": format_time_in(-60),
+            "end": format_time_in(300),
+            "until": f' NotOnOrAfter="{format_time_in(300)}"',
+            "issuer": PROVIDER_ENTITY_ID,
+            "destination": SITE_URL + ACS,
+            "recipient": SITE_URL + ACS,
+            "response_to": in_response_to,
+            "assertion_to": in_response_to,
+            "name_format": PERSISTENT_FORMAT,
+            "audience": build_audience(SITE_URL + METADATA),
             "uid": self.uid,
-            "attributes": told,
+            "attributes": attribute_statements,
         }
-        root = etree.fromstring(RESPONSE.format(**right | self.parts).encode())
+        root = etree.fromstring(RESPONSE.format(**valid_parts | self.parts).encode())
         if self.sign:
-            self.put_signature(root)
+            self.add_signature(root)
         self.forge(root)
         return base64.b64encode(etree.tostring(root)).decode()
 
-    def put_signature(self, root: Any) -> None:
-        signed = root if self.sign == "samlp:Response" else root.find(f"{ASSERTION}Assertion")
-        xmlsec.tree.add_ids(signed, ["ID"])
-        where = xmlsec.template.create(
-            signed, xmlsec.constants.TransformExclC14N, xmlsec.constants.TransformRsaSha256
+    def add_signature(self, root: Any) -> None:
+        element = root if self.sign == "samlp:Response" else root.find(f"{ASSERTION}Assertion")
+        xmlsec.tree.add_ids(element, ["ID"])
+        signature = xmlsec.template.create(
+            element, xmlsec.constants.TransformExclC14N, xmlsec.constants.TransformRsaSha256
         )
-        signed.insert(1, where)  # after the issuer
-        made = xmlsec.template.add_reference(where, self.digest, uri="#" + signed.get("ID"))
-        xmlsec.template.add_transform(made, xmlsec.constants.TransformEnveloped)
-        xmlsec.template.add_transform(made, xmlsec.constants.TransformExclC14N)
+        element.insert(1, signature)  # after the issuer
+        reference = xmlsec.template.add_reference(
+            signature, self.digest, uri="#" + element.get("ID")
+        )
+        xmlsec.template.add_transform(reference, xmlsec.constants.TransformEnveloped)
+        xmlsec.template.add_transform(reference, xmlsec.constants.TransformExclC14N)
         context = xmlsec.SignatureContext()
         context.key = xmlsec.Key.from_memory(self.key, xmlsec.constants.KeyDataFormatPem)
-        context.sign(where)
+        context.sign(signature)
 
 
-def audience(name: str) -> str:
-    inside = f"<saml:Audience>{name}</saml:Audience>"
-    return f"<saml:AudienceRestriction>{inside}</saml:AudienceRestriction>"
+def build_audience(name: str) -> str:
+    audience_element = f"<saml:Audience>{name}</saml:Audience>"
+    return f"<saml:AudienceRestriction>{audience_element}</saml:AudienceRestriction>"
 
 
 @pytest.fixture
-def provider(settings: Any, tmp_path: Path) -> Provider:
+def provider(settings: Any, tmp_path: Path) -> FakeSamlProvider:
+    """Configure the site to use the provider of the tests."""
     file = tmp_path / "metadata.xml"
-    file.write_text(metadata())
+    file.write_text(build_metadata())
     settings.SAML_METADATA = str(file)
     app = saml_metadata.build_app("University", saml_metadata.read_provider(str(file)))
     settings.SOCIALACCOUNT_PROVIDERS = {"saml": {"APPS": [app]}}
     settings.SAML_NAME = "University"
-    return Provider()
+    return FakeSamlProvider()
 
 
-def ask(client: Client, **form: str) -> str:
-    """To the provider: the number of the question that it reads."""
-    away = client.post("/saml/login/", form)
-    assert away["Location"].startswith(ENTER + "?")
-    [packed] = parse_qs(urlsplit(away["Location"]).query)["SAMLRequest"]
-    asked = etree.fromstring(zlib.decompress(base64.b64decode(packed), -15))
-    assert asked.get("AssertionConsumerServiceURL") == SITE + ACS
-    assert asked.findtext(f"{ASSERTION}Issuer") == SITE + METADATA
-    return str(asked.get("ID"))
+def start_sign_in(client: Client, **form: str) -> str:
+    """Go to the provider and return the ID of the authentication request."""
+    redirect = client.post("/saml/login/", form)
+    assert redirect["Location"].startswith(SSO_URL + "?")
+    [encoded] = parse_qs(urlsplit(redirect["Location"]).query)["SAMLRequest"]
+    request = etree.fromstring(zlib.decompress(base64.b64decode(encoded), -15))
+    assert request.get("AssertionConsumerServiceURL") == SITE_URL + ACS
+    assert request.findtext(f"{ASSERTION}Issuer") == SITE_URL + METADATA
+    return str(request.get("ID"))
 
 
-def bring(client: Client, answer: str) -> Any:
-    """Back from it, as a browser does: the form comes without the site's own cookie."""
-    came = Client(enforce_csrf_checks=True).post(ACS, {"SAMLResponse": answer})
-    if came.status_code != 302:
-        return came
-    assert came["Location"] == FINISH
-    cookie = came.cookies["saml-acs-session"]
+def deliver_response(client: Client, saml_response: str) -> Any:
+    """Post the response as a browser does: the form comes without the site's own cookie."""
+    acs_response = Client(enforce_csrf_checks=True).post(ACS, {"SAMLResponse": saml_response})
+    if acs_response.status_code != 302:
+        return acs_response
+    assert acs_response["Location"] == FINISH
+    cookie = acs_response.cookies["saml-acs-session"]
     assert cookie["httponly"] and cookie["samesite"] == "Lax" and cookie["path"] == FINISH
     client.cookies["saml-acs-session"] = cookie.value
     page = client.get(FINISH)
@@ -206,20 +216,23 @@ def bring(client: Client, answer: str) -> Any:
     return page
 
 
-def come(provider: Provider, client: Client | None = None, **form: str) -> tuple[Client, Any]:
+def sign_in_by_provider(
+    provider: FakeSamlProvider, client: Client | None = None, **form: str
+) -> tuple[Client, Any]:
+    """Go to the provider and back; return the client and the last response."""
     client = client or Client()
-    return client, bring(client, provider.answer(ask(client, **form)))
+    return client, deliver_response(client, provider.build_response(start_sign_in(client, **form)))
 
 
-def is_in(client: Client) -> bool:
+def is_signed_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
-def connected(user: User, uid: str = "u1") -> None:
+def connect_account(user: User, uid: str = "u1") -> None:
     SocialAccount.objects.create(user=user, provider="saml", uid=uid)
 
 
-def test_without_a_provider_there_are_no_such_pages(client: Client, lead: User) -> None:
+def test_without_a_provider_the_pages_are_not_found(client: Client, lead: User) -> None:
     for page in ("/saml/login/", ACS):
         assert client.post(page).status_code == 404
     for page in (METADATA, FINISH):
@@ -227,101 +240,103 @@ def test_without_a_provider_there_are_no_such_pages(client: Client, lead: User) 
     assert "/saml/" not in client.get("/sign-in/").content.decode()
 
 
-def test_the_provider_is_told_who_we_are(provider: Provider, client: Client) -> None:
-    told = etree.fromstring(client.get(METADATA).content)
-    assert told.get("entityID") == SITE + METADATA
-    text = etree.tostring(told).decode()
-    assert 'WantAssertionsSigned="true"' in text and SITE + ACS in text
+def test_metadata_of_the_site(provider: FakeSamlProvider, client: Client) -> None:
+    document = etree.fromstring(client.get(METADATA).content)
+    assert document.get("entityID") == SITE_URL + METADATA
+    text = etree.tostring(document).decode()
+    assert 'WantAssertionsSigned="true"' in text and SITE_URL + ACS in text
     assert "SingleLogoutService" not in text
 
 
-def test_a_connected_account_comes_in_and_its_second_factor_is_asked(
-    provider: Provider, lead: User, settings: Any
+def test_connected_account_signs_in_and_needs_a_second_factor(
+    provider: FakeSamlProvider, lead: User, settings: Any
 ) -> None:
-    connected(lead)
+    connect_account(lead)
     assert "Sign in with University" in Client().get("/sign-in/").content.decode()
-    client, page = come(provider, next="/tokens/")
+    client, page = sign_in_by_provider(provider, next="/tokens/")
     assert page["Location"] == "/tokens/"
     assert client.session["_auth_user_id"] == str(lead.pk)
-    line = TrailLine.objects.get(what="sign_in")
-    assert (line.actor, line.details) == ("lead", {"by_way_of": ["socialaccount"]})
+    entry = TrailLine.objects.get(what="sign_in")
+    assert (entry.actor, entry.details) == ("lead", {"by_way_of": ["socialaccount"]})
     settings.REQUIRE_SECOND_FACTOR = "everybody"
-    settings.OIDC_SECOND_FACTOR = True  # that of the other provider says nothing of this one
+    settings.OIDC_SECOND_FACTOR = True  # applies to the other provider only
     assert client.get("/tokens/")["Location"] == "/account/second-factor/"
     settings.SAML_SECOND_FACTOR = True
     assert client.get("/tokens/").status_code == 200
 
 
-def test_a_second_factor_of_ones_own_is_asked(provider: Provider, lead: User) -> None:
-    connected(lead)
+def test_own_second_factor_is_requested(provider: FakeSamlProvider, lead: User) -> None:
+    connect_account(lead)
     TOTP.activate(lead, generate_totp_secret())
-    client, page = come(provider)
+    client, page = sign_in_by_provider(provider)
     assert page["Location"].startswith("/sign-in/second-factor/")
-    assert not is_in(client)
+    assert not is_signed_in(client)
     assert client.get(page["Location"]).status_code == 200
 
 
-def test_the_whole_answer_may_be_signed_beside(provider: Provider, lead: User) -> None:
-    """Alone it is not enough: ours is the assertion."""
-    connected(lead)
+def test_signature_of_the_response_alone_is_not_enough(
+    provider: FakeSamlProvider, lead: User
+) -> None:
+    """The site requires a signed assertion."""
+    connect_account(lead)
     provider.sign = "samlp:Response"
-    assert not is_in(come(provider)[0])
+    assert not is_signed_in(sign_in_by_provider(provider)[0])
 
 
-def another(answer: Any) -> Any:
-    """The assertion of somebody else, which nobody signed."""
-    made = copy.deepcopy(answer.find(f"{ASSERTION}Assertion"))
-    made.remove(made.find(SIGNATURE))
-    made.find(f"{ASSERTION}Subject/{ASSERTION}NameID").text = "u1"
-    return made
+def copy_unsigned_assertion(response: Any) -> Any:
+    """Return the assertion with the ID of another user, without a signature."""
+    assertion = copy.deepcopy(response.find(f"{ASSERTION}Assertion"))
+    assertion.remove(assertion.find(SIGNATURE))
+    assertion.find(f"{ASSERTION}Subject/{ASSERTION}NameID").text = "u1"
+    return assertion
 
 
-def forge_in_place(answer: Any) -> None:
-    answer.find(f".//{ASSERTION}NameID").text = "u1"
+def forge_in_place(response: Any) -> None:
+    response.find(f".//{ASSERTION}NameID").text = "u1"
 
 
-def forge_before(answer: Any) -> None:
-    forged = another(answer)
+def forge_before(response: Any) -> None:
+    forged = copy_unsigned_assertion(response)
     forged.set("ID", "_a2")
-    answer.insert(2, forged)
+    response.insert(2, forged)
 
 
-def forge_with_the_same_id(answer: Any) -> None:
-    answer.insert(2, another(answer))
+def forge_with_the_same_id(response: Any) -> None:
+    response.insert(2, copy_unsigned_assertion(response))
 
 
-def forge_around(answer: Any) -> None:
-    """The signed one moves into the signature of the forged one, which stands in its place."""
-    signed = answer.find(f"{ASSERTION}Assertion")
-    forged = another(answer)
+def forge_around(response: Any) -> None:
+    """Replace the signed assertion by a forged one, and move it into that one's signature."""
+    signed = response.find(f"{ASSERTION}Assertion")
+    forged = copy_unsigned_assertion(response)
     forged.set("ID", "_a2")
     signature = signed.find(SIGNATURE)
-    answer.replace(signed, forged)
+    response.replace(signed, forged)
     signed.remove(signature)
     forged.insert(1, signature)
     etree.SubElement(signature, SIGNATURE.replace("Signature", "Object")).append(signed)
 
 
-def forge_in_extensions(answer: Any) -> None:
-    """The signed one moves aside whole."""
-    signed = answer.find(f"{ASSERTION}Assertion")
-    forged = another(answer)
+def forge_in_extensions(response: Any) -> None:
+    """Replace the signed assertion by a forged one, and move it into the extensions."""
+    signed = response.find(f"{ASSERTION}Assertion")
+    forged = copy_unsigned_assertion(response)
     forged.set("ID", "_a2")
-    answer.replace(signed, forged)
-    aside = etree.Element("{urn:oasis:names:tc:SAML:2.0:protocol}Extensions")
-    answer.insert(1, aside)
-    aside.append(signed)
+    response.replace(signed, forged)
+    extensions = etree.Element("{urn:oasis:names:tc:SAML:2.0:protocol}Extensions")
+    response.insert(1, extensions)
+    extensions.append(signed)
 
 
-def forge_transform(answer: Any) -> None:
-    answer.find(".//{*}Transform").set("Algorithm", "http://www.w3.org/TR/1999/REC-xslt-19991116")
+def forge_transform(response: Any) -> None:
+    response.find(".//{*}Transform").set("Algorithm", "http://www.w3.org/TR/1999/REC-xslt-19991116")
 
 
-def forge_reference(answer: Any) -> None:
-    answer.find(".//{*}Reference").set("URI", "")
+def forge_reference(response: Any) -> None:
+    response.find(".//{*}Reference").set("URI", "")
 
 
-FORGED = [
+FORGERIES = [
     forge_in_place,
     forge_before,
     forge_with_the_same_id,
@@ -332,55 +347,58 @@ FORGED = [
 ]
 
 
-@pytest.mark.parametrize("forge", FORGED, ids=lambda one: one.__name__)
-def test_a_forged_assertion_opens_nothing(
-    provider: Provider, lead: User, forge: Callable[[Any], None]
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda function: function.__name__)
+def test_forged_assertion_does_not_sign_in(
+    provider: FakeSamlProvider, lead: User, forge: Callable[[Any], None]
 ) -> None:
-    """The attacker has an account at the provider, u2, and wants to be u1."""
-    connected(lead)
+    """The attacker has the account u2 at the provider and tries to sign in as u1."""
+    connect_account(lead)
     provider.uid, provider.forge = "u2", forge
-    client, page = come(provider)
-    assert (page.status_code, is_in(client)) == (401, False)
+    client, page = sign_in_by_provider(provider)
+    assert (page.status_code, is_signed_in(client)) == (401, False)
     assert TrailLine.objects.get(what="sign_in_failed").details["provider"] == "University"
 
 
 @pytest.mark.parametrize(
-    ("forge", "why"), [(forge_transform, "transform"), (forge_reference, "of one element")]
+    ("forge", "reason"), [(forge_transform, "transform"), (forge_reference, "of one element")]
 )
-def test_what_a_signature_must_not_hold_never_reaches_xmlsec(
-    provider: Provider, forge: Any, why: str, monkeypatch: pytest.MonkeyPatch
+def test_unsafe_signature_never_reaches_xmlsec(
+    provider: FakeSamlProvider, forge: Any, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(xmlsec, "SignatureContext", None)
-    question = "_q"
+    request_id = "_q"
     provider.sign = ""
-    unsigned = etree.fromstring(base64.b64decode(provider.answer(question)))
+    unsigned = etree.fromstring(base64.b64decode(provider.build_response(request_id)))
     unsigned.find(f"{ASSERTION}Assertion").insert(1, etree.fromstring(SIGNED_INFO))
     forge(unsigned)
-    bring(Client(), base64.b64encode(etree.tostring(unsigned)).decode())
-    assert why in TrailLine.objects.get(what="sign_in_failed").details["why"]
+    deliver_response(Client(), base64.b64encode(etree.tostring(unsigned)).decode())
+    assert reason in TrailLine.objects.get(what="sign_in_failed").details["why"]
 
 
-LATE = {"until": f' NotOnOrAfter="{in_seconds(-3600)}"'}
+EXPIRED_CONFIRMATION = {"until": f' NotOnOrAfter="{format_time_in(-3600)}"'}
 
 
 @pytest.mark.parametrize(
-    ("wrong", "why"),
+    ("changes", "reason"),
     [
         ({"sign": ""}, "not signed"),
         ({"key": OTHER_KEY}, "Signature validation failed"),
         ({"digest": xmlsec.constants.TransformSha1}, "Deprecated"),
-        ({"parts": {"audience": audience("https://other.example")}}, "audience"),
+        ({"parts": {"audience": build_audience("https://other.example")}}, "audience"),
         ({"parts": {"audience": ""}}, "audience"),
         ({"parts": {"issuer": "https://evil.example"}}, "issuer"),
-        ({"parts": {"end": in_seconds(-3600)}}, "expired"),
-        ({"parts": {"begin": in_seconds(3600)}}, "not yet valid"),
-        ({"parts": LATE}, "SubjectConfirmation"),
+        ({"parts": {"end": format_time_in(-3600)}}, "expired"),
+        ({"parts": {"begin": format_time_in(3600)}}, "not yet valid"),
+        ({"parts": EXPIRED_CONFIRMATION}, "SubjectConfirmation"),
         ({"parts": {"until": ""}}, "not for this question"),
         ({"parts": {"destination": "https://other.example/acs"}}, "received at"),
         ({"parts": {"recipient": "https://other.example/acs"}}, "SubjectConfirmation"),
-        ({"parts": {"recipient": SITE + ACS + "?x=" + SITE + ACS}}, "not for this question"),
+        (
+            {"parts": {"recipient": SITE_URL + ACS + "?x=" + SITE_URL + ACS}},
+            "not for this question",
+        ),
         ({"parts": {"response_to": "", "assertion_to": ""}}, "nobody here asked"),
-        # an answer to no question, wrapped as one to the attacker's
+        # A response to no request, wrapped as a response to the attacker's request.
         ({"parts": {"assertion_to": ""}}, "not for this question"),
         ({"parts": {"assertion_to": ' InResponseTo="_another"'}}, "SubjectConfirmation"),
         (
@@ -390,112 +408,124 @@ LATE = {"until": f' NotOnOrAfter="{in_seconds(-3600)}"'}
         ({"uid": ""}, "uid"),
         ({"uid": "u" * 300}, "UID"),
     ],
-    ids=lambda one: one if isinstance(one, str) else None,
+    ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_what_cannot_be_trusted_opens_nothing(
-    provider: Provider, lead: User, wrong: dict[str, Any], why: str
+def test_invalid_response_does_not_sign_in(
+    provider: FakeSamlProvider, lead: User, changes: dict[str, Any], reason: str
 ) -> None:
-    connected(lead)
-    for name, value in wrong.items():
+    connect_account(lead)
+    for name, value in changes.items():
         setattr(provider, name, value)
-    client, page = come(provider)
-    assert (page.status_code, is_in(client)) == (401, False)
+    client, page = sign_in_by_provider(provider)
+    assert (page.status_code, is_signed_in(client)) == (401, False)
     assert "That did not work" in page.content.decode()
-    assert why in TrailLine.objects.get(what="sign_in_failed").details["why"]
+    assert reason in TrailLine.objects.get(what="sign_in_failed").details["why"]
 
 
-@pytest.mark.parametrize("answer", ["", "!", "PGE+", base64.b64encode(b"<a/>").decode()])
-def test_what_is_no_answer_is_kept_nowhere(provider: Provider, answer: str) -> None:
-    page = bring(Client(), answer)
+@pytest.mark.parametrize("response", ["", "!", "PGE+", base64.b64encode(b"<a/>").decode()])
+def test_malformed_response_is_not_stored(provider: FakeSamlProvider, response: str) -> None:
+    page = deliver_response(Client(), response)
     assert page.status_code == 401
     assert not Session.objects.exists()
 
 
-def test_entities_are_refused(provider: Provider) -> None:
-    bomb = b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'
-    assert bring(Client(), base64.b64encode(bomb).decode()).status_code == 401
+def test_xml_entities_are_rejected(provider: FakeSamlProvider) -> None:
+    document = b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'
+    assert deliver_response(Client(), base64.b64encode(document).decode()).status_code == 401
 
 
-def test_an_answer_is_taken_once_and_by_the_browser_that_asked(
-    provider: Provider, lead: User
+def test_response_is_bound_to_its_browser_and_used_once(
+    provider: FakeSamlProvider, lead: User
 ) -> None:
-    connected(lead)
+    connect_account(lead)
     client = Client()
-    answer = provider.answer(ask(client))
-    assert bring(Client(), answer).status_code == 401  # somebody else's browser
-    assert bring(client, answer).status_code == 302
-    assert is_in(client)
+    response = provider.build_response(start_sign_in(client))
+    assert deliver_response(Client(), response).status_code == 401  # another browser
+    assert deliver_response(client, response).status_code == 302
+    assert is_signed_in(client)
     client.post("/sign-out/")
-    assert bring(client, answer).status_code == 401
-    ask(client)  # another question does not help it
-    assert bring(client, answer).status_code == 401
-    assert not is_in(client)
+    assert deliver_response(client, response).status_code == 401
+    start_sign_in(client)  # another request does not make it valid
+    assert deliver_response(client, response).status_code == 401
+    assert not is_signed_in(client)
     assert client.get(FINISH).status_code == 401
     assert TrailLine.objects.filter(what="sign_in_failed").count() == 4
 
 
-def test_failures_without_end_are_not_written_down(
-    provider: Provider, monkeypatch: pytest.MonkeyPatch
+def test_number_of_recorded_failures_is_limited(
+    provider: FakeSamlProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sign_in_limit, "MAX_TRIES_PER_NETWORK", 3)
-    assert [bring(Client(), "").status_code for _ in range(5)] == [401, 401, 401, 429, 429]
+    assert [deliver_response(Client(), "").status_code for _ in range(5)] == [
+        401,
+        401,
+        401,
+        429,
+        429,
+    ]
     assert TrailLine.objects.filter(what="sign_in_failed").count() == 3
 
 
-def test_somebody_unknown_stays_outside(provider: Provider) -> None:
-    client, page = come(provider)
-    assert (page.status_code, is_in(client)) == (200, False)
+def test_unknown_user_is_not_signed_in(provider: FakeSamlProvider) -> None:
+    client, page = sign_in_by_provider(provider)
+    assert (page.status_code, is_signed_in(client)) == (200, False)
     assert "No account here" in page.content.decode()
     assert not User.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "told", "comes_in"),
+    ("name", "attributes", "signs_in"),
     [
         ("lead", {}, True),
         ("lead", {"email_verified": "false"}, False),
         ("admin", {}, False),
     ],
 )
-def test_an_address_may_be_enough(
-    provider: Provider, settings: Any, lead: User, admin: User, name: str, told: Any, comes_in: bool
+def test_address_may_match_an_account(
+    provider: FakeSamlProvider,
+    settings: Any,
+    lead: User,
+    admin: User,
+    name: str,
+    attributes: Any,
+    signs_in: bool,
 ) -> None:
     User.objects.filter(username=name).update(email="Ada@example.org")
-    provider.attributes = {MAIL: "ada@example.org", **told}
+    provider.attributes = {MAIL_ATTRIBUTE: "ada@example.org", **attributes}
     settings.OIDC_ACCOUNTS = "matched"
-    assert not is_in(come(provider)[0])  # not unless the site wants it
+    assert not is_signed_in(sign_in_by_provider(provider)[0])  # only when the site allows it
     settings.SAML_ACCOUNTS = "matched"
-    assert is_in(come(provider)[0]) == comes_in
-    assert TrailLine.objects.filter(what="sign_in_connected").exists() == comes_in
+    assert is_signed_in(sign_in_by_provider(provider)[0]) == signs_in
+    assert TrailLine.objects.filter(what="sign_in_connected").exists() == signs_in
 
 
-def test_an_account_is_made_where_the_site_wants_it(provider: Provider, settings: Any) -> None:
+def test_account_is_created_when_allowed(provider: FakeSamlProvider, settings: Any) -> None:
     settings.SAML_ACCOUNTS = "made"
-    provider.attributes = {"uid": "ada", MAIL: "ada@example.org", "givenName": "Ada"}
-    assert come(provider)[1]["Location"] == "/"
+    provider.attributes = {"uid": "ada", MAIL_ATTRIBUTE: "ada@example.org", "givenName": "Ada"}
+    assert sign_in_by_provider(provider)[1]["Location"] == "/"
     ada = User.objects.get(username="ada")
     assert (ada.is_staff, ada.has_usable_password(), ada.first_name) == (False, False, "Ada")
-    line: Any = TrailLine.objects.get(what="account_made")
-    assert (line.actor, line.after["provider"]) == ("ada", "University")
+    entry: Any = TrailLine.objects.get(what="account_made")
+    assert (entry.actor, entry.after["provider"]) == ("ada", "University")
 
 
-def test_one_connects_and_disconnects_ones_own(
-    provider: Provider, lead: User, viewer: User, settings: Any
+def test_user_connects_and_disconnects_own_account(
+    provider: FakeSamlProvider, lead: User, viewer: User, settings: Any
 ) -> None:
     client, page = Client(), "/account/connected/"
     client.post("/sign-in/", {"username": "lead", "password": PASSWORD})
     assert "Connect it with University" in client.get(page).content.decode()
-    come(provider, client, process="connect")
+    sign_in_by_provider(provider, client, process="connect")
     account = SocialAccount.objects.get()
     assert (account.user, account.uid, account.provider) == (lead, "u1", "saml")
     text = client.get(page).content.decode()
     assert "u1 (University)" in text and "Connect it with" not in text
-    other = Client()
-    other.post("/sign-in/", {"username": "viewer", "password": PASSWORD})
-    come(provider, other, process="connect")  # it is another's
+    other_client = Client()
+    other_client.post("/sign-in/", {"username": "viewer", "password": PASSWORD})
+    sign_in_by_provider(provider, other_client, process="connect")  # it belongs to another user
     assert SocialAccount.objects.get().user == lead
     assert TrailLine.objects.filter(what="sign_in_connected").count() == 1
-    # the site takes another provider: the page still shows the old account
+    # The site switches to another provider: the page still shows the old account.
     settings.OIDC_SERVER_URL, settings.SAML_METADATA = "https://id.example.org", ""
     settings.SOCIALACCOUNT_PROVIDERS = {}
     assert "u1" in client.get(page).content.decode()
@@ -503,39 +533,44 @@ def test_one_connects_and_disconnects_ones_own(
     assert TrailLine.objects.filter(what="sign_in_disconnected", actor="lead").exists()
 
 
-def test_the_form_may_lead_to_the_provider_and_no_script_is_needed(
-    provider: Provider, client: Client
+def test_confirmation_form_works_without_javascript(
+    provider: FakeSamlProvider, client: Client
 ) -> None:
     page = client.get("/saml/login/")  # by a link: asks first
     assert page.status_code == 200 and "University" in page.content.decode()
     assert not re.search(r"<script(?![^>]*(src|json))", page.content.decode())
 
 
-WRONG_FILES = [
+INVALID_METADATA = [
     ("no XML", "SAML_METADATA"),
-    (metadata(enter="http://id.example.org/sso"), "https://"),
-    (metadata(issuer=""), "entityID"),
-    (metadata().replace("HTTP-Redirect", "HTTP-POST"), "HTTP-Redirect"),
-    (re.sub("<md:KeyDescriptor.*</md:KeyDescriptor>", "", metadata(), flags=re.DOTALL), "signing"),
+    (build_metadata(sso_url="http://id.example.org/sso"), "https://"),
+    (build_metadata(issuer=""), "entityID"),
+    (build_metadata().replace("HTTP-Redirect", "HTTP-POST"), "HTTP-Redirect"),
+    (
+        re.sub("<md:KeyDescriptor.*</md:KeyDescriptor>", "", build_metadata(), flags=re.DOTALL),
+        "signing",
+    ),
     ("<a/>", "one provider"),
     ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "SAML_METADATA"),
 ]
 
 
-@pytest.mark.parametrize(("text", "why"), WRONG_FILES, ids=[why for _, why in WRONG_FILES])
-def test_metadata_that_says_too_little_stops_the_site(text: str, why: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "reason"), INVALID_METADATA, ids=[reason for _, reason in INVALID_METADATA]
+)
+def test_incomplete_metadata_is_rejected(text: str, reason: str, tmp_path: Path) -> None:
     file = tmp_path / "metadata.xml"
     file.write_text(text)
-    with pytest.raises(ImproperlyConfigured, match=why):
+    with pytest.raises(ImproperlyConfigured, match=reason):
         saml_metadata.read_provider(str(file))
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_missing_metadata_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ImproperlyConfigured, match="No such file"):
         saml_metadata.read_provider(str(tmp_path / "none.xml"))
 
 
-def test_without_what_reads_it_the_site_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_saml_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onelogin.saml2.auth", None)
     with pytest.raises(ImproperlyConfigured, match=r"requirements-extra\.txt"):
         saml_metadata.read_provider("metadata.xml")

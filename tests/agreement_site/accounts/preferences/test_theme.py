@@ -1,4 +1,4 @@
-"""Light or dark: by user, by browser, or as the system is set."""
+"""Tests of the light and dark themes: by user, by browser, or by the system."""
 
 from __future__ import annotations
 
@@ -14,82 +14,83 @@ from agreement_site.middleware import static_bundles
 from agreement_site.models import Preference
 
 pytestmark = pytest.mark.django_db
-SHEETS = {"": "page.css", "light": "page-light.css", "dark": "page-dark.css"}
+STYLE_SHEETS = {"": "page.css", "light": "page-light.css", "dark": "page-dark.css"}
 
 
-def theme_of(response: Any) -> str:
-    """What the page says in its first bytes; the sheet that it asks for is of the same."""
-    found = re.search(r'<html [^>]*data-theme="(\w+)"', response.text)
-    theme = found[1] if found else ""
-    assert f'css/{SHEETS[theme]}"' in response.text
+def get_theme(response: Any) -> str:
+    """Return the theme of a page, and assert that its style sheet matches."""
+    match = re.search(r'<html [^>]*data-theme="(\w+)"', response.text)
+    theme = match[1] if match else ""
+    assert f'css/{STYLE_SHEETS[theme]}"' in response.text
     assert f'<meta name="color-scheme" content="{theme or "light dark"}">' in response.text
     return theme
 
 
-def test_a_strangers_choice_is_a_cookie(client: Client) -> None:
-    assert theme_of(client.get("/sign-in/")) == ""
-    sent = {"theme": "dark", "next": "/sign-in/?next=/projects/new/"}
-    response = client.post("/theme/", sent)
+def test_anonymous_choice_is_a_cookie(client: Client) -> None:
+    assert get_theme(client.get("/sign-in/")) == ""
+    form_data = {"theme": "dark", "next": "/sign-in/?next=/projects/new/"}
+    response = client.post("/theme/", form_data)
     assert (response.status_code, response["Location"]) == (302, "/sign-in/?next=/projects/new/")
     cookie = response.cookies[settings.THEME_COOKIE_NAME]
     assert (cookie.value, cookie["httponly"], cookie["samesite"]) == ("dark", True, "Lax")
-    assert theme_of(client.get("/sign-in/")) == "dark"
+    assert get_theme(client.get("/sign-in/")) == "dark"
     assert 'value="dark" aria-current="true"' in client.get("/sign-in/").text
     client.post("/theme/", {"theme": ""})
-    assert theme_of(client.get("/sign-in/")) == ""
+    assert get_theme(client.get("/sign-in/")) == ""
     client.cookies[settings.THEME_COOKIE_NAME] = "pink"
-    assert theme_of(client.get("/sign-in/")) == ""
+    assert get_theme(client.get("/sign-in/")) == ""
     assert not Preference.objects.exists()
 
 
-def test_a_users_choice_goes_with_the_user(client_for: Any, lead: Any, annotator: Any) -> None:
+def test_choice_of_a_user_overrides_the_cookie(client_for: Any, lead: Any, annotator: Any) -> None:
     client_for(lead).post("/theme/", {"theme": "light", "next": "/"})
-    elsewhere = client_for(lead)
-    assert theme_of(elsewhere.get("/")) == "light"
-    elsewhere.cookies[settings.THEME_COOKIE_NAME] = "dark"
-    assert theme_of(elsewhere.get("/tokens/")) == "light"
-    assert theme_of(client_for(annotator).get("/")) == ""
-    elsewhere.post("/theme/", {"theme": ""})
-    assert theme_of(client_for(lead).get("/")) == ""
+    other_client = client_for(lead)
+    assert get_theme(other_client.get("/")) == "light"
+    other_client.cookies[settings.THEME_COOKIE_NAME] = "dark"
+    assert get_theme(other_client.get("/tokens/")) == "light"
+    assert get_theme(client_for(annotator).get("/")) == ""
+    other_client.post("/theme/", {"theme": ""})
+    assert get_theme(client_for(lead).get("/")) == ""
 
 
-def test_language_and_theme_do_not_take_each_other_away(client_for: Any, lead: Any) -> None:
+def test_language_and_theme_are_independent(client_for: Any, lead: Any) -> None:
     client = client_for(lead)
     client.post("/theme/", {"theme": "dark"})
     for language in ("zh-hans", ""):
         client.post("/language/", {"language": language, "next": "/"})
-        assert theme_of(client_for(lead).get("/")) == "dark"
+        assert get_theme(client_for(lead).get("/")) == "dark"
     client.post("/language/", {"language": "zh-hans", "next": "/"})
     client.post("/theme/", {"theme": ""})
     assert Preference.objects.get().language == "zh-hans"
 
 
-def test_what_is_no_theme_is_refused_and_nobody_is_sent_away(client: Client) -> None:
+def test_unknown_themes_and_external_redirects_are_rejected(client: Client) -> None:
     assert client.post("/theme/", {"theme": "pink"}).status_code == 400
     assert client.get("/theme/").status_code == 405
-    for wrong in ("https://example.org/", "//example.org/", ""):
-        assert client.post("/theme/", {"theme": "dark", "next": wrong})["Location"] == "/"
+    for next_url in ("https://example.org/", "//example.org/", ""):
+        assert client.post("/theme/", {"theme": "dark", "next": next_url})["Location"] == "/"
 
 
-def test_the_database_knows_the_themes(lead: Any) -> None:
+def test_database_rejects_unknown_themes(lead: Any) -> None:
     with pytest.raises(IntegrityError, match="preference_theme_known"), transaction.atomic():
         Preference.objects.create(user=lead, theme="pink")
 
 
-def test_the_sheets_hold_the_dark_as_it_was_chosen() -> None:
-    dark = "color-scheme: dark"
-    by_system, light, chosen = (
-        static_bundles.get_bundle(f"css/{SHEETS[theme]}").body.decode() for theme in SHEETS
+def test_style_sheets_contain_the_expected_themes() -> None:
+    dark_rule = "color-scheme: dark"
+    system_sheet, light_sheet, dark_sheet = (
+        static_bundles.get_bundle(f"css/{STYLE_SHEETS[theme]}").body.decode()
+        for theme in STYLE_SHEETS
     )
-    assert dark not in light
-    assert dark in chosen and "prefers-color-scheme" not in chosen
-    before, inside = by_system.split("@media (prefers-color-scheme: dark) {")
-    assert dark not in before and dark in inside
-    assert light.strip() in chosen
+    assert dark_rule not in light_sheet
+    assert dark_rule in dark_sheet and "prefers-color-scheme" not in dark_sheet
+    before, inside = system_sheet.split("@media (prefers-color-scheme: dark) {")
+    assert dark_rule not in before and dark_rule in inside
+    assert light_sheet.strip() in dark_sheet
 
 
-def test_an_error_has_the_same_colours(client_for: Any, lead: Any) -> None:
+def test_error_page_uses_the_theme(client_for: Any, lead: Any) -> None:
     client = client_for(lead)
     client.post("/theme/", {"theme": "dark"})
-    answer = client.get("/nothing/here/")
-    assert (answer.status_code, theme_of(answer)) == (404, "dark")
+    response = client.get("/nothing/here/")
+    assert (response.status_code, get_theme(response)) == (404, "dark")

@@ -1,4 +1,5 @@
-"""Labels from several raters: majority, Dawid and Skene's model, calibration; against slow versions."""
+"""Test labels from several raters: votes, Dawid and Skene's model, calibration; against slow
+versions."""
 
 import math
 
@@ -15,41 +16,41 @@ EXAMPLES = settings(max_examples=40, deadline=None)
 
 @st.composite
 def ratings(draw, k=None):
-    """Rows of item, rater, code, and k; some cells of items x raters missing."""
+    """Draw rows of item, rater, code, and k; some cells of items x raters are missing."""
     k = k or draw(st.integers(2, 4))
     cells = [(item, rater) for item in range(6) for rater in range(4)]
-    chosen = draw(st.lists(st.sampled_from(cells), unique=True, min_size=1))
-    rows = [(item, rater, draw(st.integers(0, k - 1))) for item, rater in chosen]
+    rated_cells = draw(st.lists(st.sampled_from(cells), unique=True, min_size=1))
+    rows = [(item, rater, draw(st.integers(0, k - 1))) for item, rater in rated_cells]
     return np.array(rows), k
 
 
-def columns(rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Item, rater, code (M,) of rows."""
+def split_columns(rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return item, rater and code (M,) of rows."""
     item, rater, code = np.asarray(rows).T
     return item, rater, code
 
 
-def fitted(rows, k, **options):
-    return consensus.fit_dawid_skene(*columns(rows), k, **options)
+def fit_model(rows, k, **options):
+    return consensus.fit_dawid_skene(*split_columns(rows), k, **options)
 
 
-def made(n_items, n_raters, k, *, each=4, right=0.75, seed=0):
-    """Rows and truth of raters who err alike."""
+def simulate_ratings(n_items, n_raters, k, *, per_item=4, right=0.75, seed=0):
+    """Return rows and truth of raters who are equally often right."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, k, n_items)
     rows = []
     for item in range(n_items):
-        for rater in rng.choice(n_raters, each, replace=False):
-            says = truth[item] if rng.random() < right else rng.integers(0, k)
-            rows.append((item, rater, says))
+        for rater in rng.choice(n_raters, per_item, replace=False):
+            code = truth[item] if rng.random() < right else rng.integers(0, k)
+            rows.append((item, rater, code))
     return np.array(rows), truth
 
 
-def slow_round(rows, k, posterior, *, prior=10.0, diagonal=0.7, classes=1.0):
-    """One round with dictionaries: posterior {item: [T]} -> the next, and the parameters."""
+def compute_round_slowly(rows, k, posterior, *, prior=10.0, diagonal=0.7, classes=1.0):
+    """Run one round with dictionaries: posterior {item: [T]} -> the next, and the parameters."""
     p = [classes] * k
     for shares in posterior.values():
-        p = [have + share for have, share in zip(p, shares, strict=True)]
+        p = [total + share for total, share in zip(p, shares, strict=True)]
     p = [share / sum(p) for share in p]
     pi = {}
     for rater in {row[1] for row in rows}:
@@ -57,27 +58,28 @@ def slow_round(rows, k, posterior, *, prior=10.0, diagonal=0.7, classes=1.0):
             [prior * (diagonal if j == code else (1 - diagonal) / (k - 1)) for code in range(k)]
             for j in range(k)
         ]
-        for item, who, code in rows:
-            if who == rater:
+        for item, table_rater, code in rows:
+            if table_rater == rater:
                 for j in range(k):
                     table[j][code] += posterior[item][j]
         pi[rater] = [[cell / sum(row) for cell in row] for row in table]
-    following = {}
+    next_posterior = {}
     for item in posterior:
         products = list(p)
         for other, rater, code in rows:
             if other == item:
                 products = [products[j] * pi[rater][j][code] for j in range(k)]
-        following[item] = [product / sum(products) for product in products]
-    return following, p, pi
+        next_posterior[item] = [product / sum(products) for product in products]
+    return next_posterior, p, pi
 
 
-def beginning(rows, k):
-    found = {}
+def compute_start(rows, k):
+    """Return the shares of each category by item."""
+    share_by_item = {}
     for item in {row[0] for row in rows}:
         codes = [row[2] for row in rows if row[0] == item]
-        found[item] = [codes.count(j) / len(codes) for j in range(k)]
-    return found
+        share_by_item[item] = [codes.count(j) / len(codes) for j in range(k)]
+    return share_by_item
 
 
 def has_pairs(rows):
@@ -87,27 +89,27 @@ def has_pairs(rows):
 
 @EXAMPLES
 @given(ratings())
-def test_three_rounds_are_those_with_dictionaries(given_ratings):
+def test_three_rounds_match_dictionary_version(given_ratings):
     rows, k = given_ratings
-    found = fitted(rows, k, rounds=3, tolerance=0)
+    fit = fit_model(rows, k, rounds=3, tolerance=0)
     if not has_pairs(rows):
-        assert found.reason == "no_pairable_items"
-        assert found.expected_errors is None
+        assert fit.reason == "no_pairable_items"
+        assert fit.expected_errors is None
         return
-    plain = rows.tolist()
-    posterior = beginning(plain, k)
+    row_lists = rows.tolist()
+    posterior = compute_start(row_lists, k)
     for _ in range(3):
-        posterior, _, _ = slow_round(plain, k, posterior)
-    _, p, pi = slow_round(plain, k, posterior)
-    for place, item in enumerate(found.items.tolist()):
-        assert found.posterior[place] == pytest.approx(posterior[item], abs=1e-9)
-    assert found.classes == pytest.approx(p)
-    for place, rater in enumerate(found.raters.tolist()):
-        assert found.confusion[place] == pytest.approx(np.array(pi[rater]), abs=1e-9)
+        posterior, _, _ = compute_round_slowly(row_lists, k, posterior)
+    _, p, pi = compute_round_slowly(row_lists, k, posterior)
+    for index, item in enumerate(fit.items.tolist()):
+        assert fit.posterior[index] == pytest.approx(posterior[item], abs=1e-9)
+    assert fit.classes == pytest.approx(p)
+    for index, rater in enumerate(fit.raters.tolist()):
+        assert fit.confusion[index] == pytest.approx(np.array(pi[rater]), abs=1e-9)
 
 
-def log_posterior(rows, k, p, pi):
-    """Of the parameters, by the definition."""
+def compute_log_posterior(rows, k, p, pi):
+    """Return the log posterior of the parameters by the definition."""
     b = [[7.0 if j == code else 3 / (k - 1) for code in range(k)] for j in range(k)]
     total = sum(math.log(share) for share in p)
     for table in pi.values():
@@ -123,34 +125,34 @@ def log_posterior(rows, k, p, pi):
 
 @EXAMPLES
 @given(ratings())
-def test_the_log_posterior_rises_in_every_round_and_is_the_definitions(given_ratings):
+def test_log_posterior_rises_and_matches_the_definition(given_ratings):
     rows, k = given_ratings
-    found = fitted(rows, k, tolerance=1e-9)
-    if found.reason:
+    fit = fit_model(rows, k, tolerance=1e-9)
+    if fit.reason:
         return
-    steps = np.diff(found.log_posterior)
+    steps = np.diff(fit.log_posterior)
     assert (steps >= -1e-9).all()
-    plain = rows.tolist()
-    _, p, pi = slow_round(plain, k, beginning(plain, k))
-    assert found.log_posterior[0] == pytest.approx(log_posterior(plain, k, p, pi))
+    row_lists = rows.tolist()
+    _, p, pi = compute_round_slowly(row_lists, k, compute_start(row_lists, k))
+    assert fit.log_posterior[0] == pytest.approx(compute_log_posterior(row_lists, k, p, pi))
 
 
 @EXAMPLES
 @given(ratings())
-def test_with_known_items_it_rises_too(given_ratings):
+def test_log_posterior_rises_with_fixed_items(given_ratings):
     rows, k = given_ratings
-    found = fitted(rows, k, tolerance=1e-9, fixed=([0, 3, 99], [1, 0, 1]))
-    if found.reason:
+    fit = fit_model(rows, k, tolerance=1e-9, fixed=([0, 3, 99], [1, 0, 1]))
+    if fit.reason:
         return
-    assert (np.diff(found.log_posterior) >= -1e-9).all()
+    assert (np.diff(fit.log_posterior) >= -1e-9).all()
     for item, code in ((0, 1), (3, 0)):
-        if item in found.items:
-            assert found.posterior[found.items == item][0, code] == 1
+        if item in fit.items:
+            assert fit.posterior[fit.items == item][0, code] == 1
 
 
 @EXAMPLES
 @given(ratings(), st.randoms())
-def test_order_of_rows_and_names_do_not_matter(given_ratings, random):
+def test_order_and_names_of_rows_do_not_matter(given_ratings, random):
     rows, k = given_ratings
     shuffled = rows.copy()
     random.shuffle(order := list(range(len(rows))))
@@ -158,88 +160,93 @@ def test_order_of_rows_and_names_do_not_matter(given_ratings, random):
     renamed = shuffled.copy()
     renamed[:, 0] = 1000 - 7 * shuffled[:, 0]
     renamed[:, 1] = 50 - 3 * shuffled[:, 1]
-    one, other = fitted(rows, k), fitted(renamed, k)
-    assert one.reason == other.reason
-    if one.reason is None:
-        assert one.posterior == pytest.approx(other.posterior[::-1], abs=1e-5)
-        assert one.confusion == pytest.approx(other.confusion[::-1], abs=1e-5)
+    original_fit, renamed_fit = fit_model(rows, k), fit_model(renamed, k)
+    assert original_fit.reason == renamed_fit.reason
+    if original_fit.reason is None:
+        assert original_fit.posterior == pytest.approx(renamed_fit.posterior[::-1], abs=1e-5)
+        assert original_fit.confusion == pytest.approx(renamed_fit.confusion[::-1], abs=1e-5)
 
 
 @EXAMPLES
 @given(ratings(k=3), st.permutations(range(3)))
-def test_renaming_categories_renames_the_answer(given_ratings, names):
+def test_renaming_categories_permutes_the_result(given_ratings, names):
     rows, k = given_ratings
     renamed = rows.copy()
     renamed[:, 2] = np.array(names)[rows[:, 2]]
-    one, other = fitted(rows, k), fitted(renamed, k)
-    if one.reason is None:
-        assert one.posterior == pytest.approx(other.posterior[:, names], abs=1e-5)
-        assert one.classes == pytest.approx(other.classes[list(names)], abs=1e-5)
-        assert one.confusion == pytest.approx(other.confusion[:, names][:, :, names], abs=1e-5)
+    original_fit, renamed_fit = fit_model(rows, k), fit_model(renamed, k)
+    if original_fit.reason is None:
+        assert original_fit.posterior == pytest.approx(renamed_fit.posterior[:, names], abs=1e-5)
+        assert original_fit.classes == pytest.approx(renamed_fit.classes[list(names)], abs=1e-5)
+        assert original_fit.confusion == pytest.approx(
+            renamed_fit.confusion[:, names][:, :, names], abs=1e-5
+        )
 
 
-def test_the_labels_of_good_raters_are_the_truth_and_errors_are_as_expected():
-    rows, truth = made(400, 12, 4, each=5, right=0.7)
-    found = fitted(rows, 4)
-    wrong = (consensus.posterior_modes(found.posterior) != truth).sum()
-    assert found.converged
-    assert wrong == pytest.approx(found.expected_errors, abs=4 * math.sqrt(found.expected_errors))
-    assert found.accuracy == pytest.approx(np.full(12, 0.775), abs=0.12)
-    assert found.expected.sum() == pytest.approx(len(rows))
+def test_labels_of_good_raters_have_the_expected_errors():
+    rows, truth = simulate_ratings(400, 12, 4, per_item=5, right=0.7)
+    fit = fit_model(rows, 4)
+    n_errors = (consensus.posterior_modes(fit.posterior) != truth).sum()
+    assert fit.converged
+    assert n_errors == pytest.approx(fit.expected_errors, abs=4 * math.sqrt(fit.expected_errors))
+    assert fit.accuracy == pytest.approx(np.full(12, 0.775), abs=0.12)
+    assert fit.expected.sum() == pytest.approx(len(rows))
 
 
-def test_one_category_only_is_certain_as_it_falls_out():
+def test_single_category_has_high_certainty_below_one():
     rows = np.array([(item, rater, 1) for item in range(5) for rater in range(3)])
-    found = fitted(rows, 3)
-    assert (consensus.posterior_modes(found.posterior) == 1).all()
-    assert (found.certainty > 0.9).all() and (found.certainty < 1).all()
+    fit = fit_model(rows, 3)
+    assert (consensus.posterior_modes(fit.posterior) == 1).all()
+    assert (fit.certainty > 0.9).all() and (fit.certainty < 1).all()
 
 
-def test_nobody_to_compare_has_no_model_but_a_majority():
-    alone = np.array([(0, 7, 1), (1, 7, 0)])
-    apart = np.array([(0, 1, 1), (1, 2, 0)])
-    for rows in (alone, apart, np.zeros((0, 3), int)):
-        assert fitted(rows, 2).reason == "no_pairable_items"
+def test_ratings_without_pairs_have_majority_but_no_model():
+    single_rater = np.array([(0, 7, 1), (1, 7, 0)])
+    disjoint_items = np.array([(0, 1, 1), (1, 2, 0)])
+    for rows in (single_rater, disjoint_items, np.zeros((0, 3), int)):
+        assert fit_model(rows, 2).reason == "no_pairable_items"
         assert (
             consensus.majority_vote(rows[:, 0], rows[:, 2], 2).code.tolist() == rows[:, 2].tolist()
         )
 
 
-def test_a_warm_start_ends_where_the_cold_one_does():
-    rows, _ = made(200, 8, 3)
-    cold = fitted(rows, 3, tolerance=1e-10)
+def test_warm_start_reaches_the_same_fit_as_cold_start():
+    rows, _ = simulate_ratings(200, 8, 3)
+    cold = fit_model(rows, 3, tolerance=1e-10)
     for start in (cold.posterior, cold.start()):
-        warm = fitted(rows, 3, tolerance=1e-10, start=start)
+        warm = fit_model(rows, 3, tolerance=1e-10, start=start)
         assert warm.rounds < cold.rounds / 2
         assert warm.posterior == pytest.approx(cold.posterior, abs=1e-8)
-    # with a rater whom the earlier fit does not know
-    more = np.concatenate([rows, [(item, 99, 0) for item in range(20)]])
-    one, other = fitted(more, 3, start=cold.start()), fitted(more, 3)
-    assert one.posterior == pytest.approx(other.posterior, abs=1e-4)
+    # with a rater who was not in the earlier fit
+    extended_rows = np.concatenate([rows, [(item, 99, 0) for item in range(20)]])
+    warm_extended, cold_extended = (
+        fit_model(extended_rows, 3, start=cold.start()),
+        fit_model(extended_rows, 3),
+    )
+    assert warm_extended.posterior == pytest.approx(cold_extended.posterior, abs=1e-4)
     with pytest.raises(ValueError, match="200 x 3"):
-        fitted(rows, 3, start=np.ones((2, 3)))
+        fit_model(rows, 3, start=np.ones((2, 3)))
 
 
-def test_changed_items_are_judged_by_the_stored_model():
-    rows, _ = made(100, 6, 3)
-    found = fitted(rows, 3, tolerance=1e-12)
-    some = rows[rows[:, 0] < 10]
-    items, posterior = consensus.compute_posteriors(*columns(some), found.start())
+def test_stored_model_gives_posteriors_of_changed_items():
+    rows, _ = simulate_ratings(100, 6, 3)
+    fit = fit_model(rows, 3, tolerance=1e-12)
+    changed_rows = rows[rows[:, 0] < 10]
+    items, posterior = consensus.compute_posteriors(*split_columns(changed_rows), fit.start())
     assert items.tolist() == list(range(10))
-    assert posterior == pytest.approx(found.posterior[:10], abs=1e-8)
+    assert posterior == pytest.approx(fit.posterior[:10], abs=1e-8)
 
 
 def test_maximum_likelihood_has_no_pseudo_counts():
-    rows, _ = made(50, 3, 2, each=3)
-    found = consensus.fit_dawid_skene_ml(*columns(rows), 2, tolerance=1e-10)
+    rows, _ = simulate_ratings(50, 3, 2, per_item=3)
+    fit = consensus.fit_dawid_skene_ml(*split_columns(rows), 2, tolerance=1e-10)
     counts = np.zeros((3, 2, 2))
     for item, rater, code in rows:
-        counts[rater, :, code] += found.posterior[item]
-    assert found.confusion == pytest.approx(counts / counts.sum(axis=2, keepdims=True))
-    assert found.classes == pytest.approx(found.posterior.mean(axis=0))
+        counts[rater, :, code] += fit.posterior[item]
+    assert fit.confusion == pytest.approx(counts / counts.sum(axis=2, keepdims=True))
+    assert fit.classes == pytest.approx(fit.posterior.mean(axis=0))
 
 
-def test_bad_input_is_refused():
+def test_invalid_input_raises_an_error():
     for code, k, message in (([2], 2, "code 2 at position 0"), ([0], 1, "two categories")):
         with pytest.raises(ValueError, match=message):
             consensus.fit_dawid_skene([0], [0], code, k)
@@ -252,54 +259,54 @@ def test_bad_input_is_refused():
 
 @EXAMPLES
 @given(ratings())
-def test_the_majority_is_the_single_most_frequent(given_ratings):
+def test_majority_is_the_single_most_frequent_category(given_ratings):
     rows, k = given_ratings
-    found = consensus.majority_vote(rows[:, 0], rows[:, 2], k)
-    for item, code, share in zip(found.items, found.code, found.share, strict=True):
+    votes = consensus.majority_vote(rows[:, 0], rows[:, 2], k)
+    for item, code, share in zip(votes.items, votes.code, votes.share, strict=True):
         counts = np.bincount(rows[rows[:, 0] == item, 2], minlength=k)
-        first = np.flatnonzero(counts == counts.max())
-        assert code == (first[0] if first.size == 1 else consensus.TIED)
+        most_frequent = np.flatnonzero(counts == counts.max())
+        assert code == (most_frequent[0] if most_frequent.size == 1 else consensus.TIED)
         assert share == pytest.approx(counts.max() / counts.sum())
 
 
 @EXAMPLES
 @given(ratings())
-def test_weighted_votes_weigh_what_the_others_say_of_the_rater(given_ratings):
+def test_weighted_votes_use_agreement_with_other_raters(given_ratings):
     rows, k = given_ratings
-    judged: dict[int, int] = {}
-    right: dict[int, float] = {}
+    n_compared: dict[int, int] = {}
+    n_right: dict[int, float] = {}
     for item, rater, code in rows.tolist():
         others = [row[2] for row in rows.tolist() if row[0] == item and row[1] != rater]
         if others:
             counts = np.bincount(others, minlength=k)
             leading = np.flatnonzero(counts == counts.max()).tolist()
-            judged[rater] = judged.get(rater, 0) + 1
-            right[rater] = right.get(rater, 0) + (code in leading) / len(leading)
-    found = consensus.weighted_majority_vote(*columns(rows), k)
-    for item, code in zip(found.items, found.code, strict=True):
+            n_compared[rater] = n_compared.get(rater, 0) + 1
+            n_right[rater] = n_right.get(rater, 0) + (code in leading) / len(leading)
+    result = consensus.weighted_majority_vote(*split_columns(rows), k)
+    for item, code in zip(result.items, result.code, strict=True):
         votes = np.zeros(k)
-        for _, rater, said in rows[rows[:, 0] == item].tolist():
-            a = (right.get(rater, 0) + 7) / (judged.get(rater, 0) + 10)
-            votes[said] += math.log((k - 1) * a / (1 - a))
-        first = np.flatnonzero(votes >= votes.max() - 1e-9)
-        assert code == (first[0] if first.size == 1 else consensus.TIED)
+        for _, rater, category in rows[rows[:, 0] == item].tolist():
+            accuracy = (n_right.get(rater, 0) + 7) / (n_compared.get(rater, 0) + 10)
+            votes[category] += math.log((k - 1) * accuracy / (1 - accuracy))
+        heaviest = np.flatnonzero(votes >= votes.max() - 1e-9)
+        assert code == (heaviest[0] if heaviest.size == 1 else consensus.TIED)
 
 
-def test_who_disagrees_with_all_loses_weight():
+def test_rater_who_disagrees_with_all_loses_weight():
     """Two good raters against three who answer at random."""
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 3, 300)
     rows = []
-    for place in range(300):
-        rows += [(place, who, truth[place]) for who in range(2)]
-        rows += [(place, who, rng.integers(0, 3)) for who in range(2, 5)]
-    item, rater, code = columns(rows)
+    for item_index in range(300):
+        rows += [(item_index, rater_index, truth[item_index]) for rater_index in range(2)]
+        rows += [(item_index, rater_index, rng.integers(0, 3)) for rater_index in range(2, 5)]
+    item, rater, code = split_columns(rows)
     plain = consensus.majority_vote(item, code, 3).code
     weighted = consensus.weighted_majority_vote(item, rater, code, 3).code
     assert (weighted != truth).sum() < (plain != truth).sum() / 4
 
 
-# --- what follows from posteriors
+# --- labels derived from posteriors
 
 
 def test_labels_of_posteriors():
@@ -321,19 +328,23 @@ def test_labels_of_posteriors():
 
 @EXAMPLES
 @given(st.integers(2, 4), st.integers(1, 4), st.randoms(use_true_random=False))
-def test_information_is_the_entropy_that_a_rating_takes_away(k, raters, random):
+def test_information_is_the_entropy_removed_by_a_rating(k, raters, random):
     rng = np.random.default_rng(random.randrange(2**32))
     t, pi = rng.dirichlet(np.ones(k), 3), rng.dirichlet(np.ones(k), (raters, k))
-    found = consensus.expected_information(t, pi)
+    bits = consensus.expected_information(t, pi)
     for i in range(3):
         for g in range(raters):
-            said = t[i] @ pi[g]
-            after = [t[i] * pi[g][:, code] / said[code] for code in range(k)]
-            left = sum(said[code] * special.entr(after[code]).sum() for code in range(k))
-            assert found[i, g] == pytest.approx(special.entr(t[i]).sum() - left, abs=1e-10)
+            predicted = t[i] @ pi[g]
+            after = [t[i] * pi[g][:, code] / predicted[code] for code in range(k)]
+            remaining_entropy = sum(
+                predicted[code] * special.entr(after[code]).sum() for code in range(k)
+            )
+            assert bits[i, g] == pytest.approx(
+                special.entr(t[i]).sum() - remaining_entropy, abs=1e-10
+            )
 
 
-def test_certainty_after_is_what_simulated_ratings_give():
+def test_expected_certainty_matches_simulated_ratings():
     p, pi = np.array([0.5, 0.3, 0.2]), np.array([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
     assert consensus.expected_certainty(p, pi, 0) == pytest.approx(0.5)
     assert consensus.expected_certainty(p, pi, 1) == pytest.approx(
@@ -341,8 +352,8 @@ def test_certainty_after_is_what_simulated_ratings_give():
     )
     rng = np.random.default_rng(2)
     truth = rng.choice(3, 20_000, p=p)
-    said = np.array([rng.choice(3, 3, p=pi[j]) for j in truth])
-    joint = p * np.prod(pi[:, said].transpose(1, 0, 2), axis=2)
+    simulated_codes = np.array([rng.choice(3, 3, p=pi[j]) for j in truth])
+    joint = p * np.prod(pi[:, simulated_codes].transpose(1, 0, 2), axis=2)
     certainty = (joint / joint.sum(axis=1, keepdims=True)).max(axis=1).mean()
     assert consensus.expected_certainty(p, pi, 3) == pytest.approx(certainty, abs=0.005)
 
@@ -350,59 +361,61 @@ def test_certainty_after_is_what_simulated_ratings_give():
 # --- calibration
 
 
-def test_predictions_of_the_model_itself_need_no_tempering():
-    rows, _ = made(1500, 15, 3, each=5, right=0.6)
-    found = consensus.calibrate(*columns(rows), 3)
-    assert found.n == 1500
-    assert found.tau in (1.0, 0.8)
-    for one in found.bins:
-        if one.n > 100:
-            assert one.said == pytest.approx(one.predicted, abs=4 * math.sqrt(0.25 / one.n))
-    assert sum(one.n for one in found.bins) == 3 * 1500
+def test_model_predictions_on_its_own_data_need_no_tempering():
+    rows, _ = simulate_ratings(1500, 15, 3, per_item=5, right=0.6)
+    calibration = consensus.calibrate(*split_columns(rows), 3)
+    assert calibration.n == 1500
+    assert calibration.tau in (1.0, 0.8)
+    for calibration_bin in calibration.bins:
+        if calibration_bin.n > 100:
+            assert calibration_bin.said == pytest.approx(
+                calibration_bin.predicted, abs=4 * math.sqrt(0.25 / calibration_bin.n)
+            )
+    assert sum(calibration_bin.n for calibration_bin in calibration.bins) == 3 * 1500
 
 
-def test_raters_who_err_alike_are_tempered():
-    """Half of the items are hard, and on these every rater is right by half a chance only."""
+def test_correlated_errors_are_tempered():
+    """Half of the items are hard, and on these each rater is right only half of the time."""
     rng = np.random.default_rng(4)
     rows = []
     for item in range(600):
-        truth, looks = rng.integers(0, 3, 2)
+        truth, lookalike = rng.integers(0, 3, 2)
         hard = rng.random() < 0.5
         for rater in range(9):
-            true = rng.random() < (0.5 if hard else 0.9)
-            rows.append((item, rater, truth if true else looks))
-    found = consensus.calibrate(*columns(rows), 3)
-    assert found.tau < 1
-    assert found.gain is not None and found.gain_se is not None
-    assert found.gain > 2 * found.gain_se
+            is_right = rng.random() < (0.5 if hard else 0.9)
+            rows.append((item, rater, truth if is_right else lookalike))
+    calibration = consensus.calibrate(*split_columns(rows), 3)
+    assert calibration.tau < 1
+    assert calibration.gain is not None and calibration.gain_se is not None
+    assert calibration.gain > 2 * calibration.gain_se
 
 
-def test_what_is_held_out_does_not_depend_on_the_order():
-    rows, _ = made(300, 9, 3, each=3)
+def test_held_out_ratings_do_not_depend_on_the_row_order():
+    rows, _ = simulate_ratings(300, 9, 3, per_item=3)
     rows = rows[(rows[:, 0] > 20) | (rows[:, 1] > 4)]  # some items have fewer than three
-    one = consensus.calibrate(*columns(rows), 3)
-    other = consensus.calibrate(*columns(rows[::-1]), 3)
-    assert one.n == other.n < 300
-    assert one.log_loss == pytest.approx(other.log_loss, abs=1e-6)
+    in_order = consensus.calibrate(*split_columns(rows), 3)
+    in_reverse = consensus.calibrate(*split_columns(rows[::-1]), 3)
+    assert in_order.n == in_reverse.n < 300
+    assert in_order.log_loss == pytest.approx(in_reverse.log_loss, abs=1e-6)
 
 
-def test_nothing_to_hold_out():
+def test_calibration_without_held_out_ratings_has_a_reason():
     assert (
         consensus.calibrate([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], 2).reason == "too_few_items"
     )
     assert consensus.calibrate([], [], [], 2).reason == "no_pairable_items"
 
 
-def test_a_hundred_thousand_raters_of_two_ratings_each() -> None:
+def test_many_raters_with_two_ratings_each_converge() -> None:
     rng = np.random.default_rng(3)
     rater = np.repeat(np.arange(100_000), 2)
     item = rng.integers(0, 40_000, rater.size)
     code = np.where(rng.random(rater.size) < 0.8, item % 4, rng.integers(0, 4, rater.size))
-    _said, once = np.unique(item * 100_000 + rater, return_index=True)
-    found = consensus.fit_dawid_skene(item[once], rater[once], code[once], 4)
-    assert found.reason is None
-    assert found.converged
-    for numbers in (found.posterior, found.confusion, found.classes, found.accuracy):
+    _keys, first_rows = np.unique(item * 100_000 + rater, return_index=True)
+    fit = consensus.fit_dawid_skene(item[first_rows], rater[first_rows], code[first_rows], 4)
+    assert fit.reason is None
+    assert fit.converged
+    for numbers in (fit.posterior, fit.confusion, fit.classes, fit.accuracy):
         assert np.isfinite(numbers).all()
-    right = consensus.posterior_modes(found.posterior) == found.items % 4
-    assert right.mean() > 0.9
+    is_right = consensus.posterior_modes(fit.posterior) == fit.items % 4
+    assert is_right.mean() > 0.9

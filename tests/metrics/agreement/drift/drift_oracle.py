@@ -1,5 +1,7 @@
-"""Slow, plain ways to the numbers of metrics.agreement.drift: dictionaries, dense matrices,
-numerical integrals."""
+"""Compute the numbers of metrics.agreement.drift slowly and plainly.
+
+Uses dictionaries, dense matrices and numerical integrals.
+"""
 
 import itertools
 from collections import defaultdict
@@ -8,65 +10,69 @@ import numpy as np
 from scipy import integrate, stats
 
 
-def comparisons(rows):
-    """(own row, other row) of all ordered pairs on an item; rows are (item, rater, code, day)."""
-    of_item = defaultdict(list)
+def list_comparisons(rows):
+    """Return (own row, other row) of all ordered pairs on an item; rows are (item, rater, code,
+    day)."""
+    rows_by_item = defaultdict(list)
     for row in rows:
-        of_item[row[0]].append(row)
+        rows_by_item[row[0]].append(row)
     return [
         (own, other)
-        for same in of_item.values()
-        for own in same
-        for other in same
+        for item_rows in rows_by_item.values()
+        for own in item_rows
+        for other in item_rows
         if own is not other
     ]
 
 
-def difference(score, rows, k, ordered):
-    """d of one comparison, as a function of own and other code."""
+def build_difference(score, rows, k, ordered):
+    """Return d of one comparison, as a function of own and other code."""
     if score == "bias":
         return lambda own, other: float(np.clip(own - other, -2, 2))
-    number: defaultdict[int, int] = defaultdict(int)
+    n_by_item: defaultdict[int, int] = defaultdict(int)
     for row in rows:
-        number[row[0]] += 1
+        n_by_item[row[0]] += 1
     share = np.zeros(k)
     for row in rows:
-        share[row[2]] += number[row[0]] >= 2
+        share[row[2]] += n_by_item[row[0]] >= 2
     share /= share.sum()
 
-    def weight(one, two):
-        return 1 - abs(one - two) / (k - 1) if ordered else float(one == two)
+    def weight(first, second):
+        return 1 - abs(first - second) / (k - 1) if ordered else float(first == second)
 
-    e = sum(share[j] * share[i] * weight(j, i) for j in range(k) for i in range(k))
-    return lambda own, other: (weight(own, other) - e) / (1 - e)
+    expected = sum(share[j] * share[i] * weight(j, i) for j in range(k) for i in range(k))
+    return lambda own, other: (weight(own, other) - expected) / (1 - expected)
 
 
-def fitted(score, pairs, d, ridge=10):
-    """mu, and the raters' effects by a dense solution."""
+def fit_effects(score, pairs, d, ridge=10):
+    """Return mu, the raters' effects by a dense solution, and the sign of the peers' effects."""
     s = 1 if score == "agreement" else -1
     values = [d(own[2], other[2]) for own, other in pairs]
     mu = float(np.mean(values)) if s == 1 else 0.0
     raters = sorted({own[1] for own, _ in pairs})
-    place = {rater: number for number, rater in enumerate(raters)}
+    index_by_rater = {rater: number for number, rater in enumerate(raters)}
     matrix = ridge * np.eye(len(raters))
-    right = np.zeros(len(raters))
+    right_side = np.zeros(len(raters))
     for (own, other), value in zip(pairs, values, strict=True):
-        g, h = place[own[1]], place[other[1]]
+        g, h = index_by_rater[own[1]], index_by_rater[other[1]]
         matrix[g, g] += 1
         matrix[g, h] += s
-        right[g] += value - mu
-    return mu, dict(zip(raters, np.linalg.solve(matrix, right), strict=True)), s
+        right_side[g] += value - mu
+    return mu, dict(zip(raters, np.linalg.solve(matrix, right_side), strict=True)), s
 
 
-def scores(score, rows, k, *, ordered):
-    """(rater, item) -> x, common weeks taken out of agreement; rows without a time have day None."""
-    pairs = comparisons(rows)
-    d = difference(score, rows, k, ordered)
-    mu, a, s = fitted(score, pairs, d)
-    left = defaultdict(list)
+def compute_scores(score, rows, k, *, ordered):
+    """Return (rater, item, day) -> x, with common weeks removed from agreement.
+
+    Rows without a time have day None.
+    """
+    pairs = list_comparisons(rows)
+    d = build_difference(score, rows, k, ordered)
+    mu, a, s = fit_effects(score, pairs, d)
+    values_by_rating = defaultdict(list)
     for own, other in pairs:
-        left[own[1], own[0], own[3]].append(d(own[2], other[2]) - s * a[other[1]])
-    x = {key: float(np.mean(values)) for key, values in left.items()}
+        values_by_rating[own[1], own[0], own[3]].append(d(own[2], other[2]) - s * a[other[1]])
+    x = {key: float(np.mean(values)) for key, values in values_by_rating.items()}
     if score == "agreement" and len(a) >= 3:
         residuals = [
             (own[1], other[1], None if own[3] is None else own[3] // 7,
@@ -76,22 +82,25 @@ def scores(score, rows, k, *, ordered):
         m = len(pairs) / len(x)
         for key in x:
             if key[2] is not None:
-                x[key] -= common_week(key[0], key[2] // 7, residuals, m)
+                x[key] -= estimate_common_week(key[0], key[2] // 7, residuals, m)
     return {key: value for key, value in x.items() if key[2] is not None}
 
 
-def common_week(rater, week, residuals, m):
+def estimate_common_week(rater, week, residuals, m):
+    """Return the shrunken mean residual of the other raters' comparisons in a week."""
     s2 = float(np.var([r for *_, r in residuals]))
     weeks = sorted({w for _, _, w, _ in residuals if w is not None})
-    of_week = {w: [r for _, _, v, r in residuals if v == w] for w in weeks}
-    enough = [w for w in weeks if len(of_week[w]) / (2 * m) >= 5]
-    if len(enough) < 3:
+    residuals_by_week = {
+        w: [r for _, _, residual_week, r in residuals if residual_week == w] for w in weeks
+    }
+    usable_weeks = [w for w in weeks if len(residuals_by_week[w]) / (2 * m) >= 5]
+    if len(usable_weeks) < 3:
         return 0.0
     excess = 0.0
-    for one, next_one in itertools.pairwise(enough):
-        a, b = of_week[one], of_week[next_one]
+    for week_before, week_after in itertools.pairwise(usable_weeks):
+        a, b = residuals_by_week[week_before], residuals_by_week[week_after]
         excess += (np.mean(b) - np.mean(a)) ** 2 - s2 * (2 * m / len(b) + 2 * m / len(a))
-    k2 = max(0.0, excess / (2 * (len(enough) - 1 + 5)))
+    k2 = max(0.0, excess / (2 * (len(usable_weeks) - 1 + 5)))
     others = [r for g, h, w, r in residuals if w == week and rater not in (g, h)]
     if not others:
         return 0.0
@@ -99,33 +108,38 @@ def common_week(rater, week, residuals, m):
     return sum(others) / n * k2 / (k2 + 2 * m * s2 / n)
 
 
-def day_sums(x):
-    """rater -> list of (day, n, total, squares)."""
-    of_day = defaultdict(list)
+def sum_by_day(x):
+    """Return rater -> list of (day, n, total, squares)."""
+    values_by_day = defaultdict(list)
     for (rater, _, day), value in x.items():
-        of_day[rater, day].append(value)
-    found = defaultdict(list)
-    for (rater, day), values in sorted(of_day.items()):
-        found[rater].append((day, len(values), sum(values), sum(v * v for v in values)))
-    return dict(found)
+        values_by_day[rater, day].append(value)
+    days_by_rater = defaultdict(list)
+    for (rater, day), values in sorted(values_by_day.items()):
+        days_by_rater[rater].append((day, len(values), sum(values), sum(v * v for v in values)))
+    return dict(days_by_rater)
 
 
-def evidence(days, *, s2, kappa2, side, omega, tolerance):
-    """The sum of E_j for each day by weighted regressions in matrices, the Bayes factor as an
-    integral; days are (n, total, squares)."""
-    found = []
+def compute_evidence(days, *, s2, kappa2, side, omega, tolerance):
+    """Return the sum of E_j for each day; days are (n, total, squares).
+
+    Uses weighted regressions in matrices and the Bayes factor as an integral.
+    """
+    totals = []
     for t in range(len(days)):
         total = 0.0
         for j in range(max(0, t - 249), t + 1):
             before, since = np.array(days[:j]), np.array(days[j : t + 1])
             if j == 0 or before[:, 0].sum() < 30 or since[:, 0].sum() < 10:
                 continue
-            total += onset_evidence(np.array(days[: t + 1]), j, s2, kappa2, side, omega, tolerance)
-        found.append(total)
-    return found
+            total += compute_onset_evidence(
+                np.array(days[: t + 1]), j, s2, kappa2, side, omega, tolerance
+            )
+        totals.append(total)
+    return totals
 
 
-def onset_evidence(days, j, s2, kappa2, side, omega, tolerance, caution=None):
+def compute_onset_evidence(days, j, s2, kappa2, side, omega, tolerance, caution=None):
+    """Return the evidence E_j of the onset j."""
     n, total, squares = days.T
     n1 = n[j:].sum()
     mean0, mean1 = total[:j].sum() / n[:j].sum(), total[j:].sum() / n1
@@ -138,26 +152,28 @@ def onset_evidence(days, j, s2, kappa2, side, omega, tolerance, caution=None):
     factors = [(step, 1.0, omega, 0.5)]
     length = len(n) - j
     factors += [(ramp, length, omega / shape, 1 / 6) for shape in (3, 10, 30)]
-    found = 0.0
+    total_evidence = 0.0
     for f, divisor, scale, share in factors:
         design = np.column_stack([np.ones(len(n)), f])
         inverse = np.linalg.inv(design.T @ w @ design)
         slope = (inverse @ design.T @ w @ (total / n))[1]
         theta = side * slope * n1 / (n1 + 2)
         spread = inverse[1, 1] * caution + (tolerance / divisor) ** 2
-        found += share * bayes_factor(theta, spread, scale)
-    return found
+        total_evidence += share * compute_bayes_factor(theta, spread, scale)
+    return total_evidence
 
 
-def bayes_factor(theta, variance, omega):
-    """Mean likelihood ratio of N(shift, variance) against N(0, variance) over a half-normal
-    shift."""
+def compute_bayes_factor(theta, variance, omega):
+    """Return the mean likelihood ratio of N(shift, variance) against N(0, variance).
 
-    def ratio(shift):
+    The shift has a half-normal distribution.
+    """
+
+    def weigh_ratio(shift):
         exponent = (theta * shift - shift**2 / 2) / variance
         return 2 * stats.norm.pdf(shift, scale=omega) * np.exp(exponent)
 
     posterior = theta * omega**2 / (variance + omega**2)
     width = np.sqrt(variance * omega**2 / (variance + omega**2))
     low, high = max(0.0, posterior - 12 * width), max(posterior, 0.0) + 12 * width
-    return integrate.quad(ratio, low, high, epsabs=0, epsrel=1e-11, limit=200)[0]
+    return integrate.quad(weigh_ratio, low, high, epsabs=0, epsrel=1e-11, limit=200)[0]

@@ -1,5 +1,4 @@
-"""Attribution against what is obvious and slow: take the ratings out of the list and compute
-everything anew."""
+"""Test attribution against a slow version: remove the ratings from the list and recompute."""
 
 from fractions import Fraction
 
@@ -17,9 +16,11 @@ WEIGHTS = {
 }
 
 
-def random_ratings(seed):
-    """Rows (item, rater, code, period), k; items with 0 to 5 ratings; sometimes few items,
-    sometimes one category."""
+def simulate_ratings(seed):
+    """Return rows (item, rater, code, period) and k; items have 0 to 5 ratings.
+
+    Some seeds give few items or one category.
+    """
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 5))
     rows = []
@@ -31,8 +32,8 @@ def random_ratings(seed):
     return [tuple(row) for row in rows], k
 
 
-def slow_kappa(rows, weight, k):
-    """Fleiss' kappa of rows in fractions; None where undefined."""
+def compute_kappa_slowly(rows, weight, k):
+    """Return Fleiss' kappa of rows in fractions; None where undefined."""
     items: dict[int, list[int]] = {}
     for item, _rater, code, _period in rows:
         items.setdefault(item, []).append(code)
@@ -45,108 +46,118 @@ def slow_kappa(rows, weight, k):
             agreements.append(sum(pairs) / len(pairs))
     if not agreements:
         return None
-    every = [row[2] for row in rows]
-    expected = sum(weight(a, b, k) for a in every for b in every) / Fraction(len(every) ** 2)
+    codes_of_all = [row[2] for row in rows]
+    expected = sum(weight(a, b, k) for a in codes_of_all for b in codes_of_all) / Fraction(
+        len(codes_of_all) ** 2
+    )
     return (
         None if expected == 1 else (sum(agreements) / len(agreements) - expected) / (1 - expected)
     )
 
 
-def slow_without(rows, gone, weight, k):
-    """kappa of both periods and the ratings taken out, where ``gone`` says which rows go."""
+def compute_without_slowly(rows, is_removed, weight, k):
+    """Return kappa of both periods and the numbers of removed ratings; ``gone`` selects the rows."""
     kappas, numbers = [], []
     for period in (0, 1):
-        mine = [row for row in rows if row[3] == period]
-        kappas.append(slow_kappa([row for row in mine if not gone(row)], weight, k))
-        numbers.append(sum(map(gone, mine)))
+        period_rows = [row for row in rows if row[3] == period]
+        kappas.append(
+            compute_kappa_slowly([row for row in period_rows if not is_removed(row)], weight, k)
+        )
+        numbers.append(sum(map(is_removed, period_rows)))
     return kappas, numbers
 
 
-def fast(rows, k, name="none"):
+def build_periods(rows, k, name="none"):
     matrix = [[float(WEIGHTS[name](a, b, k)) for b in range(k)] for a in range(k)]
     item, rater, code, period = np.array(rows, np.int64).reshape(-1, 4).T
     return TwoPeriods.from_ratings(item, rater, code, period, k=k, weights=matrix)
 
 
-def check(found, index, slow):
-    kappas, numbers = slow
+def assert_same_as_slow(result, index, expected):
+    kappas, numbers = expected
     for period in (0, 1):
-        value, reason = found.kappa[index, period], REASONS[found.reason[index, period]]
+        value, reason = result.kappa[index, period], REASONS[result.reason[index, period]]
         if kappas[period] is None:
             assert np.isnan(value)
             assert reason in ("no_pairable_items", "single_category")
         else:
             assert reason is None
             assert value == pytest.approx(float(kappas[period]), abs=1e-12)
-    assert found.n_ratings[index].tolist() == numbers
+    assert result.n_ratings[index].tolist() == numbers
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
 @pytest.mark.parametrize("seed", range(40))
-def test_leave_one_out_is_computing_without_it(seed, name):
-    rows, k = random_ratings(seed)
-    weight, both = WEIGHTS[name], fast(rows, k, name)
-    whole = both.kappa()
+def test_leave_one_out_equals_computing_without_the_part(seed, name):
+    rows, k = simulate_ratings(seed)
+    weight, periods = WEIGHTS[name], build_periods(rows, k, name)
+    full_kappa = periods.kappa()
     for period in (0, 1):
-        expected = slow_kappa([row for row in rows if row[3] == period], weight, k)
-        value = whole.value[period]
+        expected = compute_kappa_slowly([row for row in rows if row[3] == period], weight, k)
+        value = full_kappa.value[period]
         assert (
             np.isnan(value)
             if expected is None
             else value == pytest.approx(float(expected), abs=1e-12)
         )
-    raters = both.without_raters()
+    raters = periods.without_raters()
     assert raters.keys.tolist() == sorted({row[1] for row in rows})
     for index, rater in enumerate(raters.keys):
-        check(
-            raters, index, slow_without(rows, lambda row, rater=rater: row[1] == rater, weight, k)
+        assert_same_as_slow(
+            raters,
+            index,
+            compute_without_slowly(rows, lambda row, rater=rater: row[1] == rater, weight, k),
         )
-    categories = both.without_categories()
+    categories = periods.without_categories()
     for c in range(k):
-        check(categories, c, slow_without(rows, lambda row, c=c: row[2] == c, weight, k))
-    groups = both.without_groups(np.array([row[0] % 3 for row in rows], np.int64))
+        assert_same_as_slow(
+            categories, c, compute_without_slowly(rows, lambda row, c=c: row[2] == c, weight, k)
+        )
+    groups = periods.without_groups(np.array([row[0] % 3 for row in rows], np.int64))
     for index, group in enumerate(groups.keys):
-        check(
+        assert_same_as_slow(
             groups,
             index,
-            slow_without(rows, lambda row, group=group: row[0] % 3 == group, weight, k),
+            compute_without_slowly(rows, lambda row, group=group: row[0] % 3 == group, weight, k),
         )
 
 
 def test_an_unused_category_explains_nothing():
-    rows, k = random_ratings(7)
-    both = fast(rows, k + 1, "quadratic")
-    whole = both.kappa().value
-    move = whole[1] - whole[0]
-    assert both.without_categories().contributions(move)[k] == pytest.approx(0, abs=1e-12)
+    rows, k = simulate_ratings(7)
+    periods = build_periods(rows, k + 1, "quadratic")
+    kappas = periods.kappa().value
+    change = kappas[1] - kappas[0]
+    assert periods.without_categories().contributions(change)[k] == pytest.approx(0, abs=1e-12)
 
 
-def test_a_group_without_items_in_either_period_changes_nothing_and_one_of_all_leaves_nothing():
-    rows, k = random_ratings(11)
-    both = fast(rows, k)
-    all_of_them = both.without_groups(np.zeros(len(rows), np.int64))
-    assert np.isnan(all_of_them.kappa).all()
-    assert {REASONS[code] for code in all_of_them.reason.ravel()} == {"no_pairable_items"}
-    assert np.isnan(all_of_them.contributions(0.1)).all()
+def test_group_of_all_items_leaves_nothing_to_compute():
+    rows, k = simulate_ratings(11)
+    periods = build_periods(rows, k)
+    without_all = periods.without_groups(np.zeros(len(rows), np.int64))
+    assert np.isnan(without_all.kappa).all()
+    assert {REASONS[code] for code in without_all.reason.ravel()} == {"no_pairable_items"}
+    assert np.isnan(without_all.contributions(0.1)).all()
 
 
-def test_a_rater_whose_items_have_no_other_rating_explains_only_the_chance_part():
+def test_rater_without_peers_explains_only_the_chance_part():
     before = [(1, 1, 0, 0), (1, 2, 0, 0), (2, 1, 1, 0), (2, 2, 1, 0)]
     rows = [*before, (3, 9, 0, 1), (4, 1, 0, 1), (4, 2, 1, 1), (5, 1, 0, 1), (5, 2, 0, 1)]
-    found = fast(rows, 2).without_raters()
-    check(found, 2, slow_without(rows, lambda row: row[1] == 9, WEIGHTS["none"], 2))
+    without_raters = build_periods(rows, 2).without_raters()
+    assert_same_as_slow(
+        without_raters, 2, compute_without_slowly(rows, lambda row: row[1] == 9, WEIGHTS["none"], 2)
+    )
 
 
-def test_no_ratings_at_all():
-    both = fast([], 3)
-    assert np.isnan(both.kappa().value).all()
-    assert both.without_raters().keys.size == 0
-    assert np.isnan(both.without_categories().kappa).all()
+def test_attribution_without_ratings_is_undefined():
+    periods = build_periods([], 3)
+    assert np.isnan(periods.kappa().value).all()
+    assert periods.without_raters().keys.size == 0
+    assert np.isnan(periods.without_categories().kappa).all()
 
 
-def test_an_item_in_both_periods_is_refused():
+def test_item_in_both_periods_raises_an_error():
     with pytest.raises(ValueError, match="one of the periods"):
-        fast([(1, 1, 0, 0), (1, 2, 0, 1)], 2)
+        build_periods([(1, 1, 0, 0), (1, 2, 0, 1)], 2)
 
 
 @pytest.mark.parametrize("values", [None, [0.0, 1.0, 5.0]])
@@ -161,15 +172,21 @@ def test_shifts_are_mean_differences_of_shared_items(values):
     for period in (0, 1):
         item, rater, code, _period = np.array([row for row in rows if row[3] == period]).T
         tables.append(tally.count_pair_tables(item, rater, code, 3))
-    found = compute_bias_shifts(*tables, values=values, least=10)
-    assert found.rater_a.size
-    said = {(row[0], row[1]): (values or [1, 2, 3])[row[2]] for row in rows}
-    for index, (a, b) in enumerate(zip(found.rater_a, found.rater_b, strict=True)):
+    shift = compute_bias_shifts(*tables, values=values, least=10)
+    assert shift.rater_a.size
+    number_by_item_rater = {(row[0], row[1]): (values or [1, 2, 3])[row[2]] for row in rows}
+    for index, (a, b) in enumerate(zip(shift.rater_a, shift.rater_b, strict=True)):
         for period in (0, 1):
-            both = [i for i in range(period, 60, 2) if (i, a) in said and (i, b) in said]
-            differences = [said[i, a] - said[i, b] for i in both]
-            assert found.n_items[index, period] == len(both) >= 10
-            assert found.bias[index, period] == pytest.approx(np.mean(differences))
-            assert found.se[index, period] == pytest.approx(
-                np.std(differences, ddof=1) / len(both) ** 0.5
+            shared_items = [
+                i
+                for i in range(period, 60, 2)
+                if (i, a) in number_by_item_rater and (i, b) in number_by_item_rater
+            ]
+            differences = [
+                number_by_item_rater[i, a] - number_by_item_rater[i, b] for i in shared_items
+            ]
+            assert shift.n_items[index, period] == len(shared_items) >= 10
+            assert shift.bias[index, period] == pytest.approx(np.mean(differences))
+            assert shift.se[index, period] == pytest.approx(
+                np.std(differences, ddof=1) / len(shared_items) ** 0.5
             )

@@ -1,4 +1,4 @@
-"""Scores on gold, the exam, the evidence for a pause, suspicious gold: against slow versions."""
+"""Test scores on gold, exams, pause evidence and suspected gold against slow versions."""
 
 import math
 from fractions import Fraction
@@ -15,7 +15,7 @@ from metrics.agreement.rater_quality import gold
 EXAMPLES = settings(max_examples=50, deadline=None)
 
 
-def test_wilson_is_the_interval_of_the_score_test():
+def test_wilson_interval_inverts_the_score_test():
     low, high = wilson_interval(9, 11)
     for share in (low, high):
         z = (9 / 11 - share) / math.sqrt(share * (1 - share) / 11)
@@ -23,7 +23,7 @@ def test_wilson_is_the_interval_of_the_score_test():
     assert wilson_interval(0, 5)[0] == 0 and wilson_interval(5, 5)[1] == pytest.approx(1)
 
 
-def test_a_score_without_answers_names_the_reason():
+def test_score_without_answers_has_a_reason():
     score = gold.compute_score(np.zeros((3, 3), int))
     assert (score.n, score.accuracy, score.low, score.high, score.chance) == (0, *[None] * 4)
     assert score.reason == "no_gold_ratings"
@@ -31,14 +31,14 @@ def test_a_score_without_answers_names_the_reason():
     assert score.bias["value"] is None
 
 
-def test_a_score_of_one_category_has_an_accuracy_and_no_kappa():
+def test_score_of_one_category_has_accuracy_but_no_kappa():
     score = gold.compute_score([[4, 0], [0, 0]])
     assert score.accuracy == 1
     assert score.reason == "single_category"
     assert not score.has_enough_answers
 
 
-def test_bias_is_the_mean_of_own_less_gold():
+def test_bias_is_the_mean_of_own_minus_gold():
     table = [[3, 0, 0], [2, 1, 0], [1, 0, 0]]
     differences = [0] * 3 + [1] * 2 + [0] + [2]
     score = gold.compute_score(table)
@@ -47,102 +47,108 @@ def test_bias_is_the_mean_of_own_less_gold():
 
 
 def test_with_the_defaults_eleven_right_pass_and_five_wrong_fail():
-    found = gold.evaluate_exam([1] * 20)
-    assert (found.outcome, found.n_answers) == ("passed", 11)
-    assert found.llr == pytest.approx(11 * math.log(4 / 3))
-    found = gold.evaluate_exam([0] * 20)
-    assert (found.outcome, found.n_answers) == ("failed", 5)
-    assert found.llr == pytest.approx(-5 * math.log(2))
+    exam = gold.evaluate_exam([1] * 20)
+    assert (exam.outcome, exam.n_answers) == ("passed", 11)
+    assert exam.llr == pytest.approx(11 * math.log(4 / 3))
+    exam = gold.evaluate_exam([0] * 20)
+    assert (exam.outcome, exam.n_answers) == ("failed", 5)
+    assert exam.llr == pytest.approx(-5 * math.log(2))
     assert gold.evaluate_exam([1] * 10).outcome == "undecided"
 
 
-def test_after_most_answers_the_sign_decides():
-    turns = [1, 1, 0] * 10
-    assert gold.evaluate_exam(turns, most=3).outcome == "failed"  # 2 ln(4/3) < ln 2
+def test_sign_decides_after_the_maximum_of_answers():
+    answers = [1, 1, 0] * 10
+    assert gold.evaluate_exam(answers, most=3).outcome == "failed"  # 2 ln(4/3) < ln 2
     assert gold.evaluate_exam([1, 1, 1, 0], most=4).outcome == "passed"
     assert gold.evaluate_exam([1, 1, 1, 0], most=5).outcome == "undecided"
 
 
-def test_at_most_one_in_twenty_of_the_poor_passes():
+def test_exam_keeps_both_error_rates():
     """Wald's bound is alpha / (1 - beta); 0.015 is three standard errors of 2,000 exams."""
     rng = np.random.default_rng(1)
 
-    def turns(right: float) -> list[bool]:
+    def simulate_answers(right: float) -> list[bool]:
         return (rng.random(500) < right).tolist()
 
-    outcomes = [gold.evaluate_exam(turns(0.6), most=500).outcome for _ in range(2000)]
+    outcomes = [gold.evaluate_exam(simulate_answers(0.6), most=500).outcome for _ in range(2000)]
     assert outcomes.count("passed") / 2000 <= 0.05 / 0.95 + 0.015
-    outcomes = [gold.evaluate_exam(turns(0.8), most=500).outcome for _ in range(2000)]
+    outcomes = [gold.evaluate_exam(simulate_answers(0.8), most=500).outcome for _ in range(2000)]
     assert outcomes.count("failed") / 2000 <= 0.05 / 0.95 + 0.015
 
 
 @EXAMPLES
 @given(st.lists(st.booleans(), min_size=1, max_size=30), st.sampled_from([0.3, 0.5, 0.7, 0.9]))
 def test_evidence_is_the_mean_likelihood_ratio(answers, p0):
-    right = sum(answers)
-    wrong = len(answers) - right
+    n_right = sum(answers)
+    n_wrong = len(answers) - n_right
 
-    def ratio(p):
-        return (p / p0) ** right * ((1 - p) / (1 - p0)) ** wrong / p0
+    def compute_ratio(p):
+        return (p / p0) ** n_right * ((1 - p) / (1 - p0)) ** n_wrong / p0
 
-    slow = integrate.quad(ratio, 0, p0, epsabs=0, epsrel=1e-10)[0]
-    assert gold.compute_evidence(answers, p0)[-1] == pytest.approx(slow, rel=1e-6)
+    expected = integrate.quad(compute_ratio, 0, p0, epsabs=0, epsrel=1e-10)[0]
+    assert gold.compute_evidence(answers, p0)[-1] == pytest.approx(expected, rel=1e-6)
 
 
 @EXAMPLES
 @given(st.integers(0, 20), st.integers(0, 20), st.floats(0.1, 0.9))
-def test_evidence_is_one_in_expectation_for_whoever_is_just_good_enough(right, wrong, p0):
-    now = gold.compute_evidence_from_counts(right, wrong, p0)
-    if_right = gold.compute_evidence_from_counts(right + 1, wrong, p0)
-    if_wrong = gold.compute_evidence_from_counts(right, wrong + 1, p0)
-    assert p0 * if_right + (1 - p0) * if_wrong == pytest.approx(now, rel=1e-9)
+def test_evidence_is_a_martingale_at_the_threshold(n_right, n_wrong, p0):
+    current = gold.compute_evidence_from_counts(n_right, n_wrong, p0)
+    if_right = gold.compute_evidence_from_counts(n_right + 1, n_wrong, p0)
+    if_wrong = gold.compute_evidence_from_counts(n_right, n_wrong + 1, p0)
+    assert p0 * if_right + (1 - p0) * if_wrong == pytest.approx(current, rel=1e-9)
 
 
-def test_evidence_is_finite_however_long():
-    found = gold.compute_evidence_from_counts([100_000, 0, 50_000], [0, 100_000, 50_000], 0.7)
-    assert np.isfinite(found).all()
-    assert found[0] < 1e-4 and found[1] > 1e300
+def test_evidence_is_finite_for_many_answers():
+    evidence = gold.compute_evidence_from_counts([100_000, 0, 50_000], [0, 100_000, 50_000], 0.7)
+    assert np.isfinite(evidence).all()
+    assert evidence[0] < 1e-4 and evidence[1] > 1e300
     # all right: E is 1 / (n + 1), also where the integral underflows
     for n in (1800, 1900, 2100, 5000, 100_000):
         assert gold.compute_evidence_from_counts(n, 0, 0.7) == pytest.approx(1 / (n + 1), rel=1e-6)
 
 
-def test_paused_at_counts_answers_from_one():
+def test_pause_position_counts_answers_from_one():
     assert gold.find_pause([0.5, 99.9, 100.0, 3.0]) == 3
     assert gold.find_pause([0.5, 99.9]) is None
 
 
-def slow_wrong(answers, key_of, k, item):
-    """P(gold wrong) by the definition, in exact fractions."""
+def compute_wrong_probability_slowly(answers, gold_by_item, k, item):
+    """Return P(gold wrong) by the definition, in exact fractions."""
     products = []
     for truth in range(k):
-        product = Fraction(97, 100) if truth == key_of[item] else Fraction(3, 100) / (k - 1)
+        product = Fraction(97, 100) if truth == gold_by_item[item] else Fraction(3, 100) / (k - 1)
         for rater, code in answers[item].items():
-            others = [one for one in key_of if one != item and rater in answers[one]]
-            right = sum(answers[one][rater] == key_of[one] for one in others)
-            a = Fraction(right + 4, len(others) + 5)
-            product *= a if code == truth else (1 - a) / (k - 1)
+            others = [
+                other_item
+                for other_item in gold_by_item
+                if other_item != item and rater in answers[other_item]
+            ]
+            n_right = sum(
+                answers[other_item][rater] == gold_by_item[other_item] for other_item in others
+            )
+            accuracy = Fraction(n_right + 4, len(others) + 5)
+            product *= accuracy if code == truth else (1 - accuracy) / (k - 1)
         products.append(product)
-    return 1 - products[key_of[item]] / sum(products)
+    return 1 - products[gold_by_item[item]] / sum(products)
 
 
 @EXAMPLES
 @given(st.data())
-def test_wrong_gold_is_the_product_over_raters(data):
+def test_wrong_gold_probability_is_the_product_over_raters(data):
     k = data.draw(st.integers(2, 4))
     code = st.integers(0, k - 1)
     raters = st.dictionaries(st.sampled_from("abcde"), code)
     answers = {item: data.draw(raters) for item in range(4)}
-    key_of = {item: data.draw(code) for item in range(4)}
-    found = gold.find_suspect_gold(answers, key_of, k)
-    for item, one in found.items():
-        slow = float(slow_wrong(answers, key_of, k, item))
-        assert one.probability == pytest.approx(slow, abs=1e-10)
-        assert one.likely_code != key_of[item]
-        assert one.is_suspect == (one.probability >= 0.5 and len(answers[item]) >= 3)
+    gold_by_item = {item: data.draw(code) for item in range(4)}
+    suspects = gold.find_suspect_gold(answers, gold_by_item, k)
+    for item, suspect in suspects.items():
+        expected = float(compute_wrong_probability_slowly(answers, gold_by_item, k, item))
+        assert suspect.probability == pytest.approx(expected, abs=1e-10)
+        assert suspect.likely_code != gold_by_item[item]
+        assert suspect.is_suspect == (suspect.probability >= 0.5 and len(answers[item]) >= 3)
 
 
-def test_a_gold_item_that_became_known_is_told():
+def test_leaked_gold_item_is_detected():
     assert gold.has_leaked([0] * 10 + [1] * 20)
     assert not gold.has_leaked([1] * 30)
     assert not gold.has_leaked([0, 1] * 15)
@@ -150,7 +156,7 @@ def test_a_gold_item_that_became_known_is_told():
 
 
 @pytest.mark.parametrize("p0", [0, 1, -1])
-def test_a_bar_outside_probabilities_is_refused(p0):
+def test_threshold_outside_probabilities_raises_an_error(p0):
     with pytest.raises(ValueError, match="p0"):
         gold.compute_evidence([1], p0)
     with pytest.raises(ValueError, match="p_fail"):

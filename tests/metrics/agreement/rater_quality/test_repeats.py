@@ -1,4 +1,4 @@
-"""Agreement of raters with themselves."""
+"""Test the agreement of raters with themselves."""
 
 import math
 
@@ -19,59 +19,59 @@ TABLES = st.lists(
 
 @settings(max_examples=50, deadline=None)
 @given(TABLES)
-def test_the_project_is_the_stratified_mean(tables):
-    found = repeats.compute_intra_rater_agreement(tables)
-    above = below = spread = 0.0
+def test_project_kappa_is_the_stratified_mean(tables):
+    agreement = repeats.compute_intra_rater_agreement(tables)
+    numerator = denominator = variance = 0.0
     for table in np.array(tables):
         n = table.sum()
         if n < 2:
             continue
-        one = cohen.kappa(table)
-        if not np.isfinite(one.value):
+        estimate = cohen.kappa(table)
+        if not np.isfinite(estimate.value):
             continue
-        above += n * (one.observed - one.expected)
-        below += n * (1 - one.expected)
-        spread += (n * (1 - one.expected) * one.se) ** 2
-    if below == 0:
-        assert found.project.kappa["value"] is None
-        assert found.project.reason is not None
+        numerator += n * (estimate.observed - estimate.expected)
+        denominator += n * (1 - estimate.expected)
+        variance += (n * (1 - estimate.expected) * estimate.se) ** 2
+    if denominator == 0:
+        assert agreement.project.kappa["value"] is None
+        assert agreement.project.reason is not None
     else:
-        assert found.project.kappa["value"] == pytest.approx(above / below)
-        assert found.project.kappa["se"] == pytest.approx(math.sqrt(spread) / below)
-    assert found.project.n == np.sum(tables)
+        assert agreement.project.kappa["value"] == pytest.approx(numerator / denominator)
+        assert agreement.project.kappa["se"] == pytest.approx(math.sqrt(variance) / denominator)
+    assert agreement.project.n == np.sum(tables)
 
 
-def test_one_rater_alone_is_the_project():
-    found = repeats.compute_intra_rater_agreement([[[5, 1], [2, 7]]])
-    assert found.project.kappa["value"] == pytest.approx(found.raters[0].kappa["value"])
-    assert found.project.kappa["se"] == pytest.approx(found.raters[0].kappa["se"])
-    assert found.project.same == 12 / 15
+def test_project_of_one_rater_equals_the_rater():
+    agreement = repeats.compute_intra_rater_agreement([[[5, 1], [2, 7]]])
+    assert agreement.project.kappa["value"] == pytest.approx(agreement.raters[0].kappa["value"])
+    assert agreement.project.kappa["se"] == pytest.approx(agreement.raters[0].kappa["se"])
+    assert agreement.project.same == 12 / 15
 
 
-def test_a_difference_of_habits_is_not_taken_for_consistency():
-    """Two raters who answer at random, one mostly yes, one mostly no: the summed table agrees."""
+def test_different_category_use_is_not_mistaken_for_consistency():
+    """Two raters answer at random, one mostly yes, one mostly no: only the summed table agrees."""
     tables = np.array([[[81, 9], [9, 1]], [[1, 9], [9, 81]]])
     assert repeats.compute_intra_rater_agreement(tables).project.kappa["value"] == pytest.approx(0)
     assert cohen.kappa(tables.sum(axis=0)).value > 0.5
 
 
-def test_reasons():
-    found = repeats.compute_intra_rater_agreement(
+def test_undefined_repeats_have_reasons():
+    agreement = repeats.compute_intra_rater_agreement(
         [[[0, 0], [0, 0]], [[1, 0], [0, 0]], [[4, 0], [0, 0]]]
     )
-    assert [one.reason for one in found.raters] == [
+    assert [rater_repeats.reason for rater_repeats in agreement.raters] == [
         "no_repeats",
         "too_few_items",
         "single_category",
     ]
-    assert found.project.reason == "single_category"
-    assert found.project.same == 1
+    assert agreement.project.reason == "single_category"
+    assert agreement.project.same == 1
     assert repeats.compute_intra_rater_agreement(np.zeros((1, 2, 2))).project.reason == "no_repeats"
     assert repeats.compute_intra_rater_agreement(np.zeros((0, 2, 2))).project.reason == "no_repeats"
 
 
-def test_shift_is_second_less_first():
-    found = repeats.compute_intra_rater_agreement([[[0, 4, 0], [0, 0, 0], [0, 0, 4]]])
-    shift = found.raters[0].shift
+def test_shift_is_second_minus_first():
+    agreement = repeats.compute_intra_rater_agreement([[[0, 4, 0], [0, 0, 0], [0, 0, 4]]])
+    shift = agreement.raters[0].shift
     assert shift is not None
     assert shift["value"] == pytest.approx(0.5)

@@ -1,5 +1,7 @@
-"""A rater's days, weeks and months are read off the counts when somebody asks: what page and API
-show of them."""
+"""Results of a rater by day, week and month, computed from the counts on request.
+
+Pages and API must show those of the ratings.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,11 @@ from tests.metrics import invariants
 NAMES = ("vs_peers", "vs_peers_linear", "vs_peers_quadratic", "vs_peers_percent", "vs_peers_bias")
 
 
-def rate_many(question: Question, rate: Any, utc: Any, *, seed: int) -> None:
-    """Four raters on 30 items over ten days; "d" mostly alone; some change their mind, some
-    withdraw."""
+def create_ratings(question: Question, rate: Any, utc: Any, *, seed: int) -> None:
+    """Create ratings by four raters of 30 items over ten days; "d" is mostly alone.
+
+    Some ratings are changed, some withdrawn.
+    """
     rng = np.random.default_rng(seed)
     labels = [category.label for category in question.active_categories()]
     for number in range(30):
@@ -52,21 +56,21 @@ def rate_many(question: Question, rate: Any, utc: Any, *, seed: int) -> None:
 
 
 @pytest.fixture
-def rated(question: Question, rate: Any, utc: Any) -> Question:
-    """Counted, a part of it before the scale got one more category."""
-    rate_many(question, rate, utc, seed=1)
+def rated_question(question: Question, rate: Any, utc: Any) -> Question:
+    """Return a counted question; part of it was counted before its scale got one more category."""
+    create_ratings(question, rate, utc, seed=1)
     question_updates.sweep_questions()
     Category.objects.create(question=question, code=4, label="worst", position=4, value=9)
     Question.objects.filter(pk=question.pk).update(scale_version=question.scale_version + 1)
-    changed = Question.objects.get(pk=question.pk)
-    rate_many(changed, rate, utc, seed=2)
+    question_with_category = Question.objects.get(pk=question.pk)
+    create_ratings(question_with_category, rate, utc, seed=2)
     question_updates.sweep_questions()
-    return changed
+    return question_with_category
 
 
 @pytest.fixture
-def wide(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question:
-    """More categories than moments are kept for."""
+def wide_question(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question:
+    """Return a question with more categories than moments are stored for."""
     from projects.models import Member
 
     project = make_project("Wide", labels=())
@@ -76,51 +80,63 @@ def wide(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question:
         Category.objects.create(
             question=question, code=code, label=f"grade {code}", position=code, value=code
         )
-    rate_many(question, rate, utc, seed=3)
+    create_ratings(question, rate, utc, seed=3)
     question_updates.sweep_questions()
     return question
 
 
-def expected(question: Question, rater: str, span: str) -> dict[str, dict[str, Any]]:
-    """First day -> name -> READING of the periods in which the rater has a rating, from the ratings
-    by the pure library."""
+def compute_expected(question: Question, rater: str, span: str) -> dict[str, dict[str, Any]]:
+    """Return start -> name -> estimate of the periods in which the rater has a rating.
+
+    The pure library computes them from the ratings.
+    """
     ratings = list(Rating.objects.filter(question=question).current())
-    mine = question.project.raters.get(key=rater).pk
-    found = invariants.expected_rater_readings(
+    rater_id = question.project.raters.get(key=rater).pk
+    rows = invariants.compute_rater_results(
         ratings, QuestionScale.for_question(question), spans=(span,)
     )
-    return {start.isoformat(): row["each"] for (pk, _, start), row in found.items() if pk == mine}
+    return {
+        start.isoformat(): row["each"] for (pk, _, start), row in rows.items() if pk == rater_id
+    }
 
 
-def assert_shown(shown: dict[str, Any], readings: dict[str, dict[str, Any]], name: str) -> None:
-    """The days as they are shown: none more, none less, every number; None where the rater was
-    alone."""
-    assert sorted(shown) == sorted(readings)
-    for day, reading in readings.items():
-        fresh = reading.get(name) or {"value": None, "n_items": 0, "reason": "no_pairable_items"}
-        assert invariants.holds(shown[day], fresh), (day, shown[day], fresh)
+def assert_periods_equal(
+    actual_by_day: dict[str, Any], estimates: dict[str, dict[str, Any]], name: str
+) -> None:
+    """Assert that exactly these days are shown, with every number.
+
+    A day on which the rater was alone has the value None.
+    """
+    assert sorted(actual_by_day) == sorted(estimates)
+    for day, estimate in estimates.items():
+        expected = estimate.get(name) or {
+            "value": None,
+            "n_items": 0,
+            "reason": "no_pairable_items",
+        }
+        assert invariants.is_same(actual_by_day[day], expected), (day, actual_by_day[day], expected)
 
 
 @pytest.mark.parametrize("span", periods.SPANS)
-@pytest.mark.parametrize("which", ["rated", "wide"])
-def test_periods_of_the_api_are_those_of_the_ratings(
-    which: str, span: str, request: pytest.FixtureRequest, lead: Any, api_for: Any
+@pytest.mark.parametrize("fixture", ["rated_question", "wide_question"])
+def test_api_periods_match_ratings(
+    fixture: str, span: str, request: pytest.FixtureRequest, lead: Any, api_for: Any
 ) -> None:
-    question, api = request.getfixturevalue(which), api_for(lead)
+    question, api = request.getfixturevalue(fixture), api_for(lead)
     for rater in "abcd":
-        found = expected(question, rater, span)
+        estimates = compute_expected(question, rater, span)
         for name in NAMES:
             address = f"/api/v1/projects/{question.project_id}/agreement/raters/{rater}/trend/"
             rows = api.get(address, {"period": span, "coefficient": name}).json()["results"]
-            assert [row["start"] for row in rows] == sorted(found)
-            assert_shown({row["start"]: row for row in rows}, found, name)
+            assert [row["start"] for row in rows] == sorted(estimates)
+            assert_periods_equal({row["start"]: row for row in rows}, estimates, name)
 
 
 @pytest.mark.parametrize("span", periods.SPANS)
-def test_periods_of_the_api_are_paged(
+def test_api_periods_are_paged(
     question: Question, span: str, rate: Any, utc: Any, lead: Any, api_for: Any
 ) -> None:
-    """Every day of two months, so that pages end within weeks and months."""
+    """Ratings on every day of two months make pages end within weeks and months."""
     for month, day in [(month, day) for month in (3, 4) for day in range(1, 31)]:
         for rater in "ab":
             label = "minor" if rater == "a" or day % 3 else "major"
@@ -129,65 +145,81 @@ def test_periods_of_the_api_are_paged(
     api = api_for(lead)
     trend = f"/api/v1/projects/{question.project_id}/agreement/raters/a/trend/"
     address = f"{trend}?period={span}"
-    whole = api.get(address).json()
-    assert whole["next"] is None
-    found, following = [], f"{address}&page_size=1"
-    while following:
-        answer = api.get(following).json()
-        assert len(answer["results"]) <= 1
-        found += answer["results"]
-        following = answer["next"]
-    assert found == whole["results"]
-    assert sum(row["n_items"] for row in found) == 60
+    full_answer = api.get(address).json()
+    assert full_answer["next"] is None
+    rows, next_address = [], f"{address}&page_size=1"
+    while next_address:
+        page = api.get(next_address).json()
+        assert len(page["results"]) <= 1
+        rows += page["results"]
+        next_address = page["next"]
+    assert rows == full_answer["results"]
+    assert sum(row["n_items"] for row in rows) == 60
 
 
 @pytest.mark.parametrize("span", periods.SPANS)
-@pytest.mark.parametrize("which", ["rated", "wide"])
+@pytest.mark.parametrize("fixture", ["rated_question", "wide_question"])
 @pytest.mark.parametrize(
     ("chart", "name"), [("rater-trend", "vs_peers_quadratic"), ("rater-bias", "vs_peers_bias")]
 )
-def test_periods_of_the_chart_are_those_of_the_ratings(
-    which: str, span: str, chart: str, name: str, request: Any, client_for: Any
+def test_chart_periods_match_ratings(
+    fixture: str, span: str, chart: str, name: str, request: Any, client_for: Any
 ) -> None:
-    question, client = request.getfixturevalue(which), client_for(User.objects.get(username="lead"))
+    question, client = (
+        request.getfixturevalue(fixture),
+        client_for(User.objects.get(username="lead")),
+    )
     for rater in "abc":
         address = f"/projects/{question.project_id}/charts/{chart}.json"
-        asked = {"rater": rater, "period": span, "weights": "quadratic"}
-        rows = client.get(address, asked).json()["rows"]
-        # A period without a value leaves a gap.
-        shown = {
-            row["start"]: {part: row[part] for part in ("value", "low", "high", "n_items")}
+        params = {"rater": rater, "period": span, "weights": "quadratic"}
+        rows = client.get(address, params).json()["rows"]
+        # The chart has no row for a period without a value.
+        chart_rows = {
+            row["start"]: {field: row[field] for field in ("value", "low", "high", "n_items")}
             for row in rows
         }
-        readings = expected(question, rater, span).items()
-        found = {start: each[name] for start, each in readings if name in each}
-        found = {day: reading for day, reading in found.items() if reading["value"] is not None}
-        assert sorted(shown) == sorted(found)
-        assert all(invariants.holds(found[day], shown[day]) for day in shown)
+        periods_and_estimates = compute_expected(question, rater, span).items()
+        estimates = {
+            start: estimate_by_name[name]
+            for start, estimate_by_name in periods_and_estimates
+            if name in estimate_by_name
+        }
+        estimates = {
+            day: estimate for day, estimate in estimates.items() if estimate["value"] is not None
+        }
+        assert sorted(chart_rows) == sorted(estimates)
+        assert all(invariants.is_same(estimates[day], chart_rows[day]) for day in chart_rows)
 
 
 @pytest.mark.parametrize(("span", "number"), [("day", 3), ("week", 1)])
-def test_a_page_reads_the_newest_periods_alone(
-    rated: Question,
+def test_page_shows_newest_periods_only(
+    rated_question: Question,
     span: str,
     number: int,
     lead: Any,
     client_for: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    page = f"/projects/{rated.project_id}/raters/a/?period={span}"
-    whole = client_for(lead).get(page).context["points"]
+    page = f"/projects/{rated_question.project_id}/raters/a/?period={span}"
+    all_points = client_for(lead).get(page).context["points"]
     monkeypatch.setattr(trend_points, "TABLE_PERIODS", number)
     newest = client_for(lead).get(page).context
-    assert newest["points"] == whole[-number:]
-    assert newest["older"] == len(whole) - number > 0
-    rater, scale = rated.project.raters.get(key="a"), QuestionScale.for_question(rated)
+    assert newest["points"] == all_points[-number:]
+    assert newest["older"] == len(all_points) - number > 0
+    rater, scale = (
+        rated_question.project.raters.get(key="a"),
+        QuestionScale.for_question(rated_question),
+    )
     assert trend_points.list_rater_points(
-        rated, rater, span, "vs_peers", scale=scale, limit=number
-    ) == [trend_points.list_rater_points(rated, rater, span, "vs_peers", scale=scale)[0][-number:]]
+        rated_question, rater, span, "vs_peers", scale=scale, limit=number
+    ) == [
+        trend_points.list_rater_points(rated_question, rater, span, "vs_peers", scale=scale)[0][
+            -number:
+        ]
+    ]
 
 
-def test_a_day_whose_ratings_were_withdrawn_is_not_shown(
+def test_day_of_withdrawn_ratings_is_not_shown(
     question: Question, rate: Any, utc: Any, lead: Any, api_for: Any
 ) -> None:
     for rater in "ab":
@@ -204,11 +236,13 @@ def test_a_day_whose_ratings_were_withdrawn_is_not_shown(
     assert days == [["2026-03-02"], ["2026-03-01", "2026-03-02"]]
 
 
-def test_a_period_is_as_new_as_the_counts(
+def test_period_is_as_new_as_counts(
     question: Question, rate: Any, utc: Any, lead: Any, client_for: Any, api_for: Any
 ) -> None:
-    """Before the readings are made the page still tells the ratings as waiting, and shows no day
-    without its rater."""
+    """Before the results are computed, the page still counts the ratings as uncounted.
+
+    It shows no day without the rater.
+    """
     for rater in "ab":
         rate(question, "i1", rater, "minor", rated_at=utc(2026, 3, 1, 12))
     question_counting.count_items(question.pk)
@@ -228,10 +262,10 @@ def test_a_period_is_as_new_as_the_counts(
         assert row["value"] == 0.5
 
 
-def test_period_of_a_rater_follows_the_items_of_days_weeks_and_months(
+def test_default_period_of_rater_follows_recent_items(
     question: Question, rate: Any, utc: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Items shared with others, two on each of eight days and then one: the newest part decides."""
+    """Two shared items on each of eight days, then one a day: the newest days decide."""
     for day in range(1, 13):
         for number in range(2 if day < 9 else 1):
             for key in "ab":
@@ -249,40 +283,45 @@ def test_period_of_a_rater_follows_the_items_of_days_weeks_and_months(
     )
 
 
-def test_items_of_a_day_are_those_of_its_reading(rated: Question) -> None:
-    """``rater_period`` counts on it."""
-    scale = QuestionScale.for_question(rated)
-    for rater in rated.project.raters.all():
-        days = rater_periods.filter_rater_days(rated, rater)
-        found = rater_periods.list_newest_periods(
-            rated, rater, "day", ["vs_peers_percent"], scale=scale, number=100
+def test_items_of_day_match_its_estimate(rated_question: Question) -> None:
+    """``rater_period`` relies on it."""
+    scale = QuestionScale.for_question(rated_question)
+    for rater in rated_question.project.raters.all():
+        days = rater_periods.filter_rater_days(rated_question, rater)
+        rows = rater_periods.list_newest_periods(
+            rated_question, rater, "day", ["vs_peers_percent"], scale=scale, number=100
         )
-        assert [reading["n_items"] for _, reading in found] == list(
+        assert [estimate["n_items"] for _, estimate in rows] == list(
             days.order_by("day").values_list("n_items", flat=True)
         )
 
 
 @pytest.mark.parametrize("weeks", [1, 2, 40, 60])
-def test_the_small_trends_of_a_table_are_those_of_the_weeks(rated: Question, weeks: int) -> None:
-    scale, raters = QuestionScale.for_question(rated), list(rated.project.raters.all())
-    back, ids = datetime.timedelta(weeks=weeks), [rater.pk for rater in raters]
-    small = rater_periods.get_recent_values(rated, ids, "week", "vs_peers", scale=scale, back=back)
-    each = {
+def test_sparklines_of_table_match_weeks(rated_question: Question, weeks: int) -> None:
+    scale, raters = (
+        QuestionScale.for_question(rated_question),
+        list(rated_question.project.raters.all()),
+    )
+    period_length, ids = datetime.timedelta(weeks=weeks), [rater.pk for rater in raters]
+    sparklines = rater_periods.get_recent_values(
+        rated_question, ids, "week", "vs_peers", scale=scale, back=period_length
+    )
+    weeks_by_rater = {
         rater.pk: rater_periods.list_newest_periods(
-            rated, rater, "week", ["vs_peers"], scale=scale, number=99
+            rated_question, rater, "week", ["vs_peers"], scale=scale, number=99
         )
         for rater in raters
     }
-    newest = max(start for found in each.values() for start, _reading in found)
-    for rater, found in each.items():
-        recent = [reading for start, reading in found if start > newest - back]
-        shown = [(reading["value"], reading["n_items"]) for reading in recent]
-        assert small.get(rater, []) == shown
-    assert small
+    newest = max(start for rows in weeks_by_rater.values() for start, _reading in rows)
+    for rater, rows in weeks_by_rater.items():
+        recent_estimates = [estimate for start, estimate in rows if start > newest - period_length]
+        expected = [(estimate["value"], estimate["n_items"]) for estimate in recent_estimates]
+        assert sparklines.get(rater, []) == expected
+    assert sparklines
 
 
-def test_some_of_many_periods_are_whole(question: Question, rate: Any, utc: Any) -> None:
-    """However few of them are asked for: none lacks its first days."""
+def test_limited_periods_are_complete(question: Question, rate: Any, utc: Any) -> None:
+    """However few periods are requested, none of them lacks its first days."""
     for day in range(1, 29):
         for rater in "abc":
             rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 2, day, 12))
@@ -292,34 +331,34 @@ def test_some_of_many_periods_are_whole(question: Question, rate: Any, utc: Any)
         [rater.pk for rater in question.project.raters.all()],
     )
     for number in range(1, 12):
-        found = rater_periods.list_newest_periods_of_raters(
+        newest = rater_periods.list_newest_periods_of_raters(
             question, ids, "week", "vs_peers_percent", scale=scale, number=number
         )
-        assert len(found) == number
+        assert len(newest) == number
         # February 2026 begins on a Sunday: that week has one day alone.
-        shown = {(start.day, reading["n_items"]) for _, start, reading in found}
-        assert shown <= {
+        weeks = {(start.day, estimate["n_items"]) for _, start, estimate in newest}
+        assert weeks <= {
             (26, 1),
             (2, 7),
             (9, 7),
             (16, 7),
             (23, 6),
         }
-    first = question.project.raters.get(key="a")
+    first_rater = question.project.raters.get(key="a")
     for number in (1, 2):
         rows = rater_periods.list_periods_after(
             question,
-            first,
+            first_rater,
             "week",
             ["vs_peers_percent"],
             scale=scale,
             after=datetime.date(2026, 2, 2),
             number=number,
         )
-        assert [reading["n_items"] for _, reading in rows] == [7] * number
+        assert [estimate["n_items"] for _, estimate in rows] == [7] * number
 
 
-def test_of_single_days_nothing_is_stale(question: Question, rate: Any, utc: Any) -> None:
+def test_only_all_time_tallies_become_stale(question: Question, rate: Any, utc: Any) -> None:
     for day in (2, 3, 12):
         for rater in "ab":
             rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 3, day, 12))
@@ -336,21 +375,21 @@ def test_of_single_days_nothing_is_stale(question: Question, rate: Any, utc: Any
 
 
 @pytest.mark.django_db(transaction=True)
-def test_stored_periods_go_when_the_database_is_upgraded(question: Question) -> None:
+def test_migration_deletes_stored_periods(question: Question) -> None:
     executor = MigrationExecutor(connection)
     executor.migrate([("metrics", "0010_bootstrap")])
     try:
-        old = executor.loader.project_state([("metrics", "0010_bootstrap")]).apps
+        old_apps = executor.loader.project_state([("metrics", "0010_bootstrap")]).apps
         rater = question.project.raters.get()
-        make = old.get_model("metrics", "RaterReading").objects.create
-        of = {"question_id": question.pk, "rater_id": rater.pk, "n_ratings": 1}
+        create_reading = old_apps.get_model("metrics", "RaterReading").objects.create
+        fields = {"question_id": question.pk, "rater_id": rater.pk, "n_ratings": 1}
         for number, span in enumerate(("all", "day", "week", "month")):
-            make(**of | {"n_ratings": number}, span=span, computed_at=timezone.now())
-        tally = old.get_model("metrics", "PeerTally").objects.create
+            create_reading(**fields | {"n_ratings": number}, span=span, computed_at=timezone.now())
+        create_tally = old_apps.get_model("metrics", "PeerTally").objects.create
         for day in (ALL_DAYS, 5):
-            tally(**of, day=day, width=4, table=b"", moments=b"", n_items=0)
+            create_tally(**fields, day=day, width=4, table=b"", moments=b"", n_items=0)
     finally:
         executor = MigrationExecutor(connection)
         executor.migrate(executor.loader.graph.leaf_nodes())
-    assert RaterReading.objects.get().n_ratings == 0  # that of all days
+    assert RaterReading.objects.get().n_ratings == 0  # the row of all days
     assert PeerTally.objects.get(stale=True).day == ALL_DAYS

@@ -1,4 +1,4 @@
-"""The page of a change between two periods, through HTTP."""
+"""The page about a change between two periods, through HTTP."""
 
 from __future__ import annotations
 
@@ -20,61 +20,60 @@ from metrics.views.changes import texts
 from metrics.views.common.trends import period_comparison
 from metrics.views.common.trends.period_comparison import TrendPeriod, compute_clear_change
 from projects.models import Rater
-from tests.metrics.attribution.test_attribution_jobs import made_once, moved  # noqa: F401 - fixtures
+from tests.metrics.attribution.test_attribution_jobs import changed_question, module_cast  # noqa: F401 - fixtures
 
 WEEKS = "span=week&from=2026-05-04&to=2026-05-11"
-OPEN = {"X-Shown": "waiting"}  # the page that stands open asks
+POLL_HEADERS = {"X-Shown": "waiting"}  # polling of an open page
 
 
 @pytest.fixture
-def address(project: Any, moved: Any) -> str:  # noqa: F811 - the fixture above
+def address(project: Any, changed_question: Any) -> str:  # noqa: F811 - the fixture above
     return f"/projects/{project.pk}/change/"
 
 
-def text_of(response: Any) -> str:
+def get_text(response: Any) -> str:
     return " ".join(html.unescape(response.content.decode()).split())
 
 
-def test_first_it_waits_and_then_it_tells(address: str, lead: Any, client_for: Any) -> None:
+def test_page_waits_and_then_explains_the_change(address: str, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
-    waiting = text_of(client.get(address))
-    assert "being computed" in waiting
-    assert "Look again" in waiting  # without JavaScript
-    assert client.get(f"{address}?{WEEKS}", headers=OPEN).status_code == 204
+    pending_page = get_text(client.get(address))
+    assert "being computed" in pending_page
+    assert "Look again" in pending_page  # without JavaScript
+    assert client.get(f"{address}?{WEEKS}", headers=POLL_HEADERS).status_code == 204
     tasks.sweep_all()
-    assert client.get(f"{address}?{WEEKS}", headers=OPEN)["HX-Refresh"] == "true"
-    told = text_of(client.get(address))
-    assert "being computed" not in told
+    assert client.get(f"{address}?{WEEKS}", headers=POLL_HEADERS)["HX-Refresh"] == "true"
+    text = get_text(client.get(address))
+    assert "being computed" not in text
     assert re.search(
         r"Agreement fell from 1.00 \[1.00, 1.00\] to 0.\d\d \[0.\d\d, 0.\d\d\] between the week of "
         r"2026-05-04 and "
         "the week of 2026-05-11.",
-        told,
+        text,
     )
-    assert "Without c it would have gone from 1.00 to 1.00." in told
-    assert "By language of the item" in told
+    assert "Without c it would have gone from 1.00 to 1.00." in text
+    assert "By language of the item" in text
     assert Attribution.objects.count() == 1
 
 
-def test_the_drift_of_one_rater_shows_in_bias_and_against_the_others(
-    address: str, lead: Any, client_for: Any
-) -> None:
+def test_drift_of_one_rater_shows_in_biases(address: str, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     client.get(address)
     tasks.sweep_all()
-    found = client.get(address).context["found"]
+    attribution = client.get(address).context["found"]
     bias = {
-        part.name: [reading["value"] for reading in part.found["bias"]] for part in found.raters
+        rater.name: [estimate["value"] for estimate in rater.found["bias"]]
+        for rater in attribution.raters
     }
     assert bias["c"] == [0, 1]
     assert bias["a"] == [0, -0.5]
 
 
-def test_the_chart_tells_what_the_tables_tell(address: str, lead: Any, client_for: Any) -> None:
+def test_chart_shows_same_values_as_tables(address: str, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     chart = address.replace("change/", "charts/change")
     assert client.get(f"{chart}.json?{WEEKS}").json()["rows"] == []
-    assert not Attribution.objects.exists()  # a chart asks for nothing
+    assert not Attribution.objects.exists()  # a chart requests no computation
     client.get(address)
     tasks.sweep_all()
     rows = client.get(f"{chart}.json?{WEEKS}").json()["rows"]
@@ -87,7 +86,7 @@ def test_the_chart_tells_what_the_tables_tell(address: str, lead: Any, client_fo
     assert len(lines) == len(rows) + 1
 
 
-def test_what_may_be_chance_is_pale(address: str, lead: Any, client_for: Any) -> None:
+def test_possible_chance_is_shown_pale(address: str, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     client.get(address)
     tasks.sweep_all()
@@ -104,7 +103,7 @@ def test_what_may_be_chance_is_pale(address: str, lead: Any, client_for: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("from=yesterday&to=2026-05-11", "“from” must be the first day of a period, written like 2026-03-02; not “y"),
         ("from=2026-05-04", "“to” must be the first day of a period"),
@@ -115,24 +114,22 @@ def test_what_may_be_chance_is_pale(address: str, lead: Any, client_for: Any) ->
         ("from=%00&to=%00", "“from” must be the first day"),
     ],
 )  # fmt: skip
-def test_a_bad_period_is_named_and_nothing_is_computed(
-    query: str, said: str, address: str, lead: Any, client_for: Any
+def test_invalid_period_is_reported_and_nothing_is_computed(
+    query: str, message: str, address: str, lead: Any, client_for: Any
 ) -> None:
     response = client_for(lead).get(f"{address}?{query}")
     assert response.status_code == 400
-    assert said in text_of(response)
+    assert message in get_text(response)
     assert not Attribution.objects.exists()
 
 
 @pytest.mark.parametrize("query", ["span=day", "weights=cubic", "question=none"])
-def test_unknown_choices_are_not_found(
-    query: str, address: str, lead: Any, client_for: Any
-) -> None:
+def test_unknown_choices_are_404(query: str, address: str, lead: Any, client_for: Any) -> None:
     assert client_for(lead).get(f"{address}?{query}").status_code == 404
 
 
-@pytest.mark.parametrize("headers", [{}, OPEN])
-def test_who_may_look(
+@pytest.mark.parametrize("headers", [{}, POLL_HEADERS])
+def test_only_viewers_may_open_the_page(
     headers: Any, address: str, viewer: Any, annotator: Any, stranger: Any, client_for: Any
 ) -> None:
     assert client_for(viewer).get(address, headers=headers).status_code in (200, 204)
@@ -143,24 +140,24 @@ def test_who_may_look(
 
 
 def test_one_month_is_not_enough(address: str, lead: Any, client_for: Any) -> None:
-    assert "needs ratings in two months" in text_of(client_for(lead).get(f"{address}?span=month"))
+    assert "needs ratings in two months" in get_text(client_for(lead).get(f"{address}?span=month"))
 
 
 @pytest.mark.fresh
 def test_without_any_rating(project: Any, question: Any, lead: Any, client_for: Any) -> None:
     response = client_for(lead).get(f"/projects/{project.pk}/change/")
     assert response.status_code == 200
-    assert "needs ratings in two weeks" in text_of(response)
+    assert "needs ratings in two weeks" in get_text(response)
 
 
 def test_with_quadratic_weights(address: str, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     client.get(f"{address}?weights=quadratic")
     tasks.sweep_all()
-    assert "Agreement fell from 1.00" in text_of(client.get(f"{address}?weights=quadratic"))
+    assert "Agreement fell from 1.00" in get_text(client.get(f"{address}?weights=quadratic"))
 
 
-def test_queries_do_not_grow(
+def test_number_of_queries(
     address: str, lead: Any, client_for: Any, django_assert_max_num_queries: Any
 ) -> None:
     client = client_for(lead)
@@ -170,30 +167,33 @@ def test_queries_do_not_grow(
         assert client.get(address).status_code == 200
 
 
-def test_it_opens_with_the_last_clear_move(
+def test_page_opens_with_latest_clear_change(
     address: str,
-    moved: Any,  # noqa: F811
+    changed_question: Any,  # noqa: F811
     rate: Any,
     lead: Any,
     client_for: Any,
     utc: Any,
 ) -> None:
-    """Weeks in which nothing moved came after it."""
+    """The weeks after it have no clear change."""
     client = client_for(lead)
     assert client.get(address).context["change"].after.start.isoformat() == "2026-05-11"
     for week in (18, 25):
         for n in range(12):
             for rater in "ab":
                 with time_machine.travel(utc(2026, 5, week, 12), tick=False):
-                    rate(moved, f"later-{week}-{n}", rater, ("none", "minor")[n % 2])
-    update_question(moved.pk)
-    found = client.get(address).context["change"]
-    assert [one.start.isoformat() for one in found.periods][:2] == ["2026-05-25", "2026-05-18"]
-    assert compute_clear_change(found.before.reading, found.after.reading) is not None
-    assert found.after.start.isoformat() in ("2026-05-18", "2026-05-11")
+                    rate(changed_question, f"later-{week}-{n}", rater, ("none", "minor")[n % 2])
+    update_question(changed_question.pk)
+    comparison = client.get(address).context["change"]
+    assert [period.start.isoformat() for period in comparison.periods][:2] == [
+        "2026-05-25",
+        "2026-05-18",
+    ]
+    assert compute_clear_change(comparison.before.reading, comparison.after.reading) is not None
+    assert comparison.after.start.isoformat() in ("2026-05-18", "2026-05-11")
 
 
-def reading(value: float, se: float = 0.05, n_items: int = 50) -> dict[str, Any]:
+def make_estimate(value: float, se: float = 0.05, n_items: int = 50) -> dict[str, Any]:
     return {
         "value": value,
         "se": se,
@@ -203,95 +203,99 @@ def reading(value: float, se: float = 0.05, n_items: int = 50) -> dict[str, Any]
     }
 
 
-def weeks(*values: float) -> list[TrendPeriod]:
-    """The newest first."""
+def make_weeks(*values: float) -> list[TrendPeriod]:
+    """Return one weekly period for each value, newest first."""
     start = datetime.date(2026, 5, 4)
     return [
-        TrendPeriod("week", start - datetime.timedelta(weeks=place), reading(value))
-        for place, value in enumerate(values)
+        TrendPeriod("week", start - datetime.timedelta(weeks=index), make_estimate(value))
+        for index, value in enumerate(values)
     ]
 
 
-def test_the_latest_move_beyond_chance() -> None:
-    known = weeks(0.5, 0.52, 0.5, 0.9, 0.3, 0.5)
-    assert period_comparison.find_latest_change(known) == (known[2], known[3])
-    assert period_comparison.find_latest_change(known[:3]) is None
-    assert period_comparison.find_latest_change(known[:1]) is None
+def test_latest_change_beyond_chance() -> None:
+    periods = make_weeks(0.5, 0.52, 0.5, 0.9, 0.3, 0.5)
+    assert period_comparison.find_latest_change(periods) == (periods[2], periods[3])
+    assert period_comparison.find_latest_change(periods[:3]) is None
+    assert period_comparison.find_latest_change(periods[:1]) is None
     assert period_comparison.find_latest_change([]) is None
 
 
-def test_a_move_that_one_of_many_makes_by_chance_is_none() -> None:
-    """2.3 standard errors: enough for the one move that there is, not for one of fifty."""
+def test_change_expected_among_many_is_not_reported() -> None:
+    """A change of 2.3 standard errors is clear when it is the only one, but not as one of fifty."""
     values = [0.5, 0.66]
-    assert period_comparison.find_latest_change(weeks(*values)) is not None
-    assert period_comparison.find_latest_change(weeks(*values, *[0.6] * 50)) is None
+    assert period_comparison.find_latest_change(make_weeks(*values)) is not None
+    assert period_comparison.find_latest_change(make_weeks(*values, *[0.6] * 50)) is None
 
 
-def test_without_a_move_the_last_two_periods_are_told_as_such(
+def test_page_without_clear_change_compares_last_two_periods(
     address: str, lead: Any, client_for: Any, monkeypatch: Any
 ) -> None:
     client = client_for(lead)
-    latest = "The latest move between neighbouring periods that is beyond chance."
-    assert latest in text_of(client.get(address))
-    assert latest not in text_of(client.get(f"{address}?{WEEKS}"))
+    hint = "The latest move between neighbouring periods that is beyond chance."
+    assert hint in get_text(client.get(address))
+    assert hint not in get_text(client.get(f"{address}?{WEEKS}"))
     tasks.sweep_all()
     monkeypatch.setattr(period_comparison, "find_latest_change", lambda newest: None)
     page = client.get(address)
-    assert latest not in text_of(page)
-    assert "That is the only move between neighbouring periods" in text_of(page)
+    assert hint not in get_text(page)
+    assert "That is the only move between neighbouring periods" in get_text(page)
     assert 'class="pic pale"' in page.content.decode()
-    assert "Without c it would" not in text_of(page)
+    assert "Without c it would" not in get_text(page)
     (query,) = re.findall(r'data-chart="[^"?]*\?([^"]*pale=1[^"]*)"', page.content.decode())
     chart = client.get(f"{address.replace('change/', 'charts/change')}.json?{html.unescape(query)}")
     assert '"opacity": 0.35' in json.dumps(chart.json()["spec"])
-    asked = client.get(f"{address}?{WEEKS}")
-    assert 'class="pic pale"' not in asked.content.decode()
+    requested_page = client.get(f"{address}?{WEEKS}")
+    assert 'class="pic pale"' not in requested_page.content.decode()
 
 
-def test_of_many_moves_none_is_told_as_real(
+def test_page_says_that_none_of_many_changes_is_clear(
     address: str, lead: Any, client_for: Any, monkeypatch: Any
 ) -> None:
     client = client_for(lead)
     client.get(address)
     tasks.sweep_all()
     monkeypatch.setattr(period_comparison, "find_latest_change", lambda newest: None)
-    for span, said in (("week", "from week to week"), ("month", "from month to month")):
-        found = client.get(address).context
-        many = dataclasses.replace(found["change"], n_moves=52, span=span)
-        told = texts.build_sentences(many, found["found"])
-        assert told[1].startswith(f"None of the last 52 moves {said} is beyond chance.")
-    few = dataclasses.replace(found["change"], n_moves=0)
-    assert "One of the two has few items" in texts.build_sentences(few, found["found"])[1]
+    for span, phrase in (("week", "from week to week"), ("month", "from month to month")):
+        context = client.get(address).context
+        many_changes = dataclasses.replace(context["change"], n_moves=52, span=span)
+        sentences = texts.build_sentences(many_changes, context["found"])
+        assert sentences[1].startswith(f"None of the last 52 moves {phrase} is beyond chance.")
+    few_changes = dataclasses.replace(context["change"], n_moves=0)
+    assert "One of the two has few items" in texts.build_sentences(few_changes, context["found"])[1]
 
 
 @pytest.mark.parametrize(
-    ("contributions", "shown", "folded"),
+    ("contributions", "shown_keys", "folded_text"),
     [
         ([-0.4, 0.004, -0.001, 0.0], ["r0"], "3 more, each under 0.005"),
         ([0.004, -0.001, 0.0], [], "3 raters, each under 0.005"),
         ([-0.4, 0.004, None, 0.0], ["r0", "r1", "r2", "r3"], ""),
     ],
 )
-def test_raters_who_explain_next_to_nothing_are_folded_away(
+def test_raters_with_tiny_contributions_are_folded(
     address: str, lead: Any, client_for: Any, project: Any,
-    contributions: list[float | None], shown: list[str], folded: str,
+    contributions: list[float | None], shown_keys: list[str], folded_text: str,
 ) -> None:  # fmt: skip
     client = client_for(lead)
     client.get(address)
     tasks.sweep_all()
     row = Attribution.objects.get()
     result: Any = row.result
-    one = {"reason": "no_items", **result["raters"][0]}
+    template = {"reason": "no_items", **result["raters"][0]}
     raters = [
-        {**one, "name": Rater.objects.create(project=project, key=f"r{n}").pk, "contribution": part}
-        for n, part in enumerate(contributions)
+        {
+            **template,
+            "name": Rater.objects.create(project=project, key=f"r{n}").pk,
+            "contribution": contribution,
+        }
+        for n, contribution in enumerate(contributions)
     ]
     Attribution.objects.update(result={**result, "raters": raters})
     page = client.get(address).content.decode()
     table = page.split('aria-labelledby="raters-title"')[-1].split("</table>")[0]
-    assert (re.findall(r">(r\d)</a>", table) if shown else []) == shown
-    assert ("each under 0.005" in page) == bool(folded)
-    assert folded in page
-    assert ("No single rater explains" in page) == (not shown)
+    assert (re.findall(r">(r\d)</a>", table) if shown_keys else []) == shown_keys
+    assert ("each under 0.005" in page) == bool(folded_text)
+    assert folded_text in page
+    assert ("No single rater explains" in page) == (not shown_keys)
     lines = client.get(f"{address}?csv=raters-title").content.decode().splitlines()
     assert len(lines) == len(contributions) + 1

@@ -1,4 +1,4 @@
-"""The charts' rows as a file: guarded like the export of ratings."""
+"""Chart rows as CSV: cells are escaped as in the export of ratings."""
 
 from __future__ import annotations
 
@@ -16,34 +16,39 @@ from metrics.views.charts.views import _escape_cell
     ("value", "cell"),
     [("=1+1", "'=1+1"), ("＝1", "'＝1"), ("-1", "-1"), ("", ""), (None, None), (0.5, 0.5)],
 )
-def test_a_cell_runs_nothing_and_is_otherwise_itself(value: Any, cell: Any) -> None:
+def test_formula_cells_are_escaped(value: Any, cell: Any) -> None:
     assert _escape_cell(value) == cell
 
 
-def test_each_table_of_the_dashboard_is_a_file(
+def test_each_table_of_the_dashboard_is_available_as_csv(
     project: Any, question: Any, rate: Any, lead: Any, stranger: Any, client_for: Any
 ) -> None:
-    for number, (ours, theirs) in enumerate([("minor", "minor"), ("none", "major")] * 2):
-        rate(question, f"i{number}", "ann", ours)
-        rate(question, f"i{number}", "=ben", theirs)
+    for number, (first_label, second_label) in enumerate(
+        [("minor", "minor"), ("none", "major")] * 2
+    ):
+        rate(question, f"i{number}", "ann", first_label)
+        rate(question, f"i{number}", "=ben", second_label)
     update_question(question.pk)
     client = client_for(lead)
 
-    def rows(name: str) -> list[dict[str, str]]:
+    def get_csv_rows(name: str) -> list[dict[str, str]]:
         address = f"/projects/{project.pk}/charts/{name}.csv"
         assert f'href="{address}?' in client.get(f"/projects/{project.pk}/").text
         return list(csv.DictReader(io.StringIO(client.get(address).text)))
 
     context = client.get(f"/projects/{project.pk}/").context
     kappa = context["headline"]["value"]
-    assert float(rows("statistics")[0]["value"]) == pytest.approx(kappa)
-    assert len(rows("statistics")) == len(context["beside"]) + 1
-    assert [row["category"] for row in rows("categories")][:2] == ["none", "minor"]
-    assert rows("missing") == [{"ratings": "0", "items": "0"}, {"ratings": "2", "items": "4"}]
-    disputes = rows("disputes")
+    assert float(get_csv_rows("statistics")[0]["value"]) == pytest.approx(kappa)
+    assert len(get_csv_rows("statistics")) == len(context["beside"]) + 1
+    assert [row["category"] for row in get_csv_rows("categories")][:2] == ["none", "minor"]
+    assert get_csv_rows("missing") == [
+        {"ratings": "0", "items": "0"},
+        {"ratings": "2", "items": "4"},
+    ]
+    disputes = get_csv_rows("disputes")
     assert {row["item"] for row in disputes} == {"i1", "i3"}
     assert disputes[0]["ratings major"] == "1"
-    assert [row["rater"] for row in rows("raters")] == ["'=ben", "ann"]
+    assert [row["rater"] for row in get_csv_rows("raters")] == ["'=ben", "ann"]
     address = f"/projects/{project.pk}/charts/categories.csv?without=ann"
     assert client.get(address).status_code == 202, "a worker is at it"
     assert client.get(f"/projects/{project.pk}/charts/categories.json").status_code == 404

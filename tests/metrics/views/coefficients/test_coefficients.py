@@ -1,4 +1,4 @@
-"""Every coefficient of a question on one page, by API and by command: as the library computes it."""
+"""All coefficients of a question by page, API and command match those of the library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODES = [
 
 
 @pytest.fixture
-def rated(question: Any, rate: Any) -> Any:
+def rated_question(question: Any, rate: Any) -> Any:
     for item, row in enumerate(CODES):
         for rater, code in zip("abc", row, strict=True):
             if code >= 0:
@@ -29,60 +29,63 @@ def rated(question: Any, rate: Any) -> Any:
 
 
 @pytest.fixture
-def opened(rated: Any, lead: Any, client_for: Any) -> Any:
-    """The page, once a worker has been there: ``opened("?kind=human")``."""
+def open_page(rated_question: Any, lead: Any, client_for: Any) -> Any:
+    """Return a function that opens the page after a worker computed it:
+    ``open_page("?kind=human")``."""
     client = client_for(lead)
 
     def get(query: str = "") -> Any:
-        address = f"/projects/{rated.project_id}/coefficients/{query}"
+        address = f"/projects/{rated_question.project_id}/coefficients/{query}"
         first = client.get(address)
         assert "being computed" in first.content.decode()
         filtered_jobs.FILTERED_RESULT_JOB.sweep()
-        answer = client.get(address)
-        assert answer.status_code == 200
-        return answer
+        response = client.get(address)
+        assert response.status_code == 200
+        return response
 
     return get
 
 
-def told(page: Any) -> dict[str, Any]:
+def get_rows(page: Any) -> dict[str, Any]:
     return {row.name: row for row in page.context["listed"]}
 
 
-def test_an_ordinal_question_has_all_that_say_something(opened: Any) -> None:
-    page = opened()
-    found, expected = told(page), report(CODES, 4, values=[0, 1, 2, 3])
+def test_ordinal_question_shows_applicable_coefficients(open_page: Any) -> None:
+    page = open_page()
+    row_by_name, expected = get_rows(page), report(CODES, 4, values=[0, 1, 2, 3])
     names = (
         "percent_agreement", "fleiss_kappa", "fleiss_kappa_quadratic", "fleiss_kappa_gwet_linear",
         "conger_kappa", "conger_kappa_quadratic", "gwet_ac1", "gwet_ac2_linear",
         "brennan_prediger", "krippendorff_alpha_ordinal", "kendall_w",
     )  # fmt: skip
     for name in names:
-        assert found[name].reading["value"] == pytest.approx(expected[name], abs=1e-12), name
-    low = found["conger_kappa"].reading["low"]
+        assert row_by_name[name].reading["value"] == pytest.approx(expected[name], abs=1e-12), name
+    low = row_by_name["conger_kappa"].reading["low"]
     assert low == pytest.approx(expected["conger_kappa.ci_low"], abs=1e-12)
-    light = found["mean_pairwise_kappa_quadratic"].reading["value"]
-    assert light == pytest.approx(expected["light_kappa_quadratic"], abs=1e-12)
-    assert "icc2" not in found
+    light_kappa = row_by_name["mean_pairwise_kappa_quadratic"].reading["value"]
+    assert light_kappa == pytest.approx(expected["light_kappa_quadratic"], abs=1e-12)
+    assert "icc2" not in row_by_name
     assert not page.context["iccs"]
 
 
-def test_numbers_have_agreement_beside_consistency_with_their_tests(opened: Any) -> None:
+def test_interval_question_shows_iccs_with_tests(open_page: Any) -> None:
     Question.objects.update(scale="interval")
-    page = opened()
+    page = open_page()
     expected = report(CODES, 4, values=[0, 1, 2, 3])
-    rows = {name: (one, mean) for name, one, mean in page.context["iccs"]}
+    rows = {name: (single, average) for name, single, average in page.context["iccs"]}
     assert list(rows) == ["icc1", "icc2", "icc3"]
-    for name, (one, mean) in rows.items():
-        assert one["value"] == pytest.approx(expected[name])
-        assert (one["F"], one["p"]) == pytest.approx((expected[f"{name}.F"], expected[f"{name}.p"]))
-        assert mean["low"] == pytest.approx(expected[f"{name}k.ci_low"])
+    for name, (single, average) in rows.items():
+        assert single["value"] == pytest.approx(expected[name])
+        assert (single["F"], single["p"]) == pytest.approx(
+            (expected[f"{name}.F"], expected[f"{name}.p"])
+        )
+        assert average["low"] == pytest.approx(expected[f"{name}k.ci_low"])
     assert rows["icc2"][0]["n_items"] == 6
 
 
-def test_rules_about_missing_ratings_stand_side_by_side(opened: Any) -> None:
+def test_policies_for_missing_ratings_are_compared(open_page: Any) -> None:
     Question.objects.update(scale="nominal")
-    page = opened()
+    page = open_page()
     rules = {rule["name"]: rule for rule in page.context["policies"]}
     expected = report(CODES, 4)
     complete = report([row for row in CODES if -1 not in row], 4)
@@ -95,33 +98,40 @@ def test_rules_about_missing_ratings_stand_side_by_side(opened: Any) -> None:
             "paired": expected["krippendorff_alpha_nominal"],
         }
     )
-    out = {n: (r["left_out_items"], r["left_out_ratings"]) for n, r in rules.items()}
-    assert out == {"available": (0, 0), "by_item": (0, 0), "complete": (2, 3), "paired": (1, 1)}
+    left_out_counts = {n: (r["left_out_items"], r["left_out_ratings"]) for n, r in rules.items()}
+    assert left_out_counts == {
+        "available": (0, 0),
+        "by_item": (0, 0),
+        "complete": (2, 3),
+        "paired": (1, 1),
+    }
     assert rules["available"]["single_items"] == 1
 
 
-def test_words_made_for_another_coefficient_say_so(opened: Any) -> None:
-    found = told(opened())
-    assert (found["fleiss_kappa"].loose, found["gwet_ac1"].loose) == (False, True)
-    assert found["gwet_ac1"].band
-    assert not found["percent_agreement"].band
-    assert not found["kendall_w"].band
+def test_bands_of_another_coefficient_are_marked(open_page: Any) -> None:
+    row_by_name = get_rows(open_page())
+    assert (row_by_name["fleiss_kappa"].loose, row_by_name["gwet_ac1"].loose) == (False, True)
+    assert row_by_name["gwet_ac1"].band
+    assert not row_by_name["percent_agreement"].band
+    assert not row_by_name["kendall_w"].band
 
 
-def test_models_are_left_out_and_a_filter_narrows(opened: Any, rated: Any, rate: Any) -> None:
-    Rater.objects.create(project=rated.project, key="gpt", kind="model")
+def test_models_are_excluded_and_filter_applies(
+    open_page: Any, rated_question: Any, rate: Any
+) -> None:
+    Rater.objects.create(project=rated_question.project, key="gpt", kind="model")
     for item in range(8):
-        rate(rated, f"i{item}", "gpt", "critical")
-    update_question(rated.pk)
+        rate(rated_question, f"i{item}", "gpt", "critical")
+    update_question(rated_question.pk)
     expected = report(CODES, 4)["conger_kappa"]
-    page = opened()
-    assert told(page)["conger_kappa"].reading["value"] == pytest.approx(expected)
+    page = open_page()
+    assert get_rows(page)["conger_kappa"].reading["value"] == pytest.approx(expected)
     assert "People’s ratings alone." in page.content.decode()
-    alone = opened("?kind=model")
-    assert told(alone)["fleiss_kappa"].reading["reason"] == "no_pairable_items"
+    models_page = open_page("?kind=model")
+    assert get_rows(models_page)["fleiss_kappa"].reading["reason"] == "no_pairable_items"
 
 
-def test_two_raters_stand_with_their_own(
+def test_two_raters_have_pair_statistics(
     question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     for item, row in enumerate(CODES[:6]):
@@ -139,40 +149,44 @@ def test_two_raters_stand_with_their_own(
     assert [label for label, _value in details.categories] == list(LABELS)
 
 
-def test_agreement_on_the_numbers_of_the_categories(opened: Any) -> None:
+def test_agreement_on_category_values(open_page: Any) -> None:
     Question.objects.update(scale="interval")
-    page = opened("?scores=values")
+    page = open_page("?scores=values")
     expected = report(CODES, 4, values=[0, 1, 2, 3])
-    found = page.context["scored"]["coefficients"]
-    assert found["icc2"]["value"] == pytest.approx(expected["icc2"])
-    assert found["fleiss_kappa_custom"]["value"] == pytest.approx(
+    estimates = page.context["scored"]["coefficients"]
+    assert estimates["icc2"]["value"] == pytest.approx(expected["icc2"])
+    assert estimates["fleiss_kappa_custom"]["value"] == pytest.approx(
         expected["fleiss_kappa_quadratic"]
     )
 
 
-def test_agreement_on_a_gold_score_of_the_items(rated: Any, opened: Any) -> None:
-    for item in rated.project.items.all():
+def test_agreement_on_gold_scores_of_items(rated_question: Any, open_page: Any) -> None:
+    for item in rated_question.project.items.all():
         number = int(item.key[1:])
         item.attributes = {"depth": [4, "8", "not known", 20, 4, 9, 6, None][number]}
         item.save()
-    rated.project.__class__.objects.filter(pk=rated.project_id).increment_catalogue_version()
-    page = opened("?scores=item&attribute=depth")
+    rated_question.project.__class__.objects.filter(
+        pk=rated_question.project_id
+    ).increment_catalogue_version()
+    page = open_page("?scores=item&attribute=depth")
     scores = page.context["scored"]["scores"]
-    # the ratings of each category, each with the score of its item, where it has a number
+    # mean score of each category over its ratings whose item has a numeric score
     assert scores == pytest.approx(
         [(4 + 4 + 4 + 4 + 6) / 5, (4 + 8 * 3 + 4 + 6) / 6, (20 + 9 + 9) / 3, (20 + 20 + 9) / 3]
     )
     assert "weights of the scores" in page.content.decode()
-    none = opened("?scores=item&attribute=colour")
-    assert none.context["scored"]["reason"] == "no_scores"
+    empty_page = open_page("?scores=item&attribute=colour")
+    assert empty_page.context["scored"]["reason"] == "no_scores"
 
 
 @pytest.mark.parametrize("query", ["scores=ranks", "scores=item&attribute=7"])
-def test_scores_of_nothing_are_refused(query: str, rated: Any, lead: Any, client_for: Any) -> None:
-    answer = client_for(lead).get(f"/projects/{rated.project_id}/coefficients/?{query}")
-    assert answer.status_code == 400
+def test_invalid_scores_are_refused(
+    query: str, rated_question: Any, lead: Any, client_for: Any
+) -> None:
+    response = client_for(lead).get(f"/projects/{rated_question.project_id}/coefficients/?{query}")
+    assert response.status_code == 400
 
 
-def test_the_dashboard_leads_there(rated: Any, lead: Any, client_for: Any) -> None:
-    text = client_for(lead).get(f"/projects/{rated.project_id}/").content.decode()
-    assert f'href="/projects/{rated.project_id}/coefficients/?' in text
+def test_dashboard_links_to_the_page(rated_question: Any, lead: Any, client_for: Any) -> None:
+    text = client_for(lead).get(f"/projects/{rated_question.project_id}/").content.decode()
+    assert f'href="/projects/{rated_question.project_id}/coefficients/?' in text

@@ -1,5 +1,4 @@
-"""What a page opens with: the coefficient that the question calls for, why, in whose words, and
-what a lead chooses instead."""
+"""The headline: default coefficient, its reason and bands, and another one that a lead selects."""
 
 from __future__ import annotations
 
@@ -18,80 +17,80 @@ pytestmark = pytest.mark.django_db
 LABELS = ("none", "minor", "major", "critical")
 
 
-def fill(made: Cast) -> None:
+def create_ratings(setup: Cast) -> None:
     for item in range(40):
-        for place, rater in enumerate("abc"):
-            cast.rate(made.question, f"i{item}", rater, LABELS[(item + (item % 5 == place)) % 4])
-    update_question(made.question.pk)
+        for index, rater in enumerate("abc"):
+            cast.rate(setup.question, f"i{item}", rater, LABELS[(item + (item % 5 == index)) % 4])
+    update_question(setup.question.pk)
 
 
 @pytest.fixture(scope="module")
-def made_once(stage: Any) -> Cast:
-    return stage(fill)
+def module_cast(cast_factory: Any) -> Cast:
+    return cast_factory(create_ratings)
 
 
 @pytest.fixture
-def rated(question: Any) -> Any:
+def rated_question(question: Any) -> Any:
     return question
 
 
-def dashboard(client: Any, project: Any, query: str = "") -> str:
-    answer = client.get(f"/projects/{project.pk}/{query}")
-    assert answer.status_code == 200
-    text: str = answer.content.decode()
+def get_dashboard(client: Any, project: Any, query: str = "") -> str:
+    response = client.get(f"/projects/{project.pk}/{query}")
+    assert response.status_code == 200
+    text: str = response.content.decode()
     return text
 
 
-def test_an_ordinal_question_opens_with_quadratic_weights_and_says_why(
-    project: Any, rated: Any, lead: Any, client_for: Any
+def test_ordinal_question_uses_quadratic_weights(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
     page = client.get(f"/projects/{project.pk}/")
-    first = Reading.objects.get(question=rated, span="all").headline["value"]
+    estimate = Reading.objects.get(question=rated_question, span="all").headline["value"]
     assert page.context["headline_name"] == "fleiss_kappa_quadratic"
-    assert page.context["headline"]["value"] == first["value"]
+    assert page.context["headline"]["value"] == estimate["value"]
     assert "near misses count as partly agreed" in page.content.decode()
-    # the trend, the pairs and the raters go with it
+    # the trend, the pairs and the raters use the same weights
     assert page.context["chosen"].coefficient == "fleiss_kappa_quadratic"
     assert page.context["chosen"].weights == "quadratic"
-    listed = client.get("/").context["rows"][0]
-    assert (listed.name, listed.headline) == ("fleiss_kappa_quadratic", first)
+    project_row = client.get("/").context["rows"][0]
+    assert (project_row.name, project_row.headline) == ("fleiss_kappa_quadratic", estimate)
 
 
-def test_a_lead_chooses_another_with_a_note(
-    project: Any, rated: Any, lead: Any, client_for: Any
+def test_lead_selects_another_headline_with_note(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    address = f"/projects/{project.pk}/first/?question={rated.key}"
-    sent = {"headline": "gwet_ac1", "note": "One answer is rare.", "band_scheme": "altman"}
-    answer = client.post(address, sent | {"bar": "0.75"})
-    assert answer.status_code == 302
+    address = f"/projects/{project.pk}/first/?question={rated_question.key}"
+    form = {"headline": "gwet_ac1", "note": "One answer is rare.", "band_scheme": "altman"}
+    response = client.post(address, form | {"bar": "0.75"})
+    assert response.status_code == 302
     tasks.sweep_all()
-    text = dashboard(client, project)
+    text = get_dashboard(client, project)
     assert "Chosen for this question: One answer is rare." in text
     assert "Altman 1991" in text
     assert "bar of 0.75" in text
     assert client.get("/").context["rows"][0].name == "gwet_ac1"
     client.post(address, {"headline": "", "note": "", "band_scheme": "altman"})
     tasks.sweep_all()
-    assert "near misses count as partly agreed" in dashboard(client, project)
+    assert "near misses count as partly agreed" in get_dashboard(client, project)
 
 
-def test_words_made_for_another_coefficient_say_so_everywhere(
-    project: Any, rated: Any, lead: Any, client_for: Any
+def test_bands_of_another_coefficient_are_marked_everywhere(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    assert "made for another coefficient" not in dashboard(client, project)
+    assert "made for another coefficient" not in get_dashboard(client, project)
     assert "made for another coefficient" not in client.get("/").content.decode()
-    chosen = {"headline": "gwet_ac1", "headline_note": "One answer is rare."}
-    Question.objects.update(scale_version=2, **chosen)
+    fields = {"headline": "gwet_ac1", "headline_note": "One answer is rare."}
+    Question.objects.update(scale_version=2, **fields)
     tasks.sweep_all()
-    assert "made for another coefficient" in dashboard(client, project)
+    assert "made for another coefficient" in get_dashboard(client, project)
     assert "made for another coefficient" in client.get("/").content.decode()
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "form",
     [
         {"headline": "gwet_ac1", "note": " ", "band_scheme": "altman"},
         {"headline": "icc2", "note": "no numbers here", "band_scheme": "altman"},
@@ -99,43 +98,45 @@ def test_words_made_for_another_coefficient_say_so_everywhere(
         {"headline": "", "note": "", "band_scheme": "altman", "bar": "1.5"},
     ],
 )
-def test_what_cannot_be_chosen_changes_nothing(
-    sent: dict[str, str], project: Any, rated: Any, lead: Any, client_for: Any
+def test_invalid_headline_changes_nothing(
+    form: dict[str, str], project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    answer = client_for(lead).post(f"/projects/{project.pk}/first/", sent)
-    assert answer.status_code == 400
-    assert Question.objects.get(pk=rated.pk).headline == ""
-    stands = Project.objects.get(pk=project.pk)
-    assert (stands.band_scheme, stands.bar) == ("landis_koch", None)
+    response = client_for(lead).post(f"/projects/{project.pk}/first/", form)
+    assert response.status_code == 400
+    assert Question.objects.get(pk=rated_question.pk).headline == ""
+    stored_project = Project.objects.get(pk=project.pk)
+    assert (stored_project.band_scheme, stored_project.bar) == ("landis_koch", None)
 
 
-def test_viewers_may_not_choose(project: Any, rated: Any, viewer: Any, client_for: Any) -> None:
+def test_viewer_may_not_select_headline(
+    project: Any, rated_question: Any, viewer: Any, client_for: Any
+) -> None:
     assert client_for(viewer).get(f"/projects/{project.pk}/first/").status_code == 403
 
 
-def test_people_and_models_stand_on_a_panel(
-    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+def test_people_and_models_are_shown_separately(
+    project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
     before = client.get(f"/projects/{project.pk}/").context["headline"]["value"]
     Rater.objects.create(project=project, key="gpt", kind="model")
     for item in range(40):
-        rate(rated, f"i{item}", "gpt", "critical")
-    update_question(rated.pk)
+        rate(rated_question, f"i{item}", "gpt", "critical")
+    update_question(rated_question.pk)
     page = client.get(f"/projects/{project.pk}/")
     assert page.context["headline"]["value"] == before
     assert "People with models" in page.content.decode()
     lines = {str(line.words): line.reading for line in page.context["groups"]}
     assert lines["People with people"]["value"] == before
     assert lines["People with models"]["value"] == pytest.approx(0, abs=1e-9)
-    # nobody needs attention because of the model
+    # the model causes no findings
     assert not any("gpt" in text for text in page.context["findings"])
 
 
 @pytest.mark.fresh
-def test_the_list_counts_all_ratings(project: Any, question: Any, rate: Any, lead: Any,
+def test_project_list_counts_all_ratings(project: Any, question: Any, rate: Any, lead: Any,
                                      client_for: Any) -> None:  # fmt: skip
-    """Also those that nothing can be compared with yet: "No ratings yet" stood beside them."""
+    """It includes ratings that cannot be compared yet, and does not say "No ratings yet"."""
     for item in range(5):
         rate(question, f"i{item}", "a", "minor")
     update_question(question.pk)
@@ -144,10 +145,10 @@ def test_the_list_counts_all_ratings(project: Any, question: Any, rate: Any, lea
     assert "No ratings yet." not in row.attention
 
 
-def test_nominal_scales_are_offered_no_weights_by_rank(
-    project: Any, rated: Any, lead: Any, client_for: Any
+def test_nominal_scale_offers_no_rank_weights(
+    project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     Question.objects.update(scale="nominal")
-    text = dashboard(client_for(lead), project)
+    text = get_dashboard(client_for(lead), project)
     assert "weights=linear" not in text
     assert "weights=quadratic" not in text

@@ -1,4 +1,4 @@
-"""Which coefficient? The page answers from the question's own facts, by the one table."""
+"""The page that recommends a coefficient from the question's own facts, by the decision table."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from projects.models import Question, Rater
 pytestmark = pytest.mark.django_db
 
 
-def test_every_decision_of_the_table_is_told() -> None:
-    assert {told.reason for told in TABLE} == {row.reason for row in ROWS}
+def test_every_decision_is_in_the_displayed_table() -> None:
+    assert {entry.reason for entry in TABLE} == {row.reason for row in ROWS}
     for scale in SCALES:
         for n_raters in (0, 2, 3):
             for weights in ("none", "linear"):
                 for complete in (False, True):
                     why = choose_headline(HeadlineFacts(scale, n_raters, weights, complete)).reason
-                    assert any(told.reason == why and scale in told.scales for told in TABLE)
+                    assert any(entry.reason == why and scale in entry.scales for entry in TABLE)
 
 
-def test_the_page_says_what_and_why_and_for_what_else(
+def test_page_shows_recommendation_reason_and_other_purposes(
     question: Any, rate: Any, viewer: Any, client_for: Any
 ) -> None:
     for item in range(4):
@@ -45,14 +45,16 @@ def test_the_page_says_what_and_why_and_for_what_else(
     text = page.content.decode()
     assert "everybody rated every item" in text
     assert "and 1 model, which is told apart" in text
-    chosen = {"headline": "gwet_ac1", "headline_note": "A rare answer."}
-    Question.objects.update(scale="interval", scale_version=2, **chosen)
+    fields = {"headline": "gwet_ac1", "headline_note": "A rare answer."}
+    Question.objects.update(scale="interval", scale_version=2, **fields)
     update_question(question.pk)
     page = client.get(address)
     assert page.context["by_table"].name == "icc2"
     assert "The lead chose Gwet’s AC1 instead: A rare answer." in page.content.decode()
 
 
-def test_before_any_rating_the_scale_answers(question: Any, lead: Any, client_for: Any) -> None:
+def test_recommendation_before_any_rating_follows_scale(
+    question: Any, lead: Any, client_for: Any
+) -> None:
     page = client_for(lead).get(f"/projects/{question.project_id}/which/")
     assert page.context["by_table"].name == "fleiss_kappa_quadratic"

@@ -1,4 +1,4 @@
-"""Numbers in words: undefined values, signs, bands."""
+"""Texts for numbers: undefined values, signs and bands."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from projects.models import Project, Scale, Weights
 
 
 @pytest.mark.parametrize("reason", [name for name in REASONS if name])
-def test_words_every_reason_has_words(reason: str) -> None:
+def test_every_reason_has_a_text(reason: str) -> None:
     assert str(display_names.get_undefined_reason(reason)) != reason
 
 
-# Everything that a page can be asked for or that stands in a reading.
-SHOWN = [
+# Every name that a page can request or that is part of a result.
+DISPLAYED_NAMES = [
     *get_pattern_forms(scale="ratio", values=[0, 1], custom=True),
     *list_peer_names(WEIGHTINGS),
     *list_mean_names(WEIGHTINGS),
@@ -44,43 +44,43 @@ SHOWN = [
 ]
 
 
-MEANS = [
+MEAN_NAMES = [
     get_weighted_name(base, name) for base in (MEAN_PAIRWISE, MEAN_BY_ITEMS) for name in WEIGHTINGS
 ]
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_words_every_coefficient_that_is_shown_has_words(name: str) -> None:
+@pytest.mark.parametrize("name", DISPLAYED_NAMES)
+def test_every_displayed_coefficient_has_a_name(name: str) -> None:
     assert str(display_names.get_coefficient_name(name)) != name
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_words_every_weighting_has_words(weighting: str) -> None:
+def test_every_weighting_has_a_name(weighting: str) -> None:
     assert weighting in display_names.WEIGHTING_NAMES
     assert weighting in Weights.values
 
 
 @pytest.mark.parametrize("scale", Scale)
-def test_scale_is_known_to_the_formulas(scale: Scale) -> None:
+def test_scale_matches_library(scale: Scale) -> None:
     assert SCALES[scale].numeric is scale.numeric
     assert SCALES[scale].ordered is scale.ordered
     assert (SCALES[scale].metric == "ratio") is scale.from_zero
 
 
 @pytest.mark.parametrize("band", SCHEMES["landis_koch"])
-def test_words_every_band_has_words(band: Band) -> None:
+def test_every_band_has_a_name(band: Band) -> None:
     assert str(display_names.get_band_name(band))
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
-def test_figure_undefined_is_a_dash(value: float | None) -> None:
+def test_undefined_number_is_a_dash(value: float | None) -> None:
     assert number_formats.format_number(value) == "–"
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.425, "0.42"), (-0.001, "0.00"), (1, "1.00"), (-0.126, "-0.13")]
 )
-def test_figure_two_decimals(value: float, text: str) -> None:
+def test_number_has_two_decimals(value: float, text: str) -> None:
     assert number_formats.format_number(value) == text
 
 
@@ -97,22 +97,22 @@ def test_figure_two_decimals(value: float, text: str) -> None:
         (1460.2, "1,460"),
     ],
 )
-def test_an_expected_count_is_a_whole_number(value: float | None, text: str) -> None:
+def test_expected_count_is_a_whole_number(value: float | None, text: str) -> None:
     assert number_formats.format_expected_count(value) == text
 
 
-def test_reading_undefined_tells_why() -> None:
+def test_undefined_estimate_shows_reason() -> None:
     assert "no item has two ratings" in results.reading(
         {"value": None, "reason": "no_pairable_items"}
     )
 
 
-def test_reading_without_interval_has_no_brackets() -> None:
+def test_estimate_without_interval_has_no_brackets() -> None:
     assert "[" not in results.reading({"value": 0.4, "low": None, "high": None})
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("low", "high", "expected"),
     [
         (0.35, 0.49, "moderate"),
         (None, None, "moderate"),
@@ -120,32 +120,30 @@ def test_reading_without_interval_has_no_brackets() -> None:
         (-0.51, 0.52, "too early to say"),
     ],
 )
-def test_no_word_is_bigger_than_its_interval(
-    low: float | None, high: float | None, said: str
-) -> None:
-    reading = {"value": 0.42, "low": low, "high": high}
-    assert said in results.band_sign(reading, "landis_koch")
+def test_band_respects_the_interval(low: float | None, high: float | None, expected: str) -> None:
+    estimate = {"value": 0.42, "low": low, "high": high}
+    assert expected in results.band_sign(estimate, "landis_koch")
 
 
-def test_to_reach_the_lowest_band_is_not_worth_a_sentence() -> None:
+def test_lowest_band_is_not_reported() -> None:
     assert results.sure_band({"value": 0.01, "low": -0.5, "se": 0.26}, "landis_koch") == ""
     assert results.sure_band({"value": 0.7, "low": 0.68, "se": 0.01}, "landis_koch") == (
         "substantial"
     )
 
 
-def test_the_word_that_is_sure_follows_the_interval_of_few_items() -> None:
-    of_many = {"value": 0.5, "low": 0.5 - 1.96 * 0.17, "se": 0.17}
-    of_five = {"value": 0.5, "low": 0.5 - 2.776 * 0.17, "se": 0.17}  # t(4)
-    assert results.sure_band(of_many, "landis_koch") == "fair"
-    assert results.sure_band(of_five, "landis_koch") == "slight"
+def test_sure_band_uses_wider_interval_for_few_items() -> None:
+    many_items = {"value": 0.5, "low": 0.5 - 1.96 * 0.17, "se": 0.17}
+    five_items = {"value": 0.5, "low": 0.5 - 2.776 * 0.17, "se": 0.17}  # t(4)
+    assert results.sure_band(many_items, "landis_koch") == "fair"
+    assert results.sure_band(five_items, "landis_koch") == "slight"
 
 
-def test_spark_leaves_a_gap_where_undefined() -> None:
+def test_sparkline_has_gap_for_undefined_value() -> None:
     assert inline_charts.spark([0.1, 0.2, None, 0.4, 0.5]).count("M") == 2
 
 
-def test_spark_of_one_point_is_nothing() -> None:
+def test_sparkline_of_one_point_is_empty() -> None:
     assert inline_charts.spark([0.1, None]) == ""
 
 
@@ -161,7 +159,7 @@ def test_coefficient_has_a_name(name: str, text: str) -> None:
     assert str(display_names.get_coefficient_name(name)) == text
 
 
-def test_shares_and_p_values_are_rounded_not_cut() -> None:
+def test_shares_and_p_values_are_rounded() -> None:
     assert [number_formats.format_percent(share) for share in (0.4155, 0.2667, 0.3178)] == [
         "42 %",
         "27 %",
@@ -170,14 +168,14 @@ def test_shares_and_p_values_are_rounded_not_cut() -> None:
     assert results.p_value(0.04996) == "0.050"
 
 
-@pytest.mark.parametrize("name", [*SHOWN, *COEFFICIENTS, *MEANS, *glossary.TERMS])
-def test_words_whatever_is_shown_is_explained(name: str) -> None:
+@pytest.mark.parametrize("name", [*DISPLAYED_NAMES, *COEFFICIENTS, *MEAN_NAMES, *glossary.TERMS])
+def test_every_displayed_name_is_explained(name: str) -> None:
     title, text = display_names.get_explanation(name)
     assert str(title) != name or name == "p"
     assert text.endswith(".")
 
 
-def test_help_stands_once_a_page_and_opens_from_each_button() -> None:
+def test_help_is_rendered_once_and_opened_by_each_button() -> None:
     request = RequestFactory().get("/")
     template = Template(
         "{% load results %}{% explain 'fleiss_kappa' %}{% explain 'fleiss_kappa_linear' %}"
@@ -188,11 +186,11 @@ def test_help_stands_once_a_page_and_opens_from_each_button() -> None:
     assert "/words/#fleiss_kappa" in text
 
 
-def test_the_page_of_words_needs_no_account(client: Client) -> None:
+def test_glossary_page_needs_no_account(client: Client) -> None:
     text = client.get("/words/").content.decode()
     for name in (*registry.COEFFICIENT_TEXTS, *glossary.TERMS):
         assert f'id="{name}"' in text
-    with translation.override(None):  # the language of a request stays with its thread
+    with translation.override(None):  # the language of a request stays active in its thread
         chinese = client.get("/words/", headers={"Accept-Language": "zh-hans"}).content.decode()
     assert "超出偶然的一致性" in chinese
 
@@ -200,21 +198,21 @@ def test_the_page_of_words_needs_no_account(client: Client) -> None:
 # --- the panel beside a number
 
 
-def panel(name: str, value: dict[str, object] | None, project: Project | None) -> str:
+def render_panel(name: str, value: dict[str, object] | None, project: Project | None) -> str:
     request = RequestFactory().get("/")
     template = Template("{% load results %}{% explain name value %}")
     context = {"name": name, "value": value, "project": project}
     return html.unescape(" ".join(template.render(RequestContext(request, context)).split()))
 
 
-READ = {
+ESTIMATE = {
     "value": 0.6, "low": 0.5, "high": 0.7, "se": 0.05, "observed": 0.8, "expected": 0.5,
     "n_items": 100, "reason": "",
 }  # fmt: skip
 
 
-def test_the_panel_shows_where_the_own_number_lies_and_how_it_is_made() -> None:
-    text = panel("fleiss_kappa", READ, Project())
+def test_panel_shows_position_and_calculation_of_number() -> None:
+    text = render_panel("fleiss_kappa", ESTIMATE, Project())
     assert "Here: <span" in text
     assert '<svg class="band-scale"' in text
     assert 'cx="239.2"' in text  # 0.6 of 392, from 4
@@ -226,37 +224,41 @@ def test_the_panel_shows_where_the_own_number_lies_and_how_it_is_made() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "project", "shows"),
+    ("value", "project", "expected"),
     [
-        (READ | {"observed": 0.9}, Project(), ["band-scale"]),  # another sum
-        (READ | {"observed": None}, Project(), ["band-scale"]),
-        (READ | {"value": None, "reason": "single_category"}, Project(), []),
-        (READ, None, []),
+        (
+            ESTIMATE | {"observed": 0.9},
+            Project(),
+            ["band-scale"],
+        ),  # the formula gives another value
+        (ESTIMATE | {"observed": None}, Project(), ["band-scale"]),
+        (ESTIMATE | {"value": None, "reason": "single_category"}, Project(), []),
+        (ESTIMATE, None, []),
         (None, Project(), []),
     ],
 )
-def test_the_panel_shows_no_more_than_is_known(
-    value: dict[str, object] | None, project: Project | None, shows: list[str]
+def test_panel_omits_unknown_parts(
+    value: dict[str, object] | None, project: Project | None, expected: list[str]
 ) -> None:
-    text = panel("fleiss_kappa", value, project)
-    assert [name for name in ("band-scale", "by chance") if name in text] == shows
+    text = render_panel("fleiss_kappa", value, project)
+    assert [name for name in ("band-scale", "by chance") if name in text] == expected
     assert "When to distrust it:" in text
 
 
-def test_the_panel_of_weighted_kappa_says_what_the_weights_are() -> None:
-    text = panel("cohen_kappa_quadratic", READ, Project())
+def test_panel_of_weighted_kappa_explains_weights() -> None:
+    text = render_panel("cohen_kappa_quadratic", ESTIMATE, Project())
     assert "<strong>Cohen’s kappa, quadratic weights</strong>" in text
     assert "one step off counts as 0.89 agreed" in text
     assert "/words/#weighted_kappa" in text
-    assert "counts as 0.67" in panel("fleiss_kappa_linear", READ, Project())
+    assert "counts as 0.67" in render_panel("fleiss_kappa_linear", ESTIMATE, Project())
 
 
-def test_each_number_of_a_page_has_the_panel_of_its_own() -> None:
+def test_each_number_has_its_own_panel() -> None:
     request = RequestFactory().get("/")
     template = Template(
         "{% load results %}{% for value in values %}{% explain 'cohen_kappa' value %}{% endfor %}"
     )
-    values = [READ, READ | {"value": 0.2, "low": 0.1, "high": 0.3}, READ]
+    values = [ESTIMATE, ESTIMATE | {"value": 0.2, "low": 0.1, "high": 0.3}, ESTIMATE]
     context = {"values": values, "project": Project()}
     text = template.render(RequestContext(request, context))
     ids = re.findall(r' id="([^"]+)"', text)
@@ -265,17 +267,19 @@ def test_each_number_of_a_page_has_the_panel_of_its_own() -> None:
     assert targets == [ids[0], ids[1], ids[0]]
 
 
-@pytest.mark.parametrize("name", [name for name in SHOWN if coefficient_advice.find_advice(name)])
-def test_advice_is_of_coefficients_whose_scale_ends_at_1(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name in DISPLAYED_NAMES if coefficient_advice.find_advice(name)]
+)
+def test_advice_exists_only_for_coefficients_with_maximum_1(name: str) -> None:
     assert display_names.strip_weights(name) in registry.COEFFICIENT_TEXTS
     assert not name.endswith("bias")
 
 
-def test_the_page_of_words_says_the_same_and_names_the_bands(client: Client) -> None:
+def test_glossary_page_shows_advice_and_bands(client: Client) -> None:
     text = html.unescape(client.get("/words/").content.decode())
-    for one in coefficient_advice.ADVICE.values():
-        assert str(one.moves) in text
-        assert str(one.distrust) in text
+    for entry in coefficient_advice.ADVICE.values():
+        assert str(entry.moves) in text
+        assert str(entry.distrust) in text
     for sentence in coefficient_advice.WEIGHTING_ADVICE.values():
         assert str(sentence) in text
     assert 'id="bands"' in text
@@ -283,7 +287,7 @@ def test_the_page_of_words_says_the_same_and_names_the_bands(client: Client) -> 
     assert 'class="band-scale"' not in text
 
 
-def test_the_document_on_statistics_has_a_place_for_each_coefficient(client: Client) -> None:
+def test_statistics_document_has_heading_for_each_coefficient(client: Client) -> None:
     text = client.get("/words/statistics/").content.decode()
     for name in (*COEFFICIENTS, *coefficient_advice.ADVICE):
         if not name.startswith(("vs_peers", "mean_")):

@@ -1,4 +1,4 @@
-"""Days that are often asked for, one click away."""
+"""Filter presets: frequent date ranges with one click."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from projects.services.projects import change_project
 pytestmark = pytest.mark.django_db
 
 
-def test_presets_are_days_of_the_project(
+def test_presets_use_time_zone_of_project(
     project: Any, question: Any, client_for: Any, lead: Any
 ) -> None:
-    project.time_zone = "Pacific/Auckland"  # there it is the 3rd already
+    project.time_zone = "Pacific/Auckland"  # it is already the 3rd there
     project.save()
     with time_machine.travel("2026-03-01T12:00:00Z", tick=False):
         change_project(project=project, by=lead, guidelines="Look.")
@@ -27,19 +27,19 @@ def test_presets_are_days_of_the_project(
             f"/projects/{project.pk}/", {"from": "2026-02-25", "to": "2026-03-01", "page": "1"}
         )
         presets = page.context["filter_bar"].presets
-    assert [(one.words, one.url.partition("?")[2]) for one in presets] == [
+    assert [(preset.words, preset.url.partition("?")[2]) for preset in presets] == [
         ("7 days", "from=2026-02-25"),
         ("30 days", "from=2026-02-02"),
         ("since guidelines 2", "from=2026-03-02"),
     ]
-    assert [one.chosen for one in presets] == [False, False, False]  # `to` is chosen too
+    assert [preset.chosen for preset in presets] == [False, False, False]  # `to` is set too
     with time_machine.travel("2026-03-02T12:00:00Z", tick=False):
         page = client_for(lead).get(presets[0].url)
-    assert [one.chosen for one in page.context["filter_bar"].presets] == [True, False, False]
+    assert [preset.chosen for preset in page.context["filter_bar"].presets] == [True, False, False]
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("from=2026-02-24", "No ratings in the last 7 days. The newest of all ratings is of"),
         ("from=2026-02-01", "No ratings in the last 30 days. The newest of all ratings is of"),
@@ -48,8 +48,8 @@ def test_presets_are_days_of_the_project(
         ("from=2026-02-20&kind=model", "No rating is of this choice. The newest of all"),
     ],
 )
-def test_a_filter_without_ratings_says_so_and_how_old_the_newest_is(
-    query: str, said: str, question: Any, rate: Any, client_for: Any, lead: Any
+def test_empty_filter_shows_date_of_newest_rating(
+    query: str, message: str, question: Any, rate: Any, client_for: Any, lead: Any
 ) -> None:
     with time_machine.travel("2016-05-04T12:00:00Z", tick=False):
         rate(question, "i1", "a", "none")
@@ -61,12 +61,12 @@ def test_a_filter_without_ratings_says_so_and_how_old_the_newest_is(
         client.get(address)
         tasks.sweep_all()
         text = client.get(address).content.decode()
-    assert f"{said} " in text
+    assert f"{message} " in text
     assert "2016-05-04" in text
     assert 'id="headline"' not in text
 
 
-def test_a_filter_with_ratings_shows_their_numbers(
+def test_filter_with_ratings_shows_their_results(
     question: Any, rate: Any, client_for: Any, lead: Any
 ) -> None:
     rate(question, "i1", "a", "none")
@@ -80,10 +80,8 @@ def test_a_filter_with_ratings_shows_their_numbers(
     assert "No ratings" not in text
 
 
-def test_the_last_weeks_are_those_up_to_today(
-    question: Any, rate: Any, client_for: Any, lead: Any
-) -> None:
-    """Of an old project no line is drawn; both overviews say how old its newest day is."""
+def test_recent_weeks_end_today(question: Any, rate: Any, client_for: Any, lead: Any) -> None:
+    """An old project has no sparkline; both overviews show the date of its newest rating."""
     with time_machine.travel("2016-05-03T12:00:00Z", tick=False):
         for rater, label in zip("ab", ("none", "major"), strict=True):
             rate(question, "i1", rater, label)

@@ -1,5 +1,4 @@
-"""Ratings that have no other of the same item to be compared with: a project that is being
-collected."""
+"""Ratings without another rating of the same item, in a project that is still collecting."""
 
 from __future__ import annotations
 
@@ -14,60 +13,63 @@ from metrics.jobs.question_updates import update_question
 pytestmark = pytest.mark.django_db
 
 
-def said(page: str, of: str) -> str:
-    """The words of the card with this id."""
-    card = page.split(f'id="{of}"', 1)[1].split("</section>", 1)[0]
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", card)).split())
+def get_section_text(page: str, section_id: str) -> str:
+    """Return the text of the section with this id."""
+    section = page.split(f'id="{section_id}"', 1)[1].split("</section>", 1)[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", section)).split())
 
 
-def two_rate(rate: Any, question: Any, items: int, *, differ: int) -> None:
-    """Ann says "none" of each item, and so does bea but of the first few."""
+def rate_by_two(rate: Any, question: Any, items: int, *, n_different: int) -> None:
+    """Rate items as ann and bea: both answer "none", but bea answers "minor" for the first few."""
     for number in range(items):
         rate(question, f"i{number}", "ann", "none")
-        rate(question, f"i{number}", "bea", "minor" if number < differ else "none")
+        rate(question, f"i{number}", "bea", "minor" if number < n_different else "none")
 
 
-def test_single_ratings_are_told_as_what_sets_kappa_and_alpha_apart(
+def test_single_ratings_explain_difference_of_kappa_and_alpha(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    """Two rated 17 items, one of them 13 more: chance is taken from these, too. No harder items."""
-    two_rate(rate, question, 17, differ=9)
+    """Both rated 17 items and ann 13 more, which kappa uses for chance agreement.
+
+    The items are not reported as harder.
+    """
+    rate_by_two(rate, question, 17, n_different=9)
     for number in range(13):
         rate(question, f"single {number}", "ann", "minor")
     update_question(question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/").text
-    told = said(page, "findings")
-    assert "13 items have one rating: they tell how often a category is used" in told
-    assert "alpha leaves them out" in told
-    assert "Harder items" not in told
-    assert "Krippendorff’s alpha" in said(page, "beside")
+    findings = get_section_text(page, "findings")
+    assert "13 items have one rating: they tell how often a category is used" in findings
+    assert "alpha leaves them out" in findings
+    assert "Harder items" not in findings
+    assert "Krippendorff’s alpha" in get_section_text(page, "beside")
 
 
-def test_a_category_that_nobody_else_was_asked_about_has_no_number(
+def test_category_without_comparable_ratings_has_no_value(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    two_rate(rate, question, 12, differ=4)
+    rate_by_two(rate, question, 12, n_different=4)
     rate(question, "single", "ann", "critical")
     update_question(question.pk)
     client, address = client_for(lead), f"/projects/{project.pk}/"
 
-    def line() -> str:
-        card = client.get(address).text.split('id="categories"', 1)[1].split("</section>", 1)[0]
-        (row,) = (row for row in card.split("<tr>") if ">critical</th>" in row)
+    def get_row() -> str:
+        section = client.get(address).text.split('id="categories"', 1)[1].split("</section>", 1)[0]
+        (row,) = (row for row in section.split("<tr>") if ">critical</th>" in row)
         return row
 
-    assert "no item has two ratings that could be compared" in line()
-    assert "1.00" not in line()
-    assert "<svg" not in line()
+    assert "no item has two ratings that could be compared" in get_row()
+    assert "1.00" not in get_row()
+    assert "<svg" not in get_row()
     rate(question, "single", "bea", "critical")
     update_question(question.pk)
-    assert "1.00" in line()
+    assert "1.00" in get_row()
 
 
-def test_the_list_counts_what_is_stored(
+def test_project_list_counts_stored_ratings(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    """Not what can be compared."""
+    """It counts all ratings, not only those that can be compared."""
     for number in range(7):
         rate(question, f"i{number}", "ann", "none")
     update_question(question.pk)

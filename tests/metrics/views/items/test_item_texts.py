@@ -1,4 +1,4 @@
-"""Wherever an item is told by its text, that is what a rater reads of it, in its own direction."""
+"""Wherever an item's text is shown, it is the text that a rater reads, in its own direction."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ PAGES = {
 
 
 @pytest.fixture
-def told(project: Any, question: Any, rate: Any) -> Item:
-    """Two raters differ on an item of HTML; on others they agree."""
+def disputed_item(project: Any, question: Any, rate: Any) -> Item:
+    """Create items; two raters differ on one with HTML, which is returned, and agree on the others."""
     for number in range(6):
         rate(question, f"i{number}", "ann", "none")
         rate(question, f"i{number}", "bea", "none" if number else "critical")
@@ -39,29 +39,29 @@ def told(project: Any, question: Any, rate: Any) -> Item:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_text_is_read_in_its_own_direction(
-    name: str, told: Item, project: Any, client_for: Any, lead: Any, annotator: Any
+def test_text_is_shown_in_its_own_direction(
+    name: str, disputed_item: Item, project: Any, client_for: Any, lead: Any, annotator: Any
 ) -> None:
     client = client_for(annotator if PAGES[name].startswith(("rate/", "my-")) else lead)
-    page = client.get(f"/projects/{project.pk}/{PAGES[name].format(item=told.pk)}")
+    page = client.get(f"/projects/{project.pk}/{PAGES[name].format(item=disputed_item.pk)}")
     assert page.status_code == 200
     text = page.text
     assert "alert(1)" not in text
     assert "&lt;b&gt;" not in text
     assert ARABIC in text
-    # Each time the nearest tag with a direction leaves it to the text.
-    for place in re.finditer(re.escape(ARABIC), text):
-        before = text[: place.start()]
+    # At each occurrence the nearest tag with a direction says dir="auto".
+    for match in re.finditer(re.escape(ARABIC), text):
+        before = text[: match.start()]
         assert re.search(r'dir="auto"[^>]*>(?:\s|<[^/][^>]*>)*$', before), before[-200:]
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "the desk"])
-def test_a_picture_is_told_by_itself_and_not_by_its_address(
-    name: str, told: Item, project: Any, client_for: Any, lead: Any, annotator: Any
+def test_image_is_shown_instead_of_its_address(
+    name: str, disputed_item: Item, project: Any, client_for: Any, lead: Any, annotator: Any
 ) -> None:
     address = f"/projects/{project.pk}/media/1ff4.png"
-    Item.objects.filter(pk=told.pk).update(body={"image": address})
+    Item.objects.filter(pk=disputed_item.pk).update(body={"image": address})
     client = client_for(annotator if PAGES[name].startswith("my-") else lead)
-    page = client.get(f"/projects/{project.pk}/{PAGES[name].format(item=told.pk)}").text
+    page = client.get(f"/projects/{project.pk}/{PAGES[name].format(item=disputed_item.pk)}").text
     assert f'src="{address}"' in page
     assert address not in re.sub(r"<[^>]+>", "", page)

@@ -1,4 +1,4 @@
-"""The list of who only rates: what waits in each project, and where it leads."""
+"""The project list of an annotator: remaining work in each project, and its link."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from projects.models import Item, Project
 from quality.exams import settings as exam_settings
 from ratings.models import Exam
 
-LEADS_TOOLS = ('id="search"', "Running", "Needs attention", "lowest agreement first")
+LEAD_TOOLS = ('id="search"', "Running", "Needs attention", "lowest agreement first")
 
 
 @pytest.fixture
-def desk(client_for: Any, annotator: Any, settings: Any) -> Client:
+def annotator_client(client_for: Any, annotator: Any, settings: Any) -> Client:
     settings.MAY_CREATE_PROJECTS = "leads"
     return client_for(annotator)
 
 
 @pytest.fixture
-def mine(make_project: Any, annotator: Any) -> Any:
-    """Makes a project in which ann rates, with so many items."""
+def make_own_project(make_project: Any, annotator: Any) -> Any:
+    """Return a function that creates a project with items in which ann rates."""
 
     def make(name: str, *, items: int = 4, **fields: Any) -> Project:
         project: Project = make_project(name, **fields)
@@ -39,88 +39,98 @@ def mine(make_project: Any, annotator: Any) -> Any:
     return make
 
 
-def told(desk: Client, name: str) -> str:
-    """What stands in the row of a project."""
-    rows = desk.get("/").text.split('<li class="own-projects__row">')[1:]
+def get_row(client: Client, name: str) -> str:
+    """Return the HTML of a project's row."""
+    rows = client.get("/").text.split('<li class="own-projects__row">')[1:]
     [row] = [" ".join(row.split("</li>")[0].split()) for row in rows if f">{name}</a>" in row]
     return row
 
 
-def test_each_project_says_what_is_left_and_what_it_is_about(
-    project: Project, mine: Any, desk: Client
+def test_row_shows_remaining_work_and_description(
+    project: Project, make_own_project: Any, annotator_client: Client
 ) -> None:
-    mine("Posts", description="Posts of a forum.")
-    row = told(desk, "Posts")
+    make_own_project("Posts", description="Posts of a forum.")
+    row = get_row(annotator_client, "Posts")
     assert "Rate the next item" in row and "up to 4 more" in row and "Posts of a forum." in row
-    page = desk.get("/").text
-    assert not [tool for tool in LEADS_TOOLS if tool in page]
+    page = annotator_client.get("/").text
+    assert not [tool for tool in LEAD_TOOLS if tool in page]
 
 
-def test_a_project_in_which_the_rater_is_paused_offers_nothing(
-    project: Project, mine: Any, desk: Client
+def test_project_offers_no_work_to_paused_rater(
+    project: Project, make_own_project: Any, annotator_client: Client
 ) -> None:
-    paused, other = mine("Rests"), mine("Goes on")
+    paused, other = make_own_project("Rests"), make_own_project("Goes on")
     paused.raters.update(paused=True)
-    row = told(desk, "Rests")
+    row = get_row(annotator_client, "Rests")
     assert ">paused</span>" in row and "Rate the next item" not in row
-    page = desk.get(f"/projects/{paused.pk}/rate/").text
+    page = annotator_client.get(f"/projects/{paused.pk}/rate/").text
     assert "Your rating is paused" in page
     assert f'href="/projects/{paused.pk}/rate/">Look again</a>' in page
     assert f'href="/projects/{other.pk}/rate/">Go on with Goes on</a>' in page
     assert 'href="/">My projects</a>' in page
-    sheet = desk.get(f"/projects/{paused.pk}/rate/next/", headers={"X-Desk": "sheet"})
-    assert sheet.status_code == 403 and ">Go on with Goes on</a>" in sheet.text
+    next_page = annotator_client.get(
+        f"/projects/{paused.pk}/rate/next/", headers={"X-Desk": "sheet"}
+    )
+    assert next_page.status_code == 403 and ">Go on with Goes on</a>" in next_page.text
 
 
-def test_an_exam_comes_first_in_the_list_too(
-    project: Project, mine: Any, desk: Client, lead: Any
+def test_required_exam_is_shown_in_the_list(
+    project: Project, make_own_project: Any, annotator_client: Client, lead: Any
 ) -> None:
-    tested = mine("Tested")
+    tested = make_own_project("Tested")
     question = tested.questions.get()
     exam_settings.set_exam_rules(question=question, by=lead, required=True, tries=1)
-    assert "First an exam" in told(desk, "Tested") and " more" not in told(desk, "Tested")
+    assert "First an exam" in get_row(annotator_client, "Tested") and " more" not in get_row(
+        annotator_client, "Tested"
+    )
     rater = tested.raters.get()
     exam = Exam.objects.create(
         question=question, rater=rater, number=1, rules={}, items=[], began_at=timezone.now()
     )
-    assert "Go on with the exam" in told(desk, "Tested")
+    assert "Go on with the exam" in get_row(annotator_client, "Tested")
     Exam.objects.filter(pk=exam.pk).update(state="failed", ended_at=timezone.now())
-    assert "exam not passed: your lead decides" in told(desk, "Tested")
+    assert "exam not passed: your lead decides" in get_row(annotator_client, "Tested")
     Exam.objects.filter(pk=exam.pk).update(state="passed")
-    assert "up to 4 more" in told(desk, "Tested")
+    assert "up to 4 more" in get_row(annotator_client, "Tested")
 
 
-def test_who_has_nothing_to_rate_is_told_so(project: Project, mine: Any, desk: Client) -> None:
-    taken, archived = mine("Taken"), mine("Archived")
-    taken.items.update(places_taken=taken.overlap)
-    assert "Nothing to rate just now" in told(desk, "Taken")
-    taken.raters.all().delete()
-    assert ">Begin</a>" in told(desk, "Taken")
+def test_row_says_that_nothing_is_left_to_rate(
+    project: Project, make_own_project: Any, annotator_client: Client
+) -> None:
+    full_project, archived = make_own_project("Taken"), make_own_project("Archived")
+    full_project.items.update(places_taken=full_project.overlap)
+    assert "Nothing to rate just now" in get_row(annotator_client, "Taken")
+    full_project.raters.all().delete()
+    assert ">Begin</a>" in get_row(annotator_client, "Taken")
     Project.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
-    assert "?group=archived" in desk.get("/").text
-    assert ">archived</span>" in desk.get("/?group=archived").text
+    assert "?group=archived" in annotator_client.get("/").text
+    assert ">archived</span>" in annotator_client.get("/?group=archived").text
 
 
-def test_many_projects_can_be_searched(project: Project, mine: Any, desk: Client) -> None:
+def test_many_projects_can_be_searched(
+    project: Project, make_own_project: Any, annotator_client: Client
+) -> None:
     for number in range(12):
-        mine(f"Project {number}", items=1)
-    page = desk.get("/").text
+        make_own_project(f"Project {number}", items=1)
+    page = annotator_client.get("/").text
     assert 'id="search"' in page and "Running" not in page
-    found = desk.get("/?search=project 11").text
-    assert found.count('<li class="own-projects__row">') == 1
-    assert "No project of yours fits." in desk.get("/?search=nothing such").text
+    search_page = annotator_client.get("/?search=project 11").text
+    assert search_page.count('<li class="own-projects__row">') == 1
+    assert "No project of yours fits." in annotator_client.get("/?search=nothing such").text
 
 
-def test_a_project_more_is_no_query_more(project: Project, mine: Any, desk: Client) -> None:
-    def queries() -> int:
-        with CaptureQueriesContext(connection) as taken:
-            assert desk.get("/").status_code == 200
-        return len(taken)
+def test_query_count_does_not_grow_with_projects(
+    project: Project, make_own_project: Any, annotator_client: Client
+) -> None:
+    def count_queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert annotator_client.get("/").status_code == 200
+        return len(captured)
 
-    mine("One")
-    desk.get("/")
-    before = queries()
+    make_own_project("One")
+    annotator_client.get("/")
+    before = count_queries()
     for number in range(5):
-        mine(f"Project {number}")
-    desk.get("/")
-    assert queries() == before
+        make_own_project(f"Project {number}")
+    annotator_client.get("/")
+    assert count_queries() == before

@@ -1,4 +1,4 @@
-"""What a line of the list of projects tells, and what is done there."""
+"""The rows of the project list, and the actions in it."""
 
 from __future__ import annotations
 
@@ -22,85 +22,96 @@ pytestmark = pytest.mark.django_db
 NOW = "2026-03-26T12:00:00Z"
 
 
-def rows(client: Any, query: str = "") -> dict[str, Any]:
-    answer = client.get(f"/{query}")
-    assert answer.status_code == 200
-    return {row.project.name: row for row in answer.context["rows"]}
+def get_rows(client: Any, query: str = "") -> dict[str, Any]:
+    response = client.get(f"/{query}")
+    assert response.status_code == 200
+    return {row.project.name: row for row in response.context["rows"]}
 
 
 @pytest.fixture
-def two(project: Any, question: Any, rate: Any, utc: Any) -> Any:
-    """Severity, rated of twelve items by three, and another question, of one item by two."""
-    other = Question.objects.create(project=project, key="tone", text="Which tone?", position=1)
-    Category.objects.create(question=other, code=0, label="warm", position=0)
-    Category.objects.create(question=other, code=1, label="cold", position=1)
+def two_questions(project: Any, question: Any, rate: Any, utc: Any) -> Any:
+    """Return a project with two questions.
+
+    Severity has ratings of twelve items by three raters, the other question of one item by two.
+    """
+    tone = Question.objects.create(project=project, key="tone", text="Which tone?", position=1)
+    Category.objects.create(question=tone, code=0, label="warm", position=0)
+    Category.objects.create(question=tone, code=1, label="cold", position=1)
     with time_machine.travel("2026-03-24T09:00:00Z", tick=False):
         for item in range(12):
-            for place, rater in enumerate(("ada", "ben", "cy")):
-                rate(question, f"i{item}", rater, ("none", "minor")[(item + place // 2) % 2])
+            for index, rater in enumerate(("ada", "ben", "cy")):
+                rate(question, f"i{item}", rater, ("none", "minor")[(item + index // 2) % 2])
     with time_machine.travel("2026-03-26T11:57:00Z", tick=False):
         for rater in ("ada", "ben"):
-            rate(other, "i1", rater, "warm")
-    for one in (question, other):
-        update_question(one.pk)
+            rate(tone, "i1", rater, "warm")
+    for rated_question in (question, tone):
+        update_question(rated_question.pk)
     return project
 
 
-def test_ratings_are_those_of_all_questions(two: Any, lead: Any, client_for: Any) -> None:
-    row = rows(client_for(lead))["Reviews"]
+def test_row_counts_ratings_of_all_questions(
+    two_questions: Any, lead: Any, client_for: Any
+) -> None:
+    row = get_rows(client_for(lead))["Reviews"]
     assert row.n_ratings == 38
-    assert [one.n_ratings for one in row.questions] == [36, 2]
-    assert [one.enough for one in row.questions] == [12, 0]
+    assert [question_row.n_ratings for question_row in row.questions] == [36, 2]
+    assert [question_row.enough for question_row in row.questions] == [12, 0]
 
 
-def test_a_project_opens_to_a_line_a_question(two: Any, lead: Any, client_for: Any) -> None:
+def test_project_row_expands_to_one_line_per_question(
+    two_questions: Any, lead: Any, client_for: Any
+) -> None:
     text = client_for(lead).get("/").content.decode()
     assert text.count('<tr class="of-question">') == 2
-    assert f'<a href="/projects/{two.pk}/?question=tone">Which tone?</a>' in text
+    assert f'<a href="/projects/{two_questions.pk}/?question=tone">Which tone?</a>' in text
 
 
-def test_the_file_has_a_line_a_project(two: Any, lead: Any, client_for: Any) -> None:
+def test_csv_has_one_line_per_project(two_questions: Any, lead: Any, client_for: Any) -> None:
     lines = client_for(lead).get("/?csv=projects-title").content.decode("utf-8-sig").splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("Project,Raters,Progress,Ratings,Ratings last changed,Agreement,")
     assert ",38,2026-03-26T11:57:00+00:00," in lines[1]
 
 
-def test_when_somebody_rated_last_is_told(two: Any, lead: Any, client_for: Any) -> None:
+def test_row_shows_time_of_last_rating(two_questions: Any, lead: Any, client_for: Any) -> None:
     with time_machine.travel(NOW, tick=False):
         client = client_for(lead)
-        row = rows(client)["Reviews"]
+        row = get_rows(client)["Reviews"]
         assert row.last_rated == datetime.datetime(2026, 3, 26, 11, 57, tzinfo=datetime.UTC)
         text = client.get("/").content.decode()
     assert 'title="2026-03-26 11:57 UTC">3 minutes ago</time>' in text
 
 
 @pytest.mark.sqlite_only("its plans do not depend on how many rows there are")
-def test_the_last_rating_is_looked_up(two: Any) -> None:
+def test_last_rating_is_found_by_index(two_questions: Any) -> None:
     assert "rating_latest" in listing.query_last_changes([1, 2]).explain()
 
 
-def test_people_are_four_signs_and_a_number(two: Any, lead: Any, client_for: Any) -> None:
+def test_row_shows_four_avatars_and_a_number(
+    two_questions: Any, lead: Any, client_for: Any
+) -> None:
     for key in ("dora", "w0039", "zoe"):
-        Rater.objects.create(project=two, key=key, name="Zoe Young" if key == "zoe" else "")
-    Rater.objects.create(project=two, key="a-model", kind=Rater.Kind.MODEL)
-    people = rows(client_for(lead))["Reviews"].people
-    assert people.number == Rater.objects.filter(project=two, kind="human").count()
+        Rater.objects.create(
+            project=two_questions, key=key, name="Zoe Young" if key == "zoe" else ""
+        )
+    Rater.objects.create(project=two_questions, key="a-model", kind=Rater.Kind.MODEL)
+    people = get_rows(client_for(lead))["Reviews"].people
+    assert people.number == Rater.objects.filter(project=two_questions, kind="human").count()
     assert people.first[0].name == "ada"
     assert len(people.first) == 4
-    assert all(one.letters and 0 <= one.colour < 6 for one in people.first)
+    assert all(avatar.letters and 0 <= avatar.colour < 6 for avatar in people.first)
     text = client_for(lead).get("/").content.decode()
     assert re.search(r'title="ada" aria-hidden="true">A</span>', text)
     assert f"{people.more} more" in text
 
 
-def test_small_lines_are_told_with_what_they_rest_on(
-    two: Any, question: Any, rate: Any, lead: Any, client_for: Any
+def test_sparklines_have_accessible_labels(
+    two_questions: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     with time_machine.travel("2026-03-17T09:00:00Z", tick=False):
         for item in range(10):
-            for place, rater in enumerate(("ada", "ben", "cy")):
-                rate(question, f"w{item}", rater, ("none", "minor")[(item + place // 2) % 2])
+            for index, rater in enumerate(("ada", "ben", "cy")):
+                rate(question, f"w{item}", rater, ("none", "minor")[(item + index // 2) % 2])
         update_question(question.pk)
     with time_machine.travel(NOW, tick=False):
         text = client_for(lead).get("/").content.decode()
@@ -112,34 +123,34 @@ def test_small_lines_are_told_with_what_they_rest_on(
     assert re.fullmatch(r"(-?\d\.\d\d), from (-?\d\.\d\d) to (-?\d\.\d\d)", whisker[1])
 
 
-# --- what is too early to say
+# --- agreement of too few items
 
 
-def test_what_is_too_early_to_say_is_not_the_lowest(
+def test_project_with_few_items_is_not_sorted_as_lowest(
     make_project: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    for name, n_items, apart in (("Low", 120, 2), ("Early", 4, 1), ("High", 60, 9)):
+    for name, n_items, differ_every in (("Low", 120, 2), ("Early", 4, 1), ("High", 60, 9)):
         project = make_project(name, created_by=lead)
         Member.objects.get_or_create(project=project, user=lead, defaults={"role": "lead"})
-        asked = project.questions.get()
+        question = project.questions.get()
         for item in range(n_items):
             for rater in "ab":
-                other = rater == "b" and item % apart == 0
-                rate(asked, f"i{item}", rater, ("none", "major")[(item + other) % 2])
-        update_question(asked.pk)
-    found = rows(client_for(lead), "?sort=agreement")
-    assert list(found) == ["Low", "High", "Early"]
-    told = found["Early"].headline
-    assert bands.is_inconclusive(told["n_items"], told["low"], told["high"])
-    assert told["value"] < found["Low"].headline["value"]
+                differs = rater == "b" and item % differ_every == 0
+                rate(question, f"i{item}", rater, ("none", "major")[(item + differs) % 2])
+        update_question(question.pk)
+    row_by_name = get_rows(client_for(lead), "?sort=agreement")
+    assert list(row_by_name) == ["Low", "High", "Early"]
+    headline = row_by_name["Early"].headline
+    assert bands.is_inconclusive(headline["n_items"], headline["low"], headline["high"])
+    assert headline["value"] < row_by_name["Low"].headline["value"]
 
 
 @pytest.mark.parametrize("scheme", sorted(bands.SCHEMES))
-def test_no_two_words_share_a_colour(scheme: str) -> None:
+def test_bands_have_distinct_colours(scheme: str) -> None:
     edges = [-0.5, *(band.low + 0.001 for band in bands.get_bands(scheme)[1:])]
     signs = [band_sign({"value": value, "n_items": 100}, scheme) for value in edges]
     colours = [re.search(r"band--(\d)", sign) for sign in signs]
-    numbers = [int(one[1]) for one in colours if one]
+    numbers = [int(match[1]) for match in colours if match]
     assert len(numbers) == len(set(numbers)) == len(bands.get_bands(scheme))
     assert max(numbers) <= 5
 
@@ -147,61 +158,68 @@ def test_no_two_words_share_a_colour(scheme: str) -> None:
 # --- archive and delete
 
 
-def test_a_project_is_archived_from_the_list_and_taken_up_again(
-    two: Any, lead: Any, viewer: Any, client_for: Any
+def test_project_is_archived_and_restored_from_the_list(
+    two_questions: Any, lead: Any, viewer: Any, client_for: Any
 ) -> None:
-    client, address = client_for(lead), f"/projects/{two.pk}/archive/"
+    client, address = client_for(lead), f"/projects/{two_questions.pk}/archive/"
     assert f'action="{address}"' in client.get("/").content.decode()
-    sent = {"do": "archive", "passed": "sort=name&page=3"}
-    assert client.post(address, sent)["Location"] == "/?sort=name"
-    assert "Reviews" not in rows(client)
-    assert list(rows(client, "?group=archived")) == ["Reviews"]
-    back = client.post(address, {"do": "restore", "passed": "group=archived"})
-    assert back["Location"] == "/?group=archived"
-    assert "Reviews" in rows(client)
+    form = {"do": "archive", "passed": "sort=name&page=3"}
+    assert client.post(address, form)["Location"] == "/?sort=name"
+    assert "Reviews" not in get_rows(client)
+    assert list(get_rows(client, "?group=archived")) == ["Reviews"]
+    restored = client.post(address, {"do": "restore", "passed": "group=archived"})
+    assert restored["Location"] == "/?group=archived"
+    assert "Reviews" in get_rows(client)
     assert client.post(address, {"do": "archive", "passed": ""})["Location"] == "/"
-    assert client.post(address, {"do": "restore"})["Location"] == f"/projects/{two.pk}/setup/"
+    assert (
+        client.post(address, {"do": "restore"})["Location"]
+        == f"/projects/{two_questions.pk}/setup/"
+    )
     assert f'action="{address}"' not in client_for(viewer).get("/").content.decode()
-    assert client_for(viewer).post(address, sent).status_code == 403
+    assert client_for(viewer).post(address, form).status_code == 403
 
 
-def test_a_project_that_is_being_deleted_says_so_and_leads_nowhere(
-    two: Any, make_project: Any, lead: Any, annotator: Any, client_for: Any
+def test_project_being_deleted_is_marked_and_not_linked(
+    two_questions: Any, make_project: Any, lead: Any, annotator: Any, client_for: Any
 ) -> None:
     other = make_project("Another", created_by=lead)
     Member.objects.get_or_create(project=other, user=lead, defaults={"role": "lead"})
-    purge.start_deletion(kind=Deletion.Kind.PROJECT, target=two, by=lead)
+    purge.start_deletion(kind=Deletion.Kind.PROJECT, target=two_questions, by=lead)
     client = client_for(lead)
     page = client.get("/?sort=name")
     assert [row.project.name for row in page.context["rows"]] == ["Another", "Reviews"]
-    going = page.context["rows"][1]
-    assert (going.going, going.n_ratings, going.questions) == (True, 0, [])
+    deleting_row = page.context["rows"][1]
+    assert (deleting_row.going, deleting_row.n_ratings, deleting_row.questions) == (True, 0, [])
     text = page.content.decode()
     assert "being deleted" in text
-    assert f'href="/projects/{two.pk}/"' not in text
-    assert rows(client, "?group=archived") == {}
+    assert f'href="/projects/{two_questions.pk}/"' not in text
+    assert get_rows(client, "?group=archived") == {}
     assert "archived" not in dict(page.context["listed"].groups)
     for group in ("attention", "running", "finished"):
-        assert "Reviews" not in rows(client, f"?group={group}")
-    assert f"/projects/{two.pk}/" not in client_for(annotator).get("/").content.decode()
+        assert "Reviews" not in get_rows(client, f"?group={group}")
+    assert f"/projects/{two_questions.pk}/" not in client_for(annotator).get("/").content.decode()
     Deletion.objects.update(finished_at=timezone.now())
-    assert list(rows(client, "?group=archived")) == ["Reviews"]
+    assert list(get_rows(client, "?group=archived")) == ["Reviews"]
 
 
-# --- many
+# --- many projects
 
 
-def test_two_hundred_projects_take_no_query_each(
-    two: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
+def test_query_count_does_not_grow_with_projects(
+    two_questions: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
 ) -> None:
     client = client_for(lead)
-    made = Project.objects.bulk_create([Project(name=f"P{n}", overlap=2) for n in range(200)])
-    Member.objects.bulk_create([Member(project=one, user=lead, role="lead") for one in made])
-    questions = Question.objects.bulk_create(
-        [Question(project=one, key=key, text=key) for one in made for key in ("a", "b")]
+    projects = Project.objects.bulk_create([Project(name=f"P{n}", overlap=2) for n in range(200)])
+    Member.objects.bulk_create(
+        [Member(project=project, user=lead, role="lead") for project in projects]
     )
-    Item.objects.bulk_create([Item(project=one, key="i") for one in made])
-    Rater.objects.bulk_create([Rater(project=one, key=key) for one in made for key in "abcdef"])
+    questions = Question.objects.bulk_create(
+        [Question(project=project, key=key, text=key) for project in projects for key in ("a", "b")]
+    )
+    Item.objects.bulk_create([Item(project=project, key="i") for project in projects])
+    Rater.objects.bulk_create(
+        [Rater(project=project, key=key) for project in projects for key in "abcdef"]
+    )
     assert len(questions) == 400
     client.get("/")
     with django_assert_num_queries(17):
@@ -210,7 +228,7 @@ def test_two_hundred_projects_take_no_query_each(
     assert page.content.decode().count('class="of-question"') == 100
 
 
-def test_a_search_that_finds_nothing_says_so(two: Any, lead: Any, client_for: Any) -> None:
+def test_empty_search_shows_message(two_questions: Any, lead: Any, client_for: Any) -> None:
     page = client_for(lead).get("/?search=zzz").content.decode()
     assert "No project here has “zzz” in its name." in page
     assert "<table" not in page

@@ -1,4 +1,4 @@
-"""Views under a name, and links by which one of them is read without an account."""
+"""Saved views, and links that open one of them without an account."""
 
 from __future__ import annotations
 
@@ -24,106 +24,114 @@ from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
 LABELS = ("none", "minor", "major", "critical")
-# What a page of ours leads to or sends to.
-LEADS = re.compile(
+# Attributes through which a page links or sends to an address.
+LINK_PATTERN = re.compile(
     r"""(?:href|action|formaction|hx-(?:get|post|put|patch|delete)|data-find)=["']([^"']*)["']"""
 )
 
 
-def fill(made: Cast) -> None:
+def create_ratings(setup: Cast) -> None:
     for item in range(12):
-        for place, rater in enumerate("abc"):
-            cast.rate(made.question, f"i{item}", rater, LABELS[(item + (item % 5 == place)) % 4])
+        for index, rater in enumerate("abc"):
+            cast.rate(setup.question, f"i{item}", rater, LABELS[(item + (item % 5 == index)) % 4])
     tasks.sweep_all()
 
 
 @pytest.fixture(scope="module")
-def made_once(stage: Any) -> Cast:
-    return stage(fill)
+def module_cast(cast_factory: Any) -> Cast:
+    return cast_factory(create_ratings)
 
 
 @pytest.fixture
-def rated(question: Any) -> Any:
+def rated_question(question: Any) -> Any:
     return question
 
 
-def keep(client: Client, project: Project, page: str = "dashboard", **sent: str) -> Any:
-    sent = {"page": page, "name": "My view", "query": "question=severity"} | sent
-    return client.post(f"/projects/{project.pk}/views/", sent)
+def save_view(client: Client, project: Project, page: str = "dashboard", **fields: str) -> Any:
+    fields = {"page": page, "name": "My view", "query": "question=severity"} | fields
+    return client.post(f"/projects/{project.pk}/views/", fields)
 
 
-def do(client: Client, view: NamedView, **sent: str) -> Any:
-    return client.post(f"/projects/{view.project_id}/views/{view.pk}/", sent)
+def change_view(client: Client, view: NamedView, **fields: str) -> Any:
+    return client.post(f"/projects/{view.project_id}/views/{view.pk}/", fields)
 
 
-def until(days: int) -> str:
+def format_day_from_today(days: int) -> str:
     return (timezone.now().date() + datetime.timedelta(days=days)).isoformat()
 
 
-def link_of(answer: Any) -> str:
-    found = re.search(r'id="made" value="http://testserver([^"]+)"', answer.content.decode())
-    assert found
-    return found[1]
+def get_link(response: Any) -> str:
+    match = re.search(r'id="made" value="http://testserver([^"]+)"', response.content.decode())
+    assert match
+    return match[1]
 
 
 @pytest.fixture
-def linked(rated: Any, lead: Any, client_for: Any) -> str:
-    """The address of a link to the overview of all ratings."""
+def shared_link(rated_question: Any, lead: Any, client_for: Any) -> str:
+    """Return the address of a shared link to the overview of all ratings."""
     client = client_for(lead)
-    keep(client, rated.project, query="question=severity&period=day")
-    return link_of(do(client, NamedView.objects.get(), do="share", until=until(3)))
-
-
-# --- names
-
-
-def test_what_a_lead_keeps_is_found_by_all_who_see_results(
-    rated: Any, lead: Any, viewer: Any, client_for: Any
-) -> None:
-    address = f"/projects/{rated.project_id}/"
-    page = client_for(lead).get(f"{address}?period=day&page=1").content.decode()
-    kept = re.search(r'name="query" value="([^"]*)"', page)
-    assert kept
-    query = html.unescape(kept[1])
-    assert query == "question=severity&period=day"
-    answer = keep(client_for(lead), rated.project, name=" By day ", query=query)
-    assert answer["Location"] == f"{address}?{query}"
-    client = client_for(viewer)
-    shown = client.get(f"{address}?{query}").content.decode()
-    there = f'<a href="{address}?{html.escape(query)}" aria-current="true">By day</a>'
-    assert there in shown
-    assert 'name="query"' not in shown
-    assert "By day" not in client.get(f"{address}items/").content.decode()
-    listed = client.get(f"{address}views/").content.decode()
-    assert "question: Which severity? · period: day" in listed
-    assert "<form" not in listed.split("<main")[1].split("</main>")[0]
-    found = client.get("/find/", {"q": "by d", "project": rated.project_id}).content.decode()
-    assert "By day" in found
-
-
-def test_an_annotator_sees_no_view(rated: Any, annotator: Any, client_for: Any) -> None:
-    client = client_for(annotator)
-    assert client.get(f"/projects/{rated.project_id}/views/").status_code == 403
-    services.create_saved_view(
-        project=rated.project, page="items", name="Flagged", query="", by=annotator
+    save_view(client, rated_question.project, query="question=severity&period=day")
+    return get_link(
+        change_view(client, NamedView.objects.get(), do="share", until=format_day_from_today(3))
     )
-    found = client.get("/find/", {"q": "flag", "project": rated.project_id}).content.decode()
-    assert "Flagged" not in found
 
 
-def test_a_viewer_changes_nothing(rated: Any, lead: Any, viewer: Any, client_for: Any) -> None:
-    assert keep(client_for(viewer), rated.project).status_code == 403
-    keep(client_for(lead), rated.project)
+# --- saved views
+
+
+def test_saved_view_is_visible_to_viewers(
+    rated_question: Any, lead: Any, viewer: Any, client_for: Any
+) -> None:
+    address = f"/projects/{rated_question.project_id}/"
+    page = client_for(lead).get(f"{address}?period=day&page=1").content.decode()
+    match = re.search(r'name="query" value="([^"]*)"', page)
+    assert match
+    query = html.unescape(match[1])
+    assert query == "question=severity&period=day"
+    response = save_view(client_for(lead), rated_question.project, name=" By day ", query=query)
+    assert response["Location"] == f"{address}?{query}"
+    client = client_for(viewer)
+    view_page = client.get(f"{address}?{query}").content.decode()
+    menu_link = f'<a href="{address}?{html.escape(query)}" aria-current="true">By day</a>'
+    assert menu_link in view_page
+    assert 'name="query"' not in view_page
+    assert "By day" not in client.get(f"{address}items/").content.decode()
+    list_page = client.get(f"{address}views/").content.decode()
+    assert "question: Which severity? · period: day" in list_page
+    assert "<form" not in list_page.split("<main")[1].split("</main>")[0]
+    search_page = client.get(
+        "/find/", {"q": "by d", "project": rated_question.project_id}
+    ).content.decode()
+    assert "By day" in search_page
+
+
+def test_annotator_sees_no_saved_view(rated_question: Any, annotator: Any, client_for: Any) -> None:
+    client = client_for(annotator)
+    assert client.get(f"/projects/{rated_question.project_id}/views/").status_code == 403
+    services.create_saved_view(
+        project=rated_question.project, page="items", name="Flagged", query="", by=annotator
+    )
+    search_page = client.get(
+        "/find/", {"q": "flag", "project": rated_question.project_id}
+    ).content.decode()
+    assert "Flagged" not in search_page
+
+
+def test_viewer_cannot_change_saved_views(
+    rated_question: Any, lead: Any, viewer: Any, client_for: Any
+) -> None:
+    assert save_view(client_for(viewer), rated_question.project).status_code == 403
+    save_view(client_for(lead), rated_question.project)
     view = NamedView.objects.get()
-    for what in ("rename", "share", "delete"):
-        sent = {"do": what, "name": "Other", "until": until(3)}
-        assert do(client_for(viewer), view, **sent).status_code == 403
+    for action in ("rename", "share", "delete"):
+        fields = {"do": action, "name": "Other", "until": format_day_from_today(3)}
+        assert change_view(client_for(viewer), view, **fields).status_code == 403
     assert NamedView.objects.get().name == "My view"
     assert not ViewLink.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("fields", "message"),
     [
         ({"name": "  "}, "A name of 1 to 80 signs is needed."),
         ({"name": "x" * 81}, "A name of 1 to 80 signs is needed."),
@@ -133,48 +141,52 @@ def test_a_viewer_changes_nothing(rated: Any, lead: Any, viewer: Any, client_for
         ({"name": "Twice"}, "There is a view of this name already."),
     ],
 )
-def test_what_cannot_be_kept_is_said(
-    rated: Any, lead: Any, client_for: Any, sent: dict[str, str], said: str
+def test_invalid_view_is_refused_with_reason(
+    rated_question: Any, lead: Any, client_for: Any, fields: dict[str, str], message: str
 ) -> None:
-    services.create_saved_view(project=rated.project, page="items", name="Twice", query="", by=lead)
-    answer = keep(client_for(lead), rated.project, **sent)
-    assert answer.status_code == 400
-    assert said in answer.content.decode()
+    services.create_saved_view(
+        project=rated_question.project, page="items", name="Twice", query="", by=lead
+    )
+    response = save_view(client_for(lead), rated_question.project, **fields)
+    assert response.status_code == 400
+    assert message in response.content.decode()
     assert NamedView.objects.count() == 1
 
 
-def test_a_project_has_so_many_views(
-    rated: Any, lead: Any, monkeypatch: pytest.MonkeyPatch
+def test_project_has_limited_number_of_views(
+    rated_question: Any, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "MAX_VIEWS", 1)
-    services.create_saved_view(project=rated.project, page="items", name="One", query="", by=lead)
+    services.create_saved_view(
+        project=rated_question.project, page="items", name="One", query="", by=lead
+    )
     with pytest.raises(services.InvalidSavedView, match="at most 1 views"):
         services.create_saved_view(
-            project=rated.project, page="items", name="Two", query="", by=lead
+            project=rated_question.project, page="items", name="Two", query="", by=lead
         )
 
 
-def test_a_view_is_renamed_and_deleted(rated: Any, lead: Any, client_for: Any) -> None:
+def test_view_is_renamed_and_deleted(rated_question: Any, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
-    keep(client, rated.project)
+    save_view(client, rated_question.project)
     view = NamedView.objects.get()
-    assert do(client, view, do="rename", name="Other").status_code == 302
-    assert do(client, view, do="rename", name="Other").status_code == 302  # its own name
+    assert change_view(client, view, do="rename", name="Other").status_code == 302
+    assert change_view(client, view, do="rename", name="Other").status_code == 302  # its own name
     assert NamedView.objects.get().name == "Other"
-    assert do(client, view, do="rename", name="").status_code == 400
-    assert do(client, view, do="nothing").status_code == 400
-    assert do(client, view, do="delete").status_code == 302
+    assert change_view(client, view, do="rename", name="").status_code == 400
+    assert change_view(client, view, do="nothing").status_code == 400
+    assert change_view(client, view, do="delete").status_code == 302
     assert not NamedView.objects.exists()
 
 
-def test_what_tells_of_gold_is_the_leads(
-    rated: Any, lead: Any, viewer: Any, client_for: Any
+def test_view_about_gold_is_visible_to_leads_only(
+    rated_question: Any, lead: Any, viewer: Any, client_for: Any
 ) -> None:
     query = "question=severity&state=gold"
     services.create_saved_view(
-        project=rated.project, page="items", name="Known", query=query, by=lead
+        project=rated_question.project, page="items", name="Known", query=query, by=lead
     )
-    address = f"/projects/{rated.project_id}/views/"
+    address = f"/projects/{rated_question.project_id}/views/"
     assert "Known" in client_for(lead).get(address).content.decode()
     assert "Known" not in client_for(viewer).get(address).content.decode()
 
@@ -182,188 +194,200 @@ def test_what_tells_of_gold_is_the_leads(
 # --- links
 
 
-def test_whoever_has_the_link_reads_the_page_and_nothing_else(linked: str) -> None:
-    answer = Client().get(linked)
-    text = answer.content.decode()
-    assert answer.status_code == 200
+def test_link_opens_one_page_and_leads_nowhere_else(shared_link: str) -> None:
+    response = Client().get(shared_link)
+    text = response.content.decode()
+    assert response.status_code == 200
     assert "Which severity?" in text
     assert "36 ratings" in text
-    leads = [
-        found for found in LEADS.findall(text) if not found.startswith(("#", "/static/", "/fixed/"))
+    addresses = [
+        address
+        for address in LINK_PATTERN.findall(text)
+        if not address.startswith(("#", "/static/", "/fixed/"))
     ]
-    assert set(leads) <= {linked, "/language/"}, leads
-    assert "One point so far" in text  # of one day: no line
-    assert re.findall(r"data-chart=\"([^\"]+)\"", text) == [f"{linked}pairs.json"]
-    assert answer["Referrer-Policy"] == "no-referrer"
-    assert answer["Cache-Control"] == "no-store, private"
+    assert set(addresses) <= {shared_link, "/language/"}, addresses
+    assert "One point so far" in text  # all ratings are of one day, so there is no line
+    assert re.findall(r"data-chart=\"([^\"]+)\"", text) == [f"{shared_link}pairs.json"]
+    assert response["Referrer-Policy"] == "no-referrer"
+    assert response["Cache-Control"] == "no-store, private"
 
 
-def test_a_link_tells_of_no_single_item(linked: str) -> None:
-    """Whoever still rates them may hold it."""
-    text = Client().get(linked).content.decode()
+def test_link_shows_no_single_item(shared_link: str) -> None:
+    """People who still rate the items may have the link."""
+    text = Client().get(shared_link).content.decode()
     assert 'id="disputes"' not in text
     assert "i4" not in re.sub(r"<[^>]+>", " ", text).split()
 
 
-def test_a_link_tells_of_a_case_and_asks_nobody_to_see_it(
-    linked: str, rated: Any, lead: Any, client_for: Any, make_alarm: Any
+def test_link_shows_alert_without_link_to_it(
+    shared_link: str, rated_question: Any, lead: Any, client_for: Any, make_alert: Any
 ) -> None:
-    make_alarm(rated, rated.project.raters.get(key="a"))
-    own = client_for(lead).get(f"/projects/{rated.project.pk}/").content.decode()
-    assert "See the case" in own
-    text = Client().get(linked).content.decode()
+    make_alert(rated_question, rated_question.project.raters.get(key="a"))
+    lead_page = client_for(lead).get(f"/projects/{rated_question.project.pk}/").content.decode()
+    assert "See the case" in lead_page
+    text = Client().get(shared_link).content.decode()
     assert 'class="findings"' in text
     assert "See the case" not in text
 
 
-def test_a_link_shows_the_same_to_everybody(linked: str, lead: Any, client_for: Any) -> None:
-    """Also to who is signed in, and whatever else the address says."""
-    first = Client().get(linked).content.decode()
-    mine = client_for(lead).get(f"{linked}?period=month&coefficient=gwet_ac1").content.decode()
-    hidden = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
-    assert hidden.sub("", mine) == hidden.sub("", first)
+def test_link_shows_same_page_to_everybody(shared_link: str, lead: Any, client_for: Any) -> None:
+    """Signing in or adding parameters to the address changes nothing."""
+    anonymous_page = Client().get(shared_link).content.decode()
+    lead_page = (
+        client_for(lead).get(f"{shared_link}?period=month&coefficient=gwet_ac1").content.decode()
+    )
+    csrf_pattern = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
+    assert csrf_pattern.sub("", lead_page) == csrf_pattern.sub("", anonymous_page)
 
 
-def test_the_charts_of_a_link_lead_nowhere(linked: str) -> None:
+def test_charts_of_link_contain_no_addresses(shared_link: str) -> None:
     for name in ("trend", "pairs"):
-        answer = Client().get(f"{linked}{name}.json?rater=a")
-        assert answer.status_code == 200
-        assert answer.json()["rows"]
-        assert b"/projects/" not in answer.content
-    assert Client().get(f"{linked}rater-trend.json?rater=a").status_code == 404
+        response = Client().get(f"{shared_link}{name}.json?rater=a")
+        assert response.status_code == 200
+        assert response.json()["rows"]
+        assert b"/projects/" not in response.content
+    assert Client().get(f"{shared_link}rater-trend.json?rater=a").status_code == 404
 
 
-def test_an_open_page_of_a_link_stays_right(linked: str) -> None:
+def test_open_link_page_polls_for_updates(shared_link: str) -> None:
     version = re.search(
-        r'"X-Shown": "([^"]+)"', html.unescape(Client().get(linked).content.decode())
+        r'"X-Shown": "([^"]+)"', html.unescape(Client().get(shared_link).content.decode())
     )
     assert version
-    assert Client().get(linked, headers={"X-Shown": version[1]}).status_code == 204
+    assert Client().get(shared_link, headers={"X-Shown": version[1]}).status_code == 204
 
 
-def test_the_raters_by_a_link(rated: Any, lead: Any, client_for: Any) -> None:
+def test_link_to_raters_page(rated_question: Any, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
-    comparison.recompute_question(rated.pk, at_once=True)
-    keep(client, rated.project, page="raters")
-    link = link_of(do(client, NamedView.objects.get(), do="share", until=until(0)))
-    text = Client().get(link).content.decode()
+    comparison.recompute_question(rated_question.pk, at_once=True)
+    save_view(client, rated_question.project, page="raters")
+    raters_link = get_link(
+        change_view(client, NamedView.objects.get(), do="share", until=format_day_from_today(0))
+    )
+    text = Client().get(raters_link).content.decode()
     assert "Kappa with peers" in text
-    assert not [at for at in LEADS.findall(text) if at.startswith("/projects/")]
+    assert not [
+        address for address in LINK_PATTERN.findall(text) if address.startswith("/projects/")
+    ]
     main = text.split("<main")[1].split("</main>")[0]
     assert not re.search("<(input|select|form|a) ", main), main
-    funnel = Client().get(f"{link}funnel.json")
+    funnel = Client().get(f"{raters_link}funnel.json")
     assert funnel.json()["rows"]
     assert b"/projects/" not in funnel.content
 
 
-def test_a_list_of_items_has_no_link(rated: Any, lead: Any, client_for: Any) -> None:
+def test_item_list_cannot_be_shared(rated_question: Any, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
-    keep(client, rated.project, page="items")
-    answer = do(client, NamedView.objects.get(), do="share", until=until(3))
-    assert answer.status_code == 400
-    assert "who still rates must not see it" in answer.content.decode()
+    save_view(client, rated_question.project, page="items")
+    response = change_view(
+        client, NamedView.objects.get(), do="share", until=format_day_from_today(3)
+    )
+    assert response.status_code == 400
+    assert "who still rates must not see it" in response.content.decode()
 
 
-@pytest.mark.parametrize("day", ["", "soon", until(-1), until(400)])
-def test_the_day_of_a_link_is_near(rated: Any, lead: Any, client_for: Any, day: str) -> None:
+@pytest.mark.parametrize("day", ["", "soon", format_day_from_today(-1), format_day_from_today(400)])
+def test_link_must_end_within_allowed_days(
+    rated_question: Any, lead: Any, client_for: Any, day: str
+) -> None:
     client = client_for(lead)
-    keep(client, rated.project)
-    assert do(client, NamedView.objects.get(), do="share", until=day).status_code == 400
+    save_view(client, rated_question.project)
+    assert change_view(client, NamedView.objects.get(), do="share", until=day).status_code == 400
     assert not ViewLink.objects.exists()
 
 
-def test_a_link_ends_with_its_day(linked: str) -> None:
+def test_link_ends_after_its_last_day(shared_link: str) -> None:
     day = timezone.now() - datetime.timedelta(days=9)
     ViewLink.objects.update(made_at=day, expires_at=day + datetime.timedelta(days=1))
-    answer = Client().get(linked)
-    assert answer.status_code == 410
-    text = answer.content.decode()
+    response = Client().get(shared_link)
+    assert response.status_code == 410
+    text = response.content.decode()
     assert "This link has ended" in text
     assert "Example" not in text  # the project is not named
     assert "severity" not in text
-    assert Client().get(f"{linked}trend.json").status_code == 404
+    assert Client().get(f"{shared_link}trend.json").status_code == 404
 
 
-def test_the_day_that_was_chosen_is_told(
-    rated: Any, lead: Any, project: Any, client_for: Any
+def test_link_shows_chosen_end_day(
+    rated_question: Any, lead: Any, project: Any, client_for: Any
 ) -> None:
-    """Of a project east of UTC, whose midnight is another day there."""
+    """The project lies east of UTC, where midnight falls on another UTC day."""
     Project.objects.filter(pk=project.pk).update(time_zone="Asia/Tokyo")
     with time_machine.travel("2026-12-24T12:00:00Z", tick=False):
         client = client_for(lead)
-        keep(client, project)
-        answer = do(client, NamedView.objects.get(), do="share", until="2026-12-31")
-        link = link_of(answer)
+        save_view(client, project)
+        response = change_view(client, NamedView.objects.get(), do="share", until="2026-12-31")
+        view_link = get_link(response)
         day = (
             '<time datetime="2026-12-31T15:00:00+00:00" title="2027-01-01 00:00 Asia/Tokyo">'
             "2026-12-31</time>"
         )
-        assert f"A link that ends after {day}" in answer.content.decode()
-        assert f"to be read until {day}" in Client().get(link).content.decode()
+        assert f"A link that ends after {day}" in response.content.decode()
+        assert f"to be read until {day}" in Client().get(view_link).content.decode()
     with time_machine.travel("2026-12-31T16:00:00Z", tick=False):
         client = client_for(lead)
-        ended = client.get(f"/projects/{project.pk}/views/").content.decode()
-        assert f"A link that ended after {day}" in ended
-        assert f"It was made to be read until {day}" in Client().get(link).content.decode()
+        list_page = client.get(f"/projects/{project.pk}/views/").content.decode()
+        assert f"A link that ended after {day}" in list_page
+        assert f"It was made to be read until {day}" in Client().get(view_link).content.decode()
 
 
-def test_a_lead_ends_a_link(linked: str, lead: Any, viewer: Any, client_for: Any) -> None:
-    link = ViewLink.objects.get()
-    address = f"/projects/{link.view.project_id}/views/links/{link.pk}/"
+def test_lead_revokes_link(shared_link: str, lead: Any, viewer: Any, client_for: Any) -> None:
+    view_link = ViewLink.objects.get()
+    address = f"/projects/{view_link.view.project_id}/views/links/{view_link.pk}/"
     assert client_for(viewer).post(address).status_code == 403
-    assert Client().get(linked).status_code == 200
-    for _twice in range(2):
+    assert Client().get(shared_link).status_code == 200
+    for _attempt in range(2):
         assert client_for(lead).post(address).status_code == 302
-    answer = Client().get(linked)
-    assert answer.status_code == 410
-    assert "withdrawn" in answer.content.decode()
+    response = Client().get(shared_link)
+    assert response.status_code == 410
+    assert "withdrawn" in response.content.decode()
     assert TrailLine.objects.filter(what="view_link_revoked").count() == 1
 
 
-def test_a_link_ends_with_its_view(linked: str, lead: Any, client_for: Any) -> None:
-    do(client_for(lead), NamedView.objects.get(), do="delete")
-    answer = Client().get(linked)
-    assert answer.status_code == 404
-    assert "This link leads nowhere" in answer.content.decode()
+def test_link_ends_when_view_is_deleted(shared_link: str, lead: Any, client_for: Any) -> None:
+    change_view(client_for(lead), NamedView.objects.get(), do="delete")
+    response = Client().get(shared_link)
+    assert response.status_code == 404
+    assert "This link leads nowhere" in response.content.decode()
 
 
-def test_another_lead_ends_no_link_of_ours(
-    linked: str, stranger: Any, make_project: Any, client_for: Any
+def test_lead_of_another_project_cannot_revoke_link(
+    shared_link: str, stranger: Any, make_project: Any, client_for: Any
 ) -> None:
     other = make_project(name="Other")
     Member.objects.create(project=other, user=stranger, role=Member.Role.LEAD)
-    link, view = ViewLink.objects.get(), NamedView.objects.get()
+    view_link, view = ViewLink.objects.get(), NamedView.objects.get()
     client = client_for(stranger)
-    assert client.post(f"/projects/{other.pk}/views/links/{link.pk}/").status_code == 404
-    sent = {"do": "delete"}
-    assert client.post(f"/projects/{other.pk}/views/{view.pk}/", sent).status_code == 404
+    assert client.post(f"/projects/{other.pk}/views/links/{view_link.pk}/").status_code == 404
+    fields = {"do": "delete"}
+    assert client.post(f"/projects/{other.pk}/views/{view.pk}/", fields).status_code == 404
 
 
-def test_the_secret_is_kept_nowhere(linked: str, caplog: pytest.LogCaptureFixture) -> None:
-    secret = linked.split("/")[-2]
-    Client().get(linked)
-    Client().get(f"{linked}nothing.json")
+def test_link_secret_is_stored_nowhere(shared_link: str, caplog: pytest.LogCaptureFixture) -> None:
+    secret = shared_link.split("/")[-2]
+    Client().get(shared_link)
+    Client().get(f"{shared_link}nothing.json")
     assert secret not in caplog.text
     assert ViewLink.objects.get().digest != secret
-    told = TrailLine.objects.filter(what__startswith="view_").values_list("what", "after")
-    assert secret not in str(list(told))
+    audit_entries = TrailLine.objects.filter(what__startswith="view_").values_list("what", "after")
+    assert secret not in str(list(audit_entries))
 
 
-def test_the_trail_tells_of_openings_once_an_hour(linked: str) -> None:
-    for _time in range(3):
-        Client().get(linked)
-    opened = TrailLine.objects.filter(what="view_link_opened")
-    assert opened.count() == 1
+def test_audit_log_records_link_openings_once_an_hour(shared_link: str) -> None:
+    for _attempt in range(3):
+        Client().get(shared_link)
+    opening_entries = TrailLine.objects.filter(what="view_link_opened")
+    assert opening_entries.count() == 1
     ViewLink.objects.update(opened_at=timezone.now() - datetime.timedelta(hours=2))
-    Client().get(linked)
-    assert opened.count() == 2
+    Client().get(shared_link)
+    assert opening_entries.count() == 2
 
 
-# --- the page without what leads elsewhere
+# --- pages without links and forms
 
 
 @pytest.mark.parametrize(
-    ("given", "left"),
+    ("source", "expected"),
     [
         ('<a href="/projects/1/">x</a>', "<span>x</span>"),
         ('<a href="#top">x</a>', '<a href="#top">x</a>'),
@@ -380,5 +404,5 @@ def test_the_trail_tells_of_openings_once_an_hour(linked: str) -> None:
         ('<svg><circle r="1" /><use href="#a" /></svg>', '<svg><circle r="1" /><use href="#a" /></svg>'),
     ],
 )  # fmt: skip
-def test_nothing_leads_elsewhere(given: str, left: str) -> None:
-    assert remove_links(given, "/s/k/") == left
+def test_links_and_forms_are_removed(source: str, expected: str) -> None:
+    assert remove_links(source, "/s/k/") == expected

@@ -1,4 +1,4 @@
-"""Gold answers: versions, and what may be said."""
+"""Gold answers: versions and valid values."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def item(project: Project) -> Item:
     return Item.objects.create(project=project, key="i1", body={"text": "One"})
 
 
-def test_another_answer_is_the_next_version(item: Item, question: Any, lead: Any) -> None:
+def test_changed_answer_creates_a_version(item: Item, question: Any, lead: Any) -> None:
     first = gold.set_gold_answer(
         item=item, question=question, answer=[2], by=lead, explanation="See 3."
     )
     assert (first.version, first.answer, first.explanation, first.by) == (1, [2], "See 3.", lead)
-    again = gold.set_gold_answer(
+    unchanged = gold.set_gold_answer(
         item=item, question=question, answer=[2], by=lead, explanation="See 3."
     )
-    assert again == first
+    assert unchanged == first
     second = gold.set_gold_answer(item=item, question=question, answer=[3, 2], by=lead)
     assert (second.version, second.answer, second.explanation) == (2, [2, 3], "")
     first.refresh_from_db()
@@ -40,7 +40,7 @@ def test_another_answer_is_the_next_version(item: Item, question: Any, lead: Any
     assert list(GoldAnswer.objects.in_force()) == [second]
 
 
-def test_a_retired_answer_stays_to_be_read(item: Item, question: Any, lead: Any) -> None:
+def test_retired_answer_is_kept(item: Item, question: Any, lead: Any) -> None:
     gold.set_gold_answer(item=item, question=question, answer=[2], by=lead)
     assert gold.retire_gold_answer(item=item, question=question, by=lead)
     assert not gold.retire_gold_answer(item=item, question=question, by=lead)
@@ -49,7 +49,7 @@ def test_a_retired_answer_stays_to_be_read(item: Item, question: Any, lead: Any)
     assert GoldAnswer.objects.count() == 2
 
 
-def test_what_is_written_is_not_written_over(item: Item, question: Any, lead: Any) -> None:
+def test_stored_answer_cannot_be_changed(item: Item, question: Any, lead: Any) -> None:
     row = gold.set_gold_answer(item=item, question=question, answer=[2], by=lead)
     row.answer = [1]
     with pytest.raises(TypeError, match="written once"):
@@ -61,7 +61,7 @@ def test_what_is_written_is_not_written_over(item: Item, question: Any, lead: An
 
 
 @pytest.mark.parametrize(
-    ("said", "stored", "shown"),
+    ("labels", "stored", "formatted"),
     [
         ("major", [2], "major"),
         (["major"], [2], "major"),
@@ -71,16 +71,17 @@ def test_what_is_written_is_not_written_over(item: Item, question: Any, lead: An
         ({"none": 1.0, "minor": 1e-320}, None, None),
     ],
 )
-def test_answers_by_labels(
-    item: Item, question: Any, lead: Any, said: Any, stored: Any, shown: Any
+def test_answers_are_parsed_and_formatted_by_labels(
+    item: Item, question: Any, lead: Any, labels: Any, stored: Any, formatted: Any
 ) -> None:
-    answer = gold.parse_answer(said, CODES)
+    answer = gold.parse_answer(labels, CODES)
     row = gold.set_gold_answer(item=item, question=question, answer=answer, by=lead)
     row.refresh_from_db()
     if stored is not None:
         assert row.answer == stored
         assert (
-            gold.format_answer(row.answer, {code: label for label, code in CODES.items()}) == shown
+            gold.format_answer(row.answer, {code: label for label, code in CODES.items()})
+            == formatted
         )
     states = gold.set_gold_answers(
         question=question, answers=[gold.NewGoldAnswer(item.pk, answer)], by=lead
@@ -88,14 +89,14 @@ def test_answers_by_labels(
     assert states == {item.pk: "unchanged"}
 
 
-def test_shares_that_were_rounded_add_up(item: Item, question: Any, lead: Any) -> None:
+def test_rounded_shares_add_up_to_one(item: Item, question: Any, lead: Any) -> None:
     answer = gold.parse_answer({"none": 0.333, "minor": 0.333, "major": 0.333}, CODES)
     row = gold.set_gold_answer(item=item, question=question, answer=answer, by=lead)
     assert sum(row.answer.values()) == pytest.approx(1, abs=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("labels", "words"),
     [
         ([], "names no category"),
         ({}, "names no category"),
@@ -111,43 +112,49 @@ def test_shares_that_were_rounded_add_up(item: Item, question: Any, lead: Any) -
         ({"major": "1"}, "a number"),
     ],
 )
-def test_what_is_no_answer_is_refused(said: Any, words: str) -> None:
+def test_invalid_answer_is_rejected(labels: Any, words: str) -> None:
     with pytest.raises(gold.InvalidGoldAnswer, match=words):
-        gold.parse_answer(said, CODES)
+        gold.parse_answer(labels, CODES)
 
 
-def test_one_bad_answer_stores_none(
+def test_one_invalid_answer_stores_none(
     item: Item, question: Any, lead: Any, make_project: Any
 ) -> None:
-    theirs = Item.objects.create(project=make_project("Other"), key="i1")
-    for bad, words in (
-        (gold.NewGoldAnswer(theirs.pk, [1]), "not of the question's project"),
+    foreign_item = Item.objects.create(project=make_project("Other"), key="i1")
+    for invalid_answer, words in (
+        (gold.NewGoldAnswer(foreign_item.pk, [1]), "not of the question's project"),
         (gold.NewGoldAnswer(item.pk, [9]), "no category with the code 9"),
         (gold.NewGoldAnswer(item.pk, [1], "a\x00b"), "no NUL"),
     ):
-        good = Item.objects.create(project=item.project, key=f"good {words}")
+        valid_item = Item.objects.create(project=item.project, key=f"good {words}")
         with pytest.raises(gold.InvalidGoldAnswer, match=words):
             gold.set_gold_answers(
-                question=question, answers=[gold.NewGoldAnswer(good.pk, [1]), bad], by=lead
+                question=question,
+                answers=[gold.NewGoldAnswer(valid_item.pk, [1]), invalid_answer],
+                by=lead,
             )
     assert not GoldAnswer.objects.exists()
 
 
-def test_many_at_once(project: Project, question: Any, lead: Any, monkeypatch: Any) -> None:
+def test_many_answers_are_set_and_retired_at_once(
+    project: Project, question: Any, lead: Any, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(gold, "BATCH_SIZE", 7)
     items = Item.objects.bulk_create(Item(project=project, key=f"k{n}") for n in range(30))
-    new = [gold.NewGoldAnswer(item.pk, [n % 4], f"{n}") for n, item in enumerate(items)]
-    assert set(gold.set_gold_answers(question=question, answers=new, by=lead).values()) == {
+    answers = [gold.NewGoldAnswer(item.pk, [n % 4], f"{n}") for n, item in enumerate(items)]
+    assert set(gold.set_gold_answers(question=question, answers=answers, by=lead).values()) == {
         "created"
     }
-    assert set(gold.set_gold_answers(question=question, answers=new, by=lead).values()) == {
+    assert set(gold.set_gold_answers(question=question, answers=answers, by=lead).values()) == {
         "unchanged"
     }
-    # the explanation stays where only the answer is said, and the answer is the same
-    bare = [one._replace(explanation=None) for one in new]
-    assert set(gold.set_gold_answers(question=question, answers=bare, by=lead).values()) == {
-        "unchanged"
-    }
+    # an unchanged answer that is sent without an explanation keeps the stored one
+    answers_without_explanation = [answer._replace(explanation=None) for answer in answers]
+    assert set(
+        gold.set_gold_answers(
+            question=question, answers=answers_without_explanation, by=lead
+        ).values()
+    ) == {"unchanged"}
     ids = [item.pk for item in items]
     assert (
         sorted(gold.retire_gold_answers(question=question, item_ids=ids[:20], by=lead)) == ids[:20]
@@ -155,14 +162,16 @@ def test_many_at_once(project: Project, question: Any, lead: Any, monkeypatch: A
     assert GoldAnswer.objects.in_force().count() == 10
 
 
-def test_a_category_that_gold_names_stays(item: Item, question: Any, lead: Any) -> None:
+def test_category_used_by_a_gold_answer_is_not_removed(
+    item: Item, question: Any, lead: Any
+) -> None:
     gold.set_gold_answer(item=item, question=question, answer={1: 0.5, 2: 0.5}, by=lead)
-    kept = [
+    remaining = [
         (category.code, NewCategory(category.label, category.value, category.hotkey))
         for category in question.active_categories()
         if category.label != "major"
     ]
-    change = {"question": question, "scale": "ordinal", "categories": kept, "by": lead}
+    change = {"question": question, "scale": "ordinal", "categories": remaining, "by": lead}
     with pytest.raises(
         InvalidProjectChange, match="'major' cannot be removed: 1 rating or gold answer uses it"
     ):

@@ -1,4 +1,8 @@
-"""Whoever has an account is asked before they are a member, and nobody learns who has one."""
+"""Offers to join a project.
+
+An account must accept an offer before it is a member, and nobody learns from an offer
+whether an account exists.
+"""
 
 from __future__ import annotations
 
@@ -24,61 +28,63 @@ from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 
-Ask = Callable[..., Any]
+OfferFunction = Callable[..., Any]
 
 
-def text_of(response: Any) -> str:
+def get_text(response: Any) -> str:
     return html.unescape(response.content.decode())
 
 
 @pytest.fixture
-def page(project: Project) -> str:
+def people_path(project: Project) -> str:
     return f"/projects/{project.pk}/people/"
 
 
 @pytest.fixture
-def ask(client_for: Callable[..., Client], lead: User, page: str) -> Ask:
-    def do(name: str, role: str = "annotator", *, by: User = lead) -> Any:
-        sent = {"username": name, "role": role, "account": "existing"}
-        return client_for(by).post(page + "add/", sent, follow=True)
+def offer_role(client_for: Callable[..., Client], lead: User, people_path: str) -> OfferFunction:
+    def post_offer(name: str, role: str = "annotator", *, by: User = lead) -> Any:
+        form_data = {"username": name, "role": role, "account": "existing"}
+        return client_for(by).post(people_path + "add/", form_data, follow=True)
 
-    return do
-
-
-DRAWN = re.compile(r'value="\w{64}"|nonce="[^"]+"|offers/\d+/|datetime="[^"]+"')
+    return post_offer
 
 
-def masked(response: Any, name: str) -> tuple[Any, ...]:
-    """Status, way and text of an answer, without the name and what is drawn for each answer."""
-    text = DRAWN.sub("", text_of(response)).replace(name, "NAME")
+RANDOM_PARTS = re.compile(r'value="\w{64}"|nonce="[^"]+"|offers/\d+/|datetime="[^"]+"')
+
+
+def mask_response(response: Any, name: str) -> tuple[Any, ...]:
+    """Return status, redirects and text of a response, without the name and the random parts."""
+    text = RANDOM_PARTS.sub("", get_text(response)).replace(name, "NAME")
     return response.status_code, response.redirect_chain, text
 
 
-def line_of(response: Any, name: str) -> str:
-    """The line of the list of those who are asked."""
-    found = re.search(rf'<th scope="row" class="wrap">{name}</th>.*?</tr>', text_of(response), re.S)
-    assert found
-    return DRAWN.sub("", found[0]).replace(name, "NAME")
+def get_offer_row(response: Any, name: str) -> str:
+    """Return the table row of the offer to ``name``, without the name and the random parts."""
+    match = re.search(
+        rf'<th scope="row" class="wrap">{name}</th>.*?</tr>', get_text(response), re.S
+    )
+    assert match
+    return RANDOM_PARTS.sub("", match[0]).replace(name, "NAME")
 
 
-def test_an_account_is_asked_and_has_no_access_before(
-    ask: Ask, project: Project, stranger: User, client_for: Any, api_for: Any
+def test_offer_gives_no_access_before_it_is_accepted(
+    offer_role: OfferFunction, project: Project, stranger: User, client_for: Any, api_for: Any
 ) -> None:
-    answer = ask("stranger")
-    assert "If there is an account “stranger”, its owner is asked to join." in text_of(answer)
+    response = offer_role("stranger")
+    assert "If there is an account “stranger”, its owner is asked to join." in get_text(response)
     assert not Member.objects.filter(user=stranger).exists()
     assert not Rater.objects.filter(user=stranger).exists()
     client = client_for(stranger)
     for path in ("", "rate/", "people/", "guidelines/"):
         assert client.get(f"/projects/{project.pk}/{path}").status_code == 404
     assert api_for(stranger).get(f"/api/v1/projects/{project.pk}/").status_code == 404
-    assert f'href="/projects/{project.pk}/' not in text_of(client.get("/"))
+    assert f'href="/projects/{project.pk}/' not in get_text(client.get("/"))
 
 
 @pytest.mark.parametrize("kind", ["owned", "closed", "without a password"])
-def test_who_asks_learns_from_nothing_whether_there_is_an_account(
-    ask: Ask,
-    page: str,
+def test_offer_does_not_reveal_whether_an_account_exists(
+    offer_role: OfferFunction,
+    people_path: str,
     project: Project,
     make_user: Any,
     client_for: Any,
@@ -89,166 +95,188 @@ def test_who_asks_learns_from_nothing_whether_there_is_an_account(
     if kind == "without a password":
         user.set_unusable_password()
         user.save()
-    once = masked(ask("somebody"), "somebody")
+    existing_account_response = mask_response(offer_role("somebody"), "somebody")
     MemberOffer.objects.all().delete()
-    assert masked(ask("nobody-"), "nobody-") == once
+    assert mask_response(offer_role("nobody-"), "nobody-") == existing_account_response
     MemberOffer.objects.all().delete()
     for name in ("somebody", "nobody-"):
-        ask(name)
+        offer_role(name)
         if kind == "owned" and name == "somebody":
             offers.decline_offer(offer=offers.list_open_offers(user).get())
-    shown = client_for(lead).get(page)
-    assert line_of(shown, "somebody") == line_of(shown, "nobody-")
-    kept = TrailLine.objects.filter(what="role_offered", project_id=project.pk)
-    told = {
-        (json.dumps(line.after).replace("somebody", "NAME"), str(line.details)) for line in kept
+    people_page = client_for(lead).get(people_path)
+    assert get_offer_row(people_page, "somebody") == get_offer_row(people_page, "nobody-")
+    entries = TrailLine.objects.filter(what="role_offered", project_id=project.pk)
+    masked_entries = {
+        (json.dumps(entry.after).replace("somebody", "NAME"), str(entry.details))
+        for entry in entries
     }
-    assert len({(after.replace("nobody-", "NAME"), rest) for after, rest in told}) == 1
+    assert (
+        len({(after.replace("nobody-", "NAME"), details) for after, details in masked_entries}) == 1
+    )
 
 
-def test_its_owner_joins(ask: Ask, project: Project, stranger: User, client_for: Any) -> None:
-    ask("stranger")
+def test_account_owner_accepts_and_joins(
+    offer_role: OfferFunction, project: Project, stranger: User, client_for: Any
+) -> None:
+    offer_role("stranger")
     client = client_for(stranger)
     for path in ("/", "/tokens/"):
-        shown = text_of(client.get(path))
-        assert "You are asked to join" in shown
-        assert "asked by lead" in shown
-    offered = offers.list_open_offers(stranger).get()
-    answer = client.post(f"/offers/{offered.pk}/", {"do": "accept", "role": "annotator"})
-    assert answer.status_code == 302
+        text = get_text(client.get(path))
+        assert "You are asked to join" in text
+        assert "asked by lead" in text
+    offer = offers.list_open_offers(stranger).get()
+    response = client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "annotator"})
+    assert response.status_code == 302
     assert Member.objects.get(project=project, user=stranger).role == "annotator"
     assert Rater.objects.get(project=project, user=stranger).key == "stranger"
     assert not MemberOffer.objects.exists()
     assert client.get(f"/projects/{project.pk}/rate/").status_code == 200
-    again = client.post(f"/offers/{offered.pk}/", {"do": "accept", "role": "annotator"})
-    assert again.status_code == 404
+    second_response = client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "annotator"})
+    assert second_response.status_code == 404
 
 
-def test_its_owner_declines_and_the_lead_is_not_told(
-    ask: Ask, page: str, project: Project, stranger: User, lead: User, client_for: Any
+def test_lead_does_not_see_that_an_offer_was_declined(
+    offer_role: OfferFunction,
+    people_path: str,
+    project: Project,
+    stranger: User,
+    lead: User,
+    client_for: Any,
 ) -> None:
-    ask("stranger")
+    offer_role("stranger")
     client = client_for(stranger)
     client.post(f"/offers/{MemberOffer.objects.get().pk}/", {"do": "decline"})
     assert not Member.objects.filter(user=stranger).exists()
-    assert "You are asked to join" not in text_of(client.get("/"))
-    assert "stranger" in text_of(client_for(lead).get(page))
+    assert "You are asked to join" not in get_text(client.get("/"))
+    assert "stranger" in get_text(client_for(lead).get(people_path))
     assert not TrailLine.objects.filter(what="offer_declined", project_id=project.pk).exists()
     assert TrailLine.objects.get(what="offer_declined").actor == "stranger"
-    ask("stranger", "viewer")  # is not asked again
+    offer_role("stranger", "viewer")  # no second offer after a refusal
     assert not offers.list_open_offers(stranger).exists()
 
 
-def test_a_role_that_was_changed_or_withdrawn_meanwhile_is_not_taken(
-    ask: Ask, page: str, stranger: User, lead: User, client_for: Any
+def test_changed_or_withdrawn_offer_cannot_be_accepted(
+    offer_role: OfferFunction, people_path: str, stranger: User, lead: User, client_for: Any
 ) -> None:
-    ask("stranger", "viewer")
-    seen = offers.list_open_offers(stranger).get()
-    ask("stranger", "lead")
+    offer_role("stranger", "viewer")
+    offer = offers.list_open_offers(stranger).get()
+    offer_role("stranger", "lead")
     client = client_for(stranger)
-    answer = client.post(f"/offers/{seen.pk}/", {"do": "accept", "role": "viewer"}, follow=True)
-    assert "withdrawn or changed meanwhile" in text_of(answer)
+    response = client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "viewer"}, follow=True)
+    assert "withdrawn or changed meanwhile" in get_text(response)
     assert not Member.objects.filter(user=stranger).exists()
-    assert client_for(lead).post(f"{page}offers/{seen.pk}/withdraw/").status_code == 302
-    assert client.post(f"/offers/{seen.pk}/", {"do": "accept", "role": "lead"}).status_code == 404
+    assert client_for(lead).post(f"{people_path}offers/{offer.pk}/withdraw/").status_code == 302
+    assert client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "lead"}).status_code == 404
     assert not Member.objects.filter(user=stranger).exists()
 
 
-def test_nobody_answers_for_another_or_withdraws_elsewhere(
-    ask: Ask,
-    page: str,
+def test_only_the_owner_answers_and_only_the_lead_withdraws(
+    offer_role: OfferFunction,
+    people_path: str,
     stranger: User,
     viewer: User,
     lead: User,
     client_for: Any,
     make_project: Any,
 ) -> None:
-    ask("stranger")
-    offered = MemberOffer.objects.get()
-    accepted = {"do": "accept", "role": "annotator"}
+    offer_role("stranger")
+    offer = MemberOffer.objects.get()
+    form_data = {"do": "accept", "role": "annotator"}
     for user in (viewer, lead):
-        assert client_for(user).post(f"/offers/{offered.pk}/", accepted).status_code == 404
-    assert client_for(stranger).get(f"/offers/{offered.pk}/").status_code == 405
-    assert Client().post(f"/offers/{offered.pk}/", accepted)["Location"].startswith("/sign-in/")
-    other = make_project("Other")
-    Member.objects.create(project=other, user=stranger, role="lead")
-    elsewhere = f"/projects/{other.pk}/people/offers/{offered.pk}/withdraw/"
-    assert client_for(stranger).post(elsewhere).status_code == 404
-    assert client_for(viewer).post(f"{page}offers/{offered.pk}/withdraw/").status_code == 403
+        assert client_for(user).post(f"/offers/{offer.pk}/", form_data).status_code == 404
+    assert client_for(stranger).get(f"/offers/{offer.pk}/").status_code == 405
+    assert Client().post(f"/offers/{offer.pk}/", form_data)["Location"].startswith("/sign-in/")
+    other_project = make_project("Other")
+    Member.objects.create(project=other_project, user=stranger, role="lead")
+    foreign_path = f"/projects/{other_project.pk}/people/offers/{offer.pk}/withdraw/"
+    assert client_for(stranger).post(foreign_path).status_code == 404
+    assert client_for(viewer).post(f"{people_path}offers/{offer.pk}/withdraw/").status_code == 403
     assert MemberOffer.objects.count() == 1
 
 
-def test_whom_a_lead_knows_is_a_member_at_once(
-    ask: Ask, project: Project, stranger: User, lead: User, make_project: Any
+def test_account_from_a_project_of_the_lead_is_added_at_once(
+    offer_role: OfferFunction, project: Project, stranger: User, lead: User, make_project: Any
 ) -> None:
-    """Not through a project that somebody else leads."""
-    other = make_project("Other")
-    Member.objects.create(project=other, user=stranger, role="annotator")
-    mine = Member.objects.create(project=other, user=lead, role="viewer")
-    ask("stranger")
+    """A project that somebody else leads does not count."""
+    other_project = make_project("Other")
+    Member.objects.create(project=other_project, user=stranger, role="annotator")
+    lead_membership = Member.objects.create(project=other_project, user=lead, role="viewer")
+    offer_role("stranger")
     assert not Member.objects.filter(project=project, user=stranger).exists()
-    mine.role = "lead"
-    mine.save()
-    assert "stranger is a member now." in text_of(ask("stranger"))
+    lead_membership.role = "lead"
+    lead_membership.save()
+    assert "stranger is a member now." in get_text(offer_role("stranger"))
     assert Member.objects.filter(project=project, user=stranger).exists()
     assert not offers.list_project_offers(project).exists()
     assert not offers.list_open_offers(stranger).exists()
 
 
-def test_superusers_add_whom_they_name_and_are_told(ask: Ask, stranger: User, admin: User) -> None:
-    assert "stranger is a member now." in text_of(ask("stranger", by=admin))
-    refused = ask("nobody", by=admin)
-    assert (refused.status_code, MemberOffer.objects.count()) == (400, 0)
-    assert "There is no account 'nobody' on this site." in text_of(refused)
-
-
-def test_a_name_that_somebody_gets_later_was_not_asked(ask: Ask, make_user: Any) -> None:
-    """Otherwise whoever makes the account takes what was meant for another one."""
-    ask("later")
-    later = make_user("later")
-    assert not offers.list_open_offers(later).exists()
-    ask("later")
-    assert not offers.list_open_offers(later).exists()
-
-
-def test_what_nobody_accepts_ends(
-    ask: Ask, page: str, stranger: User, lead: User, client_for: Any
+def test_superuser_adds_accounts_without_an_offer(
+    offer_role: OfferFunction, stranger: User, admin: User
 ) -> None:
-    ask("stranger")
-    offered = MemberOffer.objects.get()
-    offered.made_at = timezone.now() - datetime.timedelta(days=offers.OFFER_DAYS, minutes=1)
-    offered.save()
+    assert "stranger is a member now." in get_text(offer_role("stranger", by=admin))
+    response = offer_role("nobody", by=admin)
+    assert (response.status_code, MemberOffer.objects.count()) == (400, 0)
+    assert "There is no account 'nobody' on this site." in get_text(response)
+
+
+def test_offer_does_not_apply_to_an_account_created_later(
+    offer_role: OfferFunction, make_user: Any
+) -> None:
+    """Otherwise the creator of that account could accept an offer meant for somebody else."""
+    offer_role("later")
+    user = make_user("later")
+    assert not offers.list_open_offers(user).exists()
+    offer_role("later")
+    assert not offers.list_open_offers(user).exists()
+
+
+def test_unanswered_offer_expires(
+    offer_role: OfferFunction, people_path: str, stranger: User, lead: User, client_for: Any
+) -> None:
+    offer_role("stranger")
+    offer = MemberOffer.objects.get()
+    offer.made_at = timezone.now() - datetime.timedelta(days=offers.OFFER_DAYS, minutes=1)
+    offer.save()
     assert not offers.list_open_offers(stranger).exists()
-    assert "stranger" not in text_of(client_for(lead).get(page))
+    assert "stranger" not in get_text(client_for(lead).get(people_path))
     retention.apply_rules()
     assert not MemberOffer.objects.exists()
-    ask("stranger")
+    offer_role("stranger")
     assert offers.list_open_offers(stranger).exists()
 
 
-def test_not_without_number(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_open_offers_is_limited(
+    offer_role: OfferFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(offers, "MAX_OPEN_OFFERS", 2)
-    codes = [ask(name).status_code for name in ("a", "b", "c", "a")]
+    codes = [offer_role(name).status_code for name in ("a", "b", "c", "a")]
     assert (codes, MemberOffer.objects.count()) == ([200, 200, 400, 200], 2)
 
 
-def test_who_rates_elsewhere_finds_it_at_the_desk(
-    ask: Ask, stranger: User, make_project: Any, client_for: Any
+def test_offer_is_shown_on_the_annotation_page_of_other_projects(
+    offer_role: OfferFunction, stranger: User, make_project: Any, client_for: Any
 ) -> None:
-    own = make_project("Own")
-    Member.objects.create(project=own, user=stranger, role="annotator")
-    Rater.objects.create(project=own, key="s", user=stranger)
-    given = {"username": "stranger", "password": PASSWORD}
-    assert Client().post("/sign-in/", given)["Location"] == f"/projects/{own.pk}/rate/"
-    assert "asked to join" not in text_of(client_for(stranger).get(f"/projects/{own.pk}/rate/"))
-    ask("stranger")
-    assert Client().post("/sign-in/", given)["Location"] == "/"
-    desk = text_of(client_for(stranger).get(f"/projects/{own.pk}/rate/"))
-    assert "You are asked to join 1 project" in desk
+    own_project = make_project("Own")
+    Member.objects.create(project=own_project, user=stranger, role="annotator")
+    Rater.objects.create(project=own_project, key="s", user=stranger)
+    credentials = {"username": "stranger", "password": PASSWORD}
+    assert (
+        Client().post("/sign-in/", credentials)["Location"] == f"/projects/{own_project.pk}/rate/"
+    )
+    assert "asked to join" not in get_text(
+        client_for(stranger).get(f"/projects/{own_project.pk}/rate/")
+    )
+    offer_role("stranger")
+    assert Client().post("/sign-in/", credentials)["Location"] == "/"
+    annotation_page = get_text(client_for(stranger).get(f"/projects/{own_project.pk}/rate/"))
+    assert "You are asked to join 1 project" in annotation_page
 
 
-def test_it_is_of_the_persons_data(ask: Ask, stranger: User, project: Project, capsys: Any) -> None:
-    ask("stranger")
+def test_offer_is_part_of_the_personal_data(
+    offer_role: OfferFunction, stranger: User, project: Project, capsys: Any
+) -> None:
+    offer_role("stranger")
     call_command("person", "stranger", "--export", "-")
     account = json.loads(capsys.readouterr().out.splitlines()[0])
     assert account["asked_to_join"] == {str(project.pk): "annotator"}
@@ -259,34 +287,36 @@ def test_it_is_of_the_persons_data(ask: Ask, stranger: User, project: Project, c
 # --- by the API
 
 
-def test_by_the_api_a_foreign_account_is_as_unknown_as_none(
+def test_api_reports_a_foreign_account_like_a_missing_one(
     api_for: Callable[..., APIClient], lead: User, stranger: User, admin: User, project: Project
 ) -> None:
     address = f"/api/v1/projects/{project.pk}/raters/"
-    said = {}
+    errors = {}
     for name in ("stranger", "nobody"):
-        answer = api_for(lead).post(address, {"key": "k", "username": name}, format="json")
-        assert answer.status_code == 400
-        said[name] = answer.json()["error"]["fields"]["rows"]["0"].replace(name, "NAME")
-    assert said["stranger"] == said["nobody"]
+        response = api_for(lead).post(address, {"key": "k", "username": name}, format="json")
+        assert response.status_code == 400
+        errors[name] = response.json()["error"]["fields"]["rows"]["0"].replace(name, "NAME")
+    assert errors["stranger"] == errors["nobody"]
     assert not Member.objects.filter(user=stranger).exists()
-    tied = api_for(admin).post(address, {"key": "k", "username": "stranger"}, format="json")
-    assert tied.json()["created"] == 1
+    admin_response = api_for(admin).post(
+        address, {"key": "k", "username": "stranger"}, format="json"
+    )
+    assert admin_response.json()["created"] == 1
     assert Member.objects.filter(project=project, user=stranger).exists()
 
 
-def test_by_the_api_the_caller_and_those_they_lead_elsewhere_are_tied(
+def test_api_links_the_caller_and_accounts_of_their_projects(
     api_for: Callable[..., APIClient],
     lead: User,
     stranger: User,
     project: Project,
     make_project: Any,
 ) -> None:
-    other = make_project("Other")
-    Member.objects.create(project=other, user=lead, role="lead")
-    Member.objects.create(project=other, user=stranger, role="viewer")
+    other_project = make_project("Other")
+    Member.objects.create(project=other_project, user=lead, role="lead")
+    Member.objects.create(project=other_project, user=stranger, role="viewer")
     address = f"/api/v1/projects/{project.pk}/raters/"
     rows = [{"key": "s", "username": "stranger"}, {"key": "l", "username": "lead"}]
-    answer = api_for(lead).post(address, rows, format="json")
-    assert answer.json()["created"] == 2
+    response = api_for(lead).post(address, rows, format="json")
+    assert response.json()["created"] == 2
     assert Member.objects.get(project=project, user=stranger).role == "annotator"

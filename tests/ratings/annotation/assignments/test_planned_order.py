@@ -1,4 +1,4 @@
-"""A planned order of the queue: few items come first, by their turns."""
+"""The planned order of the queue: a few planned items come first, by their positions."""
 
 from __future__ import annotations
 
@@ -25,80 +25,86 @@ def items(project: Project) -> list[Item]:
     )
 
 
-def asked(rater: Rater, number: int) -> list[Item]:
-    """The items that the rater is given, one after the other."""
-    given = []
-    for _ in range(number):
+def assign_next_items(rater: Rater, n_items: int) -> list[Item]:
+    """Assign items to the rater one after the other and return them."""
+    assigned = []
+    for _ in range(n_items):
         item = queue.get_next_item(rater)
         assert item is not None
-        given.append(item)
+        assigned.append(item)
         Assignment.objects.filter(rater=rater).update(state="done", closed_at=timezone.now())
         slots.recount([item.pk])
-    return given
+    return assigned
 
 
 @pytest.fixture
 def rater(project: Project, items: list[Item], monkeypatch: pytest.MonkeyPatch) -> Rater:
-    monkeypatch.setattr(candidates, "RANDOM_EVERY", 2**64)  # none at random
+    monkeypatch.setattr(candidates, "RANDOM_EVERY", 2**64)  # no item is chosen at random
     return Rater.objects.select_related("project").get(key="ann")
 
 
-def test_what_is_planned_comes_first_and_the_others_after_it(
+def test_planned_items_come_first_and_then_the_others(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
     planned = [items[20], items[3], items[11]]
     assert planned_order.set_planned_order(project.pk, [item.pk for item in planned]) == 3
-    given = asked(rater, 30)
-    assert given[:3] == planned
-    assert sorted(item.pk for item in given) == [item.pk for item in items]
+    assigned = assign_next_items(rater, 30)
+    assert assigned[:3] == planned
+    assert sorted(item.pk for item in assigned) == [item.pk for item in items]
 
 
-def test_another_plan_writes_what_moved(project: Project, rater: Rater, items: list[Item]) -> None:
+def test_new_plan_writes_only_moved_items(
+    project: Project, rater: Rater, items: list[Item]
+) -> None:
     ids = [item.pk for item in items]
     planned_order.set_planned_order(project.pk, ids[:10])
     assert planned_order.set_planned_order(project.pk, [ids[20], *ids[1:9]]) == 3
-    assert asked(rater, 2) == [items[20], items[1]]
+    assert assign_next_items(rater, 2) == [items[20], items[1]]
     with pytest.raises(ValueError, match="500"):
         planned_order.set_planned_order(project.pk, [1] * 501)
 
 
-def test_a_planned_item_that_is_full_or_withdrawn_is_passed_by(
+def test_planned_item_that_is_full_or_withdrawn_is_passed_over(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
     planned_order.set_planned_order(project.pk, [item.pk for item in items[:3]])
     Item.objects.filter(pk=items[0].pk).update(places_taken=project.overlap)
     Item.objects.filter(pk=items[1].pk).update(withdrawn_at=timezone.now())
-    assert asked(rater, 1) == [items[2]]
+    assert assign_next_items(rater, 1) == [items[2]]
 
 
-def test_a_project_in_another_order_passes_over_the_plan(
+def test_project_in_another_order_ignores_the_plan(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
     planned_order.set_planned_order(project.pk, [items[9].pk])
     rater.project.queue_order = QueueOrder.FIXED
-    assert asked(rater, 1) == [items[0]]
+    assert assign_next_items(rater, 1) == [items[0]]
 
 
-def test_one_of_ten_is_drawn_at_random(project: Project) -> None:
+def test_one_item_of_ten_is_chosen_at_random(project: Project) -> None:
     project.queue_order = QueueOrder.NARROW
     raters = [Rater(pk=number, project=project) for number in range(1, 21)]
-    planned = sum(
-        candidates.should_use_plan(rater, given) for rater in raters for given in range(100)
+    n_planned = sum(
+        candidates.should_use_plan(rater, n_assigned)
+        for rater in raters
+        for n_assigned in range(100)
     )
-    assert 1750 < planned < 1850
+    assert 1750 < n_planned < 1850
 
 
-def test_the_plan_is_read_off_its_index(
-    project: Project, rater: Rater, items: list[Item], make_plan: Callable[[str, list], str]
+def test_planned_search_uses_its_index(
+    project: Project, rater: Rater, items: list[Item], explain_query: Callable[[str, list], str]
 ) -> None:
     planned_order.set_planned_order(project.pk, [item.pk for item in items[:5]])
-    finding = candidates.get_planned_search_sql(3, 16, "")
-    assert "item_by_turn" in make_plan(finding, [project.pk, 0, 0, rater.pk])
+    search_sql = candidates.get_planned_search_sql(3, 16, "")
+    assert "item_by_turn" in explain_query(search_sql, [project.pk, 0, 0, rater.pk])
 
 
 @pytest.fixture
-def make_plan(project: Project) -> Callable[[str, list], str]:
-    def made(sql: str, values: list) -> str:
+def explain_query(project: Project) -> Callable[[str, list], str]:
+    """Return a function that returns the database's plan of a statement."""
+
+    def explain(sql: str, values: list) -> str:
         with connection.cursor() as cursor:
             if connection.vendor == "sqlite":
                 cursor.execute(f"EXPLAIN QUERY PLAN {sql}", values)
@@ -111,4 +117,4 @@ def make_plan(project: Project) -> Callable[[str, list], str]:
                 cursor.execute(f"EXPLAIN {sql}", values)
             return " ".join(str(row) for row in cursor.fetchall())
 
-    return made
+    return explain

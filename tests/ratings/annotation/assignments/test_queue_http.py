@@ -1,5 +1,4 @@
-"""Thirty-two annotators at their desks at once, through the site: every item is rated by as many as
-it shall be."""
+"""Thirty-two annotators rate at once through the site: every item gets exactly its ratings."""
 
 from __future__ import annotations
 
@@ -26,10 +25,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def crowd(
+def project_and_clients(
     make_project: Callable[..., Project], client_for: Callable[[User], Client]
 ) -> tuple[Project, list[Client]]:
-    """A project and its annotators, signed in."""
+    """Return a project and the signed-in clients of its annotators."""
     project = make_project(overlap=OVERLAP)
     Item.objects.bulk_create(
         Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(ITEMS)
@@ -43,39 +42,41 @@ def crowd(
     return project, clients
 
 
-def item_on(answer: Any) -> str:
-    """The item of the sheet; empty when nothing is left."""
-    assert answer.status_code == 200, answer.content[:500]
-    found = re.search(r'data-item="(\d*)"', answer.content.decode())
-    assert found
-    return found[1]
+def get_item_id(response: Any) -> str:
+    """Return the item id of the sheet, or an empty text when nothing is left."""
+    assert response.status_code == 200, response.content[:500]
+    match = re.search(r'data-item="(\d*)"', response.content.decode())
+    assert match
+    return match[1]
 
 
-def rate_all(project: Project, client: Client, *, skips: bool) -> None:
-    """Rate what is given until nothing is left; the first item is put aside when ``skips``."""
-    desk, field = f"/projects/{project.pk}/rate/", f"question-{project.questions.get().pk}"
-    item = item_on(client.get(desk, headers=SHEET))
+def rate_until_empty(project: Project, client: Client, *, skips: bool) -> None:
+    """Rate the assigned items until none is left; with ``skips``, skip the first item."""
+    rate_url, field = f"/projects/{project.pk}/rate/", f"question-{project.questions.get().pk}"
+    item = get_item_id(client.get(rate_url, headers=SHEET))
     if item and skips:
-        item = item_on(
-            client.post(f"{desk}{item}/skip/", {"reason": "cannot read it"}, headers=SHEET)
+        item = get_item_id(
+            client.post(f"{rate_url}{item}/skip/", {"reason": "cannot read it"}, headers=SHEET)
         )
     while item:
-        item = item_on(client.post(f"{desk}{item}/", {field: int(item) % 4}, headers=SHEET))
+        item = get_item_id(client.post(f"{rate_url}{item}/", {field: int(item) % 4}, headers=SHEET))
 
 
-def test_every_item_gets_exactly_its_ratings(crowd: tuple[Project, list[Client]]) -> None:
-    project, clients = crowd
+def test_every_item_gets_exactly_its_ratings(
+    project_and_clients: tuple[Project, list[Client]],
+) -> None:
+    project, clients = project_and_clients
 
-    def work(number: int) -> None:
+    def rate_and_close(number: int) -> None:
         try:
-            rate_all(project, clients[number], skips=number % 8 == 0)
+            rate_until_empty(project, clients[number], skips=number % 8 == 0)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(ANNOTATORS) as pool:
-        list(pool.map(work, range(ANNOTATORS)))
-    for client in clients[:8]:  # what was put aside when nobody was left to take it
-        rate_all(project, client, skips=False)
+        list(pool.map(rate_and_close, range(ANNOTATORS)))
+    for client in clients[:8]:  # items that were skipped when no other rater was left
+        rate_until_empty(project, client, skips=False)
     per_item = Counter(Rating.objects.values_list("item_id", flat=True))
     assert Counter(per_item.values()) == {OVERLAP: ITEMS}
     assert Rating.objects.values("item", "rater").distinct().count() == OVERLAP * ITEMS

@@ -1,4 +1,4 @@
-"""How many items are still to come, as the desk says it: never fewer than it hands out."""
+"""The number of remaining items on the rating page is never lower than the number assigned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.services.items.gold import set_gold_answer
 from ratings.annotation.assignments import hidden_checks
 from ratings.models import Assignment
-from tests.ratings.annotation.test_rate import rate_url, submit
+from tests.ratings.annotation.test_rate import get_rate_url, submit
 
 pytestmark = pytest.mark.django_db
 
@@ -29,78 +29,87 @@ def items(project: Project) -> list[Item]:
 
 
 @pytest.fixture
-def desk(client_for: Any, annotator: Any) -> Client:
+def annotator_client(client_for: Any, annotator: Any) -> Client:
     return client_for(annotator)
 
 
-def said(desk: Client, project: Project) -> tuple[int, float]:
-    """What the desk says is still to come, and how full its bar is."""
-    page = desk.get(rate_url(project)).text
-    found = re.search(r"up to (\d+) more", page)
-    whole, done = re.findall(r'<progress max="(\d+)" value="(\d+)"', page)[0]
-    return int(found[1]) if found else 0, int(done) / int(whole)
+def get_remaining_and_progress(client: Client, project: Project) -> tuple[int, float]:
+    """Return the number of remaining items that the page shows, and how full its progress bar is."""
+    page = client.get(get_rate_url(project)).text
+    match = re.search(r"up to (\d+) more", page)
+    total, done = re.findall(r'<progress max="(\d+)" value="(\d+)"', page)[0]
+    return int(match[1]) if match else 0, int(done) / int(total)
 
 
-def on_desk(desk: Client, project: Project) -> Item | None:
-    desk.get(rate_url(project))
-    mine = Assignment.objects.filter(state="open", rater__key="ann").first()
-    return mine.item if mine is not None else None
+def get_open_item(client: Client, project: Project) -> Item | None:
+    client.get(get_rate_url(project))
+    assignment = Assignment.objects.filter(state="open", rater__key="ann").first()
+    return assignment.item if assignment is not None else None
 
 
-def to_the_end(desk: Client, project: Project, question: Question) -> list[int]:
-    """What was said before each answer."""
+def rate_until_empty(client: Client, project: Project, question: Question) -> list[int]:
+    """Rate all items; return the remaining number that was shown before each answer."""
     numbers = []
-    while (item := on_desk(desk, project)) is not None:
-        numbers.append(said(desk, project)[0])
-        assert submit(desk, project, item, question, 1).status_code == 302
+    while (item := get_open_item(client, project)) is not None:
+        numbers.append(get_remaining_and_progress(client, project)[0])
+        assert submit(client, project, item, question, 1).status_code == 302
     return numbers
 
 
-def test_items_that_others_have_filled_are_not_to_come(
-    items: list[Item], project: Project, question: Question, desk: Client, rate: Any
+def test_items_filled_by_others_do_not_remain(
+    items: list[Item], project: Project, question: Question, annotator_client: Client, rate: Any
 ) -> None:
-    assert said(desk, project) == (12, 0.0)
+    assert get_remaining_and_progress(annotator_client, project) == (12, 0.0)
     for item in items[2:]:
         for number in range(project.overlap):
             rate(question, item.key, f"other{number}", "minor")
-    assert said(desk, project) == (2, 0.0)
-    assert to_the_end(desk, project, question) == [2, 1]
-    assert said(desk, project) == (0, 1.0)
+    assert get_remaining_and_progress(annotator_client, project) == (2, 0.0)
+    assert rate_until_empty(annotator_client, project, question) == [2, 1]
+    assert get_remaining_and_progress(annotator_client, project) == (0, 1.0)
 
 
-def test_who_was_given_nothing_has_no_bar(
-    items: list[Item], project: Project, desk: Client
+def test_rater_without_items_has_no_progress_bar(
+    items: list[Item], project: Project, annotator_client: Client
 ) -> None:
     Item.objects.update(places_taken=project.overlap)
-    page = desk.get(rate_url(project)).text
+    page = annotator_client.get(get_rate_url(project)).text
     assert "Nothing left for you" in page and "<progress" not in page
 
 
-def test_what_is_skipped_is_dealt_with(items: list[Item], project: Project, desk: Client) -> None:
-    for place in range(12):
-        assert said(desk, project) == (12 - place, place / 12)
-        item = on_desk(desk, project)
-        desk.post(rate_url(project, item, "skip/"), {"reason": "unclear"})
-    assert said(desk, project) == (0, 1.0)
+def test_skipped_items_count_as_progress(
+    items: list[Item], project: Project, annotator_client: Client
+) -> None:
+    for n_skipped in range(12):
+        assert get_remaining_and_progress(annotator_client, project) == (
+            12 - n_skipped,
+            n_skipped / 12,
+        )
+        item = get_open_item(annotator_client, project)
+        annotator_client.post(get_rate_url(project, item, "skip/"), {"reason": "unclear"})
+    assert get_remaining_and_progress(annotator_client, project) == (0, 1.0)
 
 
-def test_no_more_come_than_were_told_of_with_tests_between_them(
+def test_remaining_number_is_exact_with_hidden_checks(
     items: list[Item],
     project: Project,
     question: Question,
-    desk: Client,
+    annotator_client: Client,
     rate: Any,
     lead: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Gold among the new items and beside them, and repeats: each answer takes one away, whatever
-    it was, and no test tells itself."""
-    real, gold, new, repeat = hidden_checks._draw_fraction, 0.0, 0.99, 0.4
-    order = [new, gold, repeat, new]
+    """Every answer lowers the number by one, so no check can be recognized.
+
+    Gold is among the new items and beside them, and there are repeats.
+    """
+    original, gold_draw, new_draw, repeat_draw = hidden_checks._draw_fraction, 0.0, 0.99, 0.4
+    draws = [new_draw, gold_draw, repeat_draw, new_draw]
     monkeypatch.setattr(
         hidden_checks,
         "_draw_fraction",
-        lambda rater, place, what: order[place % 4] if what == "test" else real(rater, place, what),
+        lambda rater, position, purpose: (
+            draws[position % 4] if purpose == "test" else original(rater, position, purpose)
+        ),
     )
     Project.objects.update(
         gold_percent=30,
@@ -122,46 +131,50 @@ def test_no_more_come_than_were_told_of_with_tests_between_them(
         item.ratings.update(changed_at=long_ago, rated_at=long_ago)
     for item in [*items[:2], *items[6:]]:
         set_gold_answer(item=item, question=question, answer=[1], by=lead)
-    for item in items[6:]:  # shown already: those with a place come first
+    for item in items[6:]:  # shown already: items with a free slot come first
         for number in range(project.overlap):
             rate(question, item.key, f"other{number}", "minor")
-        other = Rater.objects.get(key="other0")
-        Assignment.objects.create(item=item, rater=other, why="gold", leased_until=timezone.now())
+        other_rater = Rater.objects.get(key="other0")
+        Assignment.objects.create(
+            item=item, rater=other_rater, why="gold", leased_until=timezone.now()
+        )
     with time_machine.travel(timezone.now(), tick=False):
-        numbers = to_the_end(desk, project, question)
+        numbers = rate_until_empty(annotator_client, project, question)
     assert set(Assignment.objects.values_list("why", flat=True)) >= {"gold", "repeat"}
-    assert numbers == [numbers[0] - place for place in range(len(numbers))]
-    assert said(desk, project) == (0, 1.0)
+    assert numbers == [numbers[0] - position for position in range(len(numbers))]
+    assert get_remaining_and_progress(annotator_client, project) == (0, 1.0)
 
 
-def test_repeats_that_were_switched_off_leave_nothing_to_come(
-    items: list[Item], project: Project, question: Question, desk: Client
+def test_disabled_repeats_do_not_remain(
+    items: list[Item], project: Project, question: Question, annotator_client: Client
 ) -> None:
-    more = [Item(project=project, key=f"m{number}", body={"text": "x"}) for number in range(28)]
-    Item.objects.bulk_create(more)
+    more_items = [
+        Item(project=project, key=f"m{number}", body={"text": "x"}) for number in range(28)
+    ]
+    Item.objects.bulk_create(more_items)
     Project.objects.update(repeat_percent=20, repeat_after_items=10, repeat_after_days=1)
-    before = said(desk, project)[0]
+    before = get_remaining_and_progress(annotator_client, project)[0]
     assert before > 40
     Project.objects.update(repeat_percent=0)
-    assert said(desk, project)[0] == 40
-    assert len(to_the_end(desk, project, question)) == 40
-    assert said(desk, project) == (0, 1.0)
+    assert get_remaining_and_progress(annotator_client, project)[0] == 40
+    assert len(rate_until_empty(annotator_client, project, question)) == 40
+    assert get_remaining_and_progress(annotator_client, project) == (0, 1.0)
 
 
-def test_a_project_that_others_finished_is_not_the_next_one(
+def test_project_finished_by_others_is_not_offered_next(
     items: list[Item],
     project: Project,
     question: Question,
-    desk: Client,
+    annotator_client: Client,
     make_project: Any,
     annotator: Any,
 ) -> None:
-    other = make_project("Dialogues")
-    other.members.create(user=annotator, role="annotator")
-    other.raters.create(key="ann", user=annotator)
-    Item.objects.create(project=other, key="x", body={"text": "x"})
+    other_project = make_project("Dialogues")
+    other_project.members.create(user=annotator, role="annotator")
+    other_project.raters.create(key="ann", user=annotator)
+    Item.objects.create(project=other_project, key="x", body={"text": "x"})
     Item.objects.filter(project=project).exclude(pk=items[0].pk).delete()
-    to_the_end(desk, project, question)
-    assert "Go on with Dialogues" in desk.get(rate_url(project)).text
-    other.items.update(places_taken=other.overlap)
-    assert "Go on with" not in desk.get(rate_url(project)).text
+    rate_until_empty(annotator_client, project, question)
+    assert "Go on with Dialogues" in annotator_client.get(get_rate_url(project)).text
+    other_project.items.update(places_taken=other_project.overlap)
+    assert "Go on with" not in annotator_client.get(get_rate_url(project)).text

@@ -1,5 +1,7 @@
-"""Real exports of other tools, by the command line. They are never part of the project; without
-their folder this is skipped."""
+"""Real exports of other tools, imported by the command line.
+
+They are never part of the repository; without their folder these tests are skipped.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,16 @@ from django.core.management import call_command
 
 from projects.models import Item, Project
 from ratings.models import Rating
-from tests.ratings.imports.wizard_client import world
+from tests.ratings.imports.wizard_client import snapshot_import_tables
 
 pytestmark = pytest.mark.django_db
 
-ARGILLA = {"items": 40, "raters": 3, "ratings": 120}
-# file -> what comes in and what is left out, or the words with which it is refused
+ARGILLA_COUNTS = {"items": 40, "raters": 3, "ratings": 120}
+# file -> imported counts and skipped counts, or part of the error message
 EXPECTED: dict[str, Any] = {
-    "argilla/argilla2_record_to_dict_pandalm40.json": (ARGILLA, {}),
-    "argilla/argilla2_to_json_pandalm40.json": (ARGILLA, {}),
-    "argilla/argilla2_to_list_flatten_pandalm40.json": (ARGILLA, {}),
+    "argilla/argilla2_record_to_dict_pandalm40.json": (ARGILLA_COUNTS, {}),
+    "argilla/argilla2_to_json_pandalm40.json": (ARGILLA_COUNTS, {}),
+    "argilla/argilla2_to_list_flatten_pandalm40.json": (ARGILLA_COUNTS, {}),
     "doccano/*bounding_box__example.jsonl": "Line 13: This is not valid JSON",
     "doccano/*image_captioning__example.jsonl": ({"items": 3, "ratings": 3}, {}),
     "doccano/*image_classification__example.jsonl": ({"items": 3, "ratings": 3}, {}),
@@ -117,35 +119,35 @@ def exports(shared_data: Path) -> Path:
     return folder
 
 
-def run(path: Path, owner: str) -> tuple[int, dict[str, Any]]:
-    out = io.StringIO()
+def run_import_command(path: Path, owner: str) -> tuple[int, dict[str, Any]]:
+    output = io.StringIO()
     try:
-        call_command("import_file", str(path), name="X", owner=owner, json=True, stdout=out)
-    except SystemExit as end:
-        return int(str(end.code)), json.loads(out.getvalue())
-    return 0, json.loads(out.getvalue())
+        call_command("import_file", str(path), name="X", owner=owner, json=True, stdout=output)
+    except SystemExit as exit_error:
+        return int(str(exit_error.code)), json.loads(output.getvalue())
+    return 0, json.loads(output.getvalue())
 
 
-def test_no_export_is_forgotten(exports: Path) -> None:
+def test_every_export_has_an_expectation(exports: Path) -> None:
     files = {path for path in exports.glob("*/*") if path.is_file()}
-    named = {path for pattern in EXPECTED for path in exports.glob(pattern)}
-    assert files == named
+    expected_files = {path for pattern in EXPECTED for path in exports.glob(pattern)}
+    assert files == expected_files
 
 
 @pytest.mark.parametrize("pattern", EXPECTED)
-def test_real_export(exports: Path, lead: Any, pattern: str) -> None:
+def test_real_export_is_imported_or_refused(exports: Path, lead: Any, pattern: str) -> None:
     (path,) = exports.glob(pattern)
-    before = world()
-    status, told = run(path, lead.username)
+    before = snapshot_import_tables()
+    status, report = run_import_command(path, lead.username)
     if isinstance(EXPECTED[pattern], str):
         assert status == 1
-        assert EXPECTED[pattern] in told["problems"][0]["message"]
-        assert world() == before
+        assert EXPECTED[pattern] in report["problems"][0]["message"]
+        assert snapshot_import_tables() == before
         return
     counts, left_out = EXPECTED[pattern]
-    assert (status, told["problems"]) == (0, [])
-    assert {name: told[name] for name in counts} == counts
-    assert told["left_out"] == left_out
+    assert (status, report["problems"]) == (0, [])
+    assert {name: report[name] for name in counts} == counts
+    assert report["left_out"] == left_out
     project = Project.objects.get()
-    assert Item.objects.filter(project=project).count() == told["items"]
-    assert Rating.objects.current().filter(item__project=project).count() == told["ratings"]
+    assert Item.objects.filter(project=project).count() == report["items"]
+    assert Rating.objects.current().filter(item__project=project).count() == report["ratings"]

@@ -1,4 +1,7 @@
-"""A source is one module and its line in SOURCES: here a tool whose files are lists of JSON."""
+"""A file source is one module and one line in SOURCES.
+
+Here it is a tool whose files are lists of JSON.
+"""
 
 from __future__ import annotations
 
@@ -16,32 +19,32 @@ from ratings.imports.decoding.sample import FileSample, read_sample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers import SOURCES, FileReader, detect_source, list_extensions
 from ratings.imports.records import ItemRecord, RatingRecord, ReaderProblem, Record
-from tests.ratings.imports.wizard_client import Wizard, said
+from tests.ratings.imports.wizard_client import WizardClient, get_labels
 
-FIELDS = ["task", "by", "choice"]
-TOLD = [
+FIELD_NAMES = ["task", "by", "choice"]
+TOOL_RECORDS = [
     {"task": "i1", "by": "ann", "choice": "none"},
     {"task": "i1", "by": "bea", "choice": "minor"},
     {"task": "i2", "by": "ann", "choice": "none"},
 ]
 
 
-class Lists:
+class ListSource:
     name = "lists of a tool"
-    endings = (".lists",)
-    encodings = False
-    delimiters = False
+    extensions = (".lists",)
+    has_encoding = False
+    has_delimiter = False
 
-    def recognises(self, sample: FileSample) -> bool:
-        return sample.has_fields(*FIELDS)
+    def can_read(self, sample: FileSample) -> bool:
+        return sample.has_fields(*FIELD_NAMES)
 
-    def look(self, path: Path, chosen: ImportMapping) -> None:
+    def read_head(self, path: Path, mapping: ImportMapping) -> None:
         return None
 
-    def guess(self, look: Any, *, labels: set[str]) -> Any:
+    def guess_columns(self, head: Any, *, labels: set[str]) -> Any:
         raise AssertionError("there are no columns to guess")
 
-    def reader(self, path: Path, chosen: ImportMapping) -> FileReader:
+    def open_reader(self, path: Path, mapping: ImportMapping) -> FileReader:
         return ListReader(path)
 
 
@@ -52,61 +55,65 @@ class ListReader:
         self.path = path
         self.bytes_read = 0
 
-    def records(self) -> Iterator[Record]:
-        for number, one in enumerate(json.loads(self.path.read_bytes()), start=1):
-            yield ItemRecord(number, one["task"], {"text": one["task"].upper()})
-            yield RatingRecord(number, one["task"], one["by"], "severity", one["choice"])
+    def iter_records(self) -> Iterator[Record]:
+        for number, row in enumerate(json.loads(self.path.read_bytes()), start=1):
+            yield ItemRecord(number, row["task"], {"text": row["task"].upper()})
+            yield RatingRecord(number, row["task"], row["by"], "severity", row["choice"])
 
-    def trouble(self, labels: Any, *, usable: bool) -> ReaderProblem | None:
+    def find_final_problem(self, labels: Any, *, is_usable: bool) -> ReaderProblem | None:
         return None
 
 
 @pytest.fixture
-def lists() -> Iterator[None]:
+def list_source() -> Iterator[None]:
     before = dict(SOURCES)
     SOURCES.clear()
-    SOURCES.update({"lists": Lists(), **before})
+    SOURCES.update({"lists": ListSource(), **before})
     yield
     SOURCES.clear()
     SOURCES.update(before)
 
 
 @pytest.fixture
-def wizard(project: Project, lead: User, client: Client) -> Wizard:
+def wizard(project: Project, lead: User, client: Client) -> WizardClient:
     client.force_login(lead)
-    return Wizard(client, project)
+    return WizardClient(client, project)
 
 
-def test_csv_comes_last_and_takes_every_text(tmp_path: Path) -> None:
+def test_csv_is_the_last_source_and_accepts_every_text(tmp_path: Path) -> None:
     assert list(SOURCES)[-1] == "csv"
-    path = tmp_path / "named.json"  # names say nothing
+    path = tmp_path / "named.json"  # the name is ignored
     path.write_bytes(b"item,rater,label\n")
     assert detect_source(read_sample(path, encoding="utf-8")) == "csv"
 
 
-def test_a_source_tells_its_own_endings_and_choices(lists: Any, wizard: Wizard) -> None:
+def test_source_has_its_own_extensions_and_options(list_source: Any, wizard: WizardClient) -> None:
     assert ".lists" in list_extensions()
-    assert ".lists" in wizard.client.get(wizard.entrance).content.decode()
-    wizard.upload(json.dumps(TOLD).encode())
-    page = wizard.page()
+    assert ".lists" in wizard.client.get(wizard.upload_url).content.decode()
+    wizard.upload(json.dumps(TOOL_RECORDS).encode())
+    page = wizard.get_page()
     assert "lists of a tool" in page.content.decode()
     assert set(page.context["reading"].fields) == {"source"}
 
 
-def test_a_file_is_read_by_the_source_that_recognises_it(lists: Any, wizard: Wizard) -> None:
-    run = wizard.all(json.dumps(TOLD).encode())
+def test_a_file_is_read_by_the_source_that_recognises_it(
+    list_source: Any, wizard: WizardClient
+) -> None:
+    run = wizard.import_file(json.dumps(TOOL_RECORDS).encode())
     assert (run.state, run.mapping["source"]) == ("done", "lists")
     expected = {("i1", "ann"): "none", ("i1", "bea"): "minor", ("i2", "ann"): "none"}
     assert run.question and run.project
-    assert said(run.question) == expected
+    assert get_labels(run.question) == expected
     assert dict(run.project.items.values_list("key", "body")) == {
         "i1": {"text": "I1"},
         "i2": {"text": "I2"},
     }
 
 
-def test_its_problems_are_named_by_its_own_fields(lists: Any, wizard: Wizard) -> None:
-    run = wizard.check(json.dumps([*TOLD, {"task": "i3", "by": "", "choice": "none"}]).encode())
+def test_problems_of_a_source_use_its_field_names(list_source: Any, wizard: WizardClient) -> None:
+    run = wizard.upload_and_validate(
+        json.dumps([*TOOL_RECORDS, {"task": "i3", "by": "", "choice": "none"}]).encode()
+    )
     (problem,) = run.problems
     assert run.state == "refused"
     assert (problem["kind"], problem["line"], problem["column"]) == ("key_empty", 4, "by")

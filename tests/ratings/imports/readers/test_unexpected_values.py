@@ -1,5 +1,7 @@
-"""Records whose parts are of other kinds than a tool writes: a reader names or leaves out what it
-cannot use, and raises nothing."""
+"""Records whose parts have types that no tool writes.
+
+A reader reports or skips what it cannot use and raises nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ import pytest
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers import SOURCES
 from ratings.imports.records import GoldRecord, ItemRecord, RaterRecord, RatingRecord
-from tests.ratings.imports.readers.tools.test_tool_exports import ARGILLA, MIN, TASKS
+from tests.ratings.imports.readers.tools.test_tool_exports import ARGILLA_RECORD, MIN_RECORD, TASKS
 
-ODD: list[Any] = [
+ODD_VALUES: list[Any] = [
     None,
     True,
     5,
@@ -33,7 +35,7 @@ ODD: list[Any] = [
     [None],
 ]
 RECORDS: dict[str, list[dict[str, Any]]] = {
-    "label_studio": [*TASKS, MIN],
+    "label_studio": [*TASKS, MIN_RECORD],
     "prodigy": [
         {
             "text": "x",
@@ -54,7 +56,7 @@ RECORDS: dict[str, list[dict[str, Any]]] = {
         },
     ],
     "argilla": [
-        ARGILLA,
+        ARGILLA_RECORD,
         {
             "id": "a",
             "text": "x y",
@@ -98,50 +100,54 @@ RECORDS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths to everything inside."""
-    inner: Any = []
+def iter_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the paths to all nested values."""
+    entries: Any = []
     if isinstance(value, dict):
-        inner = value.items()
+        entries = value.items()
     elif isinstance(value, list):
-        inner = enumerate(value)
-    for name, part in inner:
+        entries = enumerate(value)
+    for name, part in entries:
         yield (*path, name)
-        yield from places(part, (*path, name))
+        yield from iter_paths(part, (*path, name))
 
 
-def odd_ones(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for path in places(record):
-        for odd in ODD:
+def iter_odd_records(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for path in iter_paths(record):
+        for odd_value in ODD_VALUES:
             changed: Any = copy.deepcopy(record)
-            at = changed
+            parent = changed
             for name in path[:-1]:
-                at = at[name]
-            at[path[-1]] = odd
+                parent = parent[name]
+            parent[path[-1]] = odd_value
             yield changed
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_nothing_is_raised(name: str, tmp_path: Path) -> None:
+def test_readers_raise_nothing(name: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(
-        "".join(json.dumps(odd) + "\n" for one in RECORDS[name] for odd in odd_ones(one))
+        "".join(
+            json.dumps(odd_record) + "\n"
+            for record in RECORDS[name]
+            for odd_record in iter_odd_records(record)
+        )
     )
-    chosen = ImportMapping(source=name, encoding="utf-8-sig", one_rater="r")
-    found = list(SOURCES[name].open_reader(path, chosen).iter_records())
-    assert not [one for one in found if getattr(one, "fatal", False)]
-    for one in found:
-        if isinstance(one, ItemRecord):
-            assert isinstance(one.key, str)
-            assert isinstance(one.body, dict | None)
-            assert isinstance(one.attributes, dict | None)
-        elif isinstance(one, RatingRecord):
-            texts = (one.item, one.rater, one.question)
+    mapping = ImportMapping(source=name, encoding="utf-8-sig", one_rater="r")
+    records = list(SOURCES[name].open_reader(path, mapping).iter_records())
+    assert not [record for record in records if getattr(record, "fatal", False)]
+    for record in records:
+        if isinstance(record, ItemRecord):
+            assert isinstance(record.key, str)
+            assert isinstance(record.body, dict | None)
+            assert isinstance(record.attributes, dict | None)
+        elif isinstance(record, RatingRecord):
+            texts = (record.item, record.rater, record.question)
             assert all(isinstance(text, str) for text in texts)
-            assert isinstance(one.label, str | None)
-            assert isinstance(one.comment, str | None)
-        elif isinstance(one, GoldRecord | RaterRecord):
-            assert isinstance(one[1], str)
+            assert isinstance(record.label, str | None)
+            assert isinstance(record.comment, str | None)
+        elif isinstance(record, GoldRecord | RaterRecord):
+            assert isinstance(record[1], str)
 
 
 @pytest.mark.parametrize("column", ["metadata", "annotations", "subject_data", "created_at"])
@@ -155,14 +161,20 @@ def test_odd_cells_of_zooniverse(tmp_path: Path, column: str) -> None:
         "subject_data": '{"7": {"a": 1}}',
     }
     rows = []
-    for odd in [*map(json.dumps, ODD), '[{"task": 1}]', '[{"value": {}}]', "{", "[" * 5000]:
-        row = cells | {column: odd}
+    for odd_cell in [
+        *map(json.dumps, ODD_VALUES),
+        '[{"task": 1}]',
+        '[{"value": {}}]',
+        "{",
+        "[" * 5000,
+    ]:
+        row = cells | {column: odd_cell}
         rows.append(["1", "ann", "2", *(row[name] for name in names[3:7]), "7"])
     lines = [
         ",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [names, *rows]
     ]
     path = tmp_path / "file"
     path.write_text("\n".join(lines))
-    chosen = ImportMapping(source="zooniverse", encoding="utf-8-sig")
-    found = list(SOURCES["zooniverse"].open_reader(path, chosen).iter_records())
-    assert not [one for one in found if getattr(one, "fatal", False)]
+    mapping = ImportMapping(source="zooniverse", encoding="utf-8-sig")
+    records = list(SOURCES["zooniverse"].open_reader(path, mapping).iter_records())
+    assert not [record for record in records if getattr(record, "fatal", False)]

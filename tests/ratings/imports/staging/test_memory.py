@@ -1,4 +1,4 @@
-"""Large files: memory stays flat, and what was forgotten to keep it so is found again."""
+"""Large files: memory use stays constant, and evicted keys are looked up again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = {"item": 0, "rater": 1, "label": 2}
 MAPPING = ImportMapping("csv", "utf-8-sig", ",", "long", COLUMNS)
 
 
-def check(folder: Path, lines: list[str]) -> tuple[file_validation.FileReport, list[Any]]:
+def validate_lines(folder: Path, lines: list[str]) -> tuple[file_validation.FileReport, list[Any]]:
     path = folder / "file.csv"
     path.write_text("item,rater,label\n" + "".join(lines))
     scratch = database.StagingDatabase(folder / "file.rows", lambda: None)
@@ -28,33 +28,38 @@ def check(folder: Path, lines: list[str]) -> tuple[file_validation.FileReport, l
         reader, MAPPING, project=None, question=None, staging=scratch, heartbeat=lambda: None
     )
     scratch.close()
-    with queries.open_staged_rows(folder / "file.rows", lambda: None) as finished:
-        return report, list(finished.iter_ratings(0))
+    with queries.open_staged_rows(folder / "file.rows", lambda: None) as staged_rows:
+        return report, list(staged_rows.iter_ratings(0))
 
 
-def test_forgotten_keys_keep_their_numbers(tmp_path: Path, monkeypatch: Any) -> None:
+def test_evicted_keys_keep_their_ids(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(database, "MAX_CACHED_KEYS", 10)
     monkeypatch.setattr(file_validation, "RECORDS_PER_BATCH", 7)
     rows = [
         (f"i{number * 37 % 100}", f"r{number * 11 % 60}", "ab"[number % 2])
         for number in range(1000)
     ]
-    report, rated = check(tmp_path, [",".join(row) + "\n" for row in rows])
+    report, staged_ratings = validate_lines(tmp_path, [",".join(row) + "\n" for row in rows])
 
     assert not report.problems
     assert (report.items, report.raters, report.rows) == (100, 60, 1000)
-    assert sorted((said.item, said.rater, said.label) for said in rated) == sorted(rows)
-    pairs = [(said.item, said.rater) for said in rated]
+    assert sorted(
+        (staged_rating.item, staged_rating.rater, staged_rating.label)
+        for staged_rating in staged_ratings
+    ) == sorted(rows)
+    pairs = [(staged_rating.item, staged_rating.rater) for staged_rating in staged_ratings]
     assert len(list(dict.fromkeys(pairs))) == len(set(pairs)) == 1000 - report.repeats
     assert all(
-        one.line < other.line for one, other in itertools.pairwise(rated) if one[1:4] == other[1:4]
+        earlier.line < later.line
+        for earlier, later in itertools.pairwise(staged_ratings)
+        if earlier[1:4] == later[1:4]
     )
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(database, "MAX_CACHED_KEYS", 1000)
 
-    def peak(rows: int) -> int:
+    def measure_peak(rows: int) -> int:
         path = tmp_path / f"{rows}.csv"
         with path.open("w") as file:
             file.write("item,rater,label\n")
@@ -67,21 +72,21 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) ->
         report = file_validation.validate_file(
             reader, MAPPING, project=None, question=None, staging=scratch, heartbeat=lambda: None
         )
-        _now, highest = tracemalloc.get_traced_memory()
+        _current, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         scratch.close()
         assert report.items == report.rows == rows
         return highest
 
-    assert peak(60_000) < 2 * peak(10_000)
+    assert measure_peak(60_000) < 2 * measure_peak(10_000)
 
 
-def test_lease_that_is_lost_ends_a_long_query(tmp_path: Path, monkeypatch: Any) -> None:
+def test_lost_lease_ends_a_long_query(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(database, "INSTRUCTIONS_BETWEEN_HEARTBEATS", 100)
-    lost = False
+    is_lost = False
 
     def beat() -> None:
-        if lost:
+        if is_lost:
             raise RuntimeError
 
     scratch = database.StagingDatabase(tmp_path / "file.rows", beat)
@@ -90,7 +95,7 @@ def test_lease_that_is_lost_ends_a_long_query(tmp_path: Path, monkeypatch: Any) 
             database.EncodedRating(1, number, 1, number, 1, None, None, None, None)
         )
     scratch.flush(save=True)
-    lost = True
+    is_lost = True
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         scratch.finish([(1, "q")], [(1, 1, "a")])
     scratch.close()

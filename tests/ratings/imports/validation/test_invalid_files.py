@@ -1,5 +1,7 @@
-"""Files that cannot be imported: each is named by line and column, says what is allowed, and
-changes nothing."""
+"""Files that cannot be imported.
+
+Each error names line and column, says what is allowed, and nothing changes.
+"""
 
 from __future__ import annotations
 
@@ -15,59 +17,65 @@ from django.conf import settings as site
 from projects.models import Project
 from ratings.imports import uploads
 from ratings.models import ImportRun
-from tests.ratings.imports.wizard_client import Wizard, said, stored, words, world
+from tests.ratings.imports.wizard_client import (
+    WizardClient,
+    get_labels,
+    get_page_text,
+    list_stored_files,
+    snapshot_import_tables,
+)
 
-HEAD = b"item,rater,label\n"
+HEADER = b"item,rater,label\n"
 
 
 @pytest.fixture
-def wizard(project: Project, lead: Any, client_for: Any) -> Wizard:
-    return Wizard(client_for(lead), project)
+def wizard(project: Project, lead: Any, client_for: Any) -> WizardClient:
+    return WizardClient(client_for(lead), project)
 
 
 @pytest.fixture(autouse=True)
-def unchanged(project: Project) -> Iterator[None]:
-    """Nothing of what is judged or of what was said may change in any of these tests."""
-    before = world()
+def assert_unchanged(project: Project) -> Iterator[None]:
+    """Assert that no test of this module changes projects, items or ratings."""
+    before = snapshot_import_tables()
     yield
-    assert world() == before
+    assert snapshot_import_tables() == before
 
 
-def zipped(name: str) -> bytes:
+def build_zip(name: str) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(name, "<workbook/>")
     return file.getvalue()
 
 
-REFUSED_AT_UPLOAD = {
+INVALID_UPLOADS = {
     "empty": (b"", "The file is empty"),
     "blank lines only": (b"\n\n\r\n", "one column only"),
-    "only a header": (HEAD, "Line 1: There is a line of column names, but no rating below it."),
+    "only a header": (HEADER, "Line 1: There is a line of column names, but no rating below it."),
     "one column": (b"label\nmajor\n", "There is one column only"),
     "column without a name": (b"item,,label\na,b,c\n", "Line 1: Column 2 has no name"),
     "header after blank lines": (b"\n\nitem,,label\na,b,c\n", "Line 3: Column 2 has no name"),
     "doubled header": (b"item,label,rater,label\na,b,c,d\n", "'label' names column 2 and column 4"),
-    "zip": (zipped("a.txt"), "'a.txt' in the ZIP archive is no picture"),
-    "broken Excel": (zipped("xl/workbook.xml"), "Excel workbook cannot be read"),
+    "zip": (build_zip("a.txt"), "'a.txt' in the ZIP archive is no picture"),
+    "broken Excel": (build_zip("xl/workbook.xml"), "Excel workbook cannot be read"),
     "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "no text file"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no text file"),
     "PDF": (b"%PDF-1.7\n", "PDF"),
     "HTML": (b"  <!DOCTYPE html><script>alert(1)</script>", "HTML or XML"),
     "SVG": (b"<svg onload=alert(1)>", "HTML or XML"),
     "JSON of no objects": (b'["a"]', 'Line 1: "a"] stands where an object'),
-    "NUL in the first rows": (HEAD + b"a,b,c\nd,\0,f\n", "Line 3: There is a NUL character"),
+    "NUL in the first rows": (HEADER + b"a,b,c\nd,\0,f\n", "Line 3: There is a NUL character"),
     "open quote": (
-        HEAD + b'a,b,"major\nc,d,minor\n',
+        HEADER + b'a,b,"major\nc,d,minor\n',
         "Line 2: A cell that begins with a quotation mark",
     ),
-    "text after a quote": (HEAD + b'a,b,"major"x\n', "Line 2: After a closing quotation mark"),
+    "text after a quote": (HEADER + b'a,b,"major"x\n', "Line 2: After a closing quotation mark"),
     "cell of 2 MB": (
-        HEAD + b"a,b," + b"x" * (2 << 20) + b"\n",
+        HEADER + b"a,b," + b"x" * (2 << 20) + b"\n",
         "Line 2: A cell has more than 1048576 characters",
     ),
     "line of 10 MB": (
-        HEAD + b"a,b," + b"x" * (10 << 20) + b"\n",
+        HEADER + b"a,b," + b"x" * (10 << 20) + b"\n",
         "Line 2: The line has more than 4194304 characters",
     ),
     "a million columns": (b"a," * 1_000_000 + b"b\n1\n", "Line 1: 1000001 columns; 10000 at most"),
@@ -76,49 +84,49 @@ REFUSED_AT_UPLOAD = {
         "UTF-16",
     ),
     "broken gzip": (
-        gzip.compress(HEAD + b"a,b,c\n" * 100)[:-20],
+        gzip.compress(HEADER + b"a,b,c\n" * 100)[:-20],
         "gzip archive cannot be unpacked",
     ),
     "gzip of nothing": (gzip.compress(b""), "The file is empty"),
-    "gzip of a zip": (gzip.compress(zipped("a.txt")), "ZIP archive"),
+    "gzip of a zip": (gzip.compress(build_zip("a.txt")), "ZIP archive"),
 }
 
 
-@pytest.mark.parametrize("case", REFUSED_AT_UPLOAD)
-def test_refused_at_upload(wizard: Wizard, case: str) -> None:
-    content, complaint = REFUSED_AT_UPLOAD[case]
-    before = stored()
+@pytest.mark.parametrize("case", INVALID_UPLOADS)
+def test_invalid_file_is_refused_at_upload(wizard: WizardClient, case: str) -> None:
+    content, complaint = INVALID_UPLOADS[case]
+    before = list_stored_files()
     response = wizard.upload(content)
 
     assert response.status_code == 400
-    assert complaint in words(response)
+    assert complaint in get_page_text(response)
     assert not ImportRun.objects.exists()
-    assert stored() == before
+    assert list_stored_files() == before
 
 
-def test_gzip_bomb_ends_at_the_limit(wizard: Wizard, settings: Any) -> None:
+def test_gzip_bomb_is_read_up_to_the_limit(wizard: WizardClient, settings: Any) -> None:
     settings.IMPORT_MAX_BYTES = 1_000_000
-    bomb = gzip.compress(HEAD + b"a,b,major\n" * 2_000_000)
+    bomb = gzip.compress(HEADER + b"a,b,major\n" * 2_000_000)
     assert len(bomb) < 100_000
-    before = stored()
+    before = list_stored_files()
     response = wizard.upload(bomb, "bomb.csv.gz")
 
     assert response.status_code == 400
-    assert "more than 1000000 bytes (unpacked)" in words(response)
-    assert stored() == before
+    assert "more than 1000000 bytes (unpacked)" in get_page_text(response)
+    assert list_stored_files() == before
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
 )
-def test_encodings_and_line_ends_that_are_recognised(
-    wizard: Wizard, encoding: str, newline: str
+def test_encodings_and_line_endings_are_recognised(
+    wizard: WizardClient, encoding: str, newline: str
 ) -> None:
     text = newline.join(
         ["item,rater,label", *(f"Straße {number},Zoë,minor" for number in range(50)), ""]
     )
-    run = wizard.check(text.encode(encoding))
+    run = wizard.upload_and_validate(text.encode(encoding))
 
     assert run.state == "checked", run.problems
     assert run.summary["preview"][-1] == [21, "Straße 19", "Zoë", "minor", "", ""]
@@ -126,62 +134,62 @@ def test_encodings_and_line_ends_that_are_recognised(
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_delimiters_are_guessed(wizard: Wizard, delimiter: str) -> None:
+def test_delimiters_are_guessed(wizard: WizardClient, delimiter: str) -> None:
     rows = [["item", "rater", "label"], ["a, b; c", "ann", "minor"]]
     text = "\n".join(delimiter.join(f'"{cell}"' for cell in row) for row in rows)
-    assert wizard.check(text.encode()).state == "checked"
+    assert wizard.upload_and_validate(text.encode()).state == "checked"
 
 
 @pytest.mark.parametrize("encoding", ["windows-1252", "iso-8859-1"])
-def test_latin1_is_asked_for(wizard: Wizard, encoding: str) -> None:
-    content = (HEAD.decode() + "a,ann,minor\nStraße,Zoë,minor\n").encode(encoding)
+def test_latin1_must_be_chosen(wizard: WizardClient, encoding: str) -> None:
+    content = (HEADER.decode() + "a,ann,minor\nStraße,Zoë,minor\n").encode(encoding)
     assert wizard.upload(content).status_code == 302
-    assert "line 3 has the byte 0xDF" in words(wizard.page())
+    assert "line 3 has the byte 0xDF" in get_page_text(wizard.get_page())
 
-    response = wizard.choose()
+    response = wizard.choose_columns()
     assert response.status_code == 400
-    assert "This field is required" in words(response)
+    assert "This field is required" in get_page_text(response)
     assert wizard.run.state == "mapping"
 
-    assert wizard.choose(encoding=encoding).status_code == 302
-    assert wizard.work().summary["preview"][1][1:3] == ["Straße", "Zoë"]
+    assert wizard.choose_columns(encoding=encoding).status_code == 302
+    assert wizard.run_worker().summary["preview"][1][1:3] == ["Straße", "Zoë"]
 
 
-def test_wrong_choice_of_encoding_is_named(wizard: Wizard) -> None:
-    wizard.upload(HEAD + "Straße,Zoë,minor\n".encode("windows-1252"))
-    response = wizard.choose(encoding="utf-8-sig")
+def test_wrong_encoding_is_reported(wizard: WizardClient) -> None:
+    wizard.upload(HEADER + "Straße,Zoë,minor\n".encode("windows-1252"))
+    response = wizard.choose_columns(encoding="utf-8-sig")
     assert response.status_code == 400
-    assert "Line 2: Byte 0xDF does not belong into a text in UTF-8" in words(response)
+    assert "Line 2: Byte 0xDF does not belong into a text in UTF-8" in get_page_text(response)
 
     response = wizard.client.post(
-        wizard.address, {"do": "read", "encoding": "utf-8-sig", "delimiter": ","}, follow=True
+        wizard.run_url, {"do": "read", "encoding": "utf-8-sig", "delimiter": ","}, follow=True
     )
-    assert "Line 2: Byte 0xDF does not belong" in words(response)
+    assert "Line 2: Byte 0xDF does not belong" in get_page_text(response)
     assert wizard.run.mapping["encoding"] == ""
 
 
-FILLER = b"".join(b"i%d,ann,minor\n" % number for number in range(9000))
-# Beyond the first rows: kind, line, column.
-FOUND_BY_THE_CHECK = {
+FILLER_ROWS = b"".join(b"i%d,ann,minor\n" % number for number in range(9000))
+# Errors after the first rows: content, (kind, line, column), part of the message.
+INVALID_CONTENTS = {
     "unknown label": (
-        HEAD + b"a,ann,mjor\nb,ann,minor\n",
+        HEADER + b"a,ann,mjor\nb,ann,minor\n",
         ("label_unknown", 2, "label"),
         "one of none, minor, major, critical",
     ),
     "empty item": (
-        HEAD + b" ,ann,minor\n",
+        HEADER + b" ,ann,minor\n",
         ("key_empty", 2, "item"),
         "Each row needs an item, a rater and a label",
     ),
-    "empty rater": (HEAD + b"a,,minor\n", ("key_empty", 2, "rater"), "The cell is empty"),
-    "empty label": (HEAD + b"a,ann,\n", ("key_empty", 2, "label"), "The cell is empty"),
+    "empty rater": (HEADER + b"a,,minor\n", ("key_empty", 2, "rater"), "The cell is empty"),
+    "empty label": (HEADER + b"a,ann,\n", ("key_empty", 2, "label"), "The cell is empty"),
     "long item": (
-        HEAD + b"a" * 256 + b",ann,minor\n",
+        HEADER + b"a" * 256 + b",ann,minor\n",
         ("key_long", 2, "item"),
         "has 256 characters; 255 at most",
     ),
     "long rater": (
-        HEAD + b"a," + b"r" * 151 + b",minor\n",
+        HEADER + b"a," + b"r" * 151 + b",minor\n",
         ("key_long", 2, "rater"),
         "has 151 characters; 150 at most",
     ),
@@ -191,17 +199,17 @@ FOUND_BY_THE_CHECK = {
         "has 10001 characters; 10000 at most",
     ),
     "line end in an item": (
-        HEAD + b'"a\nb",ann,minor\n',
+        HEADER + b'"a\nb",ann,minor\n',
         ("key_control", 2, "item"),
         "control character",
     ),
     "too few cells": (
-        HEAD + b"a,ann,minor\nb,ann\n",
+        HEADER + b"a,ann,minor\nb,ann\n",
         ("cells", 3, ""),
         "2 cells, where the line of names has 3",
     ),
     "too many cells": (
-        HEAD + b"a,ann,minor,x\n",
+        HEADER + b"a,ann,minor,x\n",
         ("cells", 2, ""),
         "4 cells, where the line of names has 3",
     ),
@@ -230,14 +238,14 @@ FOUND_BY_THE_CHECK = {
         ("no_names", 1, ""),
         "the line of column names seems to be missing",
     ),
-    "late NUL": (HEAD + FILLER + b"z,\0,minor\n", ("nul", 9002, ""), "NUL"),
+    "late NUL": (HEADER + FILLER_ROWS + b"z,\0,minor\n", ("nul", 9002, ""), "NUL"),
     "late open quote": (
-        HEAD + FILLER + b'z,"ann,minor\n' + FILLER,
+        HEADER + FILLER_ROWS + b'z,"ann,minor\n' + FILLER_ROWS,
         ("quote_open", 9002, ""),
         "is not closed",
     ),
     "late huge cell": (
-        HEAD + FILLER + b"z,ann," + b"x" * (8 << 20),
+        HEADER + FILLER_ROWS + b"z,ann," + b"x" * (8 << 20),
         ("line_long", 9002, ""),
         "4194304",
     ),
@@ -253,100 +261,104 @@ FOUND_BY_THE_CHECK = {
         "'mjor' is no label",
     ),
     "one rater a thousand times": (
-        HEAD + b"a,ann,minor\n" * 1002,
+        HEADER + b"a,ann,minor\n" * 1002,
         ("repeats_many", 1002, ""),
         "more than 1000 times",
     ),
 }
 
 
-@pytest.mark.parametrize("case", FOUND_BY_THE_CHECK)
-def test_found_by_the_check(wizard: Wizard, case: str) -> None:
-    content, place, complaint = FOUND_BY_THE_CHECK[case]
+@pytest.mark.parametrize("case", INVALID_CONTENTS)
+def test_invalid_content_is_found_by_validation(wizard: WizardClient, case: str) -> None:
+    content, kind_line_column, complaint = INVALID_CONTENTS[case]
     choices = {"missing header": {"item": "0", "rater": "1", "label": "2", "layout": "long"}}.get(
         case, {}
     )
-    run = wizard.check(content, **choices)
+    run = wizard.upload_and_validate(content, **choices)
 
     assert run.state == "refused"
     problem = run.problems[0]
-    assert (problem["kind"], problem["line"], problem["column"]) == place
-    page = wizard.page()
+    assert (problem["kind"], problem["line"], problem["column"]) == kind_line_column
+    page = wizard.get_page()
     assert page.status_code == 200
-    assert complaint in words(page)
-    # There is no way around it.
-    wizard.client.post(wizard.address, {"do": "start"})
-    assert wizard.work().state == "refused"
+    assert complaint in get_page_text(page)
+    # The import cannot be started anyway.
+    wizard.client.post(wizard.run_url, {"do": "start"})
+    assert wizard.run_worker().state == "refused"
 
 
-def test_first_thousand_problems_are_listed_and_all_counted(wizard: Wizard) -> None:
-    run = wizard.check(HEAD + b"a,ann,x\n" * 1500 + b"b,ann\n" * 20 + b"c,ann,minor\n")
+def test_first_thousand_errors_are_listed_and_all_are_counted(wizard: WizardClient) -> None:
+    run = wizard.upload_and_validate(
+        HEADER + b"a,ann,x\n" * 1500 + b"b,ann\n" * 20 + b"c,ann,minor\n"
+    )
 
     assert len(run.problems) == 1000
     assert run.summary["kinds"] == {"label_unknown": 1500, "cells": 20}
-    page = words(wizard.page())
+    page = get_page_text(wizard.get_page())
     assert "1,520 problems" in page and "The first 1,000 are listed" in page
 
 
-def test_last_bad_row_refuses_the_whole_file(wizard: Wizard) -> None:
+def test_invalid_last_row_rejects_the_complete_file(wizard: WizardClient) -> None:
     rows = b"".join(b"i%d,ann,minor\n" % number for number in range(50_000))
-    run = wizard.check(HEAD + rows + b"z,ann,mjor\n")
+    run = wizard.upload_and_validate(HEADER + rows + b"z,ann,mjor\n")
 
     assert run.state == "refused"
     assert run.problems[0]["line"] == 50_002
 
 
-def test_too_many_labels_for_a_new_question(wizard: Wizard) -> None:
+def test_too_many_labels_for_a_new_question_are_refused(wizard: WizardClient) -> None:
     rows = b"".join(b"a%d,ann,l%d\n" % (number, number) for number in range(60))
-    run = wizard.check(HEAD + rows, target="new", question_key="q", question_text="Q?")
+    run = wizard.upload_and_validate(
+        HEADER + rows, target="new", question_key="q", question_text="Q?"
+    )
 
     assert run.state == "refused"
     assert run.summary["kinds"] == {"labels_many": 10}
-    assert "one label more than the 50" in words(wizard.page())
+    assert "one label more than the 50" in get_page_text(wizard.get_page())
 
 
-def test_lost_file_is_named(wizard: Wizard) -> None:
-    wizard.upload(HEAD + b"a,ann,minor\n")
-    wizard.choose()
+def test_missing_upload_is_reported(wizard: WizardClient) -> None:
+    wizard.upload(HEADER + b"a,ann,minor\n")
+    wizard.choose_columns()
     uploads.get_absolute_path(wizard.run.path).unlink()
-    run = wizard.work()
+    run = wizard.run_worker()
 
     assert run.state == "refused"
-    assert "not there any more" in words(wizard.page())
+    assert "not there any more" in get_page_text(wizard.get_page())
 
 
-def test_markup_in_cells_is_shown_as_text(wizard: Wizard) -> None:
-    evil = b"<img src=x onerror=alert(1)>,<script>alert(1)</script>,minor,{{7*7}}\n"
-    run = wizard.check(b"item,rater,label,comment\n" + evil)
-    page = wizard.page().content
+def test_markup_in_cells_is_shown_as_text(wizard: WizardClient) -> None:
+    row_with_markup = b"<img src=x onerror=alert(1)>,<script>alert(1)</script>,minor,{{7*7}}\n"
+    run = wizard.upload_and_validate(b"item,rater,label,comment\n" + row_with_markup)
+    page = wizard.get_page().content
 
     assert run.state == "checked"
     assert b"<img" not in page and b"<script>" not in page and b"{{7*7}}" in page
 
 
-def test_uploads_lie_in_the_data_folder_for_the_server_alone(wizard: Wizard) -> None:
-    wizard.upload(HEAD + b"a,ann,minor\n")
+def test_uploads_are_readable_only_by_the_server(wizard: WizardClient) -> None:
+    wizard.upload(HEADER + b"a,ann,minor\n")
     path = uploads.get_absolute_path(wizard.run.path)
     assert path.is_relative_to(site.DATA_DIR)
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_labels_of_wide_files_do_not_look_like_missing_names(wizard: Wizard) -> None:
-    run = wizard.check(
+def test_labels_of_wide_files_are_not_taken_for_missing_names(wizard: WizardClient) -> None:
+    run = wizard.upload_and_validate(
         b"item,1,2,3\na,1,2,3\nb,2,2,1\n", target="new", question_key="q", question_text="Q?"
     )
     assert run.state == "checked"
     assert wizard.project
-    assert said(wizard.project.questions.get()) == {}
+    assert get_labels(wizard.project.questions.get()) == {}
 
 
-def test_full_disc_is_told(wizard: Wizard, monkeypatch: Any) -> None:
-    def full(*arguments: Any, **named: Any) -> None:
+def test_full_disk_is_reported(wizard: WizardClient, monkeypatch: Any) -> None:
+    def raise_disk_full(*arguments: Any, **named: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(uploads, "_copy_chunks", full)
-    before = stored()
-    response = wizard.upload(HEAD + b"a,ann,minor\n")
+    monkeypatch.setattr(uploads, "_copy_chunks", raise_disk_full)
+    before = list_stored_files()
+    response = wizard.upload(HEADER + b"a,ann,minor\n")
     assert response.status_code == 400
-    assert "its disc may be full" in words(response)
-    assert stored() == before
+    assert "its disc may be full" in get_page_text(response)
+    assert list_stored_files() == before

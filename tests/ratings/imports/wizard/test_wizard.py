@@ -14,32 +14,42 @@ from ratings import tasks
 from ratings.imports import jobs, uploads
 from ratings.imports.wizard import upload_views
 from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
-from tests.ratings.imports.wizard_client import Wizard, said, stored, words, world
+from tests.ratings.imports.wizard_client import (
+    WizardClient,
+    get_labels,
+    get_page_text,
+    list_stored_files,
+    snapshot_import_tables,
+)
 
-LONG = b"item,rater,label\ni1,ann,minor\ni1,ben,major\ni2,ann,none\n"
-WIDE = b"item,ann,ben,chris\ni1,minor,major,\ni2,none,,none\ni3,,,\n"
+LONG_FILE = b"item,rater,label\ni1,ann,minor\ni1,ben,major\ni2,ann,none\n"
+WIDE_FILE = b"item,ann,ben,chris\ni1,minor,major,\ni2,none,,none\ni3,,,\n"
 
 
 @pytest.fixture
-def wizard(project: Project, lead: Any, client_for: Any) -> Wizard:
-    """Into the project of ``lead``."""
-    return Wizard(client_for(lead), project)
+def wizard(project: Project, lead: Any, client_for: Any) -> WizardClient:
+    """Return the wizard of the lead's project."""
+    return WizardClient(client_for(lead), project)
 
 
 @pytest.fixture
-def newcomer(lead: Any, client_for: Any) -> Wizard:
-    """A file becomes a project."""
-    return Wizard(client_for(lead))
+def new_project_wizard(lead: Any, client_for: Any) -> WizardClient:
+    """Return the wizard that makes a project from a file."""
+    return WizardClient(client_for(lead))
 
 
-# --- the whole way ---------------------------------------------------------------------------------
+# --- the complete import ---------------------------------------------------------------------------
 
 
-def test_long_file_into_existing_project(wizard: Wizard, question: Any) -> None:
-    run = wizard.all(LONG)
+def test_long_file_into_existing_project(wizard: WizardClient, question: Any) -> None:
+    run = wizard.import_file(LONG_FILE)
 
     assert run.state == "done"
-    assert said(question) == {("i1", "ann"): "minor", ("i1", "ben"): "major", ("i2", "ann"): "none"}
+    assert get_labels(question) == {
+        ("i1", "ann"): "minor",
+        ("i1", "ben"): "major",
+        ("i2", "ann"): "none",
+    }
     assert run.summary["outcome"] == {
         "created": 3,
         "changed": 0,
@@ -48,69 +58,71 @@ def test_long_file_into_existing_project(wizard: Wizard, question: Any) -> None:
         "raters": 1,
     }
     assert set(Revision.objects.values_list("source", "by__username")) == {("import", "lead")}
-    page = words(wizard.page())
+    page = get_page_text(wizard.get_page())
     assert f"/projects/{question.project_id}/?question=severity" in page
 
 
-def test_pasted_lines_are_items_and_the_same_again_changes_nothing(
-    wizard: Wizard, project: Project
-) -> None:
+def test_pasted_lines_become_items_once(wizard: WizardClient, project: Project) -> None:
     for lines in ("Great, really!\r\n\r\nNie wieder.\r\n", "Nie wieder.\nGreat, really!\nOne more"):
         assert wizard.paste(lines).status_code == 302
-        wizard.choose()
-        wizard.work()
-        wizard.start()
-        assert wizard.work().state == "done"
+        wizard.choose_columns()
+        wizard.run_worker()
+        wizard.start_import()
+        assert wizard.run_worker().state == "done"
     texts = Item.objects.filter(project=project).order_by("pk").values_list("body", flat=True)
     assert sorted(body["text"] for body in texts) == ["Great, really!", "Nie wieder.", "One more"]
     assert set(Item.objects.values_list("version", flat=True)) == {1}
 
 
-def test_a_pasted_table_is_read_as_a_file(wizard: Wizard, question: Any) -> None:
-    wizard.paste(LONG.decode(), shape="table")
+def test_pasted_table_is_read_as_a_file(wizard: WizardClient, question: Any) -> None:
+    wizard.paste(LONG_FILE.decode(), shape="table")
     assert wizard.run.file_name == "pasted"
-    wizard.choose()
-    wizard.work()
-    wizard.start()
-    assert wizard.work().state == "done"
-    assert said(question) == {("i1", "ann"): "minor", ("i1", "ben"): "major", ("i2", "ann"): "none"}
+    wizard.choose_columns()
+    wizard.run_worker()
+    wizard.start_import()
+    assert wizard.run_worker().state == "done"
+    assert get_labels(question) == {
+        ("i1", "ann"): "minor",
+        ("i1", "ben"): "major",
+        ("i2", "ann"): "none",
+    }
 
 
-def test_a_file_or_what_is_pasted(wizard: Wizard, project: Project) -> None:
-    both = {"file": SimpleUploadedFile("a.csv", LONG)}
-    refused = (
-        (wizard.paste("a text", **both), "one of them at a time"),
+def test_upload_takes_either_a_file_or_pasted_text(wizard: WizardClient, project: Project) -> None:
+    file_data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
+    rejected_uploads = (
+        (wizard.paste("a text", **file_data), "one of them at a time"),
         (wizard.paste(" \n "), "Choose a file, or paste"),
         (wizard.paste("a", shape="odd"), "odd is not one of the available choices"),
     )
-    for response, reason in refused:
+    for response, reason in rejected_uploads:
         assert response.status_code == 400
-        assert reason in words(response)
+        assert reason in get_page_text(response)
     assert not ImportRun.objects.exists()
 
 
-def test_wide_file_into_existing_project(wizard: Wizard, question: Any) -> None:
-    wizard.all(WIDE)
+def test_wide_file_into_existing_project(wizard: WizardClient, question: Any) -> None:
+    wizard.import_file(WIDE_FILE)
 
-    assert said(question) == {
+    assert get_labels(question) == {
         ("i1", "ann"): "minor",
         ("i1", "ben"): "major",
         ("i2", "ann"): "none",
         ("i2", "chris"): "none",
     }
-    assert not Item.objects.filter(key="i3").exists()  # nobody rated it
+    assert not Item.objects.filter(key="i3").exists()  # no rater rated it
 
 
-def test_file_becomes_project(newcomer: Wizard, lead: Any) -> None:
-    newcomer.check(
-        LONG.replace(b"none", b"critical"),
+def test_file_becomes_project(new_project_wizard: WizardClient, lead: Any) -> None:
+    new_project_wizard.upload_and_validate(
+        LONG_FILE.replace(b"none", b"critical"),
         project_name="From a file",
         question_key="q",
         question_text="How bad?",
     )
     assert Project.objects.count() == 0
-    newcomer.start()
-    newcomer.work()
+    new_project_wizard.start_import()
+    new_project_wizard.run_worker()
 
     project = Project.objects.get(name="From a file")
     question = project.questions.get()
@@ -120,31 +132,33 @@ def test_file_becomes_project(newcomer: Wizard, lead: Any) -> None:
         "critical",
     ]
     assert (question.key, question.text, question.scale) == ("q", "How bad?", "ordinal")
-    assert said(question)["i2", "ann"] == "critical"
+    assert get_labels(question)["i2", "ann"] == "critical"
     assert project.members.get().role == Member.Role.LEAD
-    assert newcomer.address.startswith(f"/projects/{project.pk}/data/import/")
-    assert newcomer.page().status_code == 200
+    assert new_project_wizard.run_url.startswith(f"/projects/{project.pk}/data/import/")
+    assert new_project_wizard.get_page().status_code == 200
 
 
 @pytest.mark.parametrize(("typed", "zone"), [("asia/tokyo ", "Asia/Tokyo"), ("", "UTC")])
-def test_a_new_project_has_the_zone_of_its_lead(newcomer: Wizard, typed: str, zone: str) -> None:
-    newcomer.all(LONG, time_zone=typed)
+def test_new_project_has_the_time_zone_of_its_lead(
+    new_project_wizard: WizardClient, typed: str, zone: str
+) -> None:
+    new_project_wizard.import_file(LONG_FILE, time_zone=typed)
     assert Project.objects.get().time_zone == zone
 
 
-def test_a_zone_that_nobody_knows_is_refused(newcomer: Wizard) -> None:
-    newcomer.upload(LONG)
-    refused = newcomer.choose(time_zone="Tokio")
-    assert refused.status_code == 400
-    assert "&#x27;Tokio&#x27; is no time zone" in refused.text
-    assert newcomer.run.state == "mapping"
+def test_unknown_time_zone_is_refused(new_project_wizard: WizardClient) -> None:
+    new_project_wizard.upload(LONG_FILE)
+    response = new_project_wizard.choose_columns(time_zone="Tokio")
+    assert response.status_code == 400
+    assert "&#x27;Tokio&#x27; is no time zone" in response.text
+    assert new_project_wizard.run.state == "mapping"
 
 
-def test_categories_are_the_leads_to_order_and_add(newcomer: Wizard) -> None:
-    newcomer.check(b"item,rater,label\na,r,yellow\na,s,green\n")
-    assert newcomer.page().context["form"]["categories"].value() == "green\nyellow"
-    newcomer.start(scale="ordinal", categories="yellow\r\ngreen\r\nred\r\n")
-    newcomer.work()
+def test_lead_can_order_and_add_categories(new_project_wizard: WizardClient) -> None:
+    new_project_wizard.upload_and_validate(b"item,rater,label\na,r,yellow\na,s,green\n")
+    assert new_project_wizard.get_page().context["form"]["categories"].value() == "green\nyellow"
+    new_project_wizard.start_import(scale="ordinal", categories="yellow\r\ngreen\r\nred\r\n")
+    new_project_wizard.run_worker()
 
     question = Project.objects.get().questions.get()
     assert [category.label for category in question.active_categories()] == [
@@ -152,57 +166,61 @@ def test_categories_are_the_leads_to_order_and_add(newcomer: Wizard) -> None:
         "green",
         "red",
     ]
-    assert said(question) == {("a", "r"): "yellow", ("a", "s"): "green"}
+    assert get_labels(question) == {("a", "r"): "yellow", ("a", "s"): "green"}
 
 
 @pytest.mark.parametrize(
-    ("labels", "guessed"), [(["1", "2", "3"], True), (["green", "yellow"], False)]
+    ("labels", "is_guess"), [(["1", "2", "3"], True), (["green", "yellow"], False)]
 )
-def test_a_guessed_order_is_called_a_guess(
-    newcomer: Wizard, labels: list[str], guessed: bool
+def test_guessed_order_is_labeled_as_a_guess(
+    new_project_wizard: WizardClient, labels: list[str], is_guess: bool
 ) -> None:
     rows = [f"i{number},ann,{label}" for number, label in enumerate(labels)]
-    newcomer.check("\n".join(["item,rater,label", *rows]).encode())
-    said_so = "A guess: the answers look as if they had an order" in newcomer.page().text
-    assert said_so is guessed
+    new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
+    has_hint = (
+        "A guess: the answers look as if they had an order" in new_project_wizard.get_page().text
+    )
+    assert has_hint is is_guess
 
 
 @pytest.mark.parametrize(
     ("categories", "complaint"),
     [("green\nred", "yellow"), ("green\nyellow\ngreen", "green"), ("", "This field is required")],
 )
-def test_wrong_categories_are_refused(newcomer: Wizard, categories: str, complaint: str) -> None:
-    newcomer.check(b"item,rater,label\na,r,yellow\na,s,green\n")
-    before = world()
-    response = newcomer.start(categories=categories)
+def test_invalid_categories_are_refused(
+    new_project_wizard: WizardClient, categories: str, complaint: str
+) -> None:
+    new_project_wizard.upload_and_validate(b"item,rater,label\na,r,yellow\na,s,green\n")
+    before = snapshot_import_tables()
+    response = new_project_wizard.start_import(categories=categories)
 
     assert response.status_code == 400
-    assert complaint in words(response)
-    assert world() == before
-    assert newcomer.run.state == "checked"
+    assert complaint in get_page_text(response)
+    assert snapshot_import_tables() == before
+    assert new_project_wizard.run.state == "checked"
 
 
-def test_scale_that_needs_numbers_is_refused_for_words(newcomer: Wizard) -> None:
-    newcomer.check(b"item,rater,label\na,r,yellow\na,s,green\n")
-    response = newcomer.start(scale="interval")
+def test_numeric_scale_is_refused_for_text_labels(new_project_wizard: WizardClient) -> None:
+    new_project_wizard.upload_and_validate(b"item,rater,label\na,r,yellow\na,s,green\n")
+    response = new_project_wizard.start_import(scale="interval")
 
     assert response.status_code == 400
-    assert "needs a value" in words(response)
+    assert "needs a value" in get_page_text(response)
     assert Project.objects.count() == 0
 
 
-def test_one_label_alone_is_no_scale(newcomer: Wizard) -> None:
-    newcomer.check(b"item,rater,label\na,r,yes\na,s,yes\n")
-    response = newcomer.start()
+def test_scale_needs_two_labels(new_project_wizard: WizardClient) -> None:
+    new_project_wizard.upload_and_validate(b"item,rater,label\na,r,yes\na,s,yes\n")
+    response = new_project_wizard.start_import()
 
     assert response.status_code == 400
-    assert "two categories" in words(response)
-    assert newcomer.start(categories="yes\nno").status_code == 302
+    assert "two categories" in get_page_text(response)
+    assert new_project_wizard.start_import(categories="yes\nno").status_code == 302
 
 
-def test_numeric_labels_bring_their_values(newcomer: Wizard) -> None:
-    newcomer.check(b"item,rater,label\na,r,10\na,s,2\nb,r,-1\n")
-    newcomer.start(scale="interval")
+def test_numeric_labels_have_their_values(new_project_wizard: WizardClient) -> None:
+    new_project_wizard.upload_and_validate(b"item,rater,label\na,r,10\na,s,2\nb,r,-1\n")
+    new_project_wizard.start_import(scale="interval")
 
     categories = Project.objects.get().questions.get().active_categories()
     assert [(category.label, category.value) for category in categories] == [
@@ -212,35 +230,35 @@ def test_numeric_labels_bring_their_values(newcomer: Wizard) -> None:
     ]
 
 
-def test_new_question_in_existing_project(wizard: Wizard, project: Project) -> None:
-    wizard.check(
+def test_new_question_in_existing_project(wizard: WizardClient, project: Project) -> None:
+    wizard.upload_and_validate(
         b"item,rater,tone\na,r,kind\na,s,rude\n",
         label="2",
         target="new",
         question_key="tone",
         question_text="Tone?",
     )
-    wizard.start()
-    wizard.work()
+    wizard.start_import()
+    wizard.run_worker()
 
-    assert said(project.questions.get(key="tone")) == {("a", "r"): "kind", ("a", "s"): "rude"}
+    assert get_labels(project.questions.get(key="tone")) == {("a", "r"): "kind", ("a", "s"): "rude"}
     assert project.questions.count() == 2
 
 
-def test_taken_question_key_is_refused(wizard: Wizard) -> None:
-    wizard.upload(LONG)
-    response = wizard.choose(target="new", question_key="severity", question_text="Again?")
+def test_existing_question_key_is_refused(wizard: WizardClient) -> None:
+    wizard.upload(LONG_FILE)
+    response = wizard.choose_columns(target="new", question_key="severity", question_text="Again?")
 
     assert response.status_code == 400
-    assert "with this key already" in words(response)
+    assert "with this key already" in get_page_text(response)
 
 
 # --- columns ---------------------------------------------------------------------------------------
 
 
-def test_columns_page_shows_the_first_rows_and_guesses(wizard: Wizard) -> None:
+def test_columns_page_shows_the_first_rows_and_guesses(wizard: WizardClient) -> None:
     wizard.upload(b"worker;severity;doc\nw1;major;<b>d1</b>\n")
-    page = wizard.page()
+    page = wizard.get_page()
     form = page.context["form"]
 
     assert (form["item"].value(), form["rater"].value(), form["label"].value()) == (2, 0, 1)
@@ -248,94 +266,94 @@ def test_columns_page_shows_the_first_rows_and_guesses(wizard: Wizard) -> None:
     assert b"&lt;b&gt;d1&lt;/b&gt;" in page.content
 
 
-def test_missing_choice_of_column_is_named(wizard: Wizard) -> None:
+def test_missing_column_is_reported(wizard: WizardClient) -> None:
     wizard.upload(b"x,y,z\na,b,c\n")
-    assert "No column has a name that is known. The first line reads: x, y, z." in words(
-        wizard.page()
+    assert "No column has a name that is known. The first line reads: x, y, z." in get_page_text(
+        wizard.get_page()
     )
-    response = wizard.choose(item="0", rater="1", label="", layout="long")
+    response = wizard.choose_columns(item="0", rater="1", label="", layout="long")
 
     assert response.status_code == 400
-    assert "Choose the column of this." in words(response)
+    assert "Choose the column of this." in get_page_text(response)
     assert wizard.run.state == "mapping"
 
 
-def test_one_column_cannot_be_two_things(wizard: Wizard) -> None:
-    wizard.upload(LONG)
-    response = wizard.choose(rater="0")
+def test_column_cannot_have_two_roles(wizard: WizardClient) -> None:
+    wizard.upload(LONG_FILE)
+    response = wizard.choose_columns(rater="0")
 
     assert response.status_code == 400
-    assert "chosen as 'Item' already" in words(response)
+    assert "chosen as 'Item' already" in get_page_text(response)
 
 
-def test_wide_without_raters_is_refused(wizard: Wizard) -> None:
-    wizard.upload(WIDE)
-    response = wizard.choose(leave_out=["1", "2", "3"])
+def test_wide_file_without_raters_is_refused(wizard: WizardClient) -> None:
+    wizard.upload(WIDE_FILE)
+    response = wizard.choose_columns(leave_out=["1", "2", "3"])
 
     assert response.status_code == 400
-    assert "No column is left" in words(response)
+    assert "No column is left" in get_page_text(response)
 
 
-def test_delimiter_can_be_chosen(wizard: Wizard, question: Any) -> None:
+def test_delimiter_can_be_chosen(wizard: WizardClient, question: Any) -> None:
     wizard.upload(b"item|rater|label,x\ni1|ann|minor\n")
-    wizard.client.post(wizard.address, {"do": "read", "encoding": "utf-8-sig", "delimiter": ","})
-    assert wizard.page().context["look"].names == ["item|rater|label", "x"]
-    wizard.client.post(wizard.address, {"do": "read", "encoding": "utf-8-sig", "delimiter": "|"})
-    assert wizard.page().context["look"].names == ["item", "rater", "label,x"]
+    wizard.client.post(wizard.run_url, {"do": "read", "encoding": "utf-8-sig", "delimiter": ","})
+    assert wizard.get_page().context["look"].names == ["item|rater|label", "x"]
+    wizard.client.post(wizard.run_url, {"do": "read", "encoding": "utf-8-sig", "delimiter": "|"})
+    assert wizard.get_page().context["look"].names == ["item", "rater", "label,x"]
 
 
-def test_export_with_several_questions_imports_the_rows_of_one(
-    wizard: Wizard, question: Any
-) -> None:
+def test_only_rows_of_the_chosen_question_are_imported(wizard: WizardClient, question: Any) -> None:
     content = b"item,rater,question,label\ni1,ann,severity,minor\ni1,ann,tone,kind\n"
-    run = wizard.all(content)
+    run = wizard.import_file(content)
 
-    assert said(question) == {("i1", "ann"): "minor"}
+    assert get_labels(question) == {("i1", "ann"): "minor"}
     assert run.summary["of_other_questions"] == 1
 
 
 # --- repeats ---------------------------------------------------------------------------------------
 
-REPEATS = (
+FILE_WITH_REPEATS = (
     b"item,rater,label\ni1,ann,minor\ni2,ann,none\ni1,ben,none\ni1,ann,major\ni1,ann,critical\n"
 )
 
 
-@pytest.mark.parametrize(("stands", "label"), [("last", "critical"), ("first", "minor")])
-def test_repeats_go_to_the_history(wizard: Wizard, question: Any, stands: str, label: str) -> None:
-    run = wizard.check(REPEATS)
+@pytest.mark.parametrize(("policy", "label"), [("last", "critical"), ("first", "minor")])
+def test_repeats_go_to_the_history(
+    wizard: WizardClient, question: Any, policy: str, label: str
+) -> None:
+    run = wizard.upload_and_validate(FILE_WITH_REPEATS)
     assert run.summary["repeats"] == 2
     assert run.summary["repeat_examples"][0] == ["i1", "ann", 2, "minor", 5, "major"]
-    assert "2 rows repeat" in words(wizard.page())
-    wizard.start(stands=stands)
-    wizard.work()
+    assert "2 rows repeat" in get_page_text(wizard.get_page())
+    wizard.start_import(stands=policy)
+    wizard.run_worker()
 
-    assert said(question)["i1", "ann"] == label
+    assert get_labels(question)["i1", "ann"] == label
     rating = Rating.objects.get(item__key="i1", rater__key="ann")
     labels = dict(question.categories.values_list("code", "label"))
     history = [
         (labels[code], superseded)
         for code, superseded in rating.revisions.values_list("code", "superseded")
     ]
-    others = [text for text in ("minor", "major", "critical") if text != label]
-    assert history == [(other, True) for other in others] + [(label, False)]
+    other_labels = [text for text in ("minor", "major", "critical") if text != label]
+    assert history == [(other_label, True) for other_label in other_labels] + [(label, False)]
 
 
-def apart() -> list[tuple[str, str, str, int | None, int, bool]]:
+def list_check_answers() -> list[tuple[str, str, str, int | None, int, bool]]:
     columns = ("item__key", "rater__key", "why", "first", "code", "stands")
     return list(Apart.objects.order_by("pk").values_list(*columns))
 
 
-def test_the_second_row_can_be_kept_as_a_repeat(wizard: Wizard, question: Any) -> None:
+def test_second_row_can_be_stored_as_a_repeat(wizard: WizardClient, question: Any) -> None:
     codes = dict(question.categories.values_list("label", "code"))
-    kept = [("i1", "ann", "repeat", codes["minor"], codes["major"], True)]
-    for _twice in range(2):
-        wizard.check(REPEATS)
-        assert "a judgement of its own" in words(wizard.page())
-        wizard.start(stands="repeat")
-        run = wizard.work()
-        assert said(question)["i1", "ann"] == "minor"
-        assert apart() == kept
+    expected = [("i1", "ann", "repeat", codes["minor"], codes["major"], True)]
+    for _attempt in range(2):
+        wizard.upload_and_validate(FILE_WITH_REPEATS)
+        assert "a judgement of its own" in get_page_text(wizard.get_page())
+        wizard.start_import(stands="repeat")
+        run = wizard.run_worker()
+        assert get_labels(question)["i1", "ann"] == "minor"
+        assert list_check_answers() == expected
     rating = Rating.objects.get(item__key="i1", rater__key="ann")
     history = list(rating.revisions.values_list("code", "superseded"))
     assert history == [(codes["critical"], True), (codes["minor"], False)], "the third row"
@@ -343,57 +361,59 @@ def test_the_second_row_can_be_kept_as_a_repeat(wizard: Wizard, question: Any) -
     assert Rating.objects.count() == 3 and not Assignment.objects.filter(why="repeat").exists()
 
 
-def test_what_a_second_file_says_again_can_be_kept_as_a_repeat(
-    wizard: Wizard, question: Any
+def test_ratings_of_a_second_file_can_be_stored_as_repeats(
+    wizard: WizardClient, question: Any
 ) -> None:
-    """A model that ran twice: what stands is what the project had."""
+    """For a model that ran twice: the project's ratings stay the current ones."""
     codes = dict(question.categories.values_list("label", "code"))
-    head = b"item,rater,label,timestamp\n"
-    wizard.check(head + b"i1,gpt,minor,\ni2,gpt,none,\n")
-    assert "stands" not in wizard.page().context["form"].fields, "nothing could be said again"
-    wizard.start()
-    wizard.work()
-    second = b"i1,gpt,major,2026-03-01T09:30:00Z\ni2,gpt,none,\ni3,gpt,none,\n"
-    wizard.check(head + second)
-    offered = [name for name, _words in wizard.page().context["form"].fields["stands"].choices]
-    assert offered == ["last", "first", "repeat", "again"]
-    wizard.start(stands="again")
-    run = wizard.work()
-    assert said(question) == {
+    header = b"item,rater,label,timestamp\n"
+    wizard.upload_and_validate(header + b"i1,gpt,minor,\ni2,gpt,none,\n")
+    assert "stands" not in wizard.get_page().context["form"].fields, "nothing could be said again"
+    wizard.start_import()
+    wizard.run_worker()
+    second_file = b"i1,gpt,major,2026-03-01T09:30:00Z\ni2,gpt,none,\ni3,gpt,none,\n"
+    wizard.upload_and_validate(header + second_file)
+    offered_policies = [
+        name for name, _label in wizard.get_page().context["form"].fields["stands"].choices
+    ]
+    assert offered_policies == ["last", "first", "repeat", "again"]
+    wizard.start_import(stands="again")
+    run = wizard.run_worker()
+    assert get_labels(question) == {
         ("i1", "gpt"): "minor",
         ("i2", "gpt"): "none",
         ("i3", "gpt"): "none",
     }
-    assert apart() == [
+    assert list_check_answers() == [
         ("i1", "gpt", "repeat", codes["minor"], codes["major"], True),
         ("i2", "gpt", "repeat", codes["none"], codes["none"], True),
     ]
     assert Apart.objects.earliest("pk").rated_at.isoformat() == "2026-03-01T09:30:00+00:00"
     assert run.summary["outcome"]["repeats"] == 2
-    assert "Kept as repeats" in words(wizard.page())
+    assert "Kept as repeats" in get_page_text(wizard.get_page())
 
 
-@pytest.mark.parametrize("content", [LONG, WIDE, REPEATS])
-def test_same_file_twice_changes_nothing(wizard: Wizard, content: bytes) -> None:
-    wizard.all(content)
-    before = world()
-    run = wizard.all(content)
+@pytest.mark.parametrize("content", [LONG_FILE, WIDE_FILE, FILE_WITH_REPEATS])
+def test_same_file_twice_changes_nothing(wizard: WizardClient, content: bytes) -> None:
+    wizard.import_file(content)
+    before = snapshot_import_tables()
+    run = wizard.import_file(content)
 
-    assert world() == before
+    assert snapshot_import_tables() == before
     assert run.summary["outcome"]["created"] == run.summary["outcome"]["changed"] == 0
 
 
-def test_same_file_with_times_and_comments_twice_changes_nothing(wizard: Wizard) -> None:
+def test_same_file_with_times_and_comments_twice_changes_nothing(wizard: WizardClient) -> None:
     content = (
         b"item,rater,label,timestamp,comment\n"
         b"i1,ann,minor,2026-03-01T09:30:00+02:00,=SUM(A1)\n"
         b'i1,ben,major,,"two\r\nlines"\n'
     )
-    wizard.all(content)
-    before = world()
-    wizard.all(content)
+    wizard.import_file(content)
+    before = snapshot_import_tables()
+    wizard.import_file(content)
 
-    assert world() == before
+    assert snapshot_import_tables() == before
     rating = Rating.objects.get(rater__key="ann")
     assert (rating.rated_at.isoformat(), rating.comment) == (
         "2026-03-01T07:30:00+00:00",
@@ -401,9 +421,9 @@ def test_same_file_with_times_and_comments_twice_changes_nothing(wizard: Wizard)
     )
 
 
-def test_changed_label_is_a_change_with_history(wizard: Wizard, question: Any) -> None:
-    wizard.all(LONG)
-    run = wizard.all(LONG.replace(b"i1,ann,minor", b"i1,ann,critical"))
+def test_changed_label_is_a_change_with_history(wizard: WizardClient, question: Any) -> None:
+    wizard.import_file(LONG_FILE)
+    run = wizard.import_file(LONG_FILE.replace(b"i1,ann,minor", b"i1,ann,critical"))
 
     assert run.summary["outcome"] == {
         "created": 0,
@@ -412,136 +432,138 @@ def test_changed_label_is_a_change_with_history(wizard: Wizard, question: Any) -
         "items": 0,
         "raters": 0,
     }
-    assert said(question)["i1", "ann"] == "critical"
+    assert get_labels(question)["i1", "ann"] == "critical"
     assert Rating.objects.get(item__key="i1", rater__key="ann").revisions.count() == 2
 
 
-# --- items and raters that are not known -----------------------------------------------------------
+# --- unknown items and raters ----------------------------------------------------------------------
 
 
-def test_unknown_items_and_raters_are_problems_when_not_to_be_made(
-    wizard: Wizard, project: Project
+def test_unknown_items_and_raters_are_errors_unless_created(
+    wizard: WizardClient, project: Project
 ) -> None:
     Item.objects.create(project=project, key="i1")
-    before = world()
-    run = wizard.check(LONG, make_new="")
+    before = snapshot_import_tables()
+    run = wizard.upload_and_validate(LONG_FILE, make_new="")
 
     assert run.state == "refused"
     assert [(p["kind"], p["line"], p["values"]["value"]) for p in run.problems] == [
         ("item_unknown", 4, "i2"),
         ("rater_unknown", 3, "ben"),
     ]
-    assert "'i2' is no item of this project" in words(wizard.page())
-    assert world() == before
+    assert "'i2' is no item of this project" in get_page_text(wizard.get_page())
+    assert snapshot_import_tables() == before
 
 
-def test_known_items_and_raters_are_used(wizard: Wizard, project: Project, question: Any) -> None:
+def test_existing_items_and_raters_are_used(
+    wizard: WizardClient, project: Project, question: Any
+) -> None:
     for key in ("i1", "i2"):
         Item.objects.create(project=project, key=key)
     Rater.objects.create(project=project, key="ben")
-    wizard.all(LONG, make_new="")
+    wizard.import_file(LONG_FILE, make_new="")
 
-    assert len(said(question)) == 3
+    assert len(get_labels(question)) == 3
     assert Item.objects.count() == 2
 
 
 # --- uploads ---------------------------------------------------------------------------------------
 
 
-def test_packed_file_is_unpacked(wizard: Wizard, question: Any) -> None:
-    assert wizard.upload(gzip.compress(LONG), "ratings.csv.gz").status_code == 302
-    wizard.choose()
-    wizard.work()
-    wizard.start()
-    wizard.work()
-    assert len(said(question)) == 3
+def test_gzip_file_is_decompressed(wizard: WizardClient, question: Any) -> None:
+    assert wizard.upload(gzip.compress(LONG_FILE), "ratings.csv.gz").status_code == 302
+    wizard.choose_columns()
+    wizard.run_worker()
+    wizard.start_import()
+    wizard.run_worker()
+    assert len(get_labels(question)) == 3
 
 
-def test_file_name_is_shown_and_never_used(wizard: Wizard) -> None:
+def test_file_name_is_shown_but_never_used_as_a_path(wizard: WizardClient) -> None:
     name = "..\\..\\etc/pass<b>\u202ewd\n" + 300 * "x" + ".csv"
-    assert wizard.upload(LONG, name).status_code == 302
+    assert wizard.upload(LONG_FILE, name).status_code == 302
     run = wizard.run
     assert run.path.startswith("imports/")
     assert "\u202e" not in run.file_name and len(run.file_name) <= 200
-    assert "<b>" not in wizard.page().content.decode()
+    assert "<b>" not in wizard.get_page().content.decode()
 
 
-def test_files_are_gone_after_the_import(wizard: Wizard) -> None:
-    before = stored()
-    wizard.all(LONG)
-    assert stored() == before
+def test_files_are_deleted_after_the_import(wizard: WizardClient) -> None:
+    before = list_stored_files()
+    wizard.import_file(LONG_FILE)
+    assert list_stored_files() == before
 
 
-def test_discard_removes_run_and_file(wizard: Wizard) -> None:
-    before = stored()
-    wizard.check(LONG)
-    assert len(stored() - before) == 2
-    response = wizard.client.post(wizard.address, {"do": "discard"})
+def test_discard_removes_run_and_file(wizard: WizardClient) -> None:
+    before = list_stored_files()
+    wizard.upload_and_validate(LONG_FILE)
+    assert len(list_stored_files() - before) == 2
+    response = wizard.client.post(wizard.run_url, {"do": "discard"})
 
     assert response.status_code == 302
     assert not ImportRun.objects.exists()
-    assert stored() == before
+    assert list_stored_files() == before
 
 
-def test_reopened_columns_can_be_chosen_again(wizard: Wizard, question: Any) -> None:
-    run = wizard.check(b"item,rater,label,other\ni1,ann,wrong,minor\n")
+def test_reopened_columns_can_be_chosen_again(wizard: WizardClient, question: Any) -> None:
+    run = wizard.upload_and_validate(b"item,rater,label,other\ni1,ann,wrong,minor\n")
     assert run.state == "refused"
-    wizard.client.post(wizard.address, {"do": "reopen"})
-    assert wizard.page().context["form"]["label"].value() == 2
-    wizard.choose(label="3")
-    assert wizard.work().state == "checked"
+    wizard.client.post(wizard.run_url, {"do": "reopen"})
+    assert wizard.get_page().context["form"]["label"].value() == 2
+    wizard.choose_columns(label="3")
+    assert wizard.run_worker().state == "checked"
 
 
-def test_unknown_step_is_refused(wizard: Wizard) -> None:
-    wizard.upload(LONG)
-    assert wizard.client.post(wizard.address, {"do": "explode"}).status_code == 400
+def test_unknown_step_is_refused(wizard: WizardClient) -> None:
+    wizard.upload(LONG_FILE)
+    assert wizard.client.post(wizard.run_url, {"do": "explode"}).status_code == 400
 
 
 @pytest.mark.parametrize("step", ["columns", "start", "again", "reopen", "discard"])
-def test_steps_of_another_state_change_nothing(wizard: Wizard, step: str) -> None:
-    wizard.all(LONG)
-    before = world()
-    response = wizard.client.post(wizard.address, {"do": step}, follow=True)
+def test_steps_of_another_state_change_nothing(wizard: WizardClient, step: str) -> None:
+    wizard.import_file(LONG_FILE)
+    before = snapshot_import_tables()
+    response = wizard.client.post(wizard.run_url, {"do": step}, follow=True)
 
     assert response.status_code == 200
     assert wizard.run.state == "done"
-    assert world() == before
+    assert snapshot_import_tables() == before
 
 
 # --- progress --------------------------------------------------------------------------------------
 
 
-def test_progress_is_asked_for_until_the_step_is_over(wizard: Wizard) -> None:
-    wizard.upload(LONG)
-    wizard.choose()
-    page = wizard.page()
+def test_progress_is_polled_until_the_step_ends(wizard: WizardClient) -> None:
+    wizard.upload(LONG_FILE)
+    wizard.choose_columns()
+    page = wizard.get_page()
     assert b"Checking the whole file" in page.content and b"Refresh" in page.content
     fragment = wizard.client.get(page.context["progress"])
     assert fragment.status_code == 200 and "HX-Refresh" not in fragment
-    wizard.work()
+    wizard.run_worker()
     assert wizard.client.get(page.context["progress"])["HX-Refresh"] == "true"
 
 
-def test_sweep_takes_up_what_no_message_announced(wizard: Wizard, question: Any) -> None:
-    wizard.upload(LONG)
-    wizard.choose()
+def test_sweep_resumes_imports_without_a_message(wizard: WizardClient, question: Any) -> None:
+    wizard.upload(LONG_FILE)
+    wizard.choose_columns()
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "checked"
-    wizard.start()
+    wizard.start_import()
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
     assert tasks.resume_stalled() == 0
-    assert len(said(question)) == 3
+    assert len(get_labels(question)) == 3
 
 
-def test_data_page_lists_imports(wizard: Wizard, project: Project) -> None:
-    wizard.all(LONG)
-    page = words(wizard.client.get(f"/projects/{project.pk}/data/"))
+def test_data_page_lists_imports(wizard: WizardClient, project: Project) -> None:
+    wizard.import_file(LONG_FILE)
+    page = get_page_text(wizard.client.get(f"/projects/{project.pk}/data/"))
     assert "ratings.csv" in page
     assert "export.csv?question=severity" in page
 
 
-# --- who may ---------------------------------------------------------------------------------------
+# --- permissions -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -549,7 +571,7 @@ def test_data_page_lists_imports(wizard: Wizard, project: Project) -> None:
     [("stranger", 404, 404), ("annotator", 403, 403), ("viewer", 403, 200)],
 )
 def test_only_leads_import(
-    wizard: Wizard,
+    wizard: WizardClient,
     project: Project,
     client_for: Any,
     request: Any,
@@ -557,45 +579,46 @@ def test_only_leads_import(
     import_status: int,
     data_status: int,
 ) -> None:
-    wizard.check(LONG)
+    wizard.upload_and_validate(LONG_FILE)
     client = client_for(request.getfixturevalue(name))
-    for address in (wizard.entrance, wizard.address, f"{wizard.address}progress/"):
+    for address in (wizard.upload_url, wizard.run_url, f"{wizard.run_url}progress/"):
         assert client.get(address).status_code == import_status
-    before = world()
+    before = snapshot_import_tables()
     for step in ("start", "columns", "reopen", "again", "discard", "read"):
-        assert client.post(wizard.address, {"do": step}).status_code == import_status
+        assert client.post(wizard.run_url, {"do": step}).status_code == import_status
     assert (
-        client.post(wizard.entrance, {"file": SimpleUploadedFile("a.csv", LONG)}).status_code
+        client.post(wizard.upload_url, {"file": SimpleUploadedFile("a.csv", LONG_FILE)}).status_code
         == import_status
     )
     assert client.get(f"/projects/{project.pk}/data/").status_code == data_status
-    assert world() == before
+    assert snapshot_import_tables() == before
     assert wizard.run.state == "checked"
     assert ImportRun.objects.count() == 1
 
 
-def test_run_without_project_is_its_makers_alone(
-    newcomer: Wizard, client_for: Any, viewer: Any
+def test_run_without_project_is_only_for_its_creator(
+    new_project_wizard: WizardClient, client_for: Any, viewer: Any
 ) -> None:
-    newcomer.check(LONG)
-    assert newcomer.page().status_code == 200
-    assert client_for(viewer).get(newcomer.address).status_code == 404
-    assert client_for(viewer).post(newcomer.address, {"do": "start"}).status_code == 404
+    new_project_wizard.upload_and_validate(LONG_FILE)
+    assert new_project_wizard.get_page().status_code == 200
+    assert client_for(viewer).get(new_project_wizard.run_url).status_code == 404
+    assert client_for(viewer).post(new_project_wizard.run_url, {"do": "start"}).status_code == 404
 
 
 def test_run_is_not_reached_through_another_project(
-    wizard: Wizard, make_project: Any, lead: Any
+    wizard: WizardClient, make_project: Any, lead: Any
 ) -> None:
-    wizard.upload(LONG)
-    other = make_project("Other")
-    Member.objects.create(project=other, user=lead, role=Member.Role.LEAD)
+    wizard.upload(LONG_FILE)
+    other_project = make_project("Other")
+    Member.objects.create(project=other_project, user=lead, role=Member.Role.LEAD)
     assert (
-        wizard.client.get(f"/projects/{other.pk}/data/import/{wizard.run.pk}/").status_code == 404
+        wizard.client.get(f"/projects/{other_project.pk}/data/import/{wizard.run.pk}/").status_code
+        == 404
     )
     assert wizard.client.get(f"/projects/import/{wizard.run.pk}/").status_code == 404
 
 
-def test_visitor_is_asked_to_sign_in(client: Any, project: Project) -> None:
+def test_import_pages_require_sign_in(client: Any, project: Project) -> None:
     for address in (
         f"/projects/{project.pk}/data/import/",
         "/projects/import/",
@@ -612,19 +635,19 @@ def test_upload_needs_the_csrf_token(lead: Any, project: Project) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(lead)
     response = client.post(
-        f"/projects/{project.pk}/data/import/", {"file": SimpleUploadedFile("a.csv", LONG)}
+        f"/projects/{project.pk}/data/import/", {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
     )
     assert response.status_code == 403
     assert not ImportRun.objects.exists()
 
 
-def test_too_large_body_is_refused_unread(wizard: Wizard, settings: Any) -> None:
+def test_oversized_body_is_refused_without_reading_it(wizard: WizardClient, settings: Any) -> None:
     settings.IMPORT_MAX_BYTES = 1000
     body = io.BytesIO(b"never read")
     stream: Any = {"wsgi.input": body}
     response = wizard.client.generic(
         "POST",
-        wizard.entrance,
+        wizard.upload_url,
         b"",
         CONTENT_TYPE="multipart/form-data; boundary=x",
         CONTENT_LENGTH=str(10**10),
@@ -635,30 +658,30 @@ def test_too_large_body_is_refused_unread(wizard: Wizard, settings: Any) -> None
     assert not ImportRun.objects.exists()
 
 
-def test_upload_without_a_file_is_named(wizard: Wizard) -> None:
-    response = wizard.client.post(wizard.entrance, {})
+def test_upload_without_a_file_is_refused(wizard: WizardClient) -> None:
+    response = wizard.client.post(wizard.upload_url, {})
     assert response.status_code == 400
-    assert "Choose a file, or paste what it would hold." in words(response)
+    assert "Choose a file, or paste what it would hold." in get_page_text(response)
 
 
-def test_unfinished_imports_are_not_without_number(
-    wizard: Wizard, monkeypatch: pytest.MonkeyPatch
+def test_number_of_unfinished_imports_is_limited(
+    wizard: WizardClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each keeps a file on the disk."""
+    """Each unfinished import keeps a file on disk."""
     monkeypatch.setattr(upload_views, "MAX_UNFINISHED_RUNS", 2)
     for expected in (302, 302, 400):
-        sent = {"file": SimpleUploadedFile("a.csv", LONG)}
-        response = wizard.client.post(wizard.entrance, sent)
+        data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
+        response = wizard.client.post(wizard.upload_url, data)
         assert response.status_code == expected
-    assert "2 imports that are not finished" in words(response)
+    assert "2 imports that are not finished" in get_page_text(response)
     assert ImportRun.objects.count() == 2
     ImportRun.objects.update(state=ImportRun.State.FAILED)
-    sent = {"file": SimpleUploadedFile("a.csv", LONG)}
-    assert wizard.client.post(wizard.entrance, sent).status_code == 302
+    data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
+    assert wizard.client.post(wizard.upload_url, data).status_code == 302
 
 
-def test_old_files_are_tidied_up(wizard: Wizard, utc: Any) -> None:
-    wizard.upload(LONG)
+def test_old_files_are_deleted(wizard: WizardClient, utc: Any) -> None:
+    wizard.upload(LONG_FILE)
     run = wizard.run
     jobs.resume_stalled()
     assert uploads.get_absolute_path(run.path).exists()
@@ -668,33 +691,33 @@ def test_old_files_are_tidied_up(wizard: Wizard, utc: Any) -> None:
     assert not uploads.get_absolute_path(run.path).exists()
 
 
-def test_whoever_brings_no_times_is_told_so(wizard: Wizard, question: Any) -> None:
-    """The trend of such a file is one point, and nobody said why."""
-    of_all = "No times in this file: the trend shows one point on the day of the import."
-    of_some = "over time they are one point"
-    assert wizard.check(LONG).summary["untimed"] == 3
-    assert of_all in words(wizard.page())
-    assert wizard.check(WIDE).summary["untimed"] == 4
-    assert of_all in words(wizard.page())
-    timed = b"item,rater,label,timestamp\ni1,ann,minor,2026-01-02T10:00:00Z\n"
-    assert wizard.check(timed).summary["untimed"] == 0
-    assert of_all not in words(wizard.page())
-    assert of_some not in words(wizard.page())
-    assert wizard.check(timed + b"i1,ben,minor,\n").summary["untimed"] == 1
-    assert of_all not in words(wizard.page())
-    assert of_some in words(wizard.page())
+def test_file_without_times_gets_a_hint(wizard: WizardClient, question: Any) -> None:
+    """The trend of such a file is a single point, and the page says why."""
+    no_times_hint = "No times in this file: the trend shows one point on the day of the import."
+    some_times_hint = "over time they are one point"
+    assert wizard.upload_and_validate(LONG_FILE).summary["untimed"] == 3
+    assert no_times_hint in get_page_text(wizard.get_page())
+    assert wizard.upload_and_validate(WIDE_FILE).summary["untimed"] == 4
+    assert no_times_hint in get_page_text(wizard.get_page())
+    file_with_time = b"item,rater,label,timestamp\ni1,ann,minor,2026-01-02T10:00:00Z\n"
+    assert wizard.upload_and_validate(file_with_time).summary["untimed"] == 0
+    assert no_times_hint not in get_page_text(wizard.get_page())
+    assert some_times_hint not in get_page_text(wizard.get_page())
+    assert wizard.upload_and_validate(file_with_time + b"i1,ben,minor,\n").summary["untimed"] == 1
+    assert no_times_hint not in get_page_text(wizard.get_page())
+    assert some_times_hint in get_page_text(wizard.get_page())
 
 
-def test_the_sample_says_that_there_is_more_than_is_seen(wizard: Wizard, question: Any) -> None:
-    wizard.upload(LONG)
-    assert "The first 3 rows" in words(wizard.page())
-    assert "scroll to see all" not in words(wizard.page())
+def test_sample_says_that_more_rows_can_be_seen(wizard: WizardClient, question: Any) -> None:
+    wizard.upload(LONG_FILE)
+    assert "The first 3 rows" in get_page_text(wizard.get_page())
+    assert "scroll to see all" not in get_page_text(wizard.get_page())
     wizard.upload(b"item,rater,label\n" + b"".join(b"i%d,ann,minor\n" % i for i in range(30)))
-    assert "The first 20 rows; scroll to see all" in words(wizard.page())
+    assert "The first 20 rows; scroll to see all" in get_page_text(wizard.get_page())
 
 
-def test_the_page_of_one_item_takes_a_file_of_many(
-    wizard: Wizard, question: Any, project: Any
+def test_new_item_page_offers_a_file_import(
+    wizard: WizardClient, question: Any, project: Any
 ) -> None:
     page = wizard.client.get(f"/projects/{project.pk}/new-item/").text
     assert f'action="/projects/{project.pk}/data/import/" enctype="multipart/form-data"' in page

@@ -1,4 +1,4 @@
-"""Workers that die while items, gold answers and skips are written: nothing is lost or doubled."""
+"""Workers that die while they write items, gold answers and skips: no row is lost or doubled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ratings import tasks
 from ratings.imports import leases
 from ratings.imports.writing import items, ratings
 from ratings.models import Assignment, ImportRun, Rating, Revision
-from tests.ratings.imports.wizard_client import Wizard
+from tests.ratings.imports.wizard_client import WizardClient
 
 TASKS = [
     {
@@ -40,11 +40,11 @@ TASKS = [
 ]
 
 
-class Died(BaseException):
-    """What no `except Exception` catches, like the end of the process."""
+class SimulatedItemCrash(BaseException):
+    """Not caught by `except Exception`, like the end of the process."""
 
 
-# what is called once a piece -> the pieces in which the worker dies
+# function called once per batch -> its module, and the batches in which the worker dies
 STEPS = {
     "put_items": (items, [1, 3]),
     "record": (ratings, [1, 4]),
@@ -53,29 +53,30 @@ STEPS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "piece"), [(name, piece) for name, (_at, pieces) in STEPS.items() for piece in pieces]
+    ("name", "batch"),
+    [(name, batch) for name, (_at, batches) in STEPS.items() for batch in batches],
 )
-def test_killed_worker_is_followed_by_another(
-    lead: Any, client_for: Any, monkeypatch: Any, name: str, piece: int
+def test_another_worker_resumes_after_a_kill_between_items(
+    lead: Any, client_for: Any, monkeypatch: Any, name: str, batch: int
 ) -> None:
     monkeypatch.setattr(ratings, "BATCH_SIZES", {"sqlite": 4, "postgresql": 4})
-    wizard = Wizard(client_for(lead))
-    wizard.check(json.dumps(TASKS).encode())
-    wizard.start()
-    where = STEPS[name][0]
-    real = getattr(where, name)
+    wizard = WizardClient(client_for(lead))
+    wizard.upload_and_validate(json.dumps(TASKS).encode())
+    wizard.start_import()
+    target = STEPS[name][0]
+    original = getattr(target, name)
     calls = iter(range(1, 1000))
 
-    def dying(*arguments: Any, **named: Any) -> Any:
-        found = real(*arguments, **named)
-        if next(calls) == piece:
-            raise Died
-        return found
+    def call_and_crash(*arguments: Any, **options: Any) -> Any:
+        result = original(*arguments, **options)
+        if next(calls) == batch:
+            raise SimulatedItemCrash
+        return result
 
     with monkeypatch.context() as patch:
-        patch.setattr(where, name, dying)
-        with pytest.raises(Died):
-            wizard.work()
+        patch.setattr(target, name, call_and_crash)
+        with pytest.raises(SimulatedItemCrash):
+            wizard.run_worker()
     run = wizard.run
     assert (run.state, run.rows_total) == ("writing", 40)
     assert run.rows_done < 40

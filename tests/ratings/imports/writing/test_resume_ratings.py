@@ -1,4 +1,4 @@
-"""Imports whose worker dies, hangs or is doubled: no row is lost and none is written twice."""
+"""Imports whose worker dies, hangs or runs twice: no row is lost and none is written twice."""
 
 from __future__ import annotations
 
@@ -18,91 +18,99 @@ from ratings.imports import jobs, leases, services, uploads
 from ratings.imports.writing import ratings
 from ratings.models import ImportRun, Rating, Revision
 from ratings.services.record import record_ratings
-from tests.ratings.imports.wizard_client import Wizard, said, stored, words, world
+from tests.ratings.imports.wizard_client import (
+    WizardClient,
+    get_labels,
+    get_page_text,
+    list_stored_files,
+    snapshot_import_tables,
+)
 
-# Every third row repeats the one before; the first stands in the history.
+# Every third row repeats the one before; the first of the two goes to the history.
 ROWS = [
     (f"i{number // 3}", f"r{number % 3 // 2}", "minor" if number % 2 else "major")
     for number in range(60)
 ]
 CONTENT = ("item,rater,label\n" + "".join(",".join(row) + "\n" for row in ROWS)).encode()
-WANTED = {(item, rater): label for item, rater, label in ROWS}
+EXPECTED_LABELS = {(item, rater): label for item, rater, label in ROWS}
 
 
-class Died(BaseException):
-    """What no `except Exception` catches, like the end of the process."""
+class SimulatedCrash(BaseException):
+    """Not caught by `except Exception`, like the end of the process."""
 
 
 @pytest.fixture
-def wizard(project: Project, lead: Any, client_for: Any, monkeypatch: Any) -> Wizard:
-    """At the step where a worker is to write, in pieces of a few rows."""
+def wizard(project: Project, lead: Any, client_for: Any, monkeypatch: Any) -> WizardClient:
+    """Return a wizard at the step where a worker is to write, in batches of a few rows."""
     monkeypatch.setattr(ratings, "BATCH_SIZES", {"sqlite": 7, "postgresql": 7})
-    wizard = Wizard(client_for(lead), project)
-    wizard.check(CONTENT)
-    wizard.start()
+    wizard = WizardClient(client_for(lead), project)
+    wizard.upload_and_validate(CONTENT)
+    wizard.start_import()
     return wizard
 
 
-def die_in_piece(monkeypatch: Any, number: int, error: BaseException) -> None:
-    """The given piece's ratings are written, and then the error comes."""
+def crash_in_batch(monkeypatch: Any, number: int, error: BaseException) -> None:
+    """Raise the error after the ratings of this batch have been written."""
     calls = iter(range(1, 1000))
 
-    def dying(*judgements: Any, **arguments: Any) -> Any:
+    def record_and_crash(*judgements: Any, **arguments: Any) -> Any:
         outcome = record_ratings(*judgements, **arguments)
         if next(calls) == number:
             raise error
         return outcome
 
-    monkeypatch.setattr(ratings, "record_ratings", dying)
+    monkeypatch.setattr(ratings, "record_ratings", record_and_crash)
 
 
-def complete(question: Any) -> bool:
+def is_complete(question: Any) -> bool:
     return (
-        said(question) == WANTED
+        get_labels(question) == EXPECTED_LABELS
         and Revision.objects.count() == len(ROWS)
-        and Revision.objects.filter(superseded=False).count() == len(WANTED)
+        and Revision.objects.filter(superseded=False).count() == len(EXPECTED_LABELS)
     )
 
 
-@pytest.mark.parametrize("piece", [1, 3, 7])
-def test_killed_worker_is_followed_by_another(
-    wizard: Wizard, question: Any, monkeypatch: Any, piece: int
+@pytest.mark.parametrize("batch", [1, 3, 7])
+def test_another_worker_resumes_after_a_kill(
+    wizard: WizardClient, question: Any, monkeypatch: Any, batch: int
 ) -> None:
     with monkeypatch.context() as patch:
-        die_in_piece(patch, piece, Died())
-        with pytest.raises(Died):
-            wizard.work()
+        crash_in_batch(patch, batch, SimulatedCrash())
+        with pytest.raises(SimulatedCrash):
+            wizard.run_worker()
     run = wizard.run
     assert run.state == "writing"
     assert Revision.objects.count() == run.rows_done < len(ROWS)
 
     # The dead worker's lease is respected for a while, ...
     assert tasks.resume_stalled() == 0
-    assert wizard.work().rows_done == run.rows_done
-    # ... and then it is taken.
+    assert wizard.run_worker().rows_done == run.rows_done
+    # ... and then another worker takes the run.
     ImportRun.objects.update(
         heartbeat_at=timezone.now() - leases.HEARTBEAT_TIMEOUT - datetime.timedelta(seconds=1)
     )
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
-    assert complete(question)
-    assert wizard.run.summary["outcome"]["created"] == len(WANTED)
+    assert is_complete(question)
+    assert wizard.run.summary["outcome"]["created"] == len(EXPECTED_LABELS)
     assert wizard.run.summary["outcome"]["items"] == 20
 
 
-def test_failure_is_tried_again_at_once(wizard: Wizard, question: Any, monkeypatch: Any) -> None:
+def test_failure_is_retried_immediately(
+    wizard: WizardClient, question: Any, monkeypatch: Any
+) -> None:
     with monkeypatch.context() as patch:
-        die_in_piece(patch, 4, RuntimeError("the database went away"))
-        run = wizard.work()
+        crash_in_batch(patch, 4, RuntimeError("the database went away"))
+        run = wizard.run_worker()
     assert (run.state, run.lease, run.attempts) == ("writing", "", 1)
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
     assert wizard.run.attempts == 0
-    assert complete(question)
+    assert is_complete(question)
 
 
-def test_failing_again_and_again_gives_up_and_says_so(
-    wizard: Wizard, question: Any, monkeypatch: Any
+def test_repeated_failure_gives_up_and_is_reported(
+    wizard: WizardClient, question: Any, monkeypatch: Any
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(ratings, "record_ratings", lambda *judgements, **arguments: 1 / 0)
@@ -110,72 +118,72 @@ def test_failing_again_and_again_gives_up_and_says_so(
             tasks.resume_stalled()
     assert wizard.run.state == "failed"
     assert not Item.objects.exists()
-    page = words(wizard.page())
+    page = get_page_text(wizard.get_page())
     assert "failed several times" in page and "0 of 60 rows" in page
 
-    wizard.client.post(wizard.address, {"do": "again"})
-    wizard.work()
-    wizard.start()
-    wizard.work()
-    assert complete(question)
+    wizard.client.post(wizard.run_url, {"do": "again"})
+    wizard.run_worker()
+    wizard.start_import()
+    wizard.run_worker()
+    assert is_complete(question)
 
 
-def test_second_worker_finds_nothing_to_do(wizard: Wizard) -> None:
+def test_second_worker_has_nothing_to_do(wizard: WizardClient) -> None:
     run = leases.claim_run(wizard.run.pk)
     assert run is not None
     assert leases.claim_run(run.pk) is None
-    before = world()
+    before = snapshot_import_tables()
     tasks.run_import(run.pk)
-    assert world() == before
+    assert snapshot_import_tables() == before
 
 
-def test_worker_that_lost_its_lease_writes_nothing(
-    wizard: Wizard, question: Any, rate: Any
+def test_worker_without_lease_writes_nothing(
+    wizard: WizardClient, question: Any, rate: Any
 ) -> None:
-    slow = leases.claim_run(wizard.run.pk)
-    assert slow is not None
+    slow_run = leases.claim_run(wizard.run.pk)
+    assert slow_run is not None
     ImportRun.objects.update(
         heartbeat_at=timezone.now() - leases.HEARTBEAT_TIMEOUT - datetime.timedelta(seconds=1)
     )
-    path = uploads.get_absolute_path(f"{slow.path}{uploads.STAGING_SUFFIX}")
+    path = uploads.get_absolute_path(f"{slow_run.path}{uploads.STAGING_SUFFIX}")
     content = path.read_bytes()
-    wizard.work()
-    assert complete(question)
-    # said after the import: the slow worker must not take it back
+    wizard.run_worker()
+    assert is_complete(question)
+    # Rated after the import: the slow worker must not overwrite it.
     rate(question, "i0", "r0", "critical")
-    before = world()
+    before = snapshot_import_tables()
 
     path.write_bytes(content)
     with pytest.raises(LeaseLost):
-        jobs._write_rows(slow)
+        jobs._write_rows(slow_run)
     path.unlink()
-    assert world() == before
+    assert snapshot_import_tables() == before
     assert wizard.run.state == "done"
 
 
-def test_doubled_message_changes_nothing(wizard: Wizard, question: Any) -> None:
-    wizard.work()
-    before = world()
-    wizard.work()
-    tasks.run_import(wizard.run.pk + 1)  # a run that is gone
-    assert world() == before
-    assert complete(question)
+def test_repeated_message_changes_nothing(wizard: WizardClient, question: Any) -> None:
+    wizard.run_worker()
+    before = snapshot_import_tables()
+    wizard.run_worker()
+    tasks.run_import(wizard.run.pk + 1)  # a run that does not exist
+    assert snapshot_import_tables() == before
+    assert is_complete(question)
 
 
-def test_killed_check_is_done_anew(
+def test_killed_validation_is_repeated(
     project: Project, lead: Any, client_for: Any, monkeypatch: Any
 ) -> None:
-    wizard = Wizard(client_for(lead), project)
+    wizard = WizardClient(client_for(lead), project)
     wizard.upload(CONTENT)
-    wizard.choose()
+    wizard.choose_columns()
 
-    def die(*arguments: Any, **options: Any) -> None:
-        raise Died
+    def crash(*arguments: Any, **options: Any) -> None:
+        raise SimulatedCrash
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "validate_file", die)
-        with pytest.raises(Died):
-            wizard.work()
+        patch.setattr(jobs, "validate_file", crash)
+        with pytest.raises(SimulatedCrash):
+            wizard.run_worker()
     assert wizard.run.state == "checking"
     ImportRun.objects.update(
         heartbeat_at=timezone.now() - leases.HEARTBEAT_TIMEOUT - datetime.timedelta(seconds=1)
@@ -183,61 +191,65 @@ def test_killed_check_is_done_anew(
     tasks.resume_stalled()
     assert wizard.run.state == "checked"
     name = uploads.get_absolute_path(wizard.run.path).name
-    assert {other for other in stored() if other.startswith(name)} == {
+    assert {file_name for file_name in list_stored_files() if file_name.startswith(name)} == {
         name,
         f"{name}{uploads.STAGING_SUFFIX}",
     }
 
 
-def test_check_that_the_lead_took_back_ends_unheard(wizard: Wizard, monkeypatch: Any) -> None:
+def test_validation_that_the_lead_cancelled_is_discarded(
+    wizard: WizardClient, monkeypatch: Any
+) -> None:
     wizard.upload(CONTENT)
-    wizard.choose()
-    real = jobs.validate_file
+    wizard.choose_columns()
+    original = jobs.validate_file
 
-    def take_back(*arguments: Any, **options: Any) -> Any:
-        wizard.client.post(wizard.address, {"do": "reopen"})
-        return real(*arguments, **options)
+    def cancel_and_validate(*arguments: Any, **options: Any) -> Any:
+        wizard.client.post(wizard.run_url, {"do": "reopen"})
+        return original(*arguments, **options)
 
-    monkeypatch.setattr(jobs, "validate_file", take_back)
-    assert wizard.work().state == "mapping"
+    monkeypatch.setattr(jobs, "validate_file", cancel_and_validate)
+    assert wizard.run_worker().state == "mapping"
     assert wizard.run.lease == ""
 
 
-def test_category_that_went_meanwhile_stops_the_import(wizard: Wizard, question: Any) -> None:
+def test_category_retired_meanwhile_stops_the_import(wizard: WizardClient, question: Any) -> None:
     question.categories.filter(label="major").update(retired=True)
-    run = wizard.work()
+    run = wizard.run_worker()
 
     assert run.state == "failed"
     assert not Rating.objects.exists()
-    assert "categories were changed since the check" in words(wizard.page())
-    # The next check names the rows.
-    wizard.client.post(wizard.address, {"do": "again"})
-    assert wizard.work().state == "refused"
-    assert "'major' is no label of this question" in words(wizard.page())
+    assert "categories were changed since the check" in get_page_text(wizard.get_page())
+    # The next validation reports the rows.
+    wizard.client.post(wizard.run_url, {"do": "again"})
+    assert wizard.run_worker().state == "refused"
+    assert "'major' is no label of this question" in get_page_text(wizard.get_page())
 
 
-def test_lost_scratch_file_is_told(wizard: Wizard, question: Any) -> None:
+def test_missing_staging_file_is_reported(wizard: WizardClient, question: Any) -> None:
     uploads.get_absolute_path(f"{wizard.run.path}{uploads.STAGING_SUFFIX}").unlink()
-    assert wizard.work().state == "failed"
-    assert "not there any more" in words(wizard.page())
-    wizard.client.post(wizard.address, {"do": "again"})
-    wizard.work()
-    wizard.start()
-    wizard.work()
-    assert complete(question)
+    assert wizard.run_worker().state == "failed"
+    assert "not there any more" in get_page_text(wizard.get_page())
+    wizard.client.post(wizard.run_url, {"do": "again"})
+    wizard.run_worker()
+    wizard.start_import()
+    wizard.run_worker()
+    assert is_complete(question)
 
 
-def test_counting_waits_for_the_import(wizard: Wizard, question: Any, monkeypatch: Any) -> None:
+def test_counting_waits_for_the_import(
+    wizard: WizardClient, question: Any, monkeypatch: Any
+) -> None:
     with monkeypatch.context() as patch:
-        die_in_piece(patch, 3, Died())
-        with pytest.raises(Died):
-            wizard.work()
+        crash_in_batch(patch, 3, SimulatedCrash())
+        with pytest.raises(SimulatedCrash):
+            wizard.run_worker()
     assert Rating.objects.uncounted().exists()
     assert question_updates.list_pending_questions() == []
     metrics.tasks.count_question(question.pk)
     assert Rating.objects.uncounted().exists()
 
-    # Not for ever: when nobody imports any more, what is there is counted.
+    # Once no worker imports any more, the existing ratings are counted.
     ImportRun.objects.update(
         heartbeat_at=timezone.now() - leases.HEARTBEAT_TIMEOUT - datetime.timedelta(seconds=1)
     )
@@ -246,8 +258,8 @@ def test_counting_waits_for_the_import(wizard: Wizard, question: Any, monkeypatc
     assert not Rating.objects.uncounted().exists()
 
 
-def test_end_of_the_import_asks_for_the_counting(
-    wizard: Wizard, question: Any, monkeypatch: Any
+def test_end_of_the_import_requests_counting(
+    wizard: WizardClient, question: Any, monkeypatch: Any
 ) -> None:
     states = []
     monkeypatch.setattr(
@@ -255,34 +267,36 @@ def test_end_of_the_import_asks_for_the_counting(
         "announce",
         lambda question_id: states.append((question_id, wizard.run.state)),
     )
-    wizard.work()
+    wizard.run_worker()
     assert states[-1] == (question.pk, "done")
     assert question_updates.list_pending_questions() == [question.pk]
 
 
-def test_hint_that_cannot_be_sent_is_not_felt(
-    wizard: Wizard, settings: Any, monkeypatch: Any
+def test_unsent_message_does_not_stop_the_import(
+    wizard: WizardClient, settings: Any, monkeypatch: Any
 ) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
 
-    def refuse(*arguments: Any, **options: Any) -> None:
+    def raise_connection_error(*arguments: Any, **options: Any) -> None:
         raise ConnectionError
 
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
-    monkeypatch.setattr(dispatch.current_app, "send_task", refuse)
+    monkeypatch.setattr(dispatch.current_app, "send_task", raise_connection_error)
     services.wake_worker(wizard.run.pk)
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
 
 
-def test_hint_names_the_task_and_the_run(wizard: Wizard, settings: Any, monkeypatch: Any) -> None:
+def test_message_names_the_task_and_the_run(
+    wizard: WizardClient, settings: Any, monkeypatch: Any
+) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    sent = []
+    messages = []
 
-    def send(name: str, arguments: list[Any], **options: Any) -> None:
-        sent.append((name, arguments))
+    def append_message(name: str, arguments: list[Any], **options: Any) -> None:
+        messages.append((name, arguments))
 
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
-    monkeypatch.setattr(dispatch.current_app, "send_task", send)
+    monkeypatch.setattr(dispatch.current_app, "send_task", append_message)
     services.wake_worker(wizard.run.pk)
-    assert sent == [(tasks.run_import.name, [wizard.run.pk])]
+    assert messages == [(tasks.run_import.name, [wizard.run.pk])]

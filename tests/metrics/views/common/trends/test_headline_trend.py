@@ -1,4 +1,4 @@
-"""The first coefficient over time: of two raters it takes who rated what."""
+"""The headline coefficient over time; for two raters it needs their paired ratings."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ LABELS = ("none", "minor", "major", "critical")
 
 
 @pytest.fixture
-def two(question: Any, rate: Any, utc: Any) -> Any:
-    """Two raters over two weeks; they part in the second."""
+def two_raters_question(question: Any, rate: Any, utc: Any) -> Any:
+    """Return a question rated by two raters over two weeks, who differ in the second."""
     for week in (0, 1):
         for item in range(15):
             step = int(week and item % 3 == 0)
@@ -30,38 +30,38 @@ def two(question: Any, rate: Any, utc: Any) -> Any:
     return question
 
 
-def kappa_of_week(week: int) -> float:
-    own = [item % 3 for item in range(15)]
-    other = [code + int(week and code == 0) for code in own]
-    codes = np.array([own, other]).T
+def compute_week_kappa(week: int) -> float:
+    codes_a = [item % 3 for item in range(15)]
+    codes_b = [code + int(week and code == 0) for code in codes_a]
+    codes = np.array([codes_a, codes_b]).T
     value: float = report(codes, categories=4)["weighted_kappa_quadratic"]
     return value
 
 
-def test_of_two_raters_the_trend_is_cohen_s(
-    project: Any, two: Any, lead: Any, client_for: Any, api_for: Any
+def test_trend_of_two_raters_is_cohens_kappa(
+    project: Any, two_raters_question: Any, lead: Any, client_for: Any, api_for: Any
 ) -> None:
     page = client_for(lead).get(f"/projects/{project.pk}/?period=week")
     assert page.context["chosen"].coefficient == "cohen_kappa_quadratic"
     assert "Each period: the days on which the first of the two rated." in page.content.decode()
     values = [point.reading["value"] for point in page.context["points"]]
-    assert values == pytest.approx([kappa_of_week(0), kappa_of_week(1)])
+    assert values == pytest.approx([compute_week_kappa(0), compute_week_kappa(1)])
     chart = client_for(lead).get(f"/projects/{project.pk}/charts/trend.json?period=day").json()
     assert [row["value"] for row in chart["rows"]] == pytest.approx(values)
     with time_machine.travel(f"{page.context['points'][-1].end}T12:00:00Z", tick=False):
-        (row,) = client_for(lead).get("/").context["rows"]  # the small line of the list
+        (row,) = client_for(lead).get("/").context["rows"]  # the sparkline of the list
         assert row.course.line == pytest.approx(values)
     address = f"/api/v1/projects/{project.pk}/agreement/trend/"
     rows = api_for(lead).get(address).json()["results"]
     assert [row["value"] for row in rows] == pytest.approx(values)
     assert {row["coefficient"] for row in rows} == {"cohen_kappa_quadratic"}
-    asked = api_for(lead).get(f"{address}?coefficient=fleiss_kappa").json()["results"]
-    assert {row["coefficient"] for row in asked} == {"fleiss_kappa"}
+    fleiss_rows = api_for(lead).get(f"{address}?coefficient=fleiss_kappa").json()["results"]
+    assert {row["coefficient"] for row in fleiss_rows} == {"fleiss_kappa"}
 
 
 @pytest.fixture
-def scores(project: Any) -> Any:
-    """The question with grades of 0 to 3."""
+def interval_question(project: Any) -> Any:
+    """Return the question with grades 0 to 3 on an interval scale."""
     question = project.questions.get()
     question.scale = "interval"
     question.save()
@@ -71,43 +71,58 @@ def scores(project: Any) -> Any:
     return question
 
 
-def icc_of_week(week: int, name: str = "icc2") -> dict[str, Any]:
-    own = [item % 3 for item in range(15)]
-    other = [code + int(week and code == 0) for code in own]
-    found = report(np.array([own, other]).T, categories=4, values=[0, 1, 2, 3])
-    return {part: found[f"{name}{end}"] for part, end in
+def compute_week_icc(week: int, name: str = "icc2") -> dict[str, Any]:
+    codes_a = [item % 3 for item in range(15)]
+    codes_b = [code + int(week and code == 0) for code in codes_a]
+    statistics = report(np.array([codes_a, codes_b]).T, categories=4, values=[0, 1, 2, 3])
+    return {field: statistics[f"{name}{suffix}"] for field, suffix in
             (("value", ""), ("low", ".ci_low"), ("high", ".ci_high"))}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["icc2", "icc3"])
-def test_of_two_raters_the_icc_over_time_is_exact(
-    project: Any, scores: Any, two: Any, lead: Any, client_for: Any, api_for: Any, name: str
+def test_icc_trend_of_two_raters_is_exact(
+    project: Any,
+    interval_question: Any,
+    two_raters_question: Any,
+    lead: Any,
+    client_for: Any,
+    api_for: Any,
+    name: str,
 ) -> None:
-    if name != "icc2":  # the lead's choice, not the table's
-        change_headline(question=scores, headline=name, note="No levels.", pooled=False, by=lead)
-        update_question(scores.pk)
+    if name != "icc2":  # selected by the lead instead of the default
+        change_headline(
+            question=interval_question, headline=name, note="No levels.", pooled=False, by=lead
+        )
+        update_question(interval_question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/?period=week")
     assert page.context["headline_name"] == page.context["chosen"].coefficient == name
     assert "Each period: the days on which the first of the two rated." in page.content.decode()
-    expected = [icc_of_week(0, name), icc_of_week(1, name)]
-    found = [point.reading for point in page.context["points"]]
-    for part in ("value", "low", "high"):
-        assert [one[part] for one in found] == pytest.approx([one[part] for one in expected])
-    assert [(one["n_items"], one["n_ratings"]) for one in found] == [(15, 30), (15, 30)]
-    values = [one["value"] for one in expected]
+    expected = [compute_week_icc(0, name), compute_week_icc(1, name)]
+    estimates = [point.reading for point in page.context["points"]]
+    for field in ("value", "low", "high"):
+        assert [estimate[field] for estimate in estimates] == pytest.approx(
+            [estimate[field] for estimate in expected]
+        )
+    assert [(estimate["n_items"], estimate["n_ratings"]) for estimate in estimates] == [
+        (15, 30),
+        (15, 30),
+    ]
+    values = [estimate["value"] for estimate in expected]
     assert values[1] < values[0]
     for period in ("day", "month"):
         chart = client_for(lead).get(f"/projects/{project.pk}/charts/trend.json?period={period}")
-        whole = Reading.objects.get(question=two, span="all").headline["value"]["value"]
-        wanted = values if period == "day" else [whole]
-        assert [row["value"] for row in chart.json()["rows"]] == pytest.approx(wanted)
+        overall = Reading.objects.get(question=two_raters_question, span="all").headline["value"][
+            "value"
+        ]
+        expected_values = values if period == "day" else [overall]
+        assert [row["value"] for row in chart.json()["rows"]] == pytest.approx(expected_values)
     with time_machine.travel(f"{page.context['points'][-1].end}T12:00:00Z", tick=False):
         (row,) = client_for(lead).get("/").context["rows"]
         assert row.course.line == pytest.approx(values)
 
 
-def test_the_api_pages_through_the_icc_of_two(
-    project: Any, scores: Any, two: Any, lead: Any, api_for: Any
+def test_api_pages_icc_trend_of_two_raters(
+    project: Any, interval_question: Any, two_raters_question: Any, lead: Any, api_for: Any
 ) -> None:
     address = f"/api/v1/projects/{project.pk}/agreement/trend/?page_size=1"
     first = api_for(lead).get(address).json()
@@ -115,31 +130,44 @@ def test_the_api_pages_through_the_icc_of_two(
     rows = [*first["results"], *second["results"]]
     assert [row["start"] for row in rows] == ["2026-03-02", "2026-03-09"]
     assert [row["value"] for row in rows] == pytest.approx(
-        [icc_of_week(0)["value"], icc_of_week(1)["value"]]
+        [compute_week_icc(0)["value"], compute_week_icc(1)["value"]]
     )
     assert {row["coefficient"] for row in rows} == {"icc2"}
     assert second["next"] is None
 
 
-def test_two_raters_who_share_not_all_are_read_by_alpha(
-    project: Any, scores: Any, two: Any, rate: Any, lead: Any, api_for: Any
+def test_trend_of_partly_shared_items_uses_alpha(
+    project: Any,
+    interval_question: Any,
+    two_raters_question: Any,
+    rate: Any,
+    lead: Any,
+    api_for: Any,
 ) -> None:
-    rate(two, "alone", "a", LABELS[0])
-    change_headline(question=two, headline="icc2", note="Asked for.", pooled=False, by=lead)
-    update_question(two.pk)
+    rate(two_raters_question, "alone", "a", LABELS[0])
+    change_headline(
+        question=two_raters_question, headline="icc2", note="Asked for.", pooled=False, by=lead
+    )
+    update_question(two_raters_question.pk)
     rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/trend/").json()["results"]
     assert {row["coefficient"] for row in rows} == {"krippendorff_alpha_interval"}
 
 
-def test_what_stands_for_an_icc_of_three_over_time_is_said(
-    project: Any, scores: Any, lead: Any, client_for: Any, api_for: Any, rate: Any, utc: Any
+def test_trend_of_three_raters_explains_replacement_of_icc(
+    project: Any,
+    interval_question: Any,
+    lead: Any,
+    client_for: Any,
+    api_for: Any,
+    rate: Any,
+    utc: Any,
 ) -> None:
-    question = scores
+    three_raters_question = interval_question
     for item in range(12):
         for rater in "abc":
             moment = utc(2026, 3 + item % 2, 3, 9)
-            rate(question, f"i{item}", rater, LABELS[item % 4], rated_at=moment)
-    update_question(question.pk)
+            rate(three_raters_question, f"i{item}", rater, LABELS[item % 4], rated_at=moment)
+    update_question(three_raters_question.pk)
     text = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
     assert "ICC(A,1), absolute agreement of a period needs who rated what in it" in text
     rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/trend/").json()["results"]

@@ -1,4 +1,4 @@
-"""The dashboard's sentences about what moved lately."""
+"""Insights of the dashboard about recent changes."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from metrics import tasks
 from metrics.jobs.question_updates import update_question
 from metrics.views.common.trends import recent_changes
 from metrics.views.common.trends.period_comparison import TrendPeriod
-from tests.metrics.attribution.test_attribution_jobs import made_once, moved  # noqa: F401 - fixtures
+from tests.metrics.attribution.test_attribution_jobs import changed_question, module_cast  # noqa: F401 - fixtures
 
 
-def findings(response: Any) -> str:
+def get_findings(response: Any) -> str:
     text = html.unescape(response.content.decode())
     return " ".join(text.split('id="findings"')[1].split("</section>")[0].split())
 
 
-def test_the_dashboard_opens_with_the_move_and_leads_to_its_explanation(
+def test_dashboard_shows_change_with_link_to_explanation(
     project: Any,
-    moved: Any,  # noqa: F811 - the fixture above
+    changed_question: Any,  # noqa: F811 - the fixture above
     lead: Any,
     client_for: Any,
 ) -> None:
     client = client_for(lead)
-    said = findings(client.get(f"/projects/{project.pk}/"))
+    findings_text = get_findings(client.get(f"/projects/{project.pk}/"))
     assert re.search(
-        r"Fleiss’ kappa, quadratic weights fell from 1.00 to 0.\d\d in the week of 2026-05-11", said
+        r"Fleiss’ kappa, quadratic weights fell from 1.00 to 0.\d\d in the week of 2026-05-11",
+        findings_text,
     )
-    # c answered a step higher in 16 ratings: too few to name anybody. Alarms do (quality.alerts).
-    assert "c now answers" not in said
-    link = re.search(r'href="(/projects/\d+/change/[^"]*)"', said)
+    # c answered a step higher in 16 ratings: too few to name a rater. Alerts do (quality.alerts).
+    assert "c now answers" not in findings_text
+    link = re.search(r'href="(/projects/\d+/change/[^"]*)"', findings_text)
     assert link
     url = link[1]
     assert "being computed" in client.get(url).content.decode()
@@ -47,24 +48,24 @@ def test_the_dashboard_opens_with_the_move_and_leads_to_its_explanation(
     [
         ("fleiss_kappa", "none"),
         ("fleiss_kappa_linear", "linear"),
-        ("gwet_ac1", "quadratic"),  # no kappa: that of the headline
+        ("gwet_ac1", "quadratic"),  # not a kappa: the headline's weights apply
     ],
 )
-def test_the_move_is_that_of_the_chosen_kappa(
+def test_change_uses_weights_of_selected_kappa(
     coefficient: str,
     weights: str,
     project: Any,
-    moved: Any,  # noqa: F811 - the fixture above
+    changed_question: Any,  # noqa: F811 - the fixture above
     lead: Any,
     client_for: Any,
 ) -> None:
-    found = (
+    changes = (
         client_for(lead).get(f"/projects/{project.pk}/?coefficient={coefficient}").context["moves"]
     )
-    assert f"weights={weights}&" in found[0].url
+    assert f"weights={weights}&" in changes[0].url
 
 
-def test_no_move_no_sentence(
+def test_no_insight_without_change(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any, utc: Any
 ) -> None:
     for week in (0, 1):
@@ -82,7 +83,7 @@ def test_no_move_no_sentence(
     assert client_for(lead).get(f"/projects/{project.pk}/").context["moves"] == []
 
 
-def reading(value: float | None, se: float = 0.05, n_items: int = 100) -> dict[str, Any]:
+def make_estimate(value: float | None, se: float = 0.05, n_items: int = 100) -> dict[str, Any]:
     ends = {} if value is None else {"low": value - 2 * se, "high": value + 2 * se}
     return {"value": value, "se": se, "low": None, "high": None, "n_items": n_items} | ends
 
@@ -90,15 +91,15 @@ def reading(value: float | None, se: float = 0.05, n_items: int = 100) -> dict[s
 @pytest.mark.parametrize(
     ("before", "after", "change"),
     [
-        (reading(0.7), reading(0.58), None),  # 1.7 standard errors
-        (reading(0.7), reading(0.55), -0.15),  # 2.1, though the intervals overlap
-        (reading(0.5), reading(0.9), 0.4),
-        (reading(0.7, se=0.0), reading(0.7, se=0.0), None),
-        (reading(None), reading(0.5), None),
-        ({}, reading(0.5), None),
+        (make_estimate(0.7), make_estimate(0.58), None),  # 1.7 standard errors
+        (make_estimate(0.7), make_estimate(0.55), -0.15),  # 2.1, though the intervals overlap
+        (make_estimate(0.5), make_estimate(0.9), 0.4),
+        (make_estimate(0.7, se=0.0), make_estimate(0.7, se=0.0), None),
+        (make_estimate(None), make_estimate(0.5), None),
+        ({}, make_estimate(0.5), None),
     ],
 )
-def test_a_clear_change(
+def test_clear_change_is_computed(
     before: dict[str, Any], after: dict[str, Any], change: float | None
 ) -> None:
     assert recent_changes.compute_clear_change(before, after) == (
@@ -106,27 +107,33 @@ def test_a_clear_change(
     )
 
 
-def weeks(*biases: float | None, se: float = 0.05, n_items: int = 50) -> list[TrendPeriod]:
-    first = datetime.date(2026, 5, 4)
+def make_weeks(*biases: float | None, se: float = 0.05, n_items: int = 50) -> list[TrendPeriod]:
+    first_week = datetime.date(2026, 5, 4)
     return [
-        TrendPeriod("week", first + datetime.timedelta(weeks=number), reading(bias, se, n_items))
+        TrendPeriod(
+            "week", first_week + datetime.timedelta(weeks=number), make_estimate(bias, se, n_items)
+        )
         for number, bias in enumerate(biases)
     ]
 
 
-def test_a_turn_is_found_where_it_happened() -> None:
-    found = recent_changes.find_level_shift(weeks(0.0, 0.05, -0.02, -0.5, -0.55))
-    assert found is not None
-    assert found.start == datetime.date(2026, 5, 25)
-    assert found.change == pytest.approx(-0.535)
-    assert found.z == pytest.approx(-0.535 / (0.05 * (1 / 3 + 1 / 2) ** 0.5))
+def test_shift_is_found_in_its_week() -> None:
+    shift = recent_changes.find_level_shift(make_weeks(0.0, 0.05, -0.02, -0.5, -0.55))
+    assert shift is not None
+    assert shift.start == datetime.date(2026, 5, 25)
+    assert shift.change == pytest.approx(-0.535)
+    assert shift.z == pytest.approx(-0.535 / (0.05 * (1 / 3 + 1 / 2) ** 0.5))
 
 
-def test_what_is_no_turn() -> None:
+def test_small_or_uncertain_shift_is_ignored() -> None:
     assert recent_changes.find_level_shift([]) is None
-    assert recent_changes.find_level_shift(weeks(0.5)) is None
-    assert recent_changes.find_level_shift(weeks(0.0, 0.2)) is None  # within three standard errors
-    assert recent_changes.find_level_shift(weeks(0.0, 0.05, se=0.001)) is None  # sure, and small
-    assert recent_changes.find_level_shift(weeks(0.0, 0.5, n_items=9)) is None  # too few items
-    assert recent_changes.find_level_shift(weeks(None, 0.5)) is None
-    assert recent_changes.find_level_shift(weeks(0.0, 1.0, se=0.0)) is not None
+    assert recent_changes.find_level_shift(make_weeks(0.5)) is None
+    assert (
+        recent_changes.find_level_shift(make_weeks(0.0, 0.2)) is None
+    )  # within three standard errors
+    assert (
+        recent_changes.find_level_shift(make_weeks(0.0, 0.05, se=0.001)) is None
+    )  # sure, and small
+    assert recent_changes.find_level_shift(make_weeks(0.0, 0.5, n_items=9)) is None  # too few items
+    assert recent_changes.find_level_shift(make_weeks(None, 0.5)) is None
+    assert recent_changes.find_level_shift(make_weeks(0.0, 1.0, se=0.0)) is not None
