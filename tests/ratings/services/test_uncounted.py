@@ -5,11 +5,9 @@ On PostgreSQL they are found without an index that would make counting expensive
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.db.models import Count
 
@@ -179,22 +177,5 @@ def test_audit_finds_uncounted_ratings_without_a_note(rated_question: Question) 
     (difference,) = audit.audit_question(rated_question.pk).differences
     assert difference == "number of uncounted ratings that a worker finds : stored 0, recounted 300"
     question_updates.reset_counts(rated_question)
-    question_updates.update_question(rated_question.pk)
-    invariants.check(rated_question.pk)
-
-
-@postgresql_only
-def test_migration_keeps_uncounted_ratings(rated_question: Question) -> None:
-    migration: Any = importlib.import_module("ratings.migrations.0006_uncounted_items")
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-    with connection.schema_editor(atomic=False) as editor:
-        migration.backwards(apps, editor)
-        UncountedItem.objects.all().delete()
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM pg_indexes WHERE indexname = 'rating_uncounted'")
-            assert cursor.fetchone() == (1,)
-        migration.forwards(apps, editor)
-    assert len(get_uncounted(rated_question)) == ITEMS * RATERS
     question_updates.update_question(rated_question.pk)
     invariants.check(rated_question.pk)

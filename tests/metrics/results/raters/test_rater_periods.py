@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
-from django.utils import timezone
 
 from metrics import periods
 from metrics.agreement.counts.tally import MAX_MOMENT_CATEGORIES
@@ -372,24 +369,3 @@ def test_only_all_time_tallies_become_stale(question: Question, rate: Any, utc: 
     after = dict(RaterReading.objects.values_list("rater__key", "computed_at"))
     assert before["a"] < after["a"]
     assert not stale.exists()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_migration_deletes_stored_periods(question: Question) -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate([("metrics", "0010_bootstrap")])
-    try:
-        old_apps = executor.loader.project_state([("metrics", "0010_bootstrap")]).apps
-        rater = question.project.raters.get()
-        create_reading = old_apps.get_model("metrics", "RaterReading").objects.create
-        fields = {"question_id": question.pk, "rater_id": rater.pk, "n_ratings": 1}
-        for number, span in enumerate(("all", "day", "week", "month")):
-            create_reading(**fields | {"n_ratings": number}, span=span, computed_at=timezone.now())
-        create_tally = old_apps.get_model("metrics", "PeerTally").objects.create
-        for day in (ALL_DAYS, 5):
-            create_tally(**fields, day=day, width=4, table=b"", moments=b"", n_items=0)
-    finally:
-        executor = MigrationExecutor(connection)
-        executor.migrate(executor.loader.graph.leaf_nodes())
-    assert RaterReading.objects.get().n_ratings == 0  # the row of all days
-    assert PeerTally.objects.get(stale=True).day == ALL_DAYS
