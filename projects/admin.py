@@ -22,7 +22,7 @@ from .models import (
     GuidelineVersion,
     Item,
     ItemVersion,
-    KindVersion,
+    RaterKindVersion,
     Member,
     MemberOffer,
     Project,
@@ -103,7 +103,7 @@ class ItemVersionAdmin(ReadOnlyAdmin):
     search_fields = ("=item__key",)
 
 
-@admin.register(KindVersion)
+@admin.register(RaterKindVersion)
 class KindVersionAdmin(ReadOnlyAdmin):
     list_display = ("rater", "kind", "until")
     list_filter = ("kind",)

@@ -46,7 +46,7 @@ def create_token(
         expires_at=expires_at,
     )
     security_log.log_event(
-        "token_made",
+        "token_created",
         project_id=created.project_id,
         who=user.pk,
         scope=str(scope),
@@ -178,7 +178,7 @@ def _log_invalid_token(request: Request) -> None:
     now = time.monotonic()
     if now - _last_logged >= LOG_INTERVAL_SECONDS:
         _last_logged = now
-        security_log.log_event("token_wrong", address=security_log.get_client_address(request))
+        security_log.log_event("token_rejected", address=security_log.get_client_address(request))
 
 
 class BrowserAuthentication(authentication.SessionAuthentication):

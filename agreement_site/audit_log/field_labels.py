@@ -17,13 +17,13 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Deletion, Member, Rater, Scale, Weights
 
 # Actions whose entries have keys of items or raters instead of fields.
-KEYED_ACTIONS = ("gold_changed", "raters_put")
+KEYED_ACTIONS = ("gold_changed", "raters_upserted")
 
 FIELD_LABELS = {
     # accounts
     "account": _("account"),
     "browser": _("browser"),
-    "by_way_of": _("by way of"),
+    "methods": _("by way of"),
     "email": _("e-mail"),
     "expires_at": _("ends"),
     "full_name": _("full name"),
@@ -42,7 +42,7 @@ FIELD_LABELS = {
     "username": _("name"),
     # projects and questions
     "categories": _("categories"),
-    "corrections": _("corrections"),
+    "allows_corrections": _("allows_corrections"),
     "description": _("description"),
     "guidelines": _("guidelines"),
     "guidelines_version": _("number of the guidelines"),
@@ -74,7 +74,7 @@ FIELD_LABELS = {
     "reason": _("reason"),
     "user": _("account"),
     "was": _("was"),
-    "what_of": _("what"),
+    "exported": _("what"),
     "who": _("whom (number)"),
     # further details
     "act": _("Act"),
@@ -108,7 +108,7 @@ VALUE_LABELS: dict[str, Mapping[Any, Any]] = {
     "scale": dict(Scale.choices),
     "weights": dict(Weights.choices),
     "kind": {**dict(Deletion.Kind.choices), **dict(Rater.Kind.choices), "csv": "CSV"},
-    "what_of": {
+    "exported": {
         "items": _("the list of items"),
         "labels": _("the labels"),
         "raters": _("the list of raters"),
@@ -131,7 +131,7 @@ def format_value(name: str, value: Any, zone: datetime.tzinfo) -> str:
         return " · ".join(f"{label}: {text}" for label, text in parts if text)
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
-    if name == "what_of" and str(value).startswith("table "):
+    if name == "exported" and str(value).startswith("table "):
         return gettext("a table of a page")
     value_label = VALUE_LABELS.get(name, {}).get(value)
     return str(value_label) if value_label is not None else _format_time(value, zone)

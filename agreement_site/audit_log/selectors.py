@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from core.text import has_nul
 from projects.models import Project
 from ratings.files.formula_escaping import escape_formula
@@ -88,12 +88,12 @@ def _parse_day(text: str, name: str, errors: dict[str, str]) -> datetime.date | 
     return day
 
 
-def filter_entries(project: Project | None, filters: AuditLogFilter) -> QuerySet[TrailLine]:
+def filter_entries(project: Project | None, filters: AuditLogFilter) -> QuerySet[AuditLogEntry]:
     """Return the entries of a project, or of the site, newest first.
 
     Days are those of the project's time zone, or of UTC.
     """
-    entries = TrailLine.objects.order_by("-id")
+    entries = AuditLogEntry.objects.order_by("-id")
     if project is not None:
         entries = entries.filter(project_id=project.pk)
     if filters.actor:
@@ -116,19 +116,19 @@ def _start_of_day(day: datetime.date, zone: ZoneInfo) -> datetime.datetime:
 
 # Entries are read in the order of their ids. The range of ids of the days is looked up first:
 # otherwise a query for an old day would scan everything newer.
-def _filter_since(entries: QuerySet[TrailLine], moment: datetime.datetime) -> QuerySet[TrailLine]:
-    at_least = TrailLine.objects.filter(at__gte=moment - CLOCK_SKEW).order_by("at")
+def _filter_since(entries: QuerySet[AuditLogEntry], moment: datetime.datetime) -> QuerySet[AuditLogEntry]:
+    at_least = AuditLogEntry.objects.filter(created_at__gte=moment - CLOCK_SKEW).order_by("at")
     first_id = at_least.values_list("pk", flat=True).first()
     return entries.none() if first_id is None else entries.filter(pk__gte=first_id, at__gte=moment)
 
 
-def _filter_until(entries: QuerySet[TrailLine], moment: datetime.datetime) -> QuerySet[TrailLine]:
-    at_most = TrailLine.objects.filter(at__lt=moment + CLOCK_SKEW).order_by("-at")
+def _filter_until(entries: QuerySet[AuditLogEntry], moment: datetime.datetime) -> QuerySet[AuditLogEntry]:
+    at_most = AuditLogEntry.objects.filter(created_at__lt=moment + CLOCK_SKEW).order_by("-at")
     last_id = at_most.values_list("pk", flat=True).first()
     return entries.none() if last_id is None else entries.filter(pk__lte=last_id, at__lt=moment)
 
 
-def iter_csv(entries: QuerySet[TrailLine], mask: Mask = show_all) -> Iterator[bytes]:
+def iter_csv(entries: QuerySet[AuditLogEntry], mask: Mask = show_all) -> Iterator[bytes]:
     """Yield all entries as CSV, in batches."""
     yield _format_rows([COLUMNS])
     last_id: int | None = None

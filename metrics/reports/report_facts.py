@@ -47,7 +47,7 @@ def compute_report_facts(question: Question, moment: datetime.datetime) -> Repor
         "declared": declared,
         "guidelines": _get_guidelines_version(question, moment),
         "band_scheme": project.band_scheme,
-        "bar": project.bar,
+        "bar": project.target_agreement,
         **_describe_basis(question, moment, ratings),
         **_compute_numbers(ratings, scale, project.pk),
     }

@@ -92,7 +92,7 @@ class ProjectSettingsForm(ProjectForm):
         "description",
         "overlap",
         "queue_order",
-        "corrections",
+        "allows_corrections",
         "time_zone",
         *BOUNDS,
         "guidelines",

@@ -35,7 +35,7 @@ def create_project(
     Member.objects.create(project=project, user=by, role=Member.Role.LEAD)
     for position, new_question in enumerate(questions):
         create_question(project, new_question, position=position)
-    security_log.log_event("project_made", project_id=project.pk, by=by.pk, after={"name": name})
+    security_log.log_event("project_created", project_id=project.pk, by=by.pk, after={"name": name})
     return project
 
 
@@ -123,7 +123,7 @@ def continue_guideline_numbering(*, project: Project, number: int, by: Any) -> N
     Project.objects.filter(pk=project.pk).update(guidelines_version=number)
     project.guidelines_version = number
     security_log.log_event(
-        "guidelines_numbered", project_id=project.pk, by=by.pk, after={"guidelines_version": number}
+        "guidelines_version_adopted", project_id=project.pk, by=by.pk, after={"guidelines_version": number}
     )
 
 

@@ -280,12 +280,12 @@ def list_earlier_weights(question_shown: Question) -> list[WeightsVersion]:
     """List the earlier weights, newest first; other changes of the scale are left out."""
     versions = list(ScaleVersion.objects.filter(question=question_shown).select_related("by"))
     next_declarations = [
-        *(scale_version.declared for scale_version in versions[1:]),
+        *(scale_version.declaration for scale_version in versions[1:]),
         question_shown.get_declaration(),
     ]
     earlier = []
     for version, next_declaration in zip(versions, next_declarations, strict=False):
-        declaration = version.declared
+        declaration = version.declaration
         if (declaration["weights"], declaration["matrix"]) == (
             next_declaration["weights"],
             next_declaration["matrix"],

@@ -35,7 +35,7 @@ def set_pass_mark(
     row.bar, row.rule = value, rule or row.rule
     row.save(update_fields=["bar", "rule"])
     security_log.log_event(
-        "gold_bar_changed",
+        "gold_pass_mark_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,

@@ -42,7 +42,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
     from leads. ``as_shown``: with the pseudonym, where the project hides its raters.
     """
     identity = None if as_shown else RaterIdentity.objects.filter(rater=rater).first()
-    user = None if as_shown and rater.project.raters_hidden else rater.user
+    user = None if as_shown and rater.project.hides_raters else rater.user
     identity_fields = {
         "project": rater.project.name,
         "rater": identity.key if identity else rater.key,
@@ -195,7 +195,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
         counts=counts,
     )
     security_log.log_event(
-        "person_forgotten",
+        "rater_pseudonymized",
         project_id=locked_rater.project_id,
         by=by.pk if by else None,
         rater=locked_rater.pk,

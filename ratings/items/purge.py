@@ -101,7 +101,7 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
         },
     )
     security_log.log_event(
-        "deletion_asked",
+        "deletion_requested",
         project_id=project.pk,
         by=by.pk if by else None,
         kind=str(kind),

@@ -102,7 +102,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> Any:
         user = super().save_user(request, sociallogin, form)
         after = {"name": user.get_username(), **_build_audit_values(sociallogin.account)}
-        security_log.log_event("account_made", by=user.pk, after=after)
+        security_log.log_event("account_created", by=user.pk, after=after)
         return user
 
     def on_authentication_error(

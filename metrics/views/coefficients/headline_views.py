@@ -72,7 +72,7 @@ def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
         "note": question.headline_note,
         "pooled": question.headline_pooled,
         "band_scheme": project.band_scheme,
-        "bar": project.bar,
+        "bar": project.target_agreement,
     }
     form = HeadlineForm(request.POST or None, selection=selection, initial=current_values)
     if form.is_valid():
@@ -99,5 +99,5 @@ def _save_changes(request: HttpRequest, selection: Selection, cleaned_data: dict
         headline, note, pooled = new_values
         change_headline(question=question, headline=headline, note=note, pooled=pooled, by=by)
     project_values = {"band_scheme": cleaned_data["band_scheme"], "bar": cleaned_data["bar"]}
-    if project_values != {"band_scheme": project.band_scheme, "bar": project.bar}:
+    if project_values != {"band_scheme": project.band_scheme, "bar": project.target_agreement}:
         change_project(project=project, by=by, **project_values)

@@ -269,7 +269,7 @@ def _build_fields(selection: Selection, choices: dict[str, Any]) -> list[FilterF
         )
         options = [(value, _format_content_version(value)) for value in values]
         fields.append(FilterField("content", _("Content"), active.content_version, options))
-    if active.sample or selection.project.queue_order == QueueOrder.LABELS:
+    if active.sample or selection.project.queue_order == QueueOrder.PLANNED_LABELS:
         samples = [(value, str(label)) for value, label in _SAMPLE_LABELS.items()]
         fields.append(FilterField("drawn", _("Items"), active.sample, samples))
     attributes = dict(active.attributes)

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from core import security_log
 from projects.models import Member
 from projects.services.members import membership
@@ -22,9 +22,9 @@ from tests.cast import PASSWORD
 pytestmark = pytest.mark.django_db
 
 
-def get_last_entry() -> TrailLine:
+def get_last_entry() -> AuditLogEntry:
     """Return the newest audit log entry."""
-    line = TrailLine.objects.first()
+    line = AuditLogEntry.objects.first()
     assert line is not None
     return line
 
@@ -37,7 +37,7 @@ def test_role_change_records_actor_and_address(
     form_data = {"do": "role", "role": "annotator", "person": f"m{member.pk}"}
     response = client_for(lead).post(path, form_data, REMOTE_ADDR="10.1.2.3")
     entry = get_last_entry()
-    assert (entry.what, entry.actor_id, entry.actor) == ("role_changed", lead.pk, "lead")
+    assert (entry.action, entry.actor_id, entry.actor) == ("role_changed", lead.pk, "lead")
     assert entry.before == {"member": "viewer", "role": "viewer"}
     assert entry.after == {"member": "viewer", "role": "annotator"}
     assert (entry.project_id, entry.address) == (project.pk, "10.1.2.3")
@@ -52,12 +52,12 @@ def test_settings_and_texts_are_recorded_before_and_after(
         project=project, by=lead, name=project.name, corrections=False, guidelines="Look."
     )
     entry = get_last_entry()
-    assert entry.before == {"corrections": True, "guidelines": ""}
-    assert entry.after == {"corrections": False, "guidelines": "Look."}
+    assert entry.before == {"allows_corrections": True, "guidelines": ""}
+    assert entry.after == {"allows_corrections": False, "guidelines": "Look."}
     change_project(project=project, by=lead, name=project.name)
     assert get_last_entry() == entry  # nothing changed
     change_question_text(question=question, text="How bad?", by=lead)
-    assert (get_last_entry().what, get_last_entry().after) == (
+    assert (get_last_entry().action, get_last_entry().after) == (
         "question_changed",
         {"text": "How bad?"},
     )
@@ -67,25 +67,25 @@ def test_rolled_back_change_records_no_entry(project: Any, lead: User, viewer: U
     member = project.members.get(user=viewer)
     with pytest.raises(RuntimeError), transaction.atomic():
         membership.remove_member(member=member, by=lead)
-        assert get_last_entry().what == "member_removed"
+        assert get_last_entry().action == "member_removed"
         raise RuntimeError
-    assert not TrailLine.objects.exists()
+    assert not AuditLogEntry.objects.exists()
     assert Member.objects.filter(user=viewer).exists()
 
 
 def test_sign_in_attempts_are_recorded_without_the_input(client: Client, lead: User) -> None:
     client.post("/sign-in/", {"username": "my password", "password": "x"})
     client.post("/sign-in/", {"username": "lead", "password": PASSWORD})
-    failed, signed_in = TrailLine.objects.order_by("pk")
-    assert (failed.what, failed.actor_id, failed.address) == ("password_wrong", None, "127.0.0.1")
+    failed, signed_in = AuditLogEntry.objects.order_by("pk")
+    assert (failed.action, failed.actor_id, failed.address) == ("password_rejected", None, "127.0.0.1")
     assert failed.details == {"name_sha256": security_log.hash_username("my password")}
-    assert (signed_in.what, signed_in.actor) == ("sign_in", "lead")
+    assert (signed_in.action, signed_in.actor) == ("sign_in", "lead")
 
 
 def test_blocked_sign_in_attempts_are_not_recorded(client: Client, lead: User) -> None:
     for _ in range(15):
         client.post("/sign-in/", {"username": "lead", "password": "x"})
-    assert TrailLine.objects.count() == 10
+    assert AuditLogEntry.objects.count() == 10
 
 
 def test_entry_cannot_be_changed_or_deleted(lead: User) -> None:
@@ -101,7 +101,7 @@ def test_entry_remains_after_its_actor_is_deleted(make_user: Any) -> None:
     user = make_user("gone")
     security_log.log_event("export", by=user.pk)
     user.delete()
-    assert (get_last_entry().actor, get_last_entry().what) == ("gone", "export")
+    assert (get_last_entry().actor, get_last_entry().action) == ("gone", "export")
 
 
 def test_superusers_can_read_but_not_change_entries(

@@ -18,10 +18,10 @@ from tests.browser import page_catalogue
 
 # Pages whose tables need no link, with the reason.
 PAGES_WITHOUT_LINKS = {
-    "style": "shows what tables look like",
+    "style_guide": "shows what tables look like",
     "statistics": "is a document without figures of a project",
-    "trail": "its head leads to the file",
-    "project_trail": "its head leads to the file",
+    "audit_log": "its head leads to the file",
+    "project_audit_log": "its head leads to the file",
     "trail of the project": "its head leads to the file",
     "items": "its head leads to the file",
     "items that differ": "its head leads to the file",

@@ -268,15 +268,15 @@ def test_security_events_are_logged(
     client.post(f"/tokens/{lead.api_tokens.get().pk}/revoke/")
     client.post("/sign-out/")
     assert list_security_events(lines()) == [
-        "password_wrong",
+        "password_rejected",
         "sign_in",
         "role_changed",
         "member_removed",
         "member_added",
-        "link_made",
+        "invitation_link_created",
         "rater_paused",
         "export",
-        "token_made",
+        "token_created",
         "token_revoked",
         "sign_out",
     ]
@@ -309,7 +309,7 @@ def test_database_errors_are_logged_once_a_second(
     rate_filter._logged_at -= 1
     logging.getLogger("core.api.errors").error("%s", OperationalError("again"))
     logging.getLogger("else").error("%s", ValueError("another matter"))
-    messages = [(line["message"], line.get("left_out"), "trace" in line) for line in lines()]
+    messages = [(line["message"], line.get("suppressed"), "trace" in line) for line in lines()]
     assert messages == [
         ("the database failed: connection refused", None, False),
         ("the database failed: again", 9, False),

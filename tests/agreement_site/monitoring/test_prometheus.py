@@ -170,7 +170,7 @@ def test_metrics_of_processes_are_added_and_cleaned_up(tmp_path: Path) -> None:
         "from prometheus_client import CollectorRegistry\n"
         "from prometheus_client.multiprocess import MultiProcessCollector\n"
         "r = CollectorRegistry(); MultiProcessCollector(r)\n"
-        "print(r.get_sample_value('concord_hints_failed_total'))"
+        "print(r.get_sample_value('concord_task_messages_failed_total'))"
     )
     process = subprocess.run(
         [sys.executable, "-c", sum_script],

@@ -378,8 +378,8 @@ def test_account_and_its_rater_share_one_row(client_for, lead, project, annotato
 
 
 def test_hidden_rater_and_its_account_are_two_rows(client_for, lead, project, annotator):
-    project.raters_hidden = True
-    project.save(update_fields=["raters_hidden"])
+    project.hides_raters = True
+    project.save(update_fields=["hides_raters"])
     pseudonyms.assign_pseudonyms(project.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/people/")
     people_by_name = get_people_by_name(page)

@@ -105,7 +105,7 @@ def test_invalid_headline_changes_nothing(
     assert response.status_code == 400
     assert Question.objects.get(pk=rated_question.pk).headline == ""
     stored_project = Project.objects.get(pk=project.pk)
-    assert (stored_project.band_scheme, stored_project.bar) == ("landis_koch", None)
+    assert (stored_project.band_scheme, stored_project.target_agreement) == ("landis_koch", None)
 
 
 def test_viewer_may_not_select_headline(

@@ -1,4 +1,4 @@
-"""`manage.py person`: export or remove what is stored about a person in all projects."""
+"""`manage.py person_data`: export or remove what is stored about a person in all projects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from core import security_log
 from projects.models import Deletion, Member, MemberOffer, Rater
 from ratings.items import personal_data, purge
@@ -77,8 +77,8 @@ def _iter_lines(user: User) -> Iterator[bytes]:
     yield (json.dumps(account, ensure_ascii=False) + "\n").encode()
     for rater in _list_raters(user):
         yield from personal_data.iter_personal_data(rater)
-    for entry in TrailLine.objects.filter(actor_id=user.pk).order_by("pk").iterator():
-        record = {"at": entry.at.isoformat(), "did": entry.what, "address": entry.address}
+    for entry in AuditLogEntry.objects.filter(actor_id=user.pk).order_by("pk").iterator():
+        record = {"at": entry.created_at.isoformat(), "did": entry.action, "address": entry.address}
         yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
 
 
