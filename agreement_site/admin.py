@@ -24,7 +24,7 @@ from projects.admin_base import AuditedAdmin, ReadOnlyAdmin
 from projects.services.members.usernames import reject_misleading_username
 
 from .audit_log import selectors
-from .models import PasswordChangeRequired, AuditLogEntry
+from .models import AuditLogEntry, PasswordChangeRequired
 
 PERMISSION_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
@@ -125,7 +125,7 @@ class SessionAdmin(ReadOnlyAdmin):
     @admin.action(description=gettext_lazy("End these sessions"), permissions=["view"])
     def end(self, request: HttpRequest, sessions: QuerySet[UserSession]) -> None:
         for session in sessions.select_related("user"):
-            security_log.log_event("session_revoked", before={"of": session.user.get_username()})
+            security_log.log_event("session_revoked", before={"user": session.user.get_username()})
             session.end()
 
 
@@ -133,8 +133,17 @@ class SessionAdmin(ReadOnlyAdmin):
 class AuditLogAdmin(ReadOnlyAdmin):
     """The audit log, read-only: who did what, when, and from where."""
 
-    list_display = ("at", "what", "actor", "project_id", "address", "before", "after", "details")
-    list_filter = ("what", "at")
+    list_display = (
+        "created_at",
+        "action",
+        "actor",
+        "project_id",
+        "address",
+        "before",
+        "after",
+        "details",
+    )
+    list_filter = ("action", "created_at")
     search_fields = ("actor", "=project_id", "=address", "=request_id")
     actions = ["as_csv"]
 

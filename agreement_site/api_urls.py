@@ -15,7 +15,9 @@ urlpatterns = [
     path("schema/", schema, name="api-schema"),
     path("audit-log/", api.SiteAuditLog.as_view(), name="api-site-audit-log"),
     path(
-        "projects/<int:project_id>/audit-log/", api.ProjectAuditLog.as_view(), name="api-project-audit-log"
+        "projects/<int:project_id>/audit-log/",
+        api.ProjectAuditLog.as_view(),
+        name="api-project-audit-log",
     ),
     path("", include("metrics.api.urls")),
     path("", include("quality.api_urls")),

@@ -12,7 +12,7 @@ from projects.models import Question
 
 
 class AttemptCounter(models.Model):
-    """Tries to sign in since ``since``, of a name or a network (see sign_in_limit)."""
+    """Attempts to sign in since ``since``, of a name or a network (see sign_in_limit)."""
 
     # A digest, because people type passwords into the name field.
     key = models.CharField(max_length=64, unique=True)
@@ -20,7 +20,7 @@ class AttemptCounter(models.Model):
     count = models.PositiveIntegerField(default=0)
 
     class Meta:
-        verbose_name_plural = "sign-in tries"
+        verbose_name_plural = "attempt counters"
 
     def __str__(self) -> str:
         return f"{self.count} since {self.since:%Y-%m-%d %H:%M}"
@@ -60,9 +60,9 @@ class AuditLogEntry(models.Model):
         # one for each filter of the page, in its order
         indexes = [
             models.Index(fields=["project_id", "-id"], name="audit_by_project"),
-            models.Index(fields=["project_id", "what", "-id"], name="audit_by_project_action"),
+            models.Index(fields=["project_id", "action", "-id"], name="audit_by_project_action"),
             models.Index(fields=["project_id", "actor", "-id"], name="audit_by_project_actor"),
-            models.Index(fields=["what", "-id"], name="audit_by_action"),
+            models.Index(fields=["action", "-id"], name="audit_by_action"),
             models.Index(fields=["actor", "-id"], name="audit_by_actor"),
         ]
 

@@ -39,7 +39,9 @@ def delete_old_entries(before: Moment) -> int:
 
 def clear_old_addresses(before: Moment) -> int:
     """Clear the addresses of old entries; the entries stay."""
-    return AuditLogEntry.objects.filter(created_at__lt=before).exclude(address="").update(address="")
+    return (
+        AuditLogEntry.objects.filter(created_at__lt=before).exclude(address="").update(address="")
+    )
 
 
 def delete_dead_tokens(before: Moment) -> int:

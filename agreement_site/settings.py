@@ -279,7 +279,9 @@ OIDC_NAME = os.environ.get("OIDC_NAME") or "OpenID Connect"
 # address; or every user of the provider, whose account is then "made".
 OIDC_ACCOUNTS = os.environ.get("OIDC_ACCOUNTS") or "connected"
 if OIDC_ACCOUNTS not in ("connected", "matched", "created"):
-    raise ImproperlyConfigured(f"OIDC_ACCOUNTS={OIDC_ACCOUNTS!r}: one of connected, matched, created")
+    raise ImproperlyConfigured(
+        f"OIDC_ACCOUNTS={OIDC_ACCOUNTS!r}: one of connected, matched, created"
+    )
 # True if the provider asks for a second factor, so that this site need not.
 OIDC_SECOND_FACTOR = env_bool("OIDC_SECOND_FACTOR", False)
 _oidc = urlsplit(OIDC_SERVER_URL)
@@ -305,7 +307,9 @@ SAML_METADATA = os.environ.get("SAML_METADATA", "")
 SAML_NAME = os.environ.get("SAML_NAME") or "SAML"
 SAML_ACCOUNTS = os.environ.get("SAML_ACCOUNTS") or "connected"
 if SAML_ACCOUNTS not in ("connected", "matched", "created"):
-    raise ImproperlyConfigured(f"SAML_ACCOUNTS={SAML_ACCOUNTS!r}: one of connected, matched, created")
+    raise ImproperlyConfigured(
+        f"SAML_ACCOUNTS={SAML_ACCOUNTS!r}: one of connected, matched, created"
+    )
 SAML_SECOND_FACTOR = env_bool("SAML_SECOND_FACTOR", False)
 _saml = urlsplit("")
 if SAML_METADATA:

@@ -48,7 +48,7 @@ def create_token(
     security_log.log_event(
         "token_created",
         project_id=created.project_id,
-        who=user.pk,
+        target_user_id=user.pk,
         scope=str(scope),
         after=_serialize_token(created),
     )
@@ -67,7 +67,7 @@ def revoke_tokens(tokens: QuerySet[ApiToken]) -> int:
                 "token_revoked",
                 project_id=token.project_id,
                 token_id=token.pk,
-                who=token.user_id,
+                target_user_id=token.user_id,
                 before=_serialize_token(token),
             )
     return len(active)
@@ -77,7 +77,7 @@ def _serialize_token(token: ApiToken) -> dict[str, Any]:
     """Return a token as the audit log stores it, without any secret."""
     return {
         "token": token.prefix,
-        "of": token.user.get_username(),
+        "user": token.user.get_username(),
         "scope": str(token.scope),
         "expires_at": token.expires_at,
     }

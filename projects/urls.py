@@ -25,7 +25,11 @@ urlpatterns = [
         project_settings.preview_guidelines,
         name="guidelines_preview",
     ),
-    path("projects/<int:project_id>/settings/", project_settings.change_settings, name="project_settings"),
+    path(
+        "projects/<int:project_id>/settings/",
+        project_settings.change_settings,
+        name="project_settings",
+    ),
     path(
         "projects/<int:project_id>/archive/",
         project_settings.archive_project,
@@ -48,7 +52,7 @@ urlpatterns = [
         name="guidelines_version",
     ),
     path(PEOPLE_PATH, people.list_people, name="people"),
-    path(PEOPLE_PATH + "act/", people.apply_action, name="people_action"),
+    path(PEOPLE_PATH + "action/", people.apply_action, name="people_action"),
     path(PEOPLE_PATH + "undo/", people.undo_action, name="people_undo"),
     path(PEOPLE_PATH + "add/", invitations.add_member, name="member_create"),
     path(PEOPLE_PATH + "invite/", invitations.invite_members, name="members_invite"),

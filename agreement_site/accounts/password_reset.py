@@ -81,7 +81,7 @@ class ChangeEmailAddress(MailRequiredMixin, InvalidFormStatusMixin, views.EmailV
             return redirect(f"{settings.LOGIN_URL}")
         if request.method == "POST":
             wait_seconds = sign_in_limit.count_mail(f"to confirm of {request.user.pk}")
-            sign_in_limit.raise_if_limited(wait_seconds, who=request.user.pk)
+            sign_in_limit.raise_if_limited(wait_seconds, target_user_id=request.user.pk)
         return super().dispatch(request, *args, **kwargs)
 
 

@@ -43,7 +43,7 @@ class RateLimitMiddleware(BaseMiddleware):
         wait_seconds = sign_in_limit.count_action(request.user.pk, name, POSTS_PER_HOUR[name])
         if not wait_seconds:
             return None
-        security_log.log_event("too_many_requests", act=name)
+        security_log.log_event("too_many_requests", action=name)
         message = _(
             "You have done this very often within the hour. Try again in %(minutes)s minutes."
         )

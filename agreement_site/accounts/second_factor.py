@@ -41,7 +41,9 @@ class ThrottledCodeMixin:
     user: Any
 
     def clean_code(self) -> str:
-        sign_in_limit.raise_if_limited(sign_in_limit.count_code_try(self.user.pk), who=self.user.pk)
+        sign_in_limit.raise_if_limited(
+            sign_in_limit.count_code_try(self.user.pk), target_user_id=self.user.pk
+        )
         form: Any = super()
         code: str = form.clean_code()
         if not sign_in_limit.is_first_use(self.user.pk, code):

@@ -121,7 +121,7 @@ def _count_try(key: str, allowed: int, window: datetime.timedelta, now: datetime
     if row.since <= now - window:
         row.since, row.count = now, 0
     row.count += 1
-    row.save(update_fields=["since", "tries"])
+    row.save(update_fields=["since", "count"])
     if row.count <= allowed:
         return 0
     return max(1, round((row.since + window - now).total_seconds()))

@@ -30,7 +30,7 @@ class AuditLogEntryOut(serializers.ModelSerializer):
 
 PARAMETERS = [
     build_parameter("actor", "Only what this account did"),
-    build_parameter("act", "Only acts of this name", enum=list(ACTIONS)),
+    build_parameter("action", "Only actions of this name", enum=list(ACTIONS)),
     build_parameter("from", "Only from this day on"),
     build_parameter("to", "Only up to this day, and on it"),
     *PAGE_PARAMETERS,

@@ -104,7 +104,7 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
         # Each rating given, changed or withdrawn is a row: the last id is about their number.
         n_revisions = Revision.objects.aggregate(last=Max("pk"))["last"] or 0
     return {
-        "rating_changes_total": ("Ratings given, changed or withdrawn since the site began", n_revisions),
+        "rating_changes": ("Ratings given, changed or withdrawn since the site began", n_revisions),
         "uncounted_ratings": ("Ratings that the counts do not hold", lag.uncounted),
         "stale_changes": ("Changes that are counted and in no reading", lag.stale),
         "oldest_change_seconds": ("Age of the oldest change in no number", lag.get_seconds(now)),

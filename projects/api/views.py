@@ -22,7 +22,7 @@ from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
 from .base import ApiView, get_token_project_id
-from .serializers import ProjectPatch, ProjectIn, ProjectOut
+from .serializers import ProjectIn, ProjectOut, ProjectPatch
 
 LEAD = Member.Role.LEAD
 

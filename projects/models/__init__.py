@@ -7,7 +7,7 @@ from .member import ApiToken, Member
 from .member_offer import MemberOffer
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, Weights
-from .rater import RaterKindVersion, Rater
+from .rater import Rater, RaterKindVersion
 from .rater_identity import RaterIdentity
 from .scale_version import ScaleVersion
 

@@ -67,7 +67,9 @@ class Item(models.Model):
             # The queue: the next item of the plan.
             models.Index(fields=["project", "turn"], condition=PLANNED, name="item_by_turn"),
             # The lead's lists of items that are not given to raters.
-            models.Index(fields=["project", "id"], condition=WITHOUT_CONTENT, name="item_without_content"),
+            models.Index(
+                fields=["project", "id"], condition=WITHOUT_CONTENT, name="item_without_content"
+            ),
             models.Index(fields=["project", "id"], condition=WITHDRAWN, name="item_withdrawn"),
         ]
 
@@ -148,7 +150,7 @@ class GoldAnswer(models.Model):
             ),
             models.CheckConstraint(condition=Q(version__gte=1), name="gold_version_from_one"),
             models.CheckConstraint(
-                condition=Q(retired_at__isnull=True) | Q(retired_at__gte=F("made_at")),
+                condition=Q(retired_at__isnull=True) | Q(retired_at__gte=F("created_at")),
                 name="gold_retired_after_created",
             ),
         ]

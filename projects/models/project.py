@@ -17,8 +17,11 @@ class QueueOrder(models.TextChoices):
 
     FIXED = "fixed", _("the order in which items were added")
     RANDOM = "random", _("random, another order for each rater")
-    PLANNED_LABELS = "labels", _("planned: what makes labels sure soonest")
-    PLANNED_INTERVAL = "narrow", _("planned: what makes the interval of kappa narrow soonest")
+    PLANNED_LABELS = "plan_labels", _("planned: what makes labels sure soonest")
+    PLANNED_INTERVAL = (
+        "plan_interval",
+        _("planned: what makes the interval of kappa narrow soonest"),
+    )
 
     @property
     def planned(self) -> bool:
@@ -48,7 +51,7 @@ class Project(models.Model):
     overlap = models.PositiveSmallIntegerField(default=3, help_text=_("Ratings wanted per item"))
     # Read by ratings.annotation.assignments.queue.
     queue_order = models.CharField(
-        max_length=6,
+        max_length=13,
         choices=QueueOrder.choices,
         default=QueueOrder.FIXED,
         db_default=QueueOrder.FIXED,
@@ -107,7 +110,8 @@ class Project(models.Model):
                 condition=Q(band_scheme__in=BandScheme.values), name="project_band_scheme_valid"
             ),
             models.CheckConstraint(
-                condition=Q(bar__isnull=True) | Q(bar__gt=0, bar__lte=1),
+                condition=Q(target_agreement__isnull=True)
+                | Q(target_agreement__gt=0, target_agreement__lte=1),
                 name="project_target_agreement_range",
             ),
         ]
@@ -117,7 +121,7 @@ class Project(models.Model):
 
 
 class GuidelineVersion(models.Model):
-    """The text of a project's guidelines from ``made_at`` on.
+    """The text of a project's guidelines from ``created_at`` on.
 
     Written once, never changed; numbers count from 1.
     """

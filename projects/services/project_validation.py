@@ -93,7 +93,7 @@ def find_project_problems(
             "allowed": ", ".join(BandScheme.values),
         }
     if target_agreement is not None and not 0 < target_agreement <= 1:
-        problems["bar"] = _("A bar lies above 0 and is 1 at most.")
+        problems["target_agreement"] = _("A bar lies above 0 and is 1 at most.")
     if time_zone not in list_time_zones():
         problems["time_zone"] = _(
             "'%(zone)s' is no time zone; names look like Europe/Berlin, Asia/Shanghai or UTC."

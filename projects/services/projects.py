@@ -41,7 +41,7 @@ def create_project(
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set name, description, guidelines, overlap, band_scheme, bar, time_zone, queue_order or the
+    """Set name, description, guidelines, overlap, band_scheme, target_agreement, time_zone, queue_order or the
     numbers of project_validation.BOUNDS.
 
     A new time zone moves the days of all ratings, and new guidelines create a version. Raises
@@ -54,7 +54,7 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
         "overlap",
         "time_zone",
         "band_scheme",
-        "bar",
+        "target_agreement",
         "queue_order",
         *project_validation.BOUNDS,
     )
@@ -123,7 +123,10 @@ def continue_guideline_numbering(*, project: Project, number: int, by: Any) -> N
     Project.objects.filter(pk=project.pk).update(guidelines_version=number)
     project.guidelines_version = number
     security_log.log_event(
-        "guidelines_version_adopted", project_id=project.pk, by=by.pk, after={"guidelines_version": number}
+        "guidelines_version_adopted",
+        project_id=project.pk,
+        by=by.pk,
+        after={"guidelines_version": number},
     )
 
 
@@ -136,5 +139,5 @@ def _create_guideline_version(project: Project, *, by: Any) -> None:
         number=project.guidelines_version,
         text=project.guidelines,
         by=by,
-        made_at=timezone.now(),
+        created_at=timezone.now(),
     )

@@ -23,7 +23,7 @@ from core.api.schema import (
 )
 from core.text import has_nul
 from projects.api.base import ApiView
-from projects.api.serializers import UpsertCounts, ItemIn
+from projects.api.serializers import ItemIn, UpsertCounts
 from projects.models import Item, Member, Project
 from projects.services.items import gold_rows
 from projects.services.items.upsert import upsert_items

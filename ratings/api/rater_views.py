@@ -21,7 +21,7 @@ from core.api.schema import (
 )
 from core.text import has_nul
 from projects.api.base import ApiView
-from projects.api.serializers import UpsertCounts, RaterIn
+from projects.api.serializers import RaterIn, UpsertCounts
 from projects.models import Member, Project, Rater
 from projects.services.raters.upsert import upsert_raters
 from ratings.items import withdrawal

@@ -190,7 +190,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
         target=locked_rater.pk,
         project_id=locked_rater.project_id,
         by=by,
-        asked_at=now,
+        requested_at=now,
         finished_at=now,
         counts=counts,
     )
@@ -199,7 +199,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
         project_id=locked_rater.project_id,
         by=by.pk if by else None,
         rater=locked_rater.pk,
-        kept_as=pseudonym,
+        pseudonym=pseudonym,
     )
     return locked_rater
 

@@ -96,7 +96,7 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
         defaults={
             "project": project,
             "by": by,
-            "asked_at": timezone.now(),
+            "requested_at": timezone.now(),
             "counts": count_affected_rows(kind, target),
         },
     )

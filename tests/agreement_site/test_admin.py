@@ -9,7 +9,7 @@ from django.apps import apps
 from django.contrib import admin as django_admin
 from django.utils import timezone
 
-from agreement_site.models import PasswordChangeRequired, Preference, AttemptCounter, StaleQuestion
+from agreement_site.models import AttemptCounter, PasswordChangeRequired, Preference, StaleQuestion
 from metrics.jobs.question_updates import update_question
 from projects.models import ApiToken, Category, Item, Question
 from ratings.models import Assignment, Rating, Revision

@@ -31,7 +31,7 @@ PAGES = {  # path below the project -> its HTTP methods
 @pytest.fixture
 def address(project):
     """A function that builds the full address of one of PAGES."""
-    offer = project.member_offers.create(username="x", role="viewer", made_at=timezone.now())
+    offer = project.member_offers.create(username="x", role="viewer", created_at=timezone.now())
     ids = {
         "offer": offer.pk,
         "member": project.members.get(role="viewer").pk,

@@ -116,7 +116,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         exception = details.get("exception")
         reason = f"{type(exception).__name__}: {exception}" if exception else ""
         security_log.log_event(
-            "sign_in_failed", provider=str(provider), why=reason[:MAX_REASON_LENGTH]
+            "sign_in_failed", provider=str(provider), reason=reason[:MAX_REASON_LENGTH]
         )
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:

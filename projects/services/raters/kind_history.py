@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from django.db import transaction
 from django.utils import timezone
 
-from projects.models import RaterKindVersion, Rater
+from projects.models import Rater, RaterKindVersion
 
 
 def record_previous_kinds(kinds: Mapping[int, str]) -> None:
@@ -23,7 +23,8 @@ def record_previous_kinds(kinds: Mapping[int, str]) -> None:
     _lock_raters(kinds)
     now = timezone.now()
     RaterKindVersion.objects.bulk_create(
-        RaterKindVersion(rater_id=rater_id, kind=kind, until=now) for rater_id, kind in kinds.items()
+        RaterKindVersion(rater_id=rater_id, kind=kind, until=now)
+        for rater_id, kind in kinds.items()
     )
 
 

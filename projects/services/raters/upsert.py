@@ -249,7 +249,7 @@ def _log_changes(
             "member_added",
             project_id=project.pk,
             by=user_id,
-            who=user_id_joined,
+            target_user_id=user_id_joined,
             role=Member.Role.ANNOTATOR.value,
             after={
                 "member": accounts[user_id_joined].get_username(),

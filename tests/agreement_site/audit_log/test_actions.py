@@ -542,7 +542,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         lambda w: w.post("gold/bar/", {"bar": "0.9"}),
         True,
         ANYTHING,
-        {"bar": 0.9, "rule": "off"},
+        {"pass_mark": 0.9, "rule": "off"},
     ),
     (
         "rater_messaged",
@@ -598,7 +598,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("admin_removed", _remove_member_in_admin, True, ANYTHING, None),
     ("admin_added", _add_account_in_admin, False, {}, ANYTHING),
     ("admin_changed", _set_password_in_admin, False, ANYTHING, ANYTHING),
-    ("admin_removed", _delete_group_in_admin, False, {"was": "team"}, None),
+    ("admin_removed", _delete_group_in_admin, False, {"object": "team"}, None),
 ]
 # Only by commands and files: the command `person`, tests/ratings/importing; by an anonymous user:
 # tests/metrics/views/saved_views/test_saved_views.py

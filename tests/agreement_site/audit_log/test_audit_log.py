@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from agreement_site.models import Preference, AuditLogEntry
+from agreement_site.models import AuditLogEntry, Preference
 from projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -62,11 +62,11 @@ def test_lead_sees_own_project_and_administrator_sees_all(
     )
     page = client_for(lead).get(f"/projects/{project.pk}/audit-log/")
     text = page.content.decode()
-    assert [entry["act"] for entry in page.context["lines"]] == ["changed a role"]
+    assert [entry["action"] for entry in page.context["entries"]] == ["changed a role"]
     assert "<del>viewer</del>" in text
     assert "<ins>lead</ins>" in text
     site_page = client_for(admin).get("/audit-log/")
-    assert len(site_page.context["lines"]) == 3
+    assert len(site_page.context["entries"]) == 3
     assert "10.1.1.1" in site_page.content.decode()
     assert read_ids(client_for(lead).get(f"/projects/{project.pk}/audit-log.csv"))[-1] == own_id
     assert {own_id, foreign_id, site_id} < set(read_ids(client_for(admin).get("/audit-log.csv")))
@@ -107,14 +107,14 @@ def test_entries_are_filtered_by_actor_action_and_days(
     assert list_matching(to="2026-03-01") == [early]
     assert list_matching(**{"from": "2026-03-03"}) == [late]
     assert list_matching(**{"from": "2999-01-01"}) == []
-    assert list_matching(actor="viewer") == list_matching(act="gold_changed") == [inside]
-    assert list_matching(actor="viewer", act="export") == []
+    assert list_matching(actor="viewer") == list_matching(action="gold_changed") == [inside]
+    assert list_matching(actor="viewer", action="export") == []
 
 
 @pytest.mark.parametrize(
     ("parameters", "field"),
     [
-        ({"act": "dance"}, "act"),
+        ({"action": "dance"}, "action"),
         ({"from": "soon"}, "from"),
         ({"to": "0001-01-01"}, "to"),
         ({"from": "2026-03-02", "to": "2026-03-01"}, "from"),
@@ -131,7 +131,7 @@ def test_invalid_filter_is_rejected(
 ) -> None:
     client = client_for(lead)
     page = client.get(f"/projects/{project.pk}/audit-log/", parameters)
-    assert (page.status_code, list(page.context["wrong"])) == (400, [field])
+    assert (page.status_code, list(page.context["errors"])) == (400, [field])
     assert client.get(f"/projects/{project.pk}/audit-log.csv", parameters).status_code == 400
     response = api_for(lead).get(f"/api/v1/projects/{project.pk}/audit-log/", parameters)
     assert (response.status_code, list(response.json()["error"]["fields"])) == (400, [field])
@@ -145,19 +145,19 @@ def test_pagination_shows_each_entry_once_despite_new_entries(
         AuditLogEntry(action="export", actor="lead", project_id=project.pk, details={"n": n})
         for n in range(120)
     )
-    client, address = client_for(lead), f"/projects/{project.pk}/audit-log/?act=export"
+    client, address = client_for(lead), f"/projects/{project.pk}/audit-log/?action=export"
     shown_numbers = []
     cursor: int | None = 0
     while cursor is not None:
         page = client.get(f"{address}&after={cursor}")
         shown_numbers += [
-            value for entry in page.context["lines"] for _n, _label, value in entry["details"]
+            value for entry in page.context["entries"] for _n, _label, value in entry["details"]
         ]
         cursor = page.context["next_after"]
         create_entry(project, details={"n": 1000})
     assert shown_numbers == [str(n) for n in reversed(range(120))]
     api = api_for(lead)
-    next_url: str | None = f"/api/v1/projects/{project.pk}/audit-log/?page_size=50&act=export"
+    next_url: str | None = f"/api/v1/projects/{project.pk}/audit-log/?page_size=50&action=export"
     api_numbers: list[int] = []
     while next_url:
         response_data = api.get(next_url).json()
@@ -175,8 +175,8 @@ def test_api_returns_all_fields_of_an_entry(
     (row,) = api_for(lead).get(f"/api/v1/projects/{project.pk}/audit-log/").json()["results"]
     assert row == {
         "id": pk,
-        "at": row["at"],
-        "what": "export",
+        "created_at": row["created_at"],
+        "action": "export",
         "actor_id": None,
         "actor": "lead",
         "project_id": project.pk,

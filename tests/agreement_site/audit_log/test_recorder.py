@@ -42,7 +42,7 @@ def test_role_change_records_actor_and_address(
     assert entry.after == {"member": "viewer", "role": "annotator"}
     assert (entry.project_id, entry.address) == (project.pk, "10.1.2.3")
     assert entry.request_id == response["X-Request-ID"]
-    assert entry.details["who"] == viewer.pk
+    assert entry.details["target_user_id"] == viewer.pk
 
 
 def test_settings_and_texts_are_recorded_before_and_after(
@@ -77,7 +77,11 @@ def test_sign_in_attempts_are_recorded_without_the_input(client: Client, lead: U
     client.post("/sign-in/", {"username": "my password", "password": "x"})
     client.post("/sign-in/", {"username": "lead", "password": PASSWORD})
     failed, signed_in = AuditLogEntry.objects.order_by("pk")
-    assert (failed.action, failed.actor_id, failed.address) == ("password_rejected", None, "127.0.0.1")
+    assert (failed.action, failed.actor_id, failed.address) == (
+        "password_rejected",
+        None,
+        "127.0.0.1",
+    )
     assert failed.details == {"name_sha256": security_log.hash_username("my password")}
     assert (signed_in.action, signed_in.actor) == ("sign_in", "lead")
 
@@ -118,6 +122,6 @@ def test_superusers_can_read_but_not_change_entries(
     action_data = {"action": "as_csv", "_selected_action": [entry.pk]}
     response = client.post("/admin/agreement_site/trailline/", action_data)
     (row,) = csv.DictReader(io.StringIO(response.content.decode()))
-    assert (row["what"], row["actor"], row["details"]) == ("export", "lead", '{"kind": "=csv"}')
+    assert (row["action"], row["actor"], row["details"]) == ("export", "lead", '{"kind": "=csv"}')
     staff = client_for(make_user("staff", is_staff=True))
     assert staff.get("/admin/agreement_site/trailline/").status_code == 403

@@ -281,7 +281,7 @@ def test_security_events_are_logged(
         "sign_out",
     ]
     role_line = next(line for line in lines() if line["message"] == "role_changed")
-    assert (role_line["by"], role_line["who"], role_line["role"]) == (
+    assert (role_line["by"], role_line["target_user_id"], role_line["role"]) == (
         lead.pk,
         viewer.pk,
         "annotator",

@@ -51,7 +51,10 @@ def test_guidelines_were_rewritten_in_sixth_week(lead):
     assert project.guidelines_version == 2
     first, second = project.guideline_versions.all()
     assert (second.created_at - first.created_at).days == loader.GUIDELINES_CHANGE_DAY
-    for version, before, after in ((1, first.created_at, second.created_at), (2, second.created_at, None)):
+    for version, before, after in (
+        (1, first.created_at, second.created_at),
+        (2, second.created_at, None),
+    ):
         revisions = Revision.objects.filter(rating__question__project=project, guidelines=version)
         assert revisions.exists()
         assert (

@@ -18,7 +18,7 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import Reading, Report
 from metrics.reports import report_jobs
 from metrics.reports.report_facts import compute_report_facts
-from projects.models import RaterKindVersion, Question, Rater
+from projects.models import Question, Rater, RaterKindVersion
 from projects.services.raters.updates import change_rater
 from projects.services.scales import change_weights
 from tests import cast

@@ -34,13 +34,13 @@ from projects.models import (
     GuidelineVersion,
     Item,
     ItemVersion,
-    RaterKindVersion,
     Member,
     MemberOffer,
     Project,
     Question,
     Rater,
     RaterIdentity,
+    RaterKindVersion,
     ScaleVersion,
 )
 from quality.models import (
@@ -89,7 +89,7 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "project_band_scheme_valid": (Project, {"band_scheme": "odd"}),
     "project_quality_check_percentages": (Project, {"repeat_percent": 21}),
     "project_repeat_distance": (Project, {"repeat_after_items": 9}),
-    "project_target_agreement_range": (Project, {"bar": 1.5}),
+    "project_target_agreement_range": (Project, {"target_agreement": 1.5}),
     "guideline_version_unique": (GuidelineVersion, {}),
     "guideline_version_counted": (GuidelineVersion, {"number": 0}),
     "question_key_unique": (Question, {}),
@@ -275,7 +275,7 @@ def existing_rows(project, lead, stranger):
     }
     stored_alarm = Alarm.objects.create(**alarm_fields)
     gold_answer = GoldAnswer.objects.create(
-        item=second, question=question, version=1, answer=[0], made_at=NOW
+        item=second, question=question, version=1, answer=[0], created_at=NOW
     )
     objects = {"second": second, "early": early, "late": late, "stranger": stranger}
     view = NamedView.objects.create(project=project, page="dashboard", name="v")
@@ -283,25 +283,25 @@ def existing_rows(project, lead, stranger):
         NamedView: {"project": project, "page": "dashboard", "name": "v"},
         ViewLink: {"view": view, "digest": "d", "expires_at": NOW},
         Project: {"name": "P"},
-        GuidelineVersion: {"project": project, "number": 1, "made_at": NOW},
+        GuidelineVersion: {"project": project, "number": 1, "created_at": NOW},
         Question: {"project": project, "key": question.key, "text": "?"},
         Category: {"question": question, "code": 0, "label": "none", "position": 0, "hotkey": "1"},
-        Deletion: {"kind": "item", "target": 7, "asked_at": NOW},
+        Deletion: {"kind": "item", "target": 7, "requested_at": NOW},
         ItemVersion: {"item": first, "number": 1, "until": NOW},
-        ScaleVersion: {"question": question, "number": 1, "declared": {}, "until": NOW},
+        ScaleVersion: {"question": question, "number": 1, "declaration": {}, "until": NOW},
         GoldAnswer: {
             "item": first,
             "question": question,
             "version": 1,
             "answer": [0],
-            "made_at": NOW,
+            "created_at": NOW,
         },
         Item: {"project": project, "key": "first"},
         Rater: {"project": project, "key": "ann", "user": early.user},
         RaterIdentity: {"project": project, "rater": early, "key": "ann"},
         RaterKindVersion: {"rater": early, "kind": "human", "until": NOW},
         Member: {"project": project, "user": lead, "role": "lead"},
-        MemberOffer: {"project": project, "username": "u", "role": "lead", "made_at": NOW},
+        MemberOffer: {"project": project, "username": "u", "role": "lead", "created_at": NOW},
         ApiToken: {"user": lead, "prefix": "p", "digest": "d"},
         Rating: {**rating_fields, "day": 1},
         Revision: {

@@ -185,7 +185,7 @@ def test_account_is_exported_and_pseudonymized(
     call_command("person_data", "annotator", forget="person", confirm="annotator", stdout=out)
     report = json.loads(out.getvalue())
     assert report["raters"][0]["ratings"] == 4
-    assert Rater.objects.filter(key=report["raters"][0]["kept_as"]).exists()
+    assert Rater.objects.filter(key=report["raters"][0]["pseudonym"]).exists()
     assert not User.objects.filter(username="annotator").exists()
     assert Rating.objects.current().count() == 8
 

@@ -372,7 +372,7 @@ def test_unsafe_signature_never_reaches_xmlsec(
     unsigned.find(f"{ASSERTION}Assertion").insert(1, etree.fromstring(SIGNED_INFO))
     forge(unsigned)
     deliver_response(Client(), base64.b64encode(etree.tostring(unsigned)).decode())
-    assert reason in AuditLogEntry.objects.get(action="sign_in_failed").details["why"]
+    assert reason in AuditLogEntry.objects.get(action="sign_in_failed").details["reason"]
 
 
 EXPIRED_CONFIRMATION = {"until": f' NotOnOrAfter="{format_time_in(-3600)}"'}
@@ -419,7 +419,7 @@ def test_invalid_response_does_not_sign_in(
     client, page = sign_in_by_provider(provider)
     assert (page.status_code, is_signed_in(client)) == (401, False)
     assert "That did not work" in page.content.decode()
-    assert reason in AuditLogEntry.objects.get(action="sign_in_failed").details["why"]
+    assert reason in AuditLogEntry.objects.get(action="sign_in_failed").details["reason"]
 
 
 @pytest.mark.parametrize("response", ["", "!", "PGE+", base64.b64encode(b"<a/>").decode()])

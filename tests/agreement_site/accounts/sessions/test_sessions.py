@@ -130,4 +130,4 @@ def test_superuser_can_end_sessions(lead: User, admin: User, client_for: Any) ->
         client_for(admin).post("/admin/usersessions/usersession/", action_data).status_code == 302
     )
     assert client.get("/tokens/").status_code == 302
-    assert AuditLogEntry.objects.get(action="session_revoked").before == {"of": "lead"}
+    assert AuditLogEntry.objects.get(action="session_revoked").before == {"user": "lead"}

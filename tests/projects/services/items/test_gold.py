@@ -56,7 +56,7 @@ def test_stored_answer_cannot_be_changed(item: Item, question: Any, lead: Any) -
         row.save()
     with pytest.raises(IntegrityError), transaction.atomic():
         GoldAnswer.objects.create(
-            item=item, question=question, version=2, answer=[1], made_at=row.created_at
+            item=item, question=question, version=2, answer=[1], created_at=row.created_at
         )
 
 
