@@ -145,13 +145,13 @@ class AuditLogAdmin(ReadOnlyAdmin):
     )
     list_filter = ("action", "created_at")
     search_fields = ("actor", "=project_id", "=address", "=request_id")
-    actions = ["as_csv"]
+    actions = ["export_csv"]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(request.user.is_superuser)
 
     @admin.action(description=gettext_lazy("Download as CSV"), permissions=["view"])
-    def as_csv(self, request: HttpRequest, entries: QuerySet[AuditLogEntry]) -> HttpResponse:
+    def export_csv(self, request: HttpRequest, entries: QuerySet[AuditLogEntry]) -> HttpResponse:
         security_log.log_event("export", exported="audit_log", kind="csv")
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="concord-audit-log.csv"'

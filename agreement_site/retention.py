@@ -54,8 +54,8 @@ def delete_dead_tokens(before: Moment) -> int:
 
 
 RULES = [
-    RetentionRule("KEEP_AUDIT_LOG_DAYS", delete_old_entries, "lines of the trail"),
-    RetentionRule("KEEP_ADDRESSES_DAYS", clear_old_addresses, "addresses in the trail"),
+    RetentionRule("KEEP_AUDIT_LOG_DAYS", delete_old_entries, "audit log entries"),
+    RetentionRule("KEEP_ADDRESSES_DAYS", clear_old_addresses, "addresses in the audit log"),
     RetentionRule("KEEP_TOKENS_DAYS", delete_dead_tokens, "tokens that were revoked or ended"),
 ]
 

@@ -41,7 +41,8 @@ def create_project(
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set name, description, guidelines, overlap, band_scheme, target_agreement, time_zone, queue_order or the
+    """Set name, description, guidelines, overlap, band_scheme, target_agreement, time_zone,
+    queue_order or the
     numbers of project_validation.BOUNDS.
 
     A new time zone moves the days of all ratings, and new guidelines create a version. Raises

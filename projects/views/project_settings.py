@@ -51,7 +51,7 @@ PRESERVED_FIELDS = ("name", "description", "overlap", "time_zone")
 def create_project(request: HttpRequest) -> HttpResponse:
     """Create a project with its first question on one page.
 
-    ``?start=`` names a question template; the parameters in PRESERVED_FIELDS are initial values.
+    ``?template=`` names a question template; the parameters in PRESERVED_FIELDS are initial values.
     """
     require_can_create_projects(request.user)
     template, question_form, categories = build_question_forms(request)

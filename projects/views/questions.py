@@ -49,7 +49,7 @@ def _get_question(request: HttpRequest, project_id: int, key: str) -> tuple[Proj
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def add_question(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Add a question to a project; ``?start=`` names a question template."""
+    """Add a question to a project; ``?template=`` names a question template."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     template, form, categories = build_question_forms(request)
     if is_submitted(request) and are_all_valid(form, categories):

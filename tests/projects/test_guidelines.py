@@ -109,8 +109,8 @@ def test_open_annotation_page_polls_for_a_newer_version(
 ) -> None:
     client = client_for(annotator)
     address = f"/projects/{versioned_project.pk}/guidelines/"
-    assert client.get(address, {"known": "2"}).status_code == 204
-    assert 'data-version="2"' in client.get(address, {"known": "1"}).content.decode()
+    assert client.get(address, {"version": "2"}).status_code == 204
+    assert 'data-version="2"' in client.get(address, {"version": "1"}).content.decode()
 
 
 def test_missing_guidelines_show_an_empty_state(

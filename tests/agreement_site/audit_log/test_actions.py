@@ -129,7 +129,7 @@ def _create_offer(scenario: AuditScenario) -> int:
         username="lead",
         user=scenario.lead,
         role="viewer",
-        made_at=timezone.now(),
+        created_at=timezone.now(),
     )
     return offered.pk
 

@@ -23,15 +23,15 @@ Clients = Callable[[User], Client]
 
 
 def create_entry(
-    project: Project | None, what: str = "export", actor: str = "lead", **fields: Any
+    project: Project | None, action: str = "export", actor: str = "lead", **fields: Any
 ) -> int:
     """Create an audit log entry and return its ID."""
-    created_at = fields.pop("at", None)
+    created_at = fields.pop("created_at", None)
     entry = AuditLogEntry.objects.create(
-        action=what, actor=actor, project_id=project.pk if project else None, **fields
+        action=action, actor=actor, project_id=project.pk if project else None, **fields
     )
     if created_at is not None:
-        AuditLogEntry.objects.filter(pk=entry.pk).update(at=created_at)
+        AuditLogEntry.objects.filter(pk=entry.pk).update(created_at=created_at)
     return entry.pk
 
 
@@ -93,9 +93,11 @@ def test_entries_are_filtered_by_actor_action_and_days(
     client_for: Clients, project: Project, lead: User, utc: Callable[..., datetime.datetime]
 ) -> None:
     Project.objects.filter(pk=project.pk).update(time_zone="Asia/Shanghai")
-    early = create_entry(project, at=utc(2026, 3, 1, 15, 59))  # 23:59 on 1 March, local time
-    inside = create_entry(project, "gold_changed", "viewer", at=utc(2026, 3, 1, 16, 0))
-    late = create_entry(project, at=utc(2026, 3, 2, 16, 0))
+    early = create_entry(
+        project, created_at=utc(2026, 3, 1, 15, 59)
+    )  # 23:59 on 1 March, local time
+    inside = create_entry(project, "gold_changed", "viewer", created_at=utc(2026, 3, 1, 16, 0))
+    late = create_entry(project, created_at=utc(2026, 3, 2, 16, 0))
     address = f"/projects/{project.pk}/audit-log.csv"
 
     def list_matching(**parameters: str) -> list[int]:
@@ -233,8 +235,8 @@ def test_members_and_account_pages_link_to_the_audit_log(
 def test_field_names_are_translated_and_keys_are_not(
     project: Project, client_for: Any, lead: User
 ) -> None:
-    for what, before in (("role_changed", {"role": "viewer"}), ("gold_changed", {"role": "x"})):
-        AuditLogEntry.objects.create(action=what, project_id=project.pk, before=before, after={})
+    for action, before in (("role_changed", {"role": "viewer"}), ("gold_changed", {"role": "x"})):
+        AuditLogEntry.objects.create(action=action, project_id=project.pk, before=before, after={})
     Preference.objects.create(user=lead, language="zh-hans")
     page = client_for(lead).get(f"/projects/{project.pk}/audit-log/").content.decode()
     assert "<b>角色</b>" in page

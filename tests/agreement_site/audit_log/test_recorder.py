@@ -119,7 +119,7 @@ def test_superusers_can_read_but_not_change_entries(
     assert client.post(f"{page}delete/", {"post": "yes"}).status_code == 403
     assert client.post(f"{page}change/", {"what": "other"}).status_code == 403
     assert client.get("/admin/agreement_site/trailline/add/").status_code == 403
-    action_data = {"action": "as_csv", "_selected_action": [entry.pk]}
+    action_data = {"action": "export_csv", "_selected_action": [entry.pk]}
     response = client.post("/admin/agreement_site/trailline/", action_data)
     (row,) = csv.DictReader(io.StringIO(response.content.decode()))
     assert (row["action"], row["actor"], row["details"]) == ("export", "lead", '{"kind": "=csv"}')

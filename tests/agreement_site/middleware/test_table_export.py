@@ -34,7 +34,7 @@ class TableParser(HTMLParser):
     """Tables and CSV links of a page.
 
     Tables that are part of a form are left out. Tables and links are identified by the IDs of the
-    headings around them: ``files`` has those of links named CSV, ``links`` those of ``as_csv``.
+    headings around them: ``files`` has those of links named CSV, ``links`` those of ``csv_link``.
     """
 
     def __init__(self, page: str) -> None:

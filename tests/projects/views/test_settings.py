@@ -101,19 +101,19 @@ def test_a_row_is_added_without_javascript(client_for, lead):
 def test_new_project_starts_from_a_template(client_for, lead):
     """The prefilled data is valid: posting it unchanged creates a project."""
     client = client_for(lead)
-    page = client.get("/projects/new/?start=grades")
+    page = client.get("/projects/new/?template=grades")
     text = get_text(page)
     assert 'placeholder="5"' in text  # its hotkey on the annotation page
     initial_rows = [form.initial for form in page.context["categories"].forms]
     form_data = build_category_data(
         *initial_rows, **PROJECT_DATA, text="How good?", scale="interval"
     )
-    assert client.post("/projects/new/?start=grades", form_data).status_code == 302
+    assert client.post("/projects/new/?template=grades", form_data).status_code == 302
     values = [category.value for category in Question.objects.get().active_categories()]
     assert values == [1, 2, 3, 4, 5]
     for name in QUESTION_TEMPLATES:
-        assert client.get(f"/projects/new/?start={name}").status_code == 200
-    assert client.get("/projects/new/?start=odd").context["selected_template"] is None
+        assert client.get(f"/projects/new/?template={name}").status_code == 200
+    assert client.get("/projects/new/?template=odd").context["selected_template"] is None
 
 
 def test_pasted_answers_fill_one_row_for_each_line(client_for, lead):
@@ -132,17 +132,17 @@ def test_pasted_answers_fill_one_row_for_each_line(client_for, lead):
 
 def test_new_question_starts_from_a_template(client_for, lead, project, question):
     client, address = client_for(lead), f"/projects/{project.pk}/settings/new-question/"
-    page = client.get(f"{address}?start=sentiment")
+    page = client.get(f"{address}?template=sentiment")
     initial_labels = [form.initial["label"] for form in page.context["categories"].forms]
     assert initial_labels == ["negative", "neutral", "positive"]
     assert page.context["question_form"]["scale"].value() == "ordinal"
     assert f'href="{address}"' in get_text(page)  # start without a template
     for name in QUESTION_TEMPLATES:
-        assert client.get(f"{address}?start={name}").status_code == 200
+        assert client.get(f"{address}?template={name}").status_code == 200
     form_data = build_category_data(
         *((label, "", "") for label in initial_labels), text="Which tone?", scale="ordinal"
     )
-    assert client.post(f"{address}?start=sentiment", form_data).status_code == 302
+    assert client.post(f"{address}?template=sentiment", form_data).status_code == 302
     assert list_labels(project.questions.get(text="Which tone?")) == initial_labels
 
 
