@@ -276,7 +276,7 @@ if REQUIRE_SECOND_FACTOR not in ("nobody", "staff", "leads", "everybody"):
 OIDC_SERVER_URL = os.environ.get("OIDC_SERVER_URL", "").rstrip("/")
 OIDC_NAME = os.environ.get("OIDC_NAME") or "OpenID Connect"
 # Who can sign in by it: "connected" accounts; also accounts "matched" by a confirmed e-mail
-# address; or every user of the provider, whose account is then "made".
+# address; or every user of the provider, whose account is then "created".
 OIDC_ACCOUNTS = os.environ.get("OIDC_ACCOUNTS") or "connected"
 if OIDC_ACCOUNTS not in ("connected", "matched", "created"):
     raise ImproperlyConfigured(

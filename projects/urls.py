@@ -38,7 +38,7 @@ urlpatterns = [
     path(
         "projects/<int:project_id>/settings/new-question/",
         questions.add_question,
-        name="question_new",
+        name="question_create",
     ),
     path(QUESTION_PATH, questions.display_question, name="question"),
     path(QUESTION_PATH + "text/", questions.change_text, name="question_text"),

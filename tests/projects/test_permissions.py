@@ -18,7 +18,7 @@ PAGES = {  # path below the project -> its HTTP methods
     "people/": ("get",),
     "people/add/": ("post",),
     "people/members/{member}/link/": ("post",),
-    "people/act/": ("post",),
+    "people/action/": ("post",),
     "people/undo/": ("post",),
     "people/offers/{offer}/withdraw/": ("post",),
     "people/raters/{rater}/": ("get", "post"),
@@ -110,7 +110,7 @@ def test_actions_on_people_of_another_project_are_rejected(
     client = client_for(stranger)
     for action in ("remove", "pause", "role", "write"):
         form_data = {"do": action, "role": "lead", "person": person.format(**ids)}
-        assert client.post(address("people/act/", own_project.pk), form_data).status_code == 400
+        assert client.post(address("people/action/", own_project.pk), form_data).status_code == 400
     assert project.members.get(user=viewer).role == "viewer"
     assert not project.raters.get().paused
 

@@ -61,7 +61,7 @@ def list_identity_providers() -> list[IdentityProvider]:
 
 
 def _get_account_policy(account: SocialAccount) -> str:
-    """Return the provider's account policy: "connected", "matched" or "made"."""
+    """Return the provider's account policy: "connected", "matched" or "created"."""
     is_saml = account.provider == SAML
     return str(settings.SAML_ACCOUNTS if is_saml else settings.OIDC_ACCOUNTS)
 
@@ -94,7 +94,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         Never with an address that an account here has: its owner signs in and connects it.
         """
         emails = [address.email for address in sociallogin.email_addresses]
-        return _get_account_policy(sociallogin.account) == "made" and not any(
+        return _get_account_policy(sociallogin.account) == "created" and not any(
             map(_find_user_ids, emails)
         )
 

@@ -246,7 +246,7 @@ def _retire_gold_answer(scenario: AuditScenario) -> None:
 
 def _resume_rater(scenario: AuditScenario) -> None:
     Rater.objects.filter(project=scenario.project).update(paused=True)
-    scenario.post("people/act/", {"do": "resume", "person": f"r{scenario.rater().pk}"})
+    scenario.post("people/action/", {"do": "resume", "person": f"r{scenario.rater().pk}"})
 
 
 def _pause_rater_by_api(scenario: AuditScenario) -> None:
@@ -402,7 +402,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     (
         "role_changed",
         lambda w: w.post(
-            "people/act/",
+            "people/action/",
             {"do": "role", "role": "annotator", "person": f"m{w.member('viewer').pk}"},
         ),
         True,
@@ -411,7 +411,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ),
     (
         "member_removed",
-        lambda w: w.post("people/act/", {"do": "remove", "person": f"m{w.member('viewer').pk}"}),
+        lambda w: w.post("people/action/", {"do": "remove", "person": f"m{w.member('viewer').pk}"}),
         True,
         VIEWER_ROLE,
         None,
@@ -420,7 +420,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("raters_upserted", _link_rater_by_api, True, {}, ANYTHING),
     (
         "rater_paused",
-        lambda w: w.post("people/act/", {"do": "pause", "person": f"r{w.rater().pk}"}),
+        lambda w: w.post("people/action/", {"do": "pause", "person": f"r{w.rater().pk}"}),
         True,
         {"rater": "ann", "paused": False},
         {"rater": "ann", "paused": True},

@@ -33,7 +33,7 @@ def test_role_change_records_actor_and_address(
     client_for: Any, project: Any, lead: User, viewer: User
 ) -> None:
     member = project.members.get(user=viewer)
-    path = f"/projects/{project.pk}/people/act/"
+    path = f"/projects/{project.pk}/people/action/"
     form_data = {"do": "role", "role": "annotator", "person": f"m{member.pk}"}
     response = client_for(lead).post(path, form_data, REMOTE_ADDR="10.1.2.3")
     entry = get_last_entry()
@@ -49,7 +49,7 @@ def test_settings_and_texts_are_recorded_before_and_after(
     project: Any, question: Any, lead: User
 ) -> None:
     change_project(
-        project=project, by=lead, name=project.name, corrections=False, guidelines="Look."
+        project=project, by=lead, name=project.name, allows_corrections=False, guidelines="Look."
     )
     entry = get_last_entry()
     assert entry.before == {"allows_corrections": True, "guidelines": ""}
@@ -114,14 +114,14 @@ def test_superusers_can_read_but_not_change_entries(
     security_log.log_event("export", by=lead.pk, kind="=csv")
     entry = get_last_entry()
     client = client_for(admin)
-    assert "export" in client.get("/admin/agreement_site/trailline/").content.decode()
-    page = f"/admin/agreement_site/trailline/{entry.pk}/"
+    assert "export" in client.get("/admin/agreement_site/auditlogentry/").content.decode()
+    page = f"/admin/agreement_site/auditlogentry/{entry.pk}/"
     assert client.post(f"{page}delete/", {"post": "yes"}).status_code == 403
     assert client.post(f"{page}change/", {"what": "other"}).status_code == 403
-    assert client.get("/admin/agreement_site/trailline/add/").status_code == 403
+    assert client.get("/admin/agreement_site/auditlogentry/add/").status_code == 403
     action_data = {"action": "export_csv", "_selected_action": [entry.pk]}
-    response = client.post("/admin/agreement_site/trailline/", action_data)
+    response = client.post("/admin/agreement_site/auditlogentry/", action_data)
     (row,) = csv.DictReader(io.StringIO(response.content.decode()))
     assert (row["action"], row["actor"], row["details"]) == ("export", "lead", '{"kind": "=csv"}')
     staff = client_for(make_user("staff", is_staff=True))
-    assert staff.get("/admin/agreement_site/trailline/").status_code == 403
+    assert staff.get("/admin/agreement_site/auditlogentry/").status_code == 403

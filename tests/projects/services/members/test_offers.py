@@ -279,7 +279,7 @@ def test_offer_is_part_of_the_personal_data(
     offer_role("stranger")
     call_command("person_data", "stranger", "--export", "-")
     account = json.loads(capsys.readouterr().out.splitlines()[0])
-    assert account["asked_to_join"] == {str(project.pk): "annotator"}
+    assert account["role_offers"] == {str(project.pk): "annotator"}
     call_command("person_data", "stranger", "--forget", "person", "--confirm", "stranger")
     assert not MemberOffer.objects.exists()
 
