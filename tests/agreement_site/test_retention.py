@@ -25,8 +25,8 @@ def get_days_ago(days: float) -> datetime.datetime:
 def audit_log_entries() -> None:
     """Create audit log entries that are 40, 20 and 0 days old."""
     for days in (40, 20, 0):
-        line = AuditLogEntry.objects.create(action=f"{days}", address="192.0.2.1")
-        AuditLogEntry.objects.filter(pk=line.pk).update(at=get_days_ago(days))
+        entry = AuditLogEntry.objects.create(action=f"{days}", address="192.0.2.1")
+        AuditLogEntry.objects.filter(pk=entry.pk).update(created_at=get_days_ago(days))
 
 
 def list_entries() -> dict[str, str]:

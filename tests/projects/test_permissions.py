@@ -76,7 +76,7 @@ def test_a_lead_and_a_superuser_see_the_page(page, address, client_for, lead, ad
     ],
 )
 def test_missing_objects_are_404(page, address, client_for, lead):
-    verb = "get" if page.startswith("setup") else "post"
+    verb = "get" if page.startswith("settings") else "post"
     assert getattr(client_for(lead), verb)(address(page)).status_code == 404
 
 
