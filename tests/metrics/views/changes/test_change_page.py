@@ -62,7 +62,7 @@ def test_drift_of_one_rater_shows_in_biases(address: str, lead: Any, client_for:
     tasks.sweep_all()
     attribution = client.get(address).context["found"]
     bias = {
-        rater.name: [estimate["value"] for estimate in rater.found["bias"]]
+        rater.name: [estimate["value"] for estimate in rater.values["bias"]]
         for rater in attribution.raters
     }
     assert bias["c"] == [0, 1]
@@ -189,7 +189,7 @@ def test_page_opens_with_latest_clear_change(
         "2026-05-25",
         "2026-05-18",
     ]
-    assert compute_clear_change(comparison.before.reading, comparison.after.reading) is not None
+    assert compute_clear_change(comparison.before.estimate, comparison.after.estimate) is not None
     assert comparison.after.start.isoformat() in ("2026-05-18", "2026-05-11")
 
 
