@@ -257,10 +257,10 @@ def test_page_says_that_none_of_many_changes_is_clear(
     monkeypatch.setattr(period_comparison, "find_latest_change", lambda newest: None)
     for span, phrase in (("week", "from week to week"), ("month", "from month to month")):
         context = client.get(address).context
-        many_changes = dataclasses.replace(context["change"], n_moves=52, span=span)
+        many_changes = dataclasses.replace(context["change"], n_changes=52, span=span)
         sentences = texts.build_sentences(many_changes, context["found"])
         assert sentences[1].startswith(f"None of the last 52 moves {phrase} is beyond chance.")
-    few_changes = dataclasses.replace(context["change"], n_moves=0)
+    few_changes = dataclasses.replace(context["change"], n_changes=0)
     assert "One of the two has few items" in texts.build_sentences(few_changes, context["found"])[1]
 
 
