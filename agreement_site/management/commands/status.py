@@ -52,7 +52,7 @@ def format_audit(audit: dict[str, Any] | None) -> str:
 def format_lines(status: dict[str, Any]) -> list[str]:
     oldest = status["oldest_uncounted_seconds"]
     return [
-        f"Release               {status['release']}; tables {status['tables']}",
+        f"Release               {status['release']}; schema {status['schema']}",
         f"Uncounted ratings     {status['uncounted']}",
         f"Oldest of them        {'-' if oldest is None else f'{oldest:.0f} s'}",
         f"Questions with work   {status['pending_questions']}",

@@ -259,10 +259,10 @@ def test_security_events_are_logged(
     member = project.members.get(user=viewer)
     people = f"/projects/{project.pk}/people"
     person = f"m{member.pk}"
-    client.post(f"{people}/act/", {"do": "role", "role": "annotator", "person": person})
-    client.post(f"{people}/act/", {"do": "remove", "person": person})
+    client.post(f"{people}/action/", {"do": "role", "role": "annotator", "person": person})
+    client.post(f"{people}/action/", {"do": "remove", "person": person})
     client.post(f"{people}/add/", {"username": "new", "role": "viewer", "account": "new"})
-    client.post(f"{people}/act/", {"do": "pause", "person": f"r{project.raters.first().pk}"})
+    client.post(f"{people}/action/", {"do": "pause", "person": f"r{project.raters.first().pk}"})
     client.get(f"/projects/{project.pk}/data/export.csv")
     client.post("/tokens/", {"scope": "read", "days": "30", "password": PASSWORD})
     client.post(f"/tokens/{lead.api_tokens.get().pk}/revoke/")

@@ -369,7 +369,7 @@ def test_link_secret_is_stored_nowhere(shared_link: str, caplog: pytest.LogCaptu
     Client().get(f"{shared_link}nothing.json")
     assert secret not in caplog.text
     assert ViewLink.objects.get().digest != secret
-    audit_entries = AuditLogEntry.objects.filter(what__startswith="view_").values_list(
+    audit_entries = AuditLogEntry.objects.filter(action__startswith="view_").values_list(
         "action", "after"
     )
     assert secret not in str(list(audit_entries))
