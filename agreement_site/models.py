@@ -56,6 +56,7 @@ class AuditLogEntry(models.Model):
     details = models.JSONField(default=dict)
 
     class Meta:
+        verbose_name_plural = "audit log entries"
         ordering = ["-id"]
         # one for each filter of the page, in its order
         indexes = [

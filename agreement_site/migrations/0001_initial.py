@@ -59,6 +59,7 @@ class Migration(migrations.Migration):
                 ('details', models.JSONField(default=dict)),
             ],
             options={
+                'verbose_name_plural': 'audit log entries',
                 'ordering': ['-id'],
                 'indexes': [models.Index(fields=['project_id', '-id'], name='audit_by_project'), models.Index(fields=['project_id', 'action', '-id'], name='audit_by_project_action'), models.Index(fields=['project_id', 'actor', '-id'], name='audit_by_project_actor'), models.Index(fields=['action', '-id'], name='audit_by_action'), models.Index(fields=['actor', '-id'], name='audit_by_actor')],
             },
