@@ -24,7 +24,7 @@ from projects.admin_base import AuditedAdmin, ReadOnlyAdmin
 from projects.services.members.usernames import reject_misleading_username
 
 from .audit_log import selectors
-from .models import KnownPassword, TrailLine
+from .models import AuditLogEntry, PasswordChangeRequired
 
 PERMISSION_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
@@ -66,9 +66,9 @@ class AuditedUserAdmin(AuditedAdmin, UserAdmin):
         """Record a password that somebody else set, so that its owner has to change it first."""
         user = form.instance if hasattr(form, "instance") else form.user
         if "password1" in form.cleaned_data and user.pk != request.user.pk:
-            KnownPassword.objects.filter(user=user.pk).delete()
+            PasswordChangeRequired.objects.filter(user=user.pk).delete()
             if user.has_usable_password():
-                KnownPassword.objects.create(user=user)
+                PasswordChangeRequired.objects.create(user=user)
         return super().construct_change_message(request, form, formsets, add)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -125,26 +125,35 @@ class SessionAdmin(ReadOnlyAdmin):
     @admin.action(description=gettext_lazy("End these sessions"), permissions=["view"])
     def end(self, request: HttpRequest, sessions: QuerySet[UserSession]) -> None:
         for session in sessions.select_related("user"):
-            security_log.log_event("session_revoked", before={"of": session.user.get_username()})
+            security_log.log_event("session_revoked", before={"user": session.user.get_username()})
             session.end()
 
 
-@admin.register(TrailLine)
+@admin.register(AuditLogEntry)
 class AuditLogAdmin(ReadOnlyAdmin):
     """The audit log, read-only: who did what, when, and from where."""
 
-    list_display = ("at", "what", "actor", "project_id", "address", "before", "after", "details")
-    list_filter = ("what", "at")
+    list_display = (
+        "created_at",
+        "action",
+        "actor",
+        "project_id",
+        "address",
+        "before",
+        "after",
+        "details",
+    )
+    list_filter = ("action", "created_at")
     search_fields = ("actor", "=project_id", "=address", "=request_id")
-    actions = ["as_csv"]
+    actions = ["export_csv"]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(request.user.is_superuser)
 
     @admin.action(description=gettext_lazy("Download as CSV"), permissions=["view"])
-    def as_csv(self, request: HttpRequest, entries: QuerySet[TrailLine]) -> HttpResponse:
-        security_log.log_event("export", what_of="trail", kind="csv")
+    def export_csv(self, request: HttpRequest, entries: QuerySet[AuditLogEntry]) -> HttpResponse:
+        security_log.log_event("export", exported="audit_log", kind="csv")
         response = HttpResponse(content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = 'attachment; filename="concord-trail.csv"'
+        response["Content-Disposition"] = 'attachment; filename="concord-audit-log.csv"'
         response.writelines(selectors.iter_csv(entries.order_by("-id")))
         return response

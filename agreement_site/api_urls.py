@@ -13,9 +13,11 @@ schema = SpectacularJSONAPIView.as_view(
 urlpatterns = [
     path("", include("ratings.api.urls")),  # first: requested most often
     path("schema/", schema, name="api-schema"),
-    path("trail/", api.SiteAuditLog.as_view(), name="api-site-trail"),
+    path("audit-log/", api.SiteAuditLog.as_view(), name="api-site-audit-log"),
     path(
-        "projects/<int:project_id>/trail/", api.ProjectAuditLog.as_view(), name="api-project-trail"
+        "projects/<int:project_id>/audit-log/",
+        api.ProjectAuditLog.as_view(),
+        name="api-project-audit-log",
     ),
     path("", include("metrics.api.urls")),
     path("", include("quality.api_urls")),

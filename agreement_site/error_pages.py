@@ -93,12 +93,14 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     """Return the page for status 404."""
     mistyped = _("The address may be mistyped, or what it named was renamed or deleted.")
     if project := _find_project(request):
-        hint, listed_at = (getattr(exception, name, "") for name in ("hint", "listed_at"))
+        hint, list_url_name = (getattr(exception, name, "") for name in ("hint", "list_url_name"))
         hints = [hint] if hint else []
-        if listed_at or not hint:
+        if list_url_name or not hint:
             hints.append(mistyped)
         list_link = (
-            (LIST_PAGES[listed_at], reverse(listed_at, args=[project.pk])) if listed_at else None
+            (LIST_PAGES[list_url_name], reverse(list_url_name, args=[project.pk]))
+            if list_url_name
+            else None
         )
         return render_error(
             request, 404, _("There is nothing here."), hints, project=project, lists=list_link

@@ -11,22 +11,22 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Question
 
 
-class SignInTries(models.Model):
-    """Tries to sign in since ``since``, of a name or a network (see sign_in_limit)."""
+class AttemptCounter(models.Model):
+    """Attempts to sign in since ``since``, of a name or a network (see sign_in_limit)."""
 
     # A digest, because people type passwords into the name field.
     key = models.CharField(max_length=64, unique=True)
     since = models.DateTimeField(db_index=True)  # the index finds the old rows to remove
-    tries = models.PositiveIntegerField(default=0)
+    count = models.PositiveIntegerField(default=0)
 
     class Meta:
-        verbose_name_plural = "sign-in tries"
+        verbose_name_plural = "attempt counters"
 
     def __str__(self) -> str:
-        return f"{self.tries} since {self.since:%Y-%m-%d %H:%M}"
+        return f"{self.count} since {self.since:%Y-%m-%d %H:%M}"
 
 
-class UnreadSince(models.Model):
+class StaleQuestion(models.Model):
     """A question with counted changes that no result includes yet (monitoring/stale_results.py)."""
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
@@ -37,15 +37,15 @@ class UnreadSince(models.Model):
         return f"question {self.question_id}: since {self.since:%Y-%m-%d %H:%M:%S}"
 
 
-class TrailLine(models.Model):
+class AuditLogEntry(models.Model):
     """An entry of the audit log: rights, tokens, settings, gold answers, exports, sign-ins.
 
     It is written once and never changed. It has ids and names as they were and no foreign keys, so
     it stays when the objects are deleted.
     """
 
-    at = models.DateTimeField(auto_now_add=True, db_index=True)
-    what = models.CharField(max_length=40)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    action = models.CharField(max_length=40)
     actor_id = models.BigIntegerField(null=True)
     actor = models.CharField(max_length=150, blank=True)
     project_id = models.BigIntegerField(null=True)
@@ -56,18 +56,19 @@ class TrailLine(models.Model):
     details = models.JSONField(default=dict)
 
     class Meta:
+        verbose_name_plural = "audit log entries"
         ordering = ["-id"]
         # one for each filter of the page, in its order
         indexes = [
-            models.Index(fields=["project_id", "-id"], name="trail_by_project"),
-            models.Index(fields=["project_id", "what", "-id"], name="trail_by_project_act"),
-            models.Index(fields=["project_id", "actor", "-id"], name="trail_by_project_actor"),
-            models.Index(fields=["what", "-id"], name="trail_by_act"),
-            models.Index(fields=["actor", "-id"], name="trail_by_actor"),
+            models.Index(fields=["project_id", "-id"], name="audit_by_project"),
+            models.Index(fields=["project_id", "action", "-id"], name="audit_by_project_action"),
+            models.Index(fields=["project_id", "actor", "-id"], name="audit_by_project_actor"),
+            models.Index(fields=["action", "-id"], name="audit_by_action"),
+            models.Index(fields=["actor", "-id"], name="audit_by_actor"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.what} by {self.actor or 'nobody'}"
+        return f"{self.created_at:%Y-%m-%d %H:%M:%S} {self.action} by {self.actor or 'nobody'}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
@@ -78,7 +79,7 @@ class TrailLine(models.Model):
         raise TypeError("An entry of the audit log is never deleted.")
 
 
-class KnownPassword(models.Model):
+class PasswordChangeRequired(models.Model):
     """A password that somebody else knows: its creator, or a file.
 
     The owner must change it before anything else (accounts/required_actions.py).
@@ -88,7 +89,7 @@ class KnownPassword(models.Model):
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
         primary_key=True,
-        related_name="known_password",
+        related_name="password_change_required",
     )
     since = models.DateTimeField(auto_now_add=True)
 
@@ -115,7 +116,7 @@ class Preference(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(theme__in=["", "light", "dark"]), name="preference_theme_known"
+                condition=models.Q(theme__in=["", "light", "dark"]), name="preference_theme_valid"
             )
         ]
 

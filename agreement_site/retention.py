@@ -16,7 +16,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from projects.models import ApiToken
 from projects.services.members import offers
 
@@ -34,12 +34,14 @@ class RetentionRule(NamedTuple):
 
 
 def delete_old_entries(before: Moment) -> int:
-    return TrailLine.objects.filter(at__lt=before).delete()[0]
+    return AuditLogEntry.objects.filter(created_at__lt=before).delete()[0]
 
 
 def clear_old_addresses(before: Moment) -> int:
     """Clear the addresses of old entries; the entries stay."""
-    return TrailLine.objects.filter(at__lt=before).exclude(address="").update(address="")
+    return (
+        AuditLogEntry.objects.filter(created_at__lt=before).exclude(address="").update(address="")
+    )
 
 
 def delete_dead_tokens(before: Moment) -> int:
@@ -52,8 +54,8 @@ def delete_dead_tokens(before: Moment) -> int:
 
 
 RULES = [
-    RetentionRule("KEEP_TRAIL_DAYS", delete_old_entries, "lines of the trail"),
-    RetentionRule("KEEP_ADDRESSES_DAYS", clear_old_addresses, "addresses in the trail"),
+    RetentionRule("KEEP_AUDIT_LOG_DAYS", delete_old_entries, "audit log entries"),
+    RetentionRule("KEEP_ADDRESSES_DAYS", clear_old_addresses, "addresses in the audit log"),
     RetentionRule("KEEP_TOKENS_DAYS", delete_dead_tokens, "tokens that were revoked or ended"),
 ]
 

@@ -276,10 +276,12 @@ if REQUIRE_SECOND_FACTOR not in ("nobody", "staff", "leads", "everybody"):
 OIDC_SERVER_URL = os.environ.get("OIDC_SERVER_URL", "").rstrip("/")
 OIDC_NAME = os.environ.get("OIDC_NAME") or "OpenID Connect"
 # Who can sign in by it: "connected" accounts; also accounts "matched" by a confirmed e-mail
-# address; or every user of the provider, whose account is then "made".
+# address; or every user of the provider, whose account is then "created".
 OIDC_ACCOUNTS = os.environ.get("OIDC_ACCOUNTS") or "connected"
-if OIDC_ACCOUNTS not in ("connected", "matched", "made"):
-    raise ImproperlyConfigured(f"OIDC_ACCOUNTS={OIDC_ACCOUNTS!r}: one of connected, matched, made")
+if OIDC_ACCOUNTS not in ("connected", "matched", "created"):
+    raise ImproperlyConfigured(
+        f"OIDC_ACCOUNTS={OIDC_ACCOUNTS!r}: one of connected, matched, created"
+    )
 # True if the provider asks for a second factor, so that this site need not.
 OIDC_SECOND_FACTOR = env_bool("OIDC_SECOND_FACTOR", False)
 _oidc = urlsplit(OIDC_SERVER_URL)
@@ -304,8 +306,10 @@ if OIDC_SERVER_URL:
 SAML_METADATA = os.environ.get("SAML_METADATA", "")
 SAML_NAME = os.environ.get("SAML_NAME") or "SAML"
 SAML_ACCOUNTS = os.environ.get("SAML_ACCOUNTS") or "connected"
-if SAML_ACCOUNTS not in ("connected", "matched", "made"):
-    raise ImproperlyConfigured(f"SAML_ACCOUNTS={SAML_ACCOUNTS!r}: one of connected, matched, made")
+if SAML_ACCOUNTS not in ("connected", "matched", "created"):
+    raise ImproperlyConfigured(
+        f"SAML_ACCOUNTS={SAML_ACCOUNTS!r}: one of connected, matched, created"
+    )
 SAML_SECOND_FACTOR = env_bool("SAML_SECOND_FACTOR", False)
 _saml = urlsplit("")
 if SAML_METADATA:
@@ -405,12 +409,12 @@ if MAY_CREATE_PROJECTS not in ("everybody", "leads", "staff"):
     )
 
 # Retention in days (retention.py); 0 keeps the data for good.
-KEEP_TRAIL_DAYS = env_int("KEEP_TRAIL_DAYS", 0)
+KEEP_AUDIT_LOG_DAYS = env_int("KEEP_AUDIT_LOG_DAYS", 0)
 KEEP_ADDRESSES_DAYS = env_int("KEEP_ADDRESSES_DAYS", 365)
 KEEP_TOKENS_DAYS = env_int("KEEP_TOKENS_DAYS", 0)
 # For the file of an unfinished import.
 KEEP_IMPORTS_DAYS = env_int("KEEP_IMPORTS_DAYS", 7)
-for _days in (KEEP_TRAIL_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_IMPORTS_DAYS - 1):
+for _days in (KEEP_AUDIT_LOG_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_IMPORTS_DAYS - 1):
     if _days < 0:
         raise ImproperlyConfigured("KEEP_..._DAYS: days, 0 for ever; of imports 1 or more")
 

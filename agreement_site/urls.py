@@ -3,31 +3,33 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from agreement_site.audit_log import views as trail_views
+from agreement_site.audit_log import views as audit_log_views
 from agreement_site.middleware import static_bundles
 from agreement_site.monitoring import health, prometheus
-from agreement_site.navigation import views as frame_views
-from agreement_site.system_status import views as operations_views
+from agreement_site.navigation import views as navigation_views
+from agreement_site.system_status import views as status_views
 from core.api.errors import api_not_found
 
 urlpatterns = [
     path("api/v1/", include("agreement_site.api_urls")),  # first: requested most often
     re_path(r"^api/.*$", api_not_found),
     path("metrics", prometheus.serve_metrics, name="metrics"),
-    path("fixed/<str:digest>/<path:name>", static_bundles.serve_bundle, name="fixed"),
+    path("bundles/<str:digest>/<path:name>", static_bundles.serve_bundle, name="static_bundle"),
     path("livez", health.livez, name="livez"),
     path("healthz", health.healthz, name="healthz"),
     path("", include("agreement_site.accounts.urls")),
-    path("find/", frame_views.search_page, name="find"),
-    path("style/", frame_views.style_guide, name="style"),
-    path("operations/", operations_views.system_status, name="operations"),
-    path("trail/", trail_views.audit_log, name="trail"),
-    path("trail.csv", trail_views.download_audit_log, name="trail_file"),
-    path("projects/<int:project_id>/trail/", trail_views.audit_log, name="project_trail"),
+    path("search/", navigation_views.search_page, name="search"),
+    path("style-guide/", navigation_views.style_guide, name="style_guide"),
+    path("system-status/", status_views.system_status, name="system_status"),
+    path("audit-log/", audit_log_views.audit_log, name="audit_log"),
+    path("audit-log.csv", audit_log_views.download_audit_log, name="audit_log_file"),
     path(
-        "projects/<int:project_id>/trail.csv",
-        trail_views.download_audit_log,
-        name="project_trail_file",
+        "projects/<int:project_id>/audit-log/", audit_log_views.audit_log, name="project_audit_log"
+    ),
+    path(
+        "projects/<int:project_id>/audit-log.csv",
+        audit_log_views.download_audit_log,
+        name="project_audit_log_file",
     ),
     path("admin/", admin.site.urls),
     path("", include("metrics.urls")),

@@ -32,7 +32,7 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["id"]
-        constraints = [models.CheckConstraint(condition=~Q(kind=""), name="event_kind_given")]
+        constraints = [models.CheckConstraint(condition=~Q(kind=""), name="event_kind_not_empty")]
         indexes = [models.Index(fields=["project", "id"], name="event_by_project")]
 
     def __str__(self) -> str:

@@ -51,7 +51,7 @@ class QuestionScale:
 
     @classmethod
     def from_declaration(cls, declared: Mapping[str, Any], *, width: int = 0) -> QuestionScale:
-        """Return the scale of a current or former declaration (`Question.declared`)."""
+        """Return the scale of a current or former declaration (`Question.get_declaration`)."""
         categories = declared["categories"]
         codes = np.array([category["code"] for category in categories], np.int64)
         values = [category["value"] for category in categories]

@@ -22,13 +22,13 @@ from .models import (
     GuidelineVersion,
     Item,
     ItemVersion,
-    KindVersion,
     Member,
     MemberOffer,
     Project,
     Question,
     Rater,
     RaterIdentity,
+    RaterKindVersion,
     ScaleVersion,
 )
 from .services.raters import kind_history, pseudonyms
@@ -66,7 +66,7 @@ class ProjectAdmin(AuditedAdmin):
 
 @admin.register(GuidelineVersion)
 class GuidelineVersionAdmin(ReadOnlyAdmin):
-    list_display = ("project", "number", "by", "made_at")
+    list_display = ("project", "number", "by", "created_at")
     list_select_related = ("project", "by")
     search_fields = ("project__name",)
 
@@ -103,7 +103,7 @@ class ItemVersionAdmin(ReadOnlyAdmin):
     search_fields = ("=item__key",)
 
 
-@admin.register(KindVersion)
+@admin.register(RaterKindVersion)
 class KindVersionAdmin(ReadOnlyAdmin):
     list_display = ("rater", "kind", "until")
     list_filter = ("kind",)
@@ -120,14 +120,14 @@ class ScaleVersionAdmin(ReadOnlyAdmin):
 
 @admin.register(Deletion)
 class DeletionAdmin(ReadOnlyAdmin):
-    list_display = ("kind", "target", "project", "by", "asked_at", "finished_at", "counts")
+    list_display = ("kind", "target", "project", "by", "requested_at", "finished_at", "counts")
     list_select_related = ("project", "by")
     search_fields = ("=kind",)
 
 
 @admin.register(GoldAnswer)
 class GoldAnswerAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "version", "answer", "by", "made_at", "retired_at")
+    list_display = ("item", "question", "version", "answer", "by", "created_at", "retired_at")
     list_select_related = ("item", "question", "by")
     search_fields = ("=item__key", "=question__key")
 
@@ -180,7 +180,7 @@ class MemberAdmin(AuditedAdmin):
 class MemberOfferAdmin(ReadOnlyAdmin):
     """For superusers only: leads of the project do not learn whether the account exists."""
 
-    list_display = ("username", "user", "project", "role", "by", "made_at", "declined_at")
+    list_display = ("username", "user", "project", "role", "by", "created_at", "declined_at")
     list_select_related = ("user", "project", "by")
     search_fields = ("=username", "project__name")
 

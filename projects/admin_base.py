@@ -77,7 +77,9 @@ def _record_change(event_type: str, request: HttpRequest, row: Any, form: Any) -
 
 
 def _record_removal(request: HttpRequest, deleted: Any) -> None:
-    _record_admin_event("admin_removed", request, deleted, before={"was": str(deleted)}, after=None)
+    _record_admin_event(
+        "admin_removed", request, deleted, before={"object": str(deleted)}, after=None
+    )
 
 
 def _record_admin_event(event_type: str, request: HttpRequest, row: Any, **values: Any) -> None:

@@ -46,9 +46,9 @@ def create_token(
         expires_at=expires_at,
     )
     security_log.log_event(
-        "token_made",
+        "token_created",
         project_id=created.project_id,
-        who=user.pk,
+        target_user_id=user.pk,
         scope=str(scope),
         after=_serialize_token(created),
     )
@@ -67,7 +67,7 @@ def revoke_tokens(tokens: QuerySet[ApiToken]) -> int:
                 "token_revoked",
                 project_id=token.project_id,
                 token_id=token.pk,
-                who=token.user_id,
+                target_user_id=token.user_id,
                 before=_serialize_token(token),
             )
     return len(active)
@@ -77,7 +77,7 @@ def _serialize_token(token: ApiToken) -> dict[str, Any]:
     """Return a token as the audit log stores it, without any secret."""
     return {
         "token": token.prefix,
-        "of": token.user.get_username(),
+        "user": token.user.get_username(),
         "scope": str(token.scope),
         "expires_at": token.expires_at,
     }
@@ -178,7 +178,7 @@ def _log_invalid_token(request: Request) -> None:
     now = time.monotonic()
     if now - _last_logged >= LOG_INTERVAL_SECONDS:
         _last_logged = now
-        security_log.log_event("token_wrong", address=security_log.get_client_address(request))
+        security_log.log_event("token_rejected", address=security_log.get_client_address(request))
 
 
 class BrowserAuthentication(authentication.SessionAuthentication):

@@ -12,35 +12,39 @@ from projects.views import (
     tokens,
 )
 
-QUESTION_PATH = "projects/<int:project_id>/setup/questions/<str:key>/"
+QUESTION_PATH = "projects/<int:project_id>/settings/questions/<str:key>/"
 PEOPLE_PATH = "projects/<int:project_id>/people/"
 
 urlpatterns = [
     path("tokens/", tokens.manage_tokens, name="tokens"),
     path("tokens/<int:token_id>/revoke/", tokens.revoke_token, name="revoke_token"),
     path("offers/<int:offer_id>/", offers.answer_offer, name="offer_answer"),
-    path("projects/new/", project_settings.create_project, name="project_new"),
+    path("projects/new/", project_settings.create_project, name="project_create"),
     path(
         "projects/guidelines-preview/",
         project_settings.preview_guidelines,
         name="guidelines_preview",
     ),
-    path("projects/<int:project_id>/setup/", project_settings.change_settings, name="setup"),
+    path(
+        "projects/<int:project_id>/settings/",
+        project_settings.change_settings,
+        name="project_settings",
+    ),
     path(
         "projects/<int:project_id>/archive/",
         project_settings.archive_project,
         name="project_archive",
     ),
     path(
-        "projects/<int:project_id>/setup/new-question/",
+        "projects/<int:project_id>/settings/new-question/",
         questions.add_question,
-        name="question_new",
+        name="question_create",
     ),
     path(QUESTION_PATH, questions.display_question, name="question"),
     path(QUESTION_PATH + "text/", questions.change_text, name="question_text"),
     path(QUESTION_PATH + "categories/", questions.change_categories, name="question_categories"),
     path(QUESTION_PATH + "weights/", questions.change_weights, name="question_weights"),
-    path(QUESTION_PATH + "weights/check/", questions.preview_matrix, name="matrix_check"),
+    path(QUESTION_PATH + "weights/check/", questions.preview_matrix, name="matrix_preview"),
     path("projects/<int:project_id>/guidelines/", guidelines.show_guidelines, name="guidelines"),
     path(
         "projects/<int:project_id>/guidelines/<int:number>/",
@@ -48,9 +52,9 @@ urlpatterns = [
         name="guidelines_version",
     ),
     path(PEOPLE_PATH, people.list_people, name="people"),
-    path(PEOPLE_PATH + "act/", people.apply_action, name="people_act"),
+    path(PEOPLE_PATH + "action/", people.apply_action, name="people_action"),
     path(PEOPLE_PATH + "undo/", people.undo_action, name="people_undo"),
-    path(PEOPLE_PATH + "add/", invitations.add_member, name="member_add"),
+    path(PEOPLE_PATH + "add/", invitations.add_member, name="member_create"),
     path(PEOPLE_PATH + "invite/", invitations.invite_members, name="members_invite"),
     path(
         PEOPLE_PATH + "members/<int:member_id>/link/",
@@ -62,5 +66,5 @@ urlpatterns = [
         offers.withdraw_offer,
         name="offer_withdraw",
     ),
-    path(PEOPLE_PATH + "raters/<int:rater_id>/", invitations.edit_rater, name="rater_change"),
+    path(PEOPLE_PATH + "raters/<int:rater_id>/", invitations.edit_rater, name="rater_edit"),
 ]

@@ -44,7 +44,7 @@ class AccountAdapter(DefaultAccountAdapter):
         super().login(request, user)
         request.session[store.STARTED_AT_KEY] = int(time.time())
         security_log.log_event(
-            "sign_in", user_id=user.pk, by_way_of=[_get_method_name(record) for record in records]
+            "sign_in", user_id=user.pk, methods=[_get_method_name(record) for record in records]
         )
 
     def populate_username(self, request: HttpRequest, user: Any) -> None:

@@ -16,7 +16,7 @@ from django.shortcuts import redirect
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 
-from agreement_site.models import KnownPassword
+from agreement_site.models import PasswordChangeRequired
 from core import security_log
 from projects import authentication
 from projects.models import ApiToken
@@ -66,7 +66,7 @@ class ResetPassword(MailRequiredMixin, InvalidFormStatusMixin, views.PasswordRes
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         authentication.revoke_tokens(ApiToken.objects.filter(user=self.reset_user.pk))
-        KnownPassword.objects.filter(user=self.reset_user.pk).delete()
+        PasswordChangeRequired.objects.filter(user=self.reset_user.pk).delete()
         security_log.log_event("password_reset", by=self.reset_user.pk)
         messages.success(self.request, _("Your password is set. Sign in with it."))
         response: HttpResponse = super().form_valid(form)
@@ -81,7 +81,7 @@ class ChangeEmailAddress(MailRequiredMixin, InvalidFormStatusMixin, views.EmailV
             return redirect(f"{settings.LOGIN_URL}")
         if request.method == "POST":
             wait_seconds = sign_in_limit.count_mail(f"to confirm of {request.user.pk}")
-            sign_in_limit.raise_if_limited(wait_seconds, who=request.user.pk)
+            sign_in_limit.raise_if_limited(wait_seconds, target_user_id=request.user.pk)
         return super().dispatch(request, *args, **kwargs)
 
 

@@ -18,10 +18,10 @@ from . import sign_in_limit
 
 # Maximum number of POST requests per account and hour, by URL name.
 POSTS_PER_HOUR = {
-    "member_add": 60,
+    "member_create": 60,
     "members_invite": 10,  # up to 100 at a time
     "member_link": 120,
-    "project_new": 60,
+    "project_create": 60,
     "tokens": 30,
 }
 
@@ -43,7 +43,7 @@ class RateLimitMiddleware(BaseMiddleware):
         wait_seconds = sign_in_limit.count_action(request.user.pk, name, POSTS_PER_HOUR[name])
         if not wait_seconds:
             return None
-        security_log.log_event("too_many", act=name)
+        security_log.log_event("too_many_requests", action=name)
         message = _(
             "You have done this very often within the hour. Try again in %(minutes)s minutes."
         )

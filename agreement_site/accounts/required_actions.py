@@ -45,7 +45,7 @@ def requires_second_factor(user: Any) -> bool:
 class OwnPasswordMiddleware(BaseMiddleware):
     """Redirect users whose password somebody else knows to the page where they choose another one.
 
-    The ``known_password`` row is loaded with the user, in the same query.
+    The ``password_change_required`` row is loaded with the user, in the same query.
     """
 
     EXEMPT = frozenset(
@@ -57,7 +57,11 @@ class OwnPasswordMiddleware(BaseMiddleware):
     ) -> HttpResponse | None:
         match = request.resolver_match
         is_exempt = match is not None and not match.namespace and match.url_name in self.EXEMPT
-        if is_exempt or _is_token_request(request) or not hasattr(request.user, "known_password"):
+        if (
+            is_exempt
+            or _is_token_request(request)
+            or not hasattr(request.user, "password_change_required")
+        ):
             return None
         if request.path.startswith("/api/"):
             message = "Choose a password of your own first, in the browser."

@@ -41,7 +41,9 @@ class ThrottledCodeMixin:
     user: Any
 
     def clean_code(self) -> str:
-        sign_in_limit.raise_if_limited(sign_in_limit.count_code_try(self.user.pk), who=self.user.pk)
+        sign_in_limit.raise_if_limited(
+            sign_in_limit.count_code_try(self.user.pk), target_user_id=self.user.pk
+        )
         form: Any = super()
         code: str = form.clean_code()
         if not sign_in_limit.is_first_use(self.user.pk, code):
@@ -66,7 +68,7 @@ class SignInSecondStep(base_views.AuthenticateView):
     """Show the second step of signing in."""
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        security_log.log_event("second_factor_wrong", by=self.stage.login.user.pk)
+        security_log.log_event("second_factor_rejected", by=self.stage.login.user.pk)
         response: HttpResponse = super().form_invalid(form)
         response.status_code = 400
         return response
@@ -74,7 +76,7 @@ class SignInSecondStep(base_views.AuthenticateView):
 
 class ReauthenticateByCode(InvalidFormStatusMixin, base_views.ReauthenticateView):
     def form_invalid(self, form: Any) -> HttpResponse:
-        security_log.log_event("second_factor_wrong")
+        security_log.log_event("second_factor_rejected")
         return super().form_invalid(form)
 
 
@@ -143,7 +145,7 @@ class GenerateRecoveryCodes(InvalidFormStatusMixin, recovery_views.GenerateRecov
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
-        security_log.log_event("recovery_codes_made")
+        security_log.log_event("recovery_codes_created")
         messages.success(self.request, _("These are your new codes. The old ones are void."))
         return response
 

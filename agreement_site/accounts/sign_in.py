@@ -28,7 +28,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agreement_site.middleware.base import BaseMiddleware
-from agreement_site.models import KnownPassword
+from agreement_site.models import PasswordChangeRequired
 from core import security_log
 from projects import authentication
 from projects.models import ApiToken
@@ -151,7 +151,7 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
-        KnownPassword.objects.filter(user=self.request.user.pk).delete()
+        PasswordChangeRequired.objects.filter(user=self.request.user.pk).delete()
         UserSession.objects.create_from_request(self.request)  # the session key has changed
         return response
 
@@ -169,7 +169,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        security_log.log_event("password_chosen", by=form.user.pk)
+        security_log.log_event("password_set", by=form.user.pk)
         super().form_valid(form)
         message = _("Welcome. Your password is set and you are signed in.")
         messages.success(self.request, message)

@@ -17,7 +17,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from agreement_site.models import SignInTries
+from agreement_site.models import AttemptCounter
 from core import security_log
 
 WINDOW = datetime.timedelta(minutes=5)
@@ -44,7 +44,7 @@ class TooManyTries(Exception):
 def count_password_try(username: str, address: str) -> int:
     """Count a try and return the seconds to wait before the next one; 0 when this one is allowed."""
     now = timezone.now()
-    SignInTries.objects.filter(since__lte=now - LONG_WINDOW).delete()
+    AttemptCounter.objects.filter(since__lte=now - LONG_WINDOW).delete()
     name = username.casefold()
     waits = [
         _count_try(_hash_key("address", _get_network(address)), MAX_TRIES_PER_NETWORK, WINDOW, now),
@@ -95,18 +95,18 @@ def is_first_use(user_id: int, code: str) -> bool:
 
 
 def clear_code_tries(user_id: int) -> None:
-    SignInTries.objects.filter(key=_hash_key("code", str(user_id))).delete()
+    AttemptCounter.objects.filter(key=_hash_key("code", str(user_id))).delete()
 
 
 def raise_if_limited(seconds: int, **details: Any) -> None:
     """Raise TooManyTries and log it, unless ``seconds`` is 0."""
     if seconds:
-        security_log.log_event("locked_out", **details)
+        security_log.log_event("rate_limited", **details)
         raise TooManyTries(seconds)
 
 
 def clear_password_tries(username: str, address: str) -> None:
-    SignInTries.objects.filter(
+    AttemptCounter.objects.filter(
         key=_hash_key("name", username.casefold(), _get_network(address))
     ).delete()
 
@@ -114,15 +114,15 @@ def clear_password_tries(username: str, address: str) -> None:
 @transaction.atomic
 def _count_try(key: str, allowed: int, window: datetime.timedelta, now: datetime.datetime) -> int:
     """Count a try and return the seconds until another one is allowed; 0 when this one is."""
-    SignInTries.objects.get_or_create(key=key, defaults={"since": now})
-    row = SignInTries.objects.select_for_update().filter(key=key).first()
+    AttemptCounter.objects.get_or_create(key=key, defaults={"since": now})
+    row = AttemptCounter.objects.select_for_update().filter(key=key).first()
     if row is None:  # a correct password has just cleared it
         return 0
     if row.since <= now - window:
-        row.since, row.tries = now, 0
-    row.tries += 1
-    row.save(update_fields=["since", "tries"])
-    if row.tries <= allowed:
+        row.since, row.count = now, 0
+    row.count += 1
+    row.save(update_fields=["since", "count"])
+    if row.count <= allowed:
         return 0
     return max(1, round((row.since + window - now).total_seconds()))
 

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey, paginate
@@ -22,15 +22,15 @@ from .masking import Mask, build_mask
 from .views import get_audited_project
 
 
-class TrailLineOut(serializers.ModelSerializer):
+class AuditLogEntryOut(serializers.ModelSerializer):
     class Meta:
-        model = TrailLine
+        model = AuditLogEntry
         fields = selectors.COLUMNS
 
 
 PARAMETERS = [
     build_parameter("actor", "Only what this account did"),
-    build_parameter("act", "Only acts of this name", enum=list(ACTIONS)),
+    build_parameter("action", "Only actions of this name", enum=list(ACTIONS)),
     build_parameter("from", "Only from this day on"),
     build_parameter("to", "Only up to this day, and on it"),
     *PAGE_PARAMETERS,
@@ -39,9 +39,9 @@ PARAMETERS = [
 
 class SiteAuditLog(ApiView):
     @describe_get(
-        "listTrail",
+        "listAuditLog",
         "Who did what on the site, newest first; for administrators",
-        build_page_serializer("TrailLine", TrailLineOut),
+        build_page_serializer("AuditLogEntry", AuditLogEntryOut),
         PARAMETERS,
     )
     def get(self, request: Request) -> Response:
@@ -51,9 +51,9 @@ class SiteAuditLog(ApiView):
 
 class ProjectAuditLog(ApiView):
     @describe_get(
-        "listProjectTrail",
+        "listProjectAuditLog",
         "Who did what in the project, newest first; for its leads",
-        build_page_serializer("ProjectTrailLine", TrailLineOut),
+        build_page_serializer("ProjectAuditLogEntry", AuditLogEntryOut),
         PARAMETERS,
     )
     def get(self, request: Request, project_id: int) -> Response:
@@ -78,8 +78,8 @@ def _build_page(request: Request, project_id: int | None) -> Response:
     return Response(paginate(request, query, key_length=1, read=read_entries))
 
 
-def _serialize_entry(entry: TrailLine, mask: Mask) -> Any:
+def _serialize_entry(entry: AuditLogEntry, mask: Mask) -> Any:
     entry.before, entry.after, entry.details = (
-        mask(entry.what, values) for values in (entry.before, entry.after, entry.details)
+        mask(entry.action, values) for values in (entry.before, entry.after, entry.details)
     )
-    return TrailLineOut(entry).data
+    return AuditLogEntryOut(entry).data

@@ -17,13 +17,13 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Deletion, Member, Rater, Scale, Weights
 
 # Actions whose entries have keys of items or raters instead of fields.
-KEYED_ACTIONS = ("gold_changed", "raters_put")
+KEYED_ACTIONS = ("gold_changed", "raters_upserted")
 
 FIELD_LABELS = {
     # accounts
     "account": _("account"),
     "browser": _("browser"),
-    "by_way_of": _("by way of"),
+    "methods": _("by way of"),
     "email": _("e-mail"),
     "expires_at": _("ends"),
     "full_name": _("full name"),
@@ -31,7 +31,6 @@ FIELD_LABELS = {
     "is_staff": _("staff"),
     "is_superuser": _("superuser"),
     "member": _("member"),
-    "of": _("of"),
     "password1": _("password"),
     "provider": _("provider"),
     "role": _("role"),
@@ -42,7 +41,7 @@ FIELD_LABELS = {
     "username": _("name"),
     # projects and questions
     "categories": _("categories"),
-    "corrections": _("corrections"),
+    "allows_corrections": _("allows_corrections"),
     "description": _("description"),
     "guidelines": _("guidelines"),
     "guidelines_version": _("number of the guidelines"),
@@ -53,12 +52,13 @@ FIELD_LABELS = {
     "overlap": _("ratings an item"),
     "scale": _("scale"),
     "text": _("text"),
+    "target_agreement": _("bar"),
     "time_zone": _("time zone"),
     "weight_matrix": _("table of weights"),
     "weights": _("weights"),
     "with_models": _("with models"),
     # raters and items
-    "bar": _("bar"),
+    "pass_mark": _("bar"),
     "budget": _("budget"),
     "group": _("group"),
     "items": _("items"),
@@ -73,21 +73,20 @@ FIELD_LABELS = {
     "ratings": _("ratings"),
     "reason": _("reason"),
     "user": _("account"),
-    "was": _("was"),
-    "what_of": _("what"),
-    "who": _("whom (number)"),
+    "object": _("was"),
+    "exported": _("what"),
+    "target_user_id": _("whom (number)"),
     # further details
-    "act": _("Act"),
+    "action": _("Act"),
     "address": _("address"),
     "how": _("how"),
-    "kept_as": _("kept as"),
+    "pseudonym": _("kept as"),
     "message": _("number of the message"),
     "name_sha256": _("sign of the name"),
     "project": _("project"),
     "question": _("question"),
     "target": _("number"),
     "token_id": _("number of the token"),
-    "why": _("why"),
     "gold": _("gold answer"),
     "history": _("lines of history"),
     "assignments": _("times given to somebody"),
@@ -108,12 +107,12 @@ VALUE_LABELS: dict[str, Mapping[Any, Any]] = {
     "scale": dict(Scale.choices),
     "weights": dict(Weights.choices),
     "kind": {**dict(Deletion.Kind.choices), **dict(Rater.Kind.choices), "csv": "CSV"},
-    "what_of": {
+    "exported": {
         "items": _("the list of items"),
         "labels": _("the labels"),
         "raters": _("the list of raters"),
         "ratings": _("the ratings"),
-        "trail": _("the audit trail"),
+        "audit_log": _("the audit trail"),
     },
 }
 ISO_DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
@@ -131,7 +130,7 @@ def format_value(name: str, value: Any, zone: datetime.tzinfo) -> str:
         return " · ".join(f"{label}: {text}" for label, text in parts if text)
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
-    if name == "what_of" and str(value).startswith("table "):
+    if name == "exported" and str(value).startswith("table "):
         return gettext("a table of a page")
     value_label = VALUE_LABELS.get(name, {}).get(value)
     return str(value_label) if value_label is not None else _format_time(value, zone)

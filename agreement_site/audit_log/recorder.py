@@ -11,11 +11,11 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.serializers.json import DjangoJSONEncoder
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from agreement_site.monitoring import logs
 
 # Anybody can cause any number of these, so they are only logged.
-UNRECORDED_EVENTS = ("locked_out", "token_wrong", "too_many")
+UNRECORDED_EVENTS = ("rate_limited", "token_rejected", "too_many_requests")
 # Characters of a text before and after; guidelines have versions of their own.
 MAX_VALUE_LENGTH = 10_000
 
@@ -31,8 +31,8 @@ def record_event(event: str, fields: dict[str, Any]) -> None:
     if actor_id is not None:
         users = get_user_model().objects.filter(pk=actor_id)
         actor = users.values_list("username", flat=True).first()
-    TrailLine.objects.create(
-        what=event,
+    AuditLogEntry.objects.create(
+        action=event,
         actor_id=actor_id,
         actor=actor or "",
         project_id=details.pop("project_id", None) or context.get("project_id"),

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from core.text import has_nul
 from projects.models import Project
 from ratings.files.formula_escaping import escape_formula
@@ -22,16 +22,16 @@ from ratings.files.formula_escaping import escape_formula
 from .actions import ACTIONS
 from .masking import Mask, show_all
 
-FILTER_NAMES = ("actor", "act", "from", "to")  # query parameters
+FILTER_NAMES = ("actor", "action", "from", "to")  # query parameters
 MAX_ACTOR_LENGTH = 150
 CSV_BATCH_SIZE = 1_000
 # Clocks of machines may differ by this much, so ids and times may be in a different order.
 CLOCK_SKEW = datetime.timedelta(hours=1)
 COLUMNS = (
-    "id", "at", "what", "actor_id", "actor", "project_id", "address", "request_id",
+    "id", "created_at", "action", "actor_id", "actor", "project_id", "address", "request_id",
     "before", "after", "details",
 )  # fmt: skip
-ACTION_COLUMN = COLUMNS.index("what")
+ACTION_COLUMN = COLUMNS.index("action")
 
 
 class InvalidAuditLogFilter(ValueError):
@@ -55,11 +55,11 @@ class AuditLogFilter:
     def from_query(cls, query: Mapping[str, Any]) -> AuditLogFilter:
         """Parse the query parameters. Raises InvalidAuditLogFilter."""
         errors: dict[str, str] = {}
-        actor, action = query.get("actor") or "", query.get("act") or ""
+        actor, action = query.get("actor") or "", query.get("action") or ""
         if len(actor) > MAX_ACTOR_LENGTH or has_nul(actor):
             errors["actor"] = _("The name of an account is needed.")
         if action and action not in ACTIONS:
-            errors["act"] = _("'%(found)s' is not known; one of %(allowed)s.") % {
+            errors["action"] = _("'%(found)s' is not known; one of %(allowed)s.") % {
                 "found": action[:40],
                 "allowed": ", ".join(ACTIONS),
             }
@@ -88,18 +88,18 @@ def _parse_day(text: str, name: str, errors: dict[str, str]) -> datetime.date | 
     return day
 
 
-def filter_entries(project: Project | None, filters: AuditLogFilter) -> QuerySet[TrailLine]:
+def filter_entries(project: Project | None, filters: AuditLogFilter) -> QuerySet[AuditLogEntry]:
     """Return the entries of a project, or of the site, newest first.
 
     Days are those of the project's time zone, or of UTC.
     """
-    entries = TrailLine.objects.order_by("-id")
+    entries = AuditLogEntry.objects.order_by("-id")
     if project is not None:
         entries = entries.filter(project_id=project.pk)
     if filters.actor:
         entries = entries.filter(actor=filters.actor)
     if filters.action:
-        entries = entries.filter(what=filters.action)
+        entries = entries.filter(action=filters.action)
     zone = ZoneInfo(project.time_zone if project is not None else "UTC")
     if filters.first_day:
         entries = _filter_since(entries, _start_of_day(filters.first_day, zone))
@@ -116,19 +116,35 @@ def _start_of_day(day: datetime.date, zone: ZoneInfo) -> datetime.datetime:
 
 # Entries are read in the order of their ids. The range of ids of the days is looked up first:
 # otherwise a query for an old day would scan everything newer.
-def _filter_since(entries: QuerySet[TrailLine], moment: datetime.datetime) -> QuerySet[TrailLine]:
-    at_least = TrailLine.objects.filter(at__gte=moment - CLOCK_SKEW).order_by("at")
+def _filter_since(
+    entries: QuerySet[AuditLogEntry], moment: datetime.datetime
+) -> QuerySet[AuditLogEntry]:
+    at_least = AuditLogEntry.objects.filter(created_at__gte=moment - CLOCK_SKEW).order_by(
+        "created_at"
+    )
     first_id = at_least.values_list("pk", flat=True).first()
-    return entries.none() if first_id is None else entries.filter(pk__gte=first_id, at__gte=moment)
+    return (
+        entries.none()
+        if first_id is None
+        else entries.filter(pk__gte=first_id, created_at__gte=moment)
+    )
 
 
-def _filter_until(entries: QuerySet[TrailLine], moment: datetime.datetime) -> QuerySet[TrailLine]:
-    at_most = TrailLine.objects.filter(at__lt=moment + CLOCK_SKEW).order_by("-at")
+def _filter_until(
+    entries: QuerySet[AuditLogEntry], moment: datetime.datetime
+) -> QuerySet[AuditLogEntry]:
+    at_most = AuditLogEntry.objects.filter(created_at__lt=moment + CLOCK_SKEW).order_by(
+        "-created_at"
+    )
     last_id = at_most.values_list("pk", flat=True).first()
-    return entries.none() if last_id is None else entries.filter(pk__lte=last_id, at__lt=moment)
+    return (
+        entries.none()
+        if last_id is None
+        else entries.filter(pk__lte=last_id, created_at__lt=moment)
+    )
 
 
-def iter_csv(entries: QuerySet[TrailLine], mask: Mask = show_all) -> Iterator[bytes]:
+def iter_csv(entries: QuerySet[AuditLogEntry], mask: Mask = show_all) -> Iterator[bytes]:
     """Yield all entries as CSV, in batches."""
     yield _format_rows([COLUMNS])
     last_id: int | None = None

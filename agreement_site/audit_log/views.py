@@ -17,7 +17,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from core import security_log
 from metrics.views.common.selection import get_after_id
 from projects.models import Member, Project
@@ -52,16 +52,16 @@ def audit_log(request: HttpRequest, project_id: int | None = None) -> HttpRespon
     before = get_after_id(request.GET)
     context: dict[str, Any] = {
         "project": project,
-        "acts": ACTIONS.items(),
-        "wrong": {},
-        "lines": [],
+        "actions": ACTIONS.items(),
+        "errors": {},
+        "entries": [],
     }
     try:
         entries = selectors.filter_entries(
             project, selectors.AuditLogFilter.from_query(request.GET)
         )
     except selectors.InvalidAuditLogFilter as error:
-        context["wrong"] = error.fields
+        context["errors"] = error.fields
     else:
         mask = build_mask(project, request.user)
         page_entries = list(
@@ -69,7 +69,7 @@ def audit_log(request: HttpRequest, project_id: int | None = None) -> HttpRespon
         )
         zone = ZoneInfo(project.time_zone if project else "UTC")
         project_names = {} if project else _get_project_names(page_entries)
-        context["lines"] = [
+        context["entries"] = [
             build_row(entry, mask, zone, project_names) for entry in page_entries[:ENTRIES_PER_PAGE]
         ]
         context["next_after"] = (
@@ -77,16 +77,16 @@ def audit_log(request: HttpRequest, project_id: int | None = None) -> HttpRespon
         )
     values = {name: request.GET.get(name, "")[:200] for name in selectors.FILTER_NAMES}
     filters = {name: value for name, value in values.items() if value}
-    url_name = "trail_file" if project is None else "project_trail_file"
+    url_name = "audit_log_file" if project is None else "project_audit_log_file"
     url_args = [] if project is None else [project.pk]
     context |= {
-        "given": values | {"first": values["from"], "last": values["to"]},
+        "values": values | {"first": values["from"], "last": values["to"]},
         "query": urlencode(filters),
-        "narrowed": bool(filters),
+        "is_filtered": bool(filters),
         "before": before,
         "file": f"{reverse(url_name, args=url_args)}?{urlencode(filters)}",
     }
-    status = 400 if context["wrong"] else 200
+    status = 400 if context["errors"] else 200
     return render(request, "agreement_site/audit_log.html", context, status=status)
 
 
@@ -101,8 +101,10 @@ def download_audit_log(request: HttpRequest, project_id: int | None = None) -> A
         )
     except selectors.InvalidAuditLogFilter as error:
         return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
-    security_log.log_event("export", what_of="trail", kind="csv")
-    file_name = "concord-trail.csv" if project is None else f"concord-trail-{project.pk}.csv"
+    security_log.log_event("export", exported="audit_log", kind="csv")
+    file_name = (
+        "concord-audit-log.csv" if project is None else f"concord-audit-log-{project.pk}.csv"
+    )
     return StreamingHttpResponse(
         selectors.iter_csv(entries, build_mask(project, request.user)),
         content_type="text/csv; charset=utf-8",
@@ -110,21 +112,21 @@ def download_audit_log(request: HttpRequest, project_id: int | None = None) -> A
     )
 
 
-def _get_project_names(entries: list[TrailLine]) -> dict[int, str]:
+def _get_project_names(entries: list[AuditLogEntry]) -> dict[int, str]:
     """Return id -> name of the entries' projects that still exist."""
     ids = {entry.project_id for entry in entries if entry.project_id is not None}
     return dict(Project.objects.filter(pk__in=ids).values_list("pk", "name"))
 
 
 def build_row(
-    entry: TrailLine, mask: Mask, zone: datetime.tzinfo, project_names: Mapping[int, str]
+    entry: AuditLogEntry, mask: Mask, zone: datetime.tzinfo, project_names: Mapping[int, str]
 ) -> dict[str, Any]:
     """Return an entry for the page: changes as (name, label, before, after), and the other details."""
     before, after, details = (
-        mask(entry.what, values) or {} for values in (entry.before, entry.after, entry.details)
+        mask(entry.action, values) or {} for values in (entry.before, entry.after, entry.details)
     )
-    labels = {} if entry.what in KEYED_ACTIONS else FIELD_LABELS
-    action_label: str | Promise = ACTIONS.get(entry.what, entry.what)
+    labels = {} if entry.action in KEYED_ACTIONS else FIELD_LABELS
+    action_label: str | Promise = ACTIONS.get(entry.action, entry.action)
 
     def format_field(name: str, value: Any) -> str:
         formatted = format_value(name if labels else "", value, zone)
@@ -139,13 +141,13 @@ def build_row(
             (name, labels.get(name, ""), format_field(name, old), format_field(name, new))
         )
     return {
-        "at": entry.at,
-        "act": action_label,
+        "created_at": entry.created_at,
+        "action": action_label,
         "actor": entry.actor,
         "address": entry.address,
         "project_id": entry.project_id,
         "project_name": project_names.get(entry.project_id or 0, ""),
-        "moved": changes,
+        "changes": changes,
         "details": [
             (name, FIELD_LABELS.get(name, ""), format_field(name, value))
             for name, value in details.items()

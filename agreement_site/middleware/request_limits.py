@@ -32,8 +32,12 @@ class FormSizeMiddleware(BaseMiddleware):
     def process_view(
         self, request: HttpRequest, view: Any, view_args: Any, view_kwargs: Any
     ) -> HttpResponse | None:
-        bounds_itself = getattr(view, "bounds_itself", False)
-        if bounds_itself or request.method in BODILESS_METHODS or request.path.startswith("/api/"):
+        limits_own_body = getattr(view, "limits_own_body", False)
+        if (
+            limits_own_body
+            or request.method in BODILESS_METHODS
+            or request.path.startswith("/api/")
+        ):
             return None
         length = request.META.get("CONTENT_LENGTH") or "0"
         max_bytes = SIGNED_IN_FORM_BYTES if request.user.is_authenticated else ANONYMOUS_FORM_BYTES

@@ -82,17 +82,17 @@ def get_bundle(name: str) -> StaticBundle:
 
 
 @register.simple_tag
-def fixed(name: str) -> str:
-    """Return the URL of a style sheet or script: ``{% fixed 'css/page.css' %}``."""
-    return reverse("fixed", args=[get_bundle(name).digest, name])
+def static_bundle(name: str) -> str:
+    """Return the URL of a style sheet or script: ``{% static_bundle 'css/page.css' %}``."""
+    return reverse("static_bundle", args=[get_bundle(name).digest, name])
 
 
 class StaticBundleMiddleware(BaseMiddleware):
     """Serve bundles before sessions and languages are loaded: caches must not depend on them."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info.startswith("/fixed/"):
-            digest, _slash, name = request.path_info.removeprefix("/fixed/").partition("/")
+        if request.path_info.startswith("/bundles/"):
+            digest, _slash, name = request.path_info.removeprefix("/bundles/").partition("/")
             return serve_bundle(request, digest, name)
         return super().__call__(request)
 

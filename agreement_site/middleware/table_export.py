@@ -33,7 +33,7 @@ def _build_csv_response(request: HttpRequest, page: HttpResponse, name: str) -> 
     if rows is None:
         message = _("This page has no such table, or nothing stands in it yet.")
         return HttpResponseNotFound(f"{message}\n", content_type="text/plain; charset=utf-8")
-    security_log.log_event("export", what_of=f"table {name}", kind="csv")
+    security_log.log_event("export", exported=f"table {name}", kind="csv")
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = (
         f'attachment; filename="{_build_file_name(request, name, rows)}"'

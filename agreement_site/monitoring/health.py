@@ -20,7 +20,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from agreement_site import releases
-from agreement_site.models import SignInTries
+from agreement_site.models import AttemptCounter
 from metrics.counting import backlog
 from metrics.integrity import schedule
 
@@ -79,7 +79,7 @@ def get_free_bytes() -> int:
 
 def _write_probe_row() -> None:
     """Write a row of our own: a read-only database is not ready."""
-    SignInTries.objects.update_or_create(key="ready", defaults={"since": timezone.now()})
+    AttemptCounter.objects.update_or_create(key="ready", defaults={"since": timezone.now()})
 
 
 def _build_ready_body() -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _build_ready_body() -> dict[str, Any]:
         "release": releases.get_release(),
         "uncounted": lag.uncounted + lag.stale,
         "oldest_uncounted_seconds": round(lag.get_seconds(now), 3),
-        "failing_questions": lag.failing,
+        "late_questions": lag.n_late,
         "backlog": {
             name: sum(progress[name] for progress in backlogs) for name in ("done", "total")
         },

@@ -192,12 +192,12 @@ class DatabaseErrorFilter(logging.Filter):
             if now - self._logged_at < 1:
                 self._suppressed += 1
                 return False
-            left_out, self._suppressed = self._suppressed, 0
+            suppressed, self._suppressed = self._suppressed, 0
             self._logged_at = now
         record.msg, record.args = "the database failed: %s", (str(error).strip(),)
         record.exc_info = record.exc_text = None
-        if left_out:
-            record.fields = {**getattr(record, "fields", {}), "left_out": left_out}
+        if suppressed:
+            record.fields = {**getattr(record, "fields", {}), "suppressed": suppressed}
         return True
 
 

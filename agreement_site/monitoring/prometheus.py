@@ -104,11 +104,11 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
         # Each rating given, changed or withdrawn is a row: the last id is about their number.
         n_revisions = Revision.objects.aggregate(last=Max("pk"))["last"] or 0
     return {
-        "ratings_taken": ("Ratings given, changed or withdrawn since the site began", n_revisions),
+        "rating_changes": ("Ratings given, changed or withdrawn since the site began", n_revisions),
         "uncounted_ratings": ("Ratings that the counts do not hold", lag.uncounted),
-        "unread_changes": ("Changes that are counted and in no reading", lag.stale),
-        "oldest_unseen_seconds": ("Age of the oldest change in no number", lag.get_seconds(now)),
-        "failing_questions": ("Questions behind by a minute or more", lag.failing),
+        "stale_changes": ("Changes that are counted and in no reading", lag.stale),
+        "oldest_change_seconds": ("Age of the oldest change in no number", lag.get_seconds(now)),
+        "late_questions": ("Questions behind by a minute or more", lag.n_late),
         "backlog_ratings": (
             "Ratings of backlogs that are not counted yet",
             sum(progress["total"] - progress["done"] for progress in backlogs),
@@ -117,7 +117,7 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
             "Time since a worker's last sweep",
             None if swept_at is None else max(0.0, (now - swept_at).total_seconds()),
         ),
-        "imports_under_way": ("Imports that are checked or written", imports),
+        "running_imports": ("Imports that are checked or written", imports),
         "audit_age_seconds": ("Time since the last audit", audit.get("seconds_ago")),
         "audit_differing_questions": (
             "Questions that differ from a recount",

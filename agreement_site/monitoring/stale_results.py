@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from agreement_site.models import UnreadSince
+from agreement_site.models import StaleQuestion
 from metrics.jobs.heartbeat import LATE_SECONDS
 from metrics.models import CountState
 from ratings.services import uncounted as services_uncounted
@@ -32,7 +32,7 @@ class ResultLag:
     late: frozenset[int]  # ids of questions with a change older than LATE_SECONDS
 
     @property
-    def failing(self) -> int:
+    def n_late(self) -> int:
         """Return the number of late questions."""
         return len(self.late)
 
@@ -62,18 +62,18 @@ def _record_stale_questions(now: datetime.datetime) -> dict[int, datetime.dateti
     late = Q(read_at__isnull=True) | Q(read_at__lt=now - GRACE_PERIOD)
     stale_states = CountState.objects.filter(late, unread__gt=0).values_list("pk", "read_at")
     read_at = dict(stale_states)
-    recorded = {row.question_id: row for row in UnreadSince.objects.all()}
+    recorded = {row.question_id: row for row in StaleQuestion.objects.all()}
     # Refreshed since, at least in part: what is stale now came later.
     outdated = [
         pk for pk, row in recorded.items() if pk not in read_at or read_at[pk] != row.read_at
     ]
     if outdated:
-        UnreadSince.objects.filter(pk__in=outdated).delete()
+        StaleQuestion.objects.filter(pk__in=outdated).delete()
     since = {pk: row.since for pk, row in recorded.items() if pk not in outdated}
     new_rows = [
-        UnreadSince(question_id=pk, read_at=moment, since=now)
+        StaleQuestion(question_id=pk, read_at=moment, since=now)
         for pk, moment in read_at.items()
         if pk not in since
     ]
-    UnreadSince.objects.bulk_create(new_rows, ignore_conflicts=True)
+    StaleQuestion.objects.bulk_create(new_rows, ignore_conflicts=True)
     return {**since, **{row.question_id: row.since for row in new_rows}}

@@ -72,9 +72,13 @@ PROJECT_ENTRIES = (
     ),
     SidebarEntry("gold", _("Gold"), LEAD_ROLES, ("exams",), starts_group=True),
     SidebarEntry("data", _("Data"), RESULT_ROLES, shortcut="f"),
-    SidebarEntry("people", _("People"), LEAD_ROLES, ("trail",), shortcut="p"),
+    SidebarEntry("people", _("People"), LEAD_ROLES, ("audit-log",), shortcut="p"),
     SidebarEntry(
-        "setup", _("Set-up"), LEAD_ROLES, ("guidelines", "archive", "delete"), shortcut="s"
+        "project_settings",
+        _("Set-up"),
+        LEAD_ROLES,
+        ("guidelines", "archive", "delete"),
+        shortcut="s",
     ),
 )
 
@@ -84,8 +88,8 @@ SITE_ENTRIES = (
     SidebarEntry("own_raters", _("Raters of all projects"), RESULT_ROLES | {"superuser", "staff"}),
     SidebarEntry("tokens", _("Your account"), ALL_ROLES, starts_group=True),
     SidebarEntry("all_words", _("What the words mean"), ALL_ROLES),
-    SidebarEntry("operations", _("Operations"), frozenset({"superuser"}), starts_group=True),
-    SidebarEntry("trail", _("Audit trail"), frozenset({"superuser"})),
+    SidebarEntry("system_status", _("Operations"), frozenset({"superuser"}), starts_group=True),
+    SidebarEntry("audit_log", _("Audit trail"), frozenset({"superuser"})),
     SidebarEntry("admin:index", _("Admin"), frozenset({"superuser", "staff"})),
 )
 

@@ -12,7 +12,7 @@ from django.core.management import call_command
 def main() -> None:
     django.setup()
     call_command("migrate", verbosity=0, interactive=False)
-    call_command("first_sign_in", show="--show" in sys.argv)
+    call_command("create_first_user", show="--show" in sys.argv)
 
 
 if __name__ == "__main__":

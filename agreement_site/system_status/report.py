@@ -36,16 +36,16 @@ def collect_status() -> dict[str, Any]:
     }
     status: dict[str, Any] = {
         "release": releases.get_release(),
-        "tables": releases.describe_schema_mismatch() or "of this release",
+        "schema": releases.describe_schema_mismatch() or "of this release",
         "uncounted": lag.uncounted + lag.stale,
         "oldest_uncounted_seconds": None if lag.oldest is None else lag.get_seconds(now),
-        "failing_questions": lag.failing,
+        "late_questions": lag.n_late,
         "late": sorted(lag.late),
-        "questions_waiting": len(question_updates.list_pending_questions()),
+        "pending_questions": len(question_updates.list_pending_questions()),
         "backlogs": {
             str(question_id): progress for question_id, progress in backlog.list_progress().items()
         },
-        "imports_under_way": ImportRun.objects.filter(state__in=leases.WORKING_STATES).count(),
+        "running_imports": ImportRun.objects.filter(state__in=leases.WORKING_STATES).count(),
         "audit": schedule.get_audit_summary(),
         "workers": workers,
         "broker": get_broker_state(),
@@ -80,8 +80,8 @@ def get_broker_state() -> str:
 def list_problems(status: dict[str, Any]) -> list[str]:
     """Return the problems that somebody should look at, as sentences."""
     sentences = []
-    if status["tables"] != "of this release":
-        sentences.append(status["tables"])
+    if status["schema"] != "of this release":
+        sentences.append(status["schema"])
     if status["disk_free_bytes"] < LOW_DISK_BYTES:
         free = {"free": status["disk_free_bytes"] >> 20}
         sentences.append(_("the disk of DATA_DIR has %(free)s MB left") % free)
@@ -98,7 +98,7 @@ def list_problems(status: dict[str, Any]) -> list[str]:
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
         template = _("a rating has been waiting to be in the numbers for %(seconds)d s")
         sentences.append(template % {"seconds": round(oldest)})
-    if number := status["failing_questions"]:
+    if number := status["late_questions"]:
         sentences.append(
             ngettext(
                 "%(number)s question is not brought up to date",

@@ -30,7 +30,7 @@ def system_status(request: HttpRequest) -> HttpResponse:
     status, now = collect_status(), timezone.now()
     late = Question.objects.filter(pk__in=status["late"]).select_related("project")
     context: dict[str, Any] = {
-        "found": status,
+        "status": status,
         "now": now,
         "database": connection.get_database_version(),
         "vendor": connection.display_name,

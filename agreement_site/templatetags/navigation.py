@@ -20,12 +20,12 @@ class InboxSummary(NamedTuple):
 
 
 @register.simple_tag
-def rail_lines(project: Any, request: HttpRequest) -> list[sidebar.SidebarLink]:
+def project_links(project: Any, request: HttpRequest) -> list[sidebar.SidebarLink]:
     return sidebar.build_project_links(project, request.path)
 
 
 @register.simple_tag
-def waits_for(project: Any) -> InboxSummary:
+def inbox_summary(project: Any) -> InboxSummary:
     """Return the inbox of the project, which the bell in the header shows."""
     inbox = sidebar.list_inbox(project)
     return InboxSummary(sum(entry.number for entry in inbox), [entry.words for entry in inbox])
@@ -37,13 +37,13 @@ def other_projects(project: Any, request: HttpRequest) -> list[tuple[str, str]]:
 
 
 @register.simple_tag
-def first_page_of(project: Any) -> str:
+def start_url(project: Any) -> str:
     """Return the URL where the user starts in the project."""
     return sidebar.get_start_url(project.pk, project.role)
 
 
 @register.simple_tag
-def site_lines(request: HttpRequest) -> list[sidebar.SidebarLink]:
+def site_links(request: HttpRequest) -> list[sidebar.SidebarLink]:
     return sidebar.build_site_links(request.user, request.path)
 
 

@@ -99,7 +99,7 @@ def build_one_or_many(name: str, row: Any) -> Any:
     )
 
 
-class Later(serializers.Serializer):
+class PendingResult(serializers.Serializer):
     computed_at = serializers.DateTimeField(
         allow_null=True, help_text="null: a worker is at it; ask again in a second"
     )
@@ -122,7 +122,7 @@ def describe_get(
         parameters=list(parameters),
         responses={
             200: response,
-            **({202: Later} if may_be_pending else {}),
+            **({202: PendingResult} if may_be_pending else {}),
             **build_error_responses(READ_ERROR_STATUSES),
         },
     )

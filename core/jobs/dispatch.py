@@ -13,7 +13,7 @@ from collections.abc import Callable
 from celery import current_app
 from django.conf import settings
 
-from core.web.prometheus import HINTS_FAILED
+from core.web.prometheus import TASK_MESSAGES_FAILED
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def start_task(
         current_app.send_task(task_name, [object_id], ignore_result=True, retry=False)
     except Exception as error:  # redis, kombu and socket errors have no common base class
         _paused_until = time.monotonic() + BROKER_PAUSE_SECONDS
-        HINTS_FAILED.inc()
+        TASK_MESSAGES_FAILED.inc()
         logger.warning(
             "no hint: %s %s was not started (%s); the sweep will find it",
             task_name,

@@ -19,7 +19,7 @@ MAX_RELATIVE_DAYS = 7  # older (or later) times are shown as a date
 
 
 @register.filter(expects_localtime=True)
-def moment(value: datetime.datetime | None, form: str = "passed") -> SafeString:
+def relative_time(value: datetime.datetime | None, form: str = "relative") -> SafeString:
     """Render a <time> element: ``3 minutes ago``, or the date when it is more than a week away.
 
     With ``"exact"`` (after "since") it is ``2026-11-22 16:41 UTC``. site.js rewrites both in the
@@ -33,7 +33,7 @@ def moment(value: datetime.datetime | None, form: str = "passed") -> SafeString:
         element = '<time datetime="{}" data-moment="exact">{}<span class="no-js"> {}</span></time>'
         return format_html(element, value.isoformat(), exact, zone)
     return format_html(
-        '<time datetime="{}" data-moment="passed" title="{} {}">{}</time>',
+        '<time datetime="{}" data-moment="relative" title="{} {}">{}</time>',
         value.isoformat(),
         exact,
         zone,

@@ -24,4 +24,6 @@ TASK_SECONDS = Histogram(
 TASKS_FAILED = Counter(
     "concord_tasks_failed", "Tasks and sweeps that ended with an error", ["task"]
 )
-HINTS_FAILED = Counter("concord_hints_failed", "Hints that the broker did not take")
+TASK_MESSAGES_FAILED = Counter(
+    "concord_task_messages_failed", "Task messages that the broker did not accept"
+)

@@ -60,7 +60,7 @@ def get_page_size(rows: int) -> int:
 
 
 @register.simple_tag(takes_context=True)
-def as_csv(context: template.Context, *parts: object) -> SafeString:
+def csv_link(context: template.Context, *parts: object) -> SafeString:
     """Render the CSV link of a table (in ``.table-scroll``) that is labelled by a heading.
 
     ``parts`` are joined to the id of the heading.

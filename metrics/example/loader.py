@@ -267,7 +267,7 @@ def _record_ratings(project: Project, owner: Any, ratings: Sequence[Judgement]) 
 
 def _backdate_guidelines(project: Project, moment: datetime.datetime) -> None:
     """Set the creation time of the newest guidelines version."""
-    project.guideline_versions.filter(number=project.guidelines_version).update(made_at=moment)
+    project.guideline_versions.filter(number=project.guidelines_version).update(created_at=moment)
 
 
 def _build_attributes(item: simulation.SimulatedItem) -> dict[str, str]:

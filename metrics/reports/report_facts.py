@@ -47,7 +47,7 @@ def compute_report_facts(question: Question, moment: datetime.datetime) -> Repor
         "declared": declared,
         "guidelines": _get_guidelines_version(question, moment),
         "band_scheme": project.band_scheme,
-        "bar": project.bar,
+        "bar": project.target_agreement,
         **_describe_basis(question, moment, ratings),
         **_compute_numbers(ratings, scale, project.pk),
     }
@@ -55,7 +55,7 @@ def compute_report_facts(question: Question, moment: datetime.datetime) -> Repor
 
 def _get_guidelines_version(question: Question, moment: datetime.datetime) -> int:
     """Return the number of the guidelines version in force; 0 if there was none."""
-    versions = question.project.guideline_versions.filter(made_at__lte=moment)
+    versions = question.project.guideline_versions.filter(created_at__lte=moment)
     number: int = versions.order_by("-number").values_list("number", flat=True).first() or 0
     return number
 

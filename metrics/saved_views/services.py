@@ -97,7 +97,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     name = _validate_name(project, name)
     view = NamedView.objects.create(project=project, page=page, name=name, query=query, by=by)
     after = {"name": name, "page": page, "query": query}
-    security_log.log_event("view_named", project_id=project.pk, by=by.pk, after=after)
+    security_log.log_event("view_saved", project_id=project.pk, by=by.pk, after=after)
     return view
 
 

@@ -184,7 +184,7 @@ def move_bar(part: float | None, move: float | None) -> SafeString:
 
 
 @register.simple_tag
-def band_scale(value: Estimate, scheme: str, bar: float | None = None) -> SafeString:
+def band_scale(value: Estimate, scheme: str, target: float | None = None) -> SafeString:
     """Render the bands of a scheme from 0 to 1, an interval with its value, and the target."""
 
     def format_x(number: float) -> str:
@@ -196,8 +196,8 @@ def band_scale(value: Estimate, scheme: str, bar: float | None = None) -> SafeSt
         rows.append((format_x(low), f"{392 * (high - low) - 2.4:.1f}"))
     step = '<rect class="band-scale__step" x="{}" y="6" width="{}" height="6" rx="1"/>'
     steps = format_html_join("", step, rows)
-    if bar is not None:
-        steps += format_html('<path class="band-scale__bar" d="M{} 1V17"/>', format_x(bar))
+    if target is not None:
+        steps += format_html('<path class="band-scale__bar" d="M{} 1V17"/>', format_x(target))
     line = mark_safe("")
     if value.get("low") is not None and value.get("high") is not None:
         line = format_html(

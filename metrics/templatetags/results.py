@@ -123,17 +123,17 @@ def fits(name: str, scheme: str) -> bool:
 
 
 @register.filter
-def reaches(estimate: Estimate, bar: float) -> str:
+def reaches(estimate: Estimate, target: float) -> str:
     """Return whether an estimate reaches the project's target: above, below or unsure.
 
     "unsure" where the interval contains the target.
     """
     low, high = estimate.get("low"), estimate.get("high")
-    if low is not None and low >= bar:
+    if low is not None and low >= target:
         return "above"
-    if high is not None and high < bar:
+    if high is not None and high < target:
         return "below"
-    return "unsure" if low is not None else ("above" if estimate["value"] >= bar else "below")
+    return "unsure" if low is not None else ("above" if estimate["value"] >= target else "below")
 
 
 @register.filter

@@ -71,7 +71,7 @@ class ScaleVersionListView(ApiView):
 
 
 def _serialize_version(row: ScaleVersion) -> dict[str, Any]:
-    return _serialize_scale(row.number, row.declared) | {
+    return _serialize_scale(row.number, row.declaration) | {
         "until": row.until,
         "changed_by": row.by.username if row.by else None,
         "reason": row.reason,

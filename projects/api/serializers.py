@@ -92,7 +92,7 @@ class ProjectIn(StrictSerializer):
         return questions
 
 
-class ProjectChange(StrictSerializer):
+class ProjectPatch(StrictSerializer):
     """Fields left out stay as they are."""
 
     name = StrictCharField(required=False, max_length=200)
@@ -156,7 +156,7 @@ ItemIn = _build_row_serializer("ItemIn", upsert.FIELDS)
 RaterIn = _build_row_serializer("RaterIn", raters_fields.FIELDS)
 
 
-class Counts(serializers.Serializer):
+class UpsertCounts(serializers.Serializer):
     created = serializers.IntegerField()
     changed = serializers.IntegerField()
     unchanged = serializers.IntegerField()

@@ -22,7 +22,7 @@ from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
 from .base import ApiView, get_token_project_id
-from .serializers import ProjectChange, ProjectIn, ProjectOut
+from .serializers import ProjectIn, ProjectOut, ProjectPatch
 
 LEAD = Member.Role.LEAD
 
@@ -110,13 +110,13 @@ class ProjectDetailView(ApiView):
     @describe_write(
         "changeProject",
         "Change a project; its lead alone may",
-        body=ProjectChange,
+        body=ProjectPatch,
         response=ProjectOut,
     )
     def patch(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query(request)
-        serializer = ProjectChange(data=request.data)
+        serializer = ProjectPatch(data=request.data)
         serializer.is_valid(raise_exception=True)
         if serializer.validated_data:
             try:

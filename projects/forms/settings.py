@@ -71,7 +71,9 @@ class ProjectSettingsForm(ProjectForm):
             " than on items drawn at random. One item of ten is drawn at random all the same."
         ),
     )
-    corrections = forms.BooleanField(label=_("Raters may change their own ratings"), required=False)
+    allows_corrections = forms.BooleanField(
+        label=_("Raters may change their own ratings"), required=False
+    )
     gold_percent = forms.IntegerField(
         label=_("Hidden gold: so many of 100 items"),
         required=False,
@@ -92,7 +94,7 @@ class ProjectSettingsForm(ProjectForm):
         "description",
         "overlap",
         "queue_order",
-        "corrections",
+        "allows_corrections",
         "time_zone",
         *BOUNDS,
         "guidelines",

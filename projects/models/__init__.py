@@ -7,7 +7,7 @@ from .member import ApiToken, Member
 from .member_offer import MemberOffer
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, Weights
-from .rater import KindVersion, Rater
+from .rater import Rater, RaterKindVersion
 from .rater_identity import RaterIdentity
 from .scale_version import ScaleVersion
 
@@ -23,7 +23,6 @@ __all__ = [
     "GuidelineVersion",
     "Item",
     "ItemVersion",
-    "KindVersion",
     "Member",
     "MemberOffer",
     "Project",
@@ -31,6 +30,7 @@ __all__ = [
     "QueueOrder",
     "Rater",
     "RaterIdentity",
+    "RaterKindVersion",
     "Scale",
     "ScaleVersion",
     "Weights",

@@ -34,7 +34,7 @@ class Deletion(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    asked_at = models.DateTimeField()
+    requested_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
     # Kind of object -> number deleted: items, raters, ratings, history entries ...
     counts = models.JSONField(default=dict, blank=True)
@@ -44,13 +44,13 @@ class Deletion(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(kind__in=["item", "rater", "project", "person"]),
-                name="deletion_kind_known",
+                name="deletion_kind_valid",
             ),
             # One unfinished deletion per object.
             models.UniqueConstraint(
                 fields=["kind", "target"],
                 condition=Q(finished_at__isnull=True),
-                name="deletion_under_way",
+                name="deletion_unfinished",
             ),
         ]
 

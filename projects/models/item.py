@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from projects.querysets import GoldQuerySet
 
-from .item_content import HasContent
+from .item_content import HasContentField
 from .project import Project
 from .question import Question
 
@@ -42,7 +42,7 @@ class Item(models.Model):
     # Position in a planned order, lowest first; null: not planned now.
     turn = models.PositiveIntegerField(null=True, editable=False)
     # True if the body shows anything. An item without content is never given to raters.
-    has_content = HasContent(default=False, db_default=False, editable=False)
+    has_content = HasContentField(default=False, db_default=False, editable=False)
     # A withdrawn item is not given to raters any more; its ratings stay.
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     # Version number of ``body``, and the time of its last change (null for version 1); written by
@@ -54,7 +54,7 @@ class Item(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["project", "key"], name="item_key_unique"),
-            models.CheckConstraint(condition=~Q(key=""), name="item_key_given"),
+            models.CheckConstraint(condition=~Q(key=""), name="item_key_not_empty"),
             models.CheckConstraint(condition=Q(version__gte=1), name="item_version_counted"),
         ]
         indexes = [
@@ -67,7 +67,9 @@ class Item(models.Model):
             # The queue: the next item of the plan.
             models.Index(fields=["project", "turn"], condition=PLANNED, name="item_by_turn"),
             # The lead's lists of items that are not given to raters.
-            models.Index(fields=["project", "id"], condition=WITHOUT_CONTENT, name="item_waiting"),
+            models.Index(
+                fields=["project", "id"], condition=WITHOUT_CONTENT, name="item_without_content"
+            ),
             models.Index(fields=["project", "id"], condition=WITHDRAWN, name="item_withdrawn"),
         ]
 
@@ -126,7 +128,7 @@ class GoldAnswer(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    made_at = models.DateTimeField()
+    created_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True, blank=True)
     retired_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
@@ -144,12 +146,12 @@ class GoldAnswer(models.Model):
             models.UniqueConstraint(
                 fields=["question", "item"],
                 condition=Q(retired_at__isnull=True),
-                name="gold_one_in_force",
+                name="gold_unique_in_force",
             ),
             models.CheckConstraint(condition=Q(version__gte=1), name="gold_version_from_one"),
             models.CheckConstraint(
-                condition=Q(retired_at__isnull=True) | Q(retired_at__gte=F("made_at")),
-                name="gold_retired_later",
+                condition=Q(retired_at__isnull=True) | Q(retired_at__gte=F("created_at")),
+                name="gold_retired_after_created",
             ),
         ]
 

@@ -31,7 +31,7 @@ class Member(models.Model):
             models.UniqueConstraint(fields=["project", "user"], name="member_user_unique"),
             models.CheckConstraint(
                 condition=Q(role__in=["lead", "annotator", "viewer", "adjudicator"]),
-                name="member_role_known",
+                name="member_role_valid",
             ),
         ]
 
@@ -64,7 +64,7 @@ class ApiToken(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(scope__in=["read", "write"]), name="token_scope_known"
+                condition=Q(scope__in=["read", "write"]), name="token_scope_valid"
             ),
             models.CheckConstraint(
                 condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")),

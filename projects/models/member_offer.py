@@ -28,7 +28,7 @@ class MemberOffer(models.Model):
     )
     role = models.CharField(max_length=11, choices=Member.Role.choices)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    made_at = models.DateTimeField()
+    created_at = models.DateTimeField()
     # A declined row stays as if open, so that it does not disclose that there is an account.
     declined_at = models.DateTimeField(null=True)
 
@@ -36,7 +36,7 @@ class MemberOffer(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["project", "username"], name="member_offer_unique"),
             models.CheckConstraint(
-                condition=Q(role__in=Member.Role.values), name="member_offer_role_known"
+                condition=Q(role__in=Member.Role.values), name="member_offer_role_valid"
             ),
         ]
 

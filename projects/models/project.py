@@ -17,13 +17,16 @@ class QueueOrder(models.TextChoices):
 
     FIXED = "fixed", _("the order in which items were added")
     RANDOM = "random", _("random, another order for each rater")
-    LABELS = "labels", _("planned: what makes labels sure soonest")
-    NARROW = "narrow", _("planned: what makes the interval of kappa narrow soonest")
+    PLANNED_LABELS = "plan_labels", _("planned: what makes labels sure soonest")
+    PLANNED_INTERVAL = (
+        "plan_interval",
+        _("planned: what makes the interval of kappa narrow soonest"),
+    )
 
     @property
     def planned(self) -> bool:
         """True if the next items are chosen by their ratings so far."""
-        return self in (QueueOrder.LABELS, QueueOrder.NARROW)
+        return self in (QueueOrder.PLANNED_LABELS, QueueOrder.PLANNED_INTERVAL)
 
 
 class BandScheme(models.TextChoices):
@@ -48,12 +51,12 @@ class Project(models.Model):
     overlap = models.PositiveSmallIntegerField(default=3, help_text=_("Ratings wanted per item"))
     # Read by ratings.annotation.assignments.queue.
     queue_order = models.CharField(
-        max_length=6,
+        max_length=13,
         choices=QueueOrder.choices,
         default=QueueOrder.FIXED,
         db_default=QueueOrder.FIXED,
     )
-    corrections = models.BooleanField(
+    allows_corrections = models.BooleanField(
         default=True, db_default=True, help_text=_("Raters may change their own ratings")
     )
     # Hidden quality checks, as percentages of a rater's items: gold items, and repeats of items
@@ -70,14 +73,14 @@ class Project(models.Model):
         db_default=BandScheme.LANDIS_KOCH,
     )
     # The agreement that the project should reach; null: no threshold.
-    bar = models.FloatField(null=True, blank=True)
+    target_agreement = models.FloatField(null=True, blank=True)
     # Time zone of the trend's days, weeks and months.
     time_zone = models.CharField(max_length=64, default="UTC")
     # Incremented when items, or raters' kinds or groups, change: filtered results computed before
     # are out of date then.
     catalogue_version = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
     # True if leads see pseudonyms; the true names are in RaterIdentity.
-    raters_hidden = models.BooleanField(default=False, db_default=False, editable=False)
+    hides_raters = models.BooleanField(default=False, db_default=False, editable=False)
     # Set for an archived project: nobody rates in it, and it is listed separately.
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -89,26 +92,27 @@ class Project(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=~Q(name=""), name="project_name_given"),
+            models.CheckConstraint(condition=~Q(name=""), name="project_name_not_empty"),
             models.CheckConstraint(condition=Q(overlap__gte=1), name="project_overlap_positive"),
             models.CheckConstraint(
-                condition=Q(queue_order__in=QueueOrder.values), name="project_queue_order_known"
+                condition=Q(queue_order__in=QueueOrder.values), name="project_queue_order_valid"
             ),
             models.CheckConstraint(
                 condition=Q(gold_percent__lte=50, repeat_percent__lte=20),
-                name="project_tests_are_few",
+                name="project_quality_check_percentages",
             ),
             models.CheckConstraint(
                 condition=Q(repeat_after_items__gte=10, repeat_after_items__lte=10_000)
                 & Q(repeat_after_days__lte=365),
-                name="project_repeats_keep_distance",
+                name="project_repeat_distance",
             ),
             models.CheckConstraint(
-                condition=Q(band_scheme__in=BandScheme.values), name="project_band_scheme_known"
+                condition=Q(band_scheme__in=BandScheme.values), name="project_band_scheme_valid"
             ),
             models.CheckConstraint(
-                condition=Q(bar__isnull=True) | Q(bar__gt=0, bar__lte=1),
-                name="project_bar_reachable",
+                condition=Q(target_agreement__isnull=True)
+                | Q(target_agreement__gt=0, target_agreement__lte=1),
+                name="project_target_agreement_range",
             ),
         ]
 
@@ -117,7 +121,7 @@ class Project(models.Model):
 
 
 class GuidelineVersion(models.Model):
-    """The text of a project's guidelines from ``made_at`` on.
+    """The text of a project's guidelines from ``created_at`` on.
 
     Written once, never changed; numbers count from 1.
     """
@@ -130,7 +134,7 @@ class GuidelineVersion(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    made_at = models.DateTimeField()
+    created_at = models.DateTimeField()
 
     class Meta:
         ordering = ["number"]

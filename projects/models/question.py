@@ -80,12 +80,12 @@ class Question(models.Model):
         ordering = ["position", "id"]
         constraints = [
             models.UniqueConstraint(fields=["project", "key"], name="question_key_unique"),
-            models.CheckConstraint(condition=~Q(key=""), name="question_key_given"),
+            models.CheckConstraint(condition=~Q(key=""), name="question_key_not_empty"),
             models.CheckConstraint(
-                condition=Q(scale__in=Scale.values), name="question_scale_known"
+                condition=Q(scale__in=Scale.values), name="question_scale_valid"
             ),
             models.CheckConstraint(
-                condition=Q(weights__in=Weights.values), name="question_weights_known"
+                condition=Q(weights__in=Weights.values), name="question_weights_valid"
             ),
             models.CheckConstraint(
                 condition=Q(headline="") | ~Q(headline_note=""), name="question_headline_has_note"
@@ -172,7 +172,7 @@ class Category(models.Model):
                 condition=Q(retired=False) & ~Q(hotkey=""),
                 name="category_hotkey_unique",
             ),
-            models.CheckConstraint(condition=~Q(label=""), name="category_label_given"),
+            models.CheckConstraint(condition=~Q(label=""), name="category_label_not_empty"),
         ]
 
     def __str__(self) -> str:

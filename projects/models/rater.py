@@ -54,13 +54,13 @@ class Rater(models.Model):
                 condition=Q(user__isnull=False),
                 name="rater_user_unique",
             ),
-            models.CheckConstraint(condition=~Q(key=""), name="rater_key_given"),
+            models.CheckConstraint(condition=~Q(key=""), name="rater_key_not_empty"),
             models.CheckConstraint(
-                condition=Q(kind__in=["human", "model"]), name="rater_kind_known"
+                condition=Q(kind__in=["human", "model"]), name="rater_kind_valid"
             ),
             models.CheckConstraint(
                 condition=Q(kind="model") | Q(model="", prompt_version=""),
-                name="rater_model_is_no_person",
+                name="rater_model_fields_only_for_models",
             ),
             models.CheckConstraint(
                 condition=Q(told__in=["", "warned", "paused"]), name="rater_told_known"
@@ -78,7 +78,7 @@ class Rater(models.Model):
         return " · ".join(part for part in (self.model, self.prompt_version) if part)
 
 
-class KindVersion(models.Model):
+class RaterKindVersion(models.Model):
     """An earlier kind of a rater, which applied until ``until``.
 
     Written once; it lets earlier results be reproduced. The current kind is the rater's own.
@@ -93,7 +93,7 @@ class KindVersion(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["rater", "until"], name="kind_version_unique"),
             models.CheckConstraint(
-                condition=Q(kind__in=["human", "model"]), name="kind_version_known"
+                condition=Q(kind__in=["human", "model"]), name="kind_version_valid"
             ),
         ]
 

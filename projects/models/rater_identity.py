@@ -23,7 +23,7 @@ class RaterIdentity(models.Model):
         verbose_name_plural = "rater identities"
         constraints = [
             models.UniqueConstraint(fields=["project", "key"], name="rater_identity_key_unique"),
-            models.CheckConstraint(condition=~Q(key=""), name="rater_identity_key_given"),
+            models.CheckConstraint(condition=~Q(key=""), name="rater_identity_key_not_empty"),
         ]
 
     def __str__(self) -> str:

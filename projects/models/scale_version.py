@@ -22,7 +22,7 @@ class ScaleVersion(models.Model):
         Question, models.CASCADE, related_name="scale_versions", db_index=False
     )
     number = models.PositiveIntegerField()
-    declared = models.JSONField()  # Question.get_declaration
+    declaration = models.JSONField()  # Question.get_declaration()
     until = models.DateTimeField()
     # The reason for the change to the next version, if one was given, and the user that made it.
     reason = models.CharField(max_length=500, blank=True, default="", db_default="")
@@ -53,4 +53,4 @@ class ScaleVersion(models.Model):
         )
         if next_change is None:
             return question.scale_version, question.get_declaration()
-        return next_change.number, next_change.declared
+        return next_change.number, next_change.declaration

@@ -112,7 +112,7 @@ def list_people(project: Project, search: str = "") -> list[PersonEntry]:
 
 def is_identity_hidden(project: Project, kind: str) -> bool:
     """Return True if the identity of raters of this kind is hidden in the project."""
-    return project.raters_hidden and kind == Rater.Kind.HUMAN
+    return project.hides_raters and kind == Rater.Kind.HUMAN
 
 
 def _get_sort_key(name: str) -> list[Any]:

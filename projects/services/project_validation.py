@@ -70,7 +70,7 @@ def find_project_problems(
     overlap: int = 3,
     time_zone: str = "UTC",
     band_scheme: str = BandScheme.LANDIS_KOCH,
-    bar: float | None = None,
+    target_agreement: float | None = None,
     queue_order: str = QueueOrder.FIXED,
     **numbers: int,
 ) -> dict[str, Any]:
@@ -92,8 +92,8 @@ def find_project_problems(
             "found": str(band_scheme)[:40],
             "allowed": ", ".join(BandScheme.values),
         }
-    if bar is not None and not 0 < bar <= 1:
-        problems["bar"] = _("A bar lies above 0 and is 1 at most.")
+    if target_agreement is not None and not 0 < target_agreement <= 1:
+        problems["target_agreement"] = _("A bar lies above 0 and is 1 at most.")
     if time_zone not in list_time_zones():
         problems["time_zone"] = _(
             "'%(zone)s' is no time zone; names look like Europe/Berlin, Asia/Shanghai or UTC."

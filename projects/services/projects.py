@@ -35,13 +35,14 @@ def create_project(
     Member.objects.create(project=project, user=by, role=Member.Role.LEAD)
     for position, new_question in enumerate(questions):
         create_question(project, new_question, position=position)
-    security_log.log_event("project_made", project_id=project.pk, by=by.pk, after={"name": name})
+    security_log.log_event("project_created", project_id=project.pk, by=by.pk, after={"name": name})
     return project
 
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set name, description, guidelines, overlap, band_scheme, bar, time_zone, queue_order or the
+    """Set name, description, guidelines, overlap, band_scheme, target_agreement, time_zone,
+    queue_order or the
     numbers of project_validation.BOUNDS.
 
     A new time zone moves the days of all ratings, and new guidelines create a version. Raises
@@ -54,7 +55,7 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
         "overlap",
         "time_zone",
         "band_scheme",
-        "bar",
+        "target_agreement",
         "queue_order",
         *project_validation.BOUNDS,
     )
@@ -123,7 +124,10 @@ def continue_guideline_numbering(*, project: Project, number: int, by: Any) -> N
     Project.objects.filter(pk=project.pk).update(guidelines_version=number)
     project.guidelines_version = number
     security_log.log_event(
-        "guidelines_numbered", project_id=project.pk, by=by.pk, after={"guidelines_version": number}
+        "guidelines_version_adopted",
+        project_id=project.pk,
+        by=by.pk,
+        after={"guidelines_version": number},
     )
 
 
@@ -136,5 +140,5 @@ def _create_guideline_version(project: Project, *, by: Any) -> None:
         number=project.guidelines_version,
         text=project.guidelines,
         by=by,
-        made_at=timezone.now(),
+        created_at=timezone.now(),
     )

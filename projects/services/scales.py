@@ -158,7 +158,7 @@ def _lock_question(
     ScaleVersion.objects.create(
         question=question,
         number=question.scale_version,
-        declared=question.get_declaration(),
+        declaration=question.get_declaration(),
         until=timezone.now(),
         reason=reason,
         by=by,

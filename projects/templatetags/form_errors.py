@@ -25,7 +25,7 @@ class FormErrorEntry:
 
 
 @register.simple_tag
-def troubles_of(*forms_and_formsets: Any) -> list[FormErrorEntry]:
+def form_errors(*forms_and_formsets: Any) -> list[FormErrorEntry]:
     """List the errors of forms and formsets, in page order. Other values, such as an empty string
     for a form that a template does not have, are ignored.
     """

@@ -11,6 +11,6 @@ register = template.Library()
 
 
 @register.simple_tag
-def offers_to(user: Any) -> list[MemberOffer]:
-    """List the user's open offers, newest first: ``{% offers_to user as offers %}``."""
+def open_offers(user: Any) -> list[MemberOffer]:
+    """List the user's open offers, newest first: ``{% open_offers user as offers %}``."""
     return offers.list_recent_offers(user)

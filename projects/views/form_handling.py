@@ -59,12 +59,12 @@ def is_submitted(request: HttpRequest) -> bool:
 def build_question_forms(
     request: HttpRequest,
 ) -> tuple[QuestionTemplate | None, QuestionForm, BaseCategoryFormSet]:
-    """Return the question template named by ``?start=`` (or None) and the forms of a new question.
+    """Return the question template named by ``?template=`` (or None) and the forms of a new question.
 
     The forms are bound to the submitted data, or have the template's initial values.
     """
     data = get_form_data(request)
-    template = QUESTION_TEMPLATES.get(request.GET.get("start", ""))
+    template = QUESTION_TEMPLATES.get(request.GET.get("template", ""))
     form = QuestionForm(data)
     initial_rows = None
     if template is not None:

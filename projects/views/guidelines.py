@@ -21,11 +21,11 @@ def show_guidelines(
 ) -> HttpResponse:
     """Show the current guidelines, or version ``number``, and what that version changed.
 
-    An open annotation page asks with ``?known=NUMBER`` if there is a newer version: 204 if there is
+    An open annotation page asks with ``?version=NUMBER`` if there is a newer version: 204 if there is
     none.
     """
     project = get_project(request.user, project_id)
-    if request.GET.get("known") == str(project.guidelines_version):
+    if request.GET.get("version") == str(project.guidelines_version):
         return HttpResponse(status=204)
     shown_number = project.guidelines_version if number is None else number
     current_number = project.guidelines_version

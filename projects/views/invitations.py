@@ -116,7 +116,9 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
 def _build_invitation_link(request: HttpRequest, member: Member) -> str:
     """Return a signed link that is valid for three days, and until a password is set."""
     user = member.user
-    security_log.log_event("link_made", who=user.pk, after={"member": user.get_username()})
+    security_log.log_event(
+        "invitation_link_created", target_user_id=user.pk, after={"member": user.get_username()}
+    )
     parts = {
         "uidb64": urlsafe_base64_encode(force_bytes(user.pk)),
         "token": default_token_generator.make_token(user),

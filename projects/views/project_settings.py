@@ -38,7 +38,7 @@ SETTINGS_FIELDS = (
     "overlap",
     "time_zone",
     "queue_order",
-    "corrections",
+    "allows_corrections",
     *project_validation.BOUNDS,
 )
 
@@ -51,7 +51,7 @@ PRESERVED_FIELDS = ("name", "description", "overlap", "time_zone")
 def create_project(request: HttpRequest) -> HttpResponse:
     """Create a project with its first question on one page.
 
-    ``?start=`` names a question template; the parameters in PRESERVED_FIELDS are initial values.
+    ``?template=`` names a question template; the parameters in PRESERVED_FIELDS are initial values.
     """
     require_can_create_projects(request.user)
     template, question_form, categories = build_question_forms(request)
@@ -110,7 +110,7 @@ def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
             add_form_errors(form, error.fields)
         else:
             messages.success(request, _("Saved."))
-            return redirect("setup", project.pk)
+            return redirect("project_settings", project.pk)
     questions = project.questions.prefetch_related("categories")
     context = {
         "project": project,
@@ -132,7 +132,7 @@ def archive_project(request: HttpRequest, project_id: int) -> HttpResponse:
     """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     archived = request.POST.get("do") != "restore"
-    next_url = reverse("setup", args=[project.pk])
+    next_url = reverse("project_settings", args=[project.pk])
     if "passed" in request.POST:
         list_query = QueryDict(request.POST["passed"][:1000], mutable=True)
         list_query.pop("page", None)  # the page may not exist any more

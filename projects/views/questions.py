@@ -49,7 +49,7 @@ def _get_question(request: HttpRequest, project_id: int, key: str) -> tuple[Proj
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def add_question(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Add a question to a project; ``?start=`` names a question template."""
+    """Add a question to a project; ``?template=`` names a question template."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     template, form, categories = build_question_forms(request)
     if is_submitted(request) and are_all_valid(form, categories):
@@ -280,12 +280,12 @@ def list_earlier_weights(question_shown: Question) -> list[WeightsVersion]:
     """List the earlier weights, newest first; other changes of the scale are left out."""
     versions = list(ScaleVersion.objects.filter(question=question_shown).select_related("by"))
     next_declarations = [
-        *(scale_version.declared for scale_version in versions[1:]),
+        *(scale_version.declaration for scale_version in versions[1:]),
         question_shown.get_declaration(),
     ]
     earlier = []
     for version, next_declaration in zip(versions, next_declarations, strict=False):
-        declaration = version.declared
+        declaration = version.declaration
         if (declaration["weights"], declaration["matrix"]) == (
             next_declaration["weights"],
             next_declaration["matrix"],

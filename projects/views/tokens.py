@@ -39,7 +39,7 @@ def manage_tokens(request: HttpRequest) -> HttpResponse:
         .select_related("project")
         .order_by("-pk")
     )
-    context = {"form": form, "made": new_token, "tokens": active_tokens, "now": timezone.now()}
+    context = {"form": form, "new_token": new_token, "tokens": active_tokens, "now": timezone.now()}
     by_provider = settings.OIDC_SERVER_URL or settings.SAML_METADATA
     context |= {"by_provider": by_provider, "with_mail": settings.SMTP_URL}
     status = 400 if form.errors else 200

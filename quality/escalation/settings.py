@@ -61,7 +61,7 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
         by=by,
     )
     security_log.log_event(
-        "rules_changed",
+        "escalation_rules_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,

@@ -31,7 +31,7 @@ def grant_try(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam
     except exams.ExamNotAvailable:
         message = _("Too few gold items are new to this rater: an exam needs %(n)s at least.")
         raise InvalidExamDecision(message % {"n": exams.get_min_correct(question)}) from None
-    _record_security_event("exam_granted", exam, by)
+    _record_security_event("exam_retry_granted", exam, by)
     return exam
 
 

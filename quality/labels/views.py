@@ -110,7 +110,7 @@ def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpRespo
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.build_missing_response()
     at_least = _parse_share(request.GET.get("at_least"))
-    security_log.log_event("export", what_of="labels", kind=kind, question=selection.question.key)
+    security_log.log_event("export", exported="labels", kind=kind, question=selection.question.key)
     consensus = Consensus.objects.filter(question=selection.question).first()
     label_names = selectors.LabelNames.for_question(selection.question, consensus)
     file_format = files.FORMATS[kind]

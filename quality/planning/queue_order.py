@@ -75,7 +75,7 @@ def _get_input_version(project: Project) -> dict[str, Any]:
 
 def plan_queue(project: Project) -> list[int]:
     """Store and return the ids of the items that come first, in order."""
-    if project.queue_order == QueueOrder.LABELS:
+    if project.queue_order == QueueOrder.PLANNED_LABELS:
         item_ids = _list_most_informative(project)
     else:
         item_ids = _list_nearly_complete(project)

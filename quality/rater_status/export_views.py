@@ -40,7 +40,7 @@ def export_raters(request: HttpRequest, project_id: int) -> HttpResponse:
     name = (
         f"{slugify(selection.project.name) or 'project'}-{slugify(selection.question.key)}-raters"
     )
-    security_log.log_event("export", what_of="raters", kind="csv", question=selection.question.key)
+    security_log.log_event("export", exported="raters", kind="csv", question=selection.question.key)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     writer = csv.writer(response)

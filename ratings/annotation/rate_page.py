@@ -105,7 +105,7 @@ def build_context(
         "elsewhere": rater_work.get_labels(questions, codes) if is_conflict else [],
         "is_new": assignment is not None and assignment.state == Assignment.State.OPEN,
         "is_rated": assignment is None or assignment.state == Assignment.State.DONE,
-        "may_change": rater.project.corrections,
+        "may_change": rater.project.allows_corrections,
     }
     if assignment is not None and assignment.state == Assignment.State.SKIPPED:
         page_context["full"] = Item.objects.filter(

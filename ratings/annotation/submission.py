@@ -141,7 +141,7 @@ def _store_answers(
         return False
     is_first = assignment is not None and assignment.state == State.OPEN
     closed_item_ids = None
-    if not rater.project.corrections or in_exam:
+    if not rater.project.allows_corrections or in_exam:
         closed_item_ids = [] if is_first else [item.pk]
     if not is_first and closed_item_ids is None:
         _validate_seen(rater_work.get_current_answers(rater, item), codes, comment, page_versions)

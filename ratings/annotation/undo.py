@@ -50,7 +50,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
         if not queue.claim_slot(rater, item):
             raise NoSlotLeft
         return {}
-    if not rater.project.corrections:
+    if not rater.project.allows_corrections:
         raise CorrectionsClosed
     # The assignment first, then the ratings: this is the lock order of
     # ratings.annotation.assignments.queue.

@@ -82,7 +82,7 @@ class HistoryView(ApiView):
         ) -> list[tuple[pagination.CursorKey, Any]]:
             page_rows = rows.filter(pk__gt=after[0] if after else 0).select_related("by")
             revisions = page_rows.order_by("pk")[:size]
-            is_lead = role == Member.Role.LEAD and not project.raters_hidden
+            is_lead = role == Member.Role.LEAD and not project.hides_raters
             return [
                 ((revision.pk,), _format_revision(revision, labels, is_lead=is_lead))
                 for revision in revisions

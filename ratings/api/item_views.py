@@ -23,7 +23,7 @@ from core.api.schema import (
 )
 from core.text import has_nul
 from projects.api.base import ApiView
-from projects.api.serializers import Counts, ItemIn
+from projects.api.serializers import ItemIn, UpsertCounts
 from projects.models import Item, Member, Project
 from projects.services.items import gold_rows
 from projects.services.items.upsert import upsert_items
@@ -62,7 +62,7 @@ class ItemsView(ApiView):
         "putItems",
         "Create or change items by key",
         body=build_one_or_many("ItemOrItems", ItemIn),
-        response=Counts,
+        response=UpsertCounts,
     )
     def post(self, request: Request, project_id: int) -> Response:
         """One item or a list of up to 10,000. The same request twice changes nothing."""

@@ -21,7 +21,7 @@ from core.api.schema import (
 )
 from core.text import has_nul
 from projects.api.base import ApiView
-from projects.api.serializers import Counts, RaterIn
+from projects.api.serializers import RaterIn, UpsertCounts
 from projects.models import Member, Project, Rater
 from projects.services.raters.upsert import upsert_raters
 from ratings.items import withdrawal
@@ -53,7 +53,7 @@ class RatersView(ApiView):
         "putRaters",
         "Create or change raters by key",
         body=build_one_or_many("RaterOrRaters", RaterIn),
-        response=Counts,
+        response=UpsertCounts,
     )
     def post(self, request: Request, project_id: int) -> Response:
         """One rater or a list of up to 10,000. The same request twice changes nothing."""
@@ -113,7 +113,7 @@ def _get_rater_or_404(project: Project, key: str) -> Rater:
 
 def _format_rater(project: Project, rater: Rater) -> dict[str, Any]:
     is_lead = project.role == Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
-    is_visible = is_lead and not project.raters_hidden
+    is_visible = is_lead and not project.hides_raters
     return {
         "key": rater.key,
         "name": rater.name,

@@ -25,7 +25,7 @@ def export_ratings(request: HttpRequest, project_id: int, kind: str) -> HttpResp
     project, questions = _get_questions(request, project_id)
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.build_missing_response()
-    security_log.log_event("export", what_of="ratings", kind=kind)
+    security_log.log_event("export", exported="ratings", kind=kind)
     iter_file, content_type = rating_files.FORMATS[kind]
     file_name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
     headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{file_name}"'}

@@ -42,7 +42,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
     from leads. ``as_shown``: with the pseudonym, where the project hides its raters.
     """
     identity = None if as_shown else RaterIdentity.objects.filter(rater=rater).first()
-    user = None if as_shown and rater.project.raters_hidden else rater.user
+    user = None if as_shown and rater.project.hides_raters else rater.user
     identity_fields = {
         "project": rater.project.name,
         "rater": identity.key if identity else rater.key,
@@ -190,16 +190,16 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
         target=locked_rater.pk,
         project_id=locked_rater.project_id,
         by=by,
-        asked_at=now,
+        requested_at=now,
         finished_at=now,
         counts=counts,
     )
     security_log.log_event(
-        "person_forgotten",
+        "rater_pseudonymized",
         project_id=locked_rater.project_id,
         by=by.pk if by else None,
         rater=locked_rater.pk,
-        kept_as=pseudonym,
+        pseudonym=pseudonym,
     )
     return locked_rater
 

@@ -96,12 +96,12 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
         defaults={
             "project": project,
             "by": by,
-            "asked_at": timezone.now(),
+            "requested_at": timezone.now(),
             "counts": count_affected_rows(kind, target),
         },
     )
     security_log.log_event(
-        "deletion_asked",
+        "deletion_requested",
         project_id=project.pk,
         by=by.pk if by else None,
         kind=str(kind),

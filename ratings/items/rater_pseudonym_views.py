@@ -69,7 +69,7 @@ def disclose_raters(request: HttpRequest, project_id: int) -> HttpResponse:
     form = DisclosureForm(request.POST)
     if not form.is_valid():
         return _render_page(request, project, look_form=form, status=400)
-    if not project.raters_hidden:
+    if not project.hides_raters:
         return redirect("identities", project.pk)
     identity_rows = rater_pseudonyms.disclose_raters(
         project=project, reason=form.cleaned_data["reason"], by=request.user

@@ -23,7 +23,7 @@ def hide_raters(*, project: Project, by: Any) -> None:
     """Give pseudonyms to all human raters of the project, present and future."""
     # Waits for transactions that create a rater; later ones see that raters are hidden.
     locked_project = Project.objects.select_for_update().get(pk=project.pk)
-    if locked_project.raters_hidden:
+    if locked_project.hides_raters:
         return
     _set_hidden(locked_project, hidden=True)
     renamed = pseudonyms.assign_pseudonyms(project.pk)
@@ -35,12 +35,12 @@ def hide_raters(*, project: Project, by: Any) -> None:
 def restore_raters(*, project: Project, by: Any) -> None:
     """Restore the original keys and names of all raters."""
     locked_project = Project.objects.select_for_update().get(pk=project.pk)
-    if not locked_project.raters_hidden:
+    if not locked_project.hides_raters:
         return
     renamed = pseudonyms.restore_identities(project.pk)
     _set_hidden(locked_project, hidden=False)
     _rename_in_events(locked_project, renamed)
-    security_log.log_event("raters_shown", project_id=project.pk, by=by.pk, raters=len(renamed))
+    security_log.log_event("raters_unhidden", project_id=project.pk, by=by.pk, raters=len(renamed))
 
 
 @transaction.atomic
@@ -48,7 +48,7 @@ def disclose_raters(*, project: Project, reason: str, by: Any) -> list[dict[str,
     """Return the raters' identities, and record in the audit log who asked and why."""
     identity_rows = pseudonyms.list_identities(project)
     security_log.log_event(
-        "raters_looked_at",
+        "rater_identities_viewed",
         project_id=project.pk,
         by=by.pk,
         reason=reason,
@@ -58,8 +58,8 @@ def disclose_raters(*, project: Project, reason: str, by: Any) -> list[dict[str,
 
 
 def _set_hidden(project: Project, *, hidden: bool) -> None:
-    project.raters_hidden = hidden
-    project.save(update_fields=["raters_hidden"])
+    project.hides_raters = hidden
+    project.save(update_fields=["hides_raters"])
     Project.objects.filter(pk=project.pk).increment_catalogue_version()
 
 

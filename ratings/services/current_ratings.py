@@ -60,7 +60,7 @@ class QuestionState:
 
 
 _QUESTION_STATE_SQL = """
-    SELECT c.code, p.time_zone, p.guidelines_version, g.made_at,
+    SELECT c.code, p.time_zone, p.guidelines_version, g.created_at,
         p.archived_at IS NOT NULL
     FROM projects_category c
     JOIN projects_question q ON q.id = c.question_id

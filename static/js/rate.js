@@ -223,7 +223,7 @@
   async function lookAtGuidelines() {
     let response;
     try {
-      response = await fetch(`${texts.guidelines}?known=${goneBy}`, { credentials: "same-origin" });
+      response = await fetch(`${texts.guidelines}?version=${goneBy}`, { credentials: "same-origin" });
     } catch {
       return undefined; // without a connection: another time
     }

@@ -3,7 +3,7 @@
    select[data-submit]         sends its form when changed (the form keeps its button without JavaScript)
    button[data-print]          prints the page, where a script can
    button[data-copy-address]   copies the address of this view: filter, question and weights stand in it
-   time[data-moment="passed"]  tells how long ago it was, or the reader's own day; "exact": the reader's own time
+   time[data-moment="relative"]  tells how long ago it was, or the reader's own day; "exact": the reader's own time
    a[data-enlarge]             opens its picture over the page, as large as the window allows
    [data-poll="1"]             gets the event "poll" every so many seconds, while the page is seen (hx-trigger="poll") */
 (() => {

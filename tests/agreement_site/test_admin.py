@@ -9,7 +9,7 @@ from django.apps import apps
 from django.contrib import admin as django_admin
 from django.utils import timezone
 
-from agreement_site.models import KnownPassword, Preference, SignInTries, UnreadSince
+from agreement_site.models import AttemptCounter, PasswordChangeRequired, Preference, StaleQuestion
 from metrics.jobs.question_updates import update_question
 from projects.models import ApiToken, Category, Item, Question
 from ratings.models import Assignment, Rating, Revision
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 PROJECT_APPS = ("agreement_site", "events", "metrics", "projects", "quality", "ratings")
 # Internal bookkeeping: attempts, stale questions, passwords to change, preferences.
-INTERNAL_MODELS = (KnownPassword, Preference, SignInTries, UnreadSince)
+INTERNAL_MODELS = (PasswordChangeRequired, Preference, AttemptCounter, StaleQuestion)
 MODELS: list[Any] = [
     model
     for app in PROJECT_APPS

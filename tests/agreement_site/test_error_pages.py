@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def test_forbidden_page_names_the_leads(project, client_for, annotator, lead, stranger):
     lead.first_name, lead.last_name = "Lea", "Lovelace"
     lead.save()
-    address = f"/projects/{project.pk}/setup/"
+    address = f"/projects/{project.pk}/settings/"
     page = client_for(annotator).get(address)
     assert page.status_code == 403
     assert "Ask who leads this project: Lea Lovelace." in page.content.decode()
@@ -36,7 +36,7 @@ UNKNOWN_ADDRESSES = [
     ("?question=odd", "This project has no question with the key “odd”.", "questions/"),
     ("?coefficient=odd", "coefficient is one of ", ""),
     ("no-such-page/", "renamed or deleted", ""),
-    ("setup/questions/odd/", "renamed or deleted", "setup/"),
+    ("settings/questions/odd/", "renamed or deleted", "settings/"),
     ("items/?attribute=odd", "An attribute is asked for by its name and value", "items/"),
 ]
 

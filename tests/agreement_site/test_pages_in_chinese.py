@@ -183,7 +183,7 @@ def full_project(users, make_project) -> Project:
     project.questions.update(text="错误有多严重？", weights="quadratic")
     for role, user in users.items():
         Member.objects.create(project=project, user=user, role=role)
-    offer = {"username": "u9", "role": "viewer", "made_at": timezone.now(), "by": users["lead"]}
+    offer = {"username": "u9", "role": "viewer", "created_at": timezone.now(), "by": users["lead"]}
     project.member_offers.create(**offer)
     other_project = make_project("另一个")
     for user in users.values():

@@ -11,7 +11,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from agreement_site import housekeeping, retention
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from projects.models import ApiToken
 
 pytestmark = pytest.mark.django_db
@@ -25,13 +25,13 @@ def get_days_ago(days: float) -> datetime.datetime:
 def audit_log_entries() -> None:
     """Create audit log entries that are 40, 20 and 0 days old."""
     for days in (40, 20, 0):
-        line = TrailLine.objects.create(what=f"{days}", address="192.0.2.1")
-        TrailLine.objects.filter(pk=line.pk).update(at=get_days_ago(days))
+        entry = AuditLogEntry.objects.create(action=f"{days}", address="192.0.2.1")
+        AuditLogEntry.objects.filter(pk=entry.pk).update(created_at=get_days_ago(days))
 
 
 def list_entries() -> dict[str, str]:
     """Return action -> address of the remaining audit log entries."""
-    return dict(TrailLine.objects.values_list("what", "address"))
+    return dict(AuditLogEntry.objects.values_list("action", "address"))
 
 
 def test_audit_log_is_kept_forever_by_default(settings: Any, audit_log_entries: None) -> None:
@@ -41,7 +41,7 @@ def test_audit_log_is_kept_forever_by_default(settings: Any, audit_log_entries: 
 
 
 def test_old_audit_log_entries_are_deleted(settings: Any, audit_log_entries: None) -> None:
-    settings.KEEP_TRAIL_DAYS = 30
+    settings.KEEP_AUDIT_LOG_DAYS = 30
     retention.apply_rules()
     assert set(list_entries()) == {"20", "0"}
 
@@ -86,7 +86,7 @@ def test_ended_sessions_are_not_listed(lead: Any) -> None:
 def test_sweep_applies_retention(
     monkeypatch: pytest.MonkeyPatch, settings: Any, audit_log_entries: None
 ) -> None:
-    settings.KEEP_TRAIL_DAYS = 30
+    settings.KEEP_AUDIT_LOG_DAYS = 30
     monkeypatch.setattr(housekeeping, "_cleaned_at", 0.0)
     housekeeping.sweep()
     assert set(list_entries()) == {"20", "0"}

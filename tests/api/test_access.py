@@ -66,7 +66,7 @@ QUERIES = {
 }
 
 
-SITE_ROUTES = {"api-schema", "api-projects", "api-site-trail", "healthz", "livez"}
+SITE_ROUTES = {"api-schema", "api-projects", "api-site-audit-log", "healthz", "livez"}
 
 
 def iter_route_names(patterns: Any = None, prefix: str = "") -> Iterator[str]:

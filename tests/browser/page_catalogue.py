@@ -79,9 +79,9 @@ USER_BY_PAGE = {
     "my_ratings": "ada",
     "decisions": "ada",
     "exam": "eve",
-    "operations": "admin",
-    "style": "admin",
-    "trail": "admin",
+    "system_status": "admin",
+    "style_guide": "admin",
+    "audit_log": "admin",
     "sign_in": "",
     "account_login": "",
     "invitation": "",
@@ -102,9 +102,9 @@ USER_BY_PAGE = {
 # complete pages are recognized without this list.
 NOT_PAGES = {
     "metrics": "figures for a machine that has the token",
-    "fixed": "a file of the site",
+    "static_bundle": "a file of the site",
     "media": "a file of the project",
-    "trail_file": "a file, of the admin's",
+    "audit_log_file": "a file, of the admin's",
     "import_file": "a picture in an archive",
     "import_project_file": "a picture in an archive",
     "rate_next": "the sheet alone, for rate.js",
@@ -419,7 +419,7 @@ def list_additional_visits(world: SampleWorld) -> list[tuple[str, str, str]]:
         ("raters narrowed", "lead", f"{base}raters/?show=few"),
         ("after an exam", "eve", f"{base}rate/"),
         ("the desk without anything", "ben", f"{base}my-ratings/"),
-        ("trail of the project", "lead", f"{base}trail/"),
+        ("trail of the project", "lead", f"{base}audit-log/"),
         ("admin", "admin", "/admin/"),
     ]
 

@@ -200,7 +200,7 @@ class DrillSite(ServicesInstallation):
             text=True,
             check=False,
         )
-        return json.loads(result.stdout)["questions_waiting"] == 0
+        return json.loads(result.stdout)["pending_questions"] == 0
 
     def read_ratings(self, *options: str) -> dict[Key, StoredRating]:
         """Return every rating.

@@ -204,7 +204,7 @@ def fill_broker(site: DrillSite) -> UndoFunction:
 
 FAULTS = [
     (store_audit_difference, "ConcordAuditDiffers"),
-    (fill_broker, "ConcordHintsFail"),
+    (fill_broker, "ConcordTaskMessagesFail"),
     (break_sweeps, "ConcordTasksFail"),
     (break_rating_requests, "ConcordErrors"),
     (stop_database, "ConcordDatabaseAway"),

@@ -344,7 +344,7 @@ def test_rejected_correction_does_not_affect_the_others(
     assign_items(project, "ann", "i1", "i2")
     by_lead, by_annotator = make_post(project, lead), make_post(project, annotator)
     by_annotator("i1", "minor")
-    Project.objects.filter(pk=project.pk).update(corrections=False)
+    Project.objects.filter(pk=project.pk).update(allows_corrections=False)
     with block_writers(question):
         futures = start_in_order(
             lambda: by_lead("i0", "major"),

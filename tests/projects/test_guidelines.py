@@ -47,10 +47,10 @@ def test_browser_line_endings_create_no_version(
 ) -> None:
     change_project(project=project, by=lead, guidelines="# Rules\n\n- one\n- two\n")
     client = client_for(lead)
-    form = client.get(f"/projects/{project.pk}/setup/").context["form"]
+    form = client.get(f"/projects/{project.pk}/settings/").context["form"]
     form_data = {name: form[name].value() for name in form.fields}
     form_data_with_crlf = {**form_data, "guidelines": form_data["guidelines"].replace("\n", "\r\n")}
-    assert client.post(f"/projects/{project.pk}/setup/", form_data_with_crlf).status_code == 302
+    assert client.post(f"/projects/{project.pk}/settings/", form_data_with_crlf).status_code == 302
     assert len(list_versions(project)) == 1
 
 
@@ -109,8 +109,8 @@ def test_open_annotation_page_polls_for_a_newer_version(
 ) -> None:
     client = client_for(annotator)
     address = f"/projects/{versioned_project.pk}/guidelines/"
-    assert client.get(address, {"known": "2"}).status_code == 204
-    assert 'data-version="2"' in client.get(address, {"known": "1"}).content.decode()
+    assert client.get(address, {"version": "2"}).status_code == 204
+    assert 'data-version="2"' in client.get(address, {"version": "1"}).content.decode()
 
 
 def test_missing_guidelines_show_an_empty_state(

@@ -8,17 +8,17 @@ from django.utils import timezone
 pytestmark = pytest.mark.django_db
 
 PAGES = {  # path below the project -> its HTTP methods
-    "setup/": ("get", "post"),
-    "setup/new-question/": ("get", "post"),
-    "setup/questions/severity/": ("get",),
-    "setup/questions/severity/text/": ("post",),
-    "setup/questions/severity/categories/": ("post",),
-    "setup/questions/severity/weights/": ("post",),
-    "setup/questions/severity/weights/check/": ("post",),
+    "settings/": ("get", "post"),
+    "settings/new-question/": ("get", "post"),
+    "settings/questions/severity/": ("get",),
+    "settings/questions/severity/text/": ("post",),
+    "settings/questions/severity/categories/": ("post",),
+    "settings/questions/severity/weights/": ("post",),
+    "settings/questions/severity/weights/check/": ("post",),
     "people/": ("get",),
     "people/add/": ("post",),
     "people/members/{member}/link/": ("post",),
-    "people/act/": ("post",),
+    "people/action/": ("post",),
     "people/undo/": ("post",),
     "people/offers/{offer}/withdraw/": ("post",),
     "people/raters/{rater}/": ("get", "post"),
@@ -31,7 +31,7 @@ PAGES = {  # path below the project -> its HTTP methods
 @pytest.fixture
 def address(project):
     """A function that builds the full address of one of PAGES."""
-    offer = project.member_offers.create(username="x", role="viewer", made_at=timezone.now())
+    offer = project.member_offers.create(username="x", role="viewer", created_at=timezone.now())
     ids = {
         "offer": offer.pk,
         "member": project.members.get(role="viewer").pk,
@@ -69,14 +69,14 @@ def test_a_lead_and_a_superuser_see_the_page(page, address, client_for, lead, ad
 @pytest.mark.parametrize(
     "page",
     [
-        "setup/questions/nothing/",
+        "settings/questions/nothing/",
         "people/members/999999/link/",
         "people/offers/999999/withdraw/",
         "people/raters/999999/",
     ],
 )
 def test_missing_objects_are_404(page, address, client_for, lead):
-    verb = "get" if page.startswith("setup") else "post"
+    verb = "get" if page.startswith("settings") else "post"
     assert getattr(client_for(lead), verb)(address(page)).status_code == 404
 
 
@@ -110,7 +110,7 @@ def test_actions_on_people_of_another_project_are_rejected(
     client = client_for(stranger)
     for action in ("remove", "pause", "role", "write"):
         form_data = {"do": action, "role": "lead", "person": person.format(**ids)}
-        assert client.post(address("people/act/", own_project.pk), form_data).status_code == 400
+        assert client.post(address("people/action/", own_project.pk), form_data).status_code == 400
     assert project.members.get(user=viewer).role == "viewer"
     assert not project.raters.get().paused
 
@@ -127,11 +127,11 @@ def test_form_without_csrf_token_is_rejected(project, lead):
 
     client = Client(enforce_csrf_checks=True)
     client.force_login(lead)
-    assert client.post(f"/projects/{project.pk}/setup/", {"name": "Stolen"}).status_code == 403
+    assert client.post(f"/projects/{project.pk}/settings/", {"name": "Stolen"}).status_code == 403
 
 
 @pytest.mark.parametrize(
-    "page", ["setup/questions/%00/", "people/?q=%00&page=x", "people/?page=-3"]
+    "page", ["settings/questions/%00/", "people/?q=%00&page=x", "people/?page=-3"]
 )
 def test_malformed_addresses_do_not_crash(page, address, client_for, lead):
     assert client_for(lead).get(address(page)).status_code in (200, 404)

@@ -61,7 +61,7 @@ def list_identity_providers() -> list[IdentityProvider]:
 
 
 def _get_account_policy(account: SocialAccount) -> str:
-    """Return the provider's account policy: "connected", "matched" or "made"."""
+    """Return the provider's account policy: "connected", "matched" or "created"."""
     is_saml = account.provider == SAML
     return str(settings.SAML_ACCOUNTS if is_saml else settings.OIDC_ACCOUNTS)
 
@@ -94,7 +94,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         Never with an address that an account here has: its owner signs in and connects it.
         """
         emails = [address.email for address in sociallogin.email_addresses]
-        return _get_account_policy(sociallogin.account) == "made" and not any(
+        return _get_account_policy(sociallogin.account) == "created" and not any(
             map(_find_user_ids, emails)
         )
 
@@ -102,7 +102,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> Any:
         user = super().save_user(request, sociallogin, form)
         after = {"name": user.get_username(), **_build_audit_values(sociallogin.account)}
-        security_log.log_event("account_made", by=user.pk, after=after)
+        security_log.log_event("account_created", by=user.pk, after=after)
         return user
 
     def on_authentication_error(
@@ -116,7 +116,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         exception = details.get("exception")
         reason = f"{type(exception).__name__}: {exception}" if exception else ""
         security_log.log_event(
-            "sign_in_failed", provider=str(provider), why=reason[:MAX_REASON_LENGTH]
+            "sign_in_failed", provider=str(provider), reason=reason[:MAX_REASON_LENGTH]
         )
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:

@@ -49,14 +49,18 @@ class ThrottledModelBackend(ModelBackend):
         sign_in_limit.raise_if_limited(wait_seconds, name_sha256=security_log.hash_username(name))
         user = super().authenticate(request, username, password, **extra)
         if user is None:
-            security_log.log_event("password_wrong", name_sha256=security_log.hash_username(name))
+            security_log.log_event(
+                "password_rejected", name_sha256=security_log.hash_username(name)
+            )
         else:
             sign_in_limit.clear_password_tries(name, address)
         return user
 
     def get_user(self, user_id: int) -> User | None:
         user = (
-            User.objects.select_related("preference", "known_password").filter(pk=user_id).first()
+            User.objects.select_related("preference", "password_change_required")
+            .filter(pk=user_id)
+            .first()
         )
         return user if user is not None and self.user_can_authenticate(user) else None
 

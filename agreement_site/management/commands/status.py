@@ -52,17 +52,17 @@ def format_audit(audit: dict[str, Any] | None) -> str:
 def format_lines(status: dict[str, Any]) -> list[str]:
     oldest = status["oldest_uncounted_seconds"]
     return [
-        f"Release               {status['release']}; tables {status['tables']}",
+        f"Release               {status['release']}; schema {status['schema']}",
         f"Uncounted ratings     {status['uncounted']}",
         f"Oldest of them        {'-' if oldest is None else f'{oldest:.0f} s'}",
-        f"Questions with work   {status['questions_waiting']}",
-        f"Failing questions     {status['failing_questions']}",
+        f"Questions with work   {status['pending_questions']}",
+        f"Failing questions     {status['late_questions']}",
         *(
             f"Backlog of question {question_id}: {progress['done']} of {progress['total']} "
             f"ratings counted"
             for question_id, progress in status["backlogs"].items()
         ),
-        f"Imports under way     {status['imports_under_way']}",
+        f"Imports under way     {status['running_imports']}",
         f"Last audit            {format_audit(status['audit'])}",
         f"Broker                {status['broker']}",
         f"Free in DATA_DIR      {status['disk_free_bytes'] >> 20} MB",

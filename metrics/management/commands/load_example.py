@@ -46,6 +46,6 @@ def find_owner(username: str | None) -> Any:
     owner = users.filter(is_superuser=True).order_by("pk").first()
     if owner is None:
         raise CommandError(
-            "There is no superuser yet: run first_sign_in, or name the lead with --owner."
+            "There is no superuser yet: run create_first_user, or name the lead with --owner."
         )
     return owner

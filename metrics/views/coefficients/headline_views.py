@@ -24,7 +24,7 @@ from projects.services.scales import MAX_NOTE_LENGTH, change_headline
 
 
 class HeadlineForm(forms.Form):
-    """`headline` of the question; `band_scheme` and `bar` of the whole project."""
+    """`headline` of the question; `band_scheme` and `target_agreement` of the whole project."""
 
     headline = forms.ChoiceField(label=gettext_lazy("Read first"), required=False)
     note = forms.CharField(
@@ -39,7 +39,7 @@ class HeadlineForm(forms.Form):
     band_scheme = forms.ChoiceField(
         label=gettext_lazy("Words for values (whole project)"), choices=BandScheme.choices
     )
-    bar = forms.FloatField(
+    target_agreement = forms.FloatField(
         label=gettext_lazy("Bar to reach (whole project)"),
         required=False,
         help_text=gettext_lazy("Such as 0.667 or 0.8 (Krippendorff), 0.75 (Fleiss). Empty: none."),
@@ -72,7 +72,7 @@ def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
         "note": question.headline_note,
         "pooled": question.headline_pooled,
         "band_scheme": project.band_scheme,
-        "bar": project.bar,
+        "target_agreement": project.target_agreement,
     }
     form = HeadlineForm(request.POST or None, selection=selection, initial=current_values)
     if form.is_valid():
@@ -98,6 +98,12 @@ def _save_changes(request: HttpRequest, selection: Selection, cleaned_data: dict
     if new_values != (question.headline, question.headline_note, question.headline_pooled):
         headline, note, pooled = new_values
         change_headline(question=question, headline=headline, note=note, pooled=pooled, by=by)
-    project_values = {"band_scheme": cleaned_data["band_scheme"], "bar": cleaned_data["bar"]}
-    if project_values != {"band_scheme": project.band_scheme, "bar": project.bar}:
+    project_values = {
+        "band_scheme": cleaned_data["band_scheme"],
+        "target_agreement": cleaned_data["target_agreement"],
+    }
+    if project_values != {
+        "band_scheme": project.band_scheme,
+        "target_agreement": project.target_agreement,
+    }:
         change_project(project=project, by=by, **project_values)

@@ -175,10 +175,10 @@ def _build_presets(request: HttpRequest, selection: Selection) -> list[DatePrese
         for n, first_day in _list_preset_days(selection.project)
     ]
     if selection.project.guidelines_version > 1:  # version 1 applies from the beginning
-        newest = selection.project.guideline_versions.values_list("number", "made_at").last()
+        newest = selection.project.guideline_versions.values_list("number", "created_at").last()
         if newest is not None:
-            number, made_at = newest
-            since = timezone.localdate(made_at, timezone=zone)
+            number, created_at = newest
+            since = timezone.localdate(created_at, timezone=zone)
             periods.append((_("since guidelines %(n)s") % {"n": number}, since))
     presets = []
     for label, first_day in periods:
@@ -269,7 +269,7 @@ def _build_fields(selection: Selection, choices: dict[str, Any]) -> list[FilterF
         )
         options = [(value, _format_content_version(value)) for value in values]
         fields.append(FilterField("content", _("Content"), active.content_version, options))
-    if active.sample or selection.project.queue_order == QueueOrder.LABELS:
+    if active.sample or selection.project.queue_order == QueueOrder.PLANNED_LABELS:
         samples = [(value, str(label)) for value, label in _SAMPLE_LABELS.items()]
         fields.append(FilterField("drawn", _("Items"), active.sample, samples))
     attributes = dict(active.attributes)

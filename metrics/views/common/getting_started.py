@@ -73,7 +73,7 @@ def build_steps(
             version,
             has_guidelines,
             _("Write them"),
-            build_url("setup", "#guidelines-title"),
+            build_url("project_settings", "#guidelines-title"),
         ),
         SetupStep(
             _("Raters"),
@@ -87,7 +87,7 @@ def build_steps(
             format_count(project.overlap),
             has_overlap,
             _("Raise it"),
-            build_url("setup"),
+            build_url("project_settings"),
         ),
         SetupStep(
             _("Items with two ratings"),

@@ -31,14 +31,14 @@ MAX_SHOWN_KEY_LENGTH = 200  # characters of an unknown key in an error message
 class UnknownSelectionError(Http404):
     """A value of the URL does not exist.
 
-    The error page shows ``hint`` and links to the page ``listed_at`` (a URL name), which lists the
+    The error page shows ``hint`` and links to the page ``list_url_name`` (a URL name), which lists the
     existing values.
     """
 
-    def __init__(self, hint: str, *, listed_at: str = "") -> None:
+    def __init__(self, hint: str, *, list_url_name: str = "") -> None:
         super().__init__(hint)
         self.hint = hint
-        self.listed_at = listed_at
+        self.list_url_name = list_url_name
 
 
 KeyedModel = TypeVar("KeyedModel", Item, Rater)
@@ -120,7 +120,7 @@ def find_selection(
     if question is None:
         message = _("This project has no question with the key “%(key)s”.")
         raise UnknownSelectionError(
-            message % {"key": str(key)[:MAX_SHOWN_KEY_LENGTH]}, listed_at="questions"
+            message % {"key": str(key)[:MAX_SHOWN_KEY_LENGTH]}, list_url_name="questions"
         )
     scale = QuestionScale.for_question(question)
     allowed = scale.list_weightings()
@@ -187,11 +187,14 @@ def get_by_key(model: type[KeyedModel], project: Project, key: str) -> KeyedMode
     )
     if instance is None:
         if model is Item:
-            message, listed_at = _("This project has no item with the key “%(key)s”."), "items"
+            message, list_url_name = _("This project has no item with the key “%(key)s”."), "items"
         else:
-            message, listed_at = _("This project has no rater with the key “%(key)s”."), "raters"
+            message, list_url_name = (
+                _("This project has no rater with the key “%(key)s”."),
+                "raters",
+            )
         raise UnknownSelectionError(
-            message % {"key": key[:MAX_SHOWN_KEY_LENGTH]}, listed_at=listed_at
+            message % {"key": key[:MAX_SHOWN_KEY_LENGTH]}, list_url_name=list_url_name
         )
     return instance
 

@@ -225,7 +225,7 @@ def items_csv(request: HttpRequest, project_id: int) -> HttpResponseBase:
     """Return all matching items as CSV, whatever page of the list is shown."""
     selection = get_permitted_selection(request, project_id)
     item_filters = _parse_item_filters(request.GET, selection)
-    security_log.log_event("export", what_of="items", kind="csv", question=selection.question.key)
+    security_log.log_event("export", exported="items", kind="csv", question=selection.question.key)
     lines = csv_export.iter_csv(
         selection.question,
         selection.scale,

@@ -140,7 +140,7 @@ def _query_results_of_led_projects(user: Any) -> QuerySet[Any]:
     rows = RaterReading.objects.filter(
         rater__project__in=led_projects, rater__kind=Rater.Kind.HUMAN
     )
-    has_known_account = Q(rater__user__isnull=False, rater__project__raters_hidden=False)
+    has_known_account = Q(rater__user__isnull=False, rater__project__hides_raters=False)
     return rows.annotate(
         account=Case(When(has_known_account, then=F("rater__user"))),
         alone=Case(When(~has_known_account, then=F("rater"))),

@@ -118,7 +118,7 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     a = get_by_key(Rater, selection.project, request.GET.get("a", ""))
     b = get_by_key(Rater, selection.project, request.GET.get("b", ""))
     if a == b:
-        raise UnknownSelectionError(_("A pair is two different raters."), listed_at="pair")
+        raise UnknownSelectionError(_("A pair is two different raters."), list_url_name="pair")
     source = get_sources(selection).for_pair(a, b)
     unchanged = live_updates.get_unchanged_response(
         request, selection.project, source.freshness, pair_context.LIVE

@@ -22,7 +22,7 @@ REQUEST_ATTRIBUTES = (
     "formaction",
     "href",
 )
-ALLOWED_HREF_PREFIXES = ("#", "/static/", "/fixed/")  # anchors and static files
+ALLOWED_HREF_PREFIXES = ("#", "/static/", "/bundles/")  # anchors and static files
 VOID_TAGS = ("input", "br", "img", "hr", "meta", "link", "wbr", "source", "col")
 _CHART = re.compile(r"/projects/\d+/(?:charts/)?([\w-]+)\.json\b")
 

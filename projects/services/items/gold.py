@@ -259,7 +259,7 @@ def _write_answers(
                 answer=stored[new_answer.item_id],
                 explanation=new_answer.explanation or "",
                 by=by,
-                made_at=now,
+                created_at=now,
             )
             for new_answer in new_answers
         ],

@@ -29,7 +29,7 @@ def join_project(project: Project, user: User, role: str, by: Any) -> Member:
     security_log.log_event(
         "member_added",
         project_id=project.pk,
-        who=user.pk,
+        target_user_id=user.pk,
         role=role,
         by=by.pk,
         after={"member": user.get_username(), "role": role},

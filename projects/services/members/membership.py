@@ -125,7 +125,7 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
     security_log.log_event(
         "role_changed",
         project_id=project_id,
-        who=user_id,
+        target_user_id=user_id,
         role=role,
         by=by.pk,
         before={"member": member.user.get_username(), "role": before},
@@ -145,7 +145,7 @@ def remove_member(*, member: Member, by: Any) -> None:
     security_log.log_event(
         "member_removed",
         project_id=member.project_id,
-        who=member.user_id,
+        target_user_id=member.user_id,
         by=by.pk,
         before={"member": member.user.get_username(), "role": member.role},
     )

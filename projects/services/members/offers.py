@@ -45,7 +45,7 @@ def create_offer(*, project: Project, username: str, user: User | None, role: st
         project=project,
         username=username,
         defaults=role_and_by,
-        create_defaults={**role_and_by, "user": user, "made_at": timezone.now()},
+        create_defaults={**role_and_by, "user": user, "created_at": timezone.now()},
     )
     security_log.log_event(
         "role_offered",
@@ -68,13 +68,13 @@ def list_open_offers(user: Any) -> QuerySet[MemberOffer]:
 
 def list_recent_offers(user: Any) -> list[MemberOffer]:
     """Return the newest of the user's open offers."""
-    return list(list_open_offers(user).order_by("-made_at", "-pk")[:MAX_SHOWN])
+    return list(list_open_offers(user).order_by("-created_at", "-pk")[:MAX_SHOWN])
 
 
 def _get_current_offers() -> QuerySet[MemberOffer]:
     """Return the offers that have not expired, without those of users who are members by now."""
     joined = Member.objects.filter(project=OuterRef("project"), user=OuterRef("user"))
-    return MemberOffer.objects.filter(~Exists(joined), made_at__gt=_get_expiry_cutoff())
+    return MemberOffer.objects.filter(~Exists(joined), created_at__gt=_get_expiry_cutoff())
 
 
 @transaction.atomic
@@ -137,7 +137,7 @@ def _get_owner(offer: MemberOffer) -> User:
 
 def delete_expired_offers() -> int:
     """Delete expired offers, and return their number."""
-    return MemberOffer.objects.filter(made_at__lte=_get_expiry_cutoff()).delete()[0]
+    return MemberOffer.objects.filter(created_at__lte=_get_expiry_cutoff()).delete()[0]
 
 
 def _get_expiry_cutoff() -> datetime.datetime:

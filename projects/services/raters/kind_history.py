@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from django.db import transaction
 from django.utils import timezone
 
-from projects.models import KindVersion, Rater
+from projects.models import Rater, RaterKindVersion
 
 
 def record_previous_kinds(kinds: Mapping[int, str]) -> None:
@@ -22,8 +22,9 @@ def record_previous_kinds(kinds: Mapping[int, str]) -> None:
         return
     _lock_raters(kinds)
     now = timezone.now()
-    KindVersion.objects.bulk_create(
-        KindVersion(rater_id=rater_id, kind=kind, until=now) for rater_id, kind in kinds.items()
+    RaterKindVersion.objects.bulk_create(
+        RaterKindVersion(rater_id=rater_id, kind=kind, until=now)
+        for rater_id, kind in kinds.items()
     )
 
 
@@ -36,7 +37,7 @@ def get_kinds_at(
     """
     with transaction.atomic():
         raters_by_id = _lock_raters(raters)
-        return raters_by_id, KindVersion.get_model_ids_at(raters_by_id.values(), moment)
+        return raters_by_id, RaterKindVersion.get_model_ids_at(raters_by_id.values(), moment)
 
 
 def _lock_raters(raters: Collection[int]) -> dict[int, Rater]:

@@ -30,7 +30,7 @@ def assign_pseudonyms(project_id: int) -> dict[str, str]:
     """
     # Hiding and showing raters locks the project's row, and waits for this transaction.
     locks.lock_project_row(project_id)
-    if not Project.objects.filter(pk=project_id, raters_hidden=True).exists():
+    if not Project.objects.filter(pk=project_id, hides_raters=True).exists():
         return {}
     return _hide_raters(project_id)
 
@@ -108,7 +108,7 @@ def restore_identities(project_id: int) -> dict[str, str]:
 
 def get_pseudonyms(project: Project, keys: Collection[str] | None = None) -> dict[str, str]:
     """Return {true key: pseudonym} of the hidden raters; of these keys, or of all."""
-    if not project.raters_hidden or (keys is not None and not keys):
+    if not project.hides_raters or (keys is not None and not keys):
         return {}
     identities = RaterIdentity.objects.filter(project=project)
     if keys is not None:
@@ -118,7 +118,7 @@ def get_pseudonyms(project: Project, keys: Collection[str] | None = None) -> dic
 
 def get_true_names(project: Project) -> dict[str, str]:
     """Return {pseudonym: true name} of the hidden raters."""
-    if not project.raters_hidden:
+    if not project.hides_raters:
         return {}
     identities = RaterIdentity.objects.filter(project=project)
     return dict(identities.values_list("rater__key", "name"))
@@ -129,7 +129,7 @@ def build_pseudonym_lookup(project: Project, keys: Collection[str]) -> list[bulk
 
     It is to be sent together with other queries.
     """
-    if not project.raters_hidden or not keys:
+    if not project.hides_raters or not keys:
         return []
     condition, values = bulk.build_in_condition("d.key", sorted(keys))
     sql = (

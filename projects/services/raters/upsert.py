@@ -78,7 +78,7 @@ def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
         _record_kinds(project, writes, existing)
         joined = _write_raters(project, writes)
         _log_changes(project, writes, existing=existing, joined_ids=joined, by=by)
-        if project.raters_hidden:
+        if project.hides_raters:
             _hide_names(project, writes, true_names)
     return counts
 
@@ -180,7 +180,7 @@ def _reject_tied_accounts(
     for user_id, key in tied.values_list("user_id", "key"):
         if new_user_ids.get(key, user_id) == user_id:
             holders[user_id] = key
-    other_rater_format = "another rater" if project.raters_hidden else "rater '{}'"
+    other_rater_format = "another rater" if project.hides_raters else "rater '{}'"
     errors = {}
     for index, row in enumerate(raters):
         holder = holders.get(users.get(row.get("username") or "", 0))
@@ -232,7 +232,7 @@ def _log_changes(
         names = (*FIELD_DEFAULTS, "user_id")
         logged = writes[:MAX_LOGGED_RATERS]
         security_log.log_event(
-            "raters_put",
+            "raters_upserted",
             project_id=project.pk,
             by=user_id,
             raters=len(writes),
@@ -249,7 +249,7 @@ def _log_changes(
             "member_added",
             project_id=project.pk,
             by=user_id,
-            who=user_id_joined,
+            target_user_id=user_id_joined,
             role=Member.Role.ANNOTATOR.value,
             after={
                 "member": accounts[user_id_joined].get_username(),

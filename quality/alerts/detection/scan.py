@@ -103,7 +103,7 @@ def get_known_changes(question: Question) -> drift.DriftContext:
     zone = ZoneInfo(question.project.time_zone)
     versions = GuidelineVersion.objects.filter(project_id=question.project_id, number__gt=1)
     segment_starts = [
-        day_number(created_at, zone) for created_at in versions.values_list("made_at", flat=True)
+        day_number(created_at, zone) for created_at in versions.values_list("created_at", flat=True)
     ]
     excused = []
     excused_alerts = Alarm.objects.filter(question=question, answer=Answer.NOT_HIS_FAULT)

@@ -79,7 +79,7 @@ def list_guideline_changes(alert: Alarm) -> list[str]:
     zone = ZoneInfo(project.time_zone)
     sentences = []
     for version in GuidelineVersion.objects.filter(project=project, number__gt=1):
-        changed_on = date_from_day(day_number(version.made_at, zone))
+        changed_on = date_from_day(day_number(version.created_at, zone))
         if alert.since_earliest <= changed_on <= alert.noticed:
             params = {"number": version.number, "day": format_day(changed_on)}
             sentences.append(_("The guidelines became version %(number)s on %(day)s.") % params)

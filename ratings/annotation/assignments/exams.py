@@ -213,7 +213,7 @@ def begin_exam(*, question: Question, rater: Rater, by: Any = None, reason: str 
         by=by,
         reason=reason,
     )
-    _record_event(exam, "exam_granted" if by else "exam_began", by=by)
+    _record_event(exam, "exam_retry_granted" if by else "exam_started", by=by)
     return exam
 
 

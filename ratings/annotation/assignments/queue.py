@@ -252,7 +252,7 @@ def _assign_planned(rater: Rater) -> Item | None:
         return None
     # Each planned item is used once per plan: this answer may make another rating unnecessary.
     use_planned = (_USE_PLANNED_SQL, [item_id, item_id, rater.pk])
-    is_planned = rater.project.queue_order == QueueOrder.LABELS
+    is_planned = rater.project.queue_order == QueueOrder.PLANNED_LABELS
     return _open_assignment(
         rater,
         item_id,

@@ -20,7 +20,7 @@ from django.urls import URLPattern, get_resolver
 from rest_framework.test import APIClient
 
 from agreement_site.accounts import rate_limits
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from projects import authentication
 from projects.models import Project
 
@@ -59,7 +59,7 @@ def test_trace_is_not_allowed(path: str, client_for: Callable[..., Client], admi
 def test_invitations_are_rate_limited(
     project: Project, client_for: Callable[..., Client], lead: User, monkeypatch: Any
 ) -> None:
-    monkeypatch.setitem(rate_limits.POSTS_PER_HOUR, "member_add", 2)
+    monkeypatch.setitem(rate_limits.POSTS_PER_HOUR, "member_create", 2)
     client = client_for(lead)
     page = f"/projects/{project.pk}/people/"
     statuses = []
@@ -74,10 +74,10 @@ def test_invitations_are_rate_limited(
 def test_rate_limits_name_existing_routes() -> None:
     """A limit with another name than its route would have no effect."""
     expected_limits = {
-        "member_add": 60,
+        "member_create": 60,
         "members_invite": 10,
         "member_link": 120,
-        "project_new": 60,
+        "project_create": 60,
     }
     assert {**expected_limits, "tokens": 30} == rate_limits.POSTS_PER_HOUR
     names = {
@@ -101,9 +101,9 @@ def test_invalid_tokens_are_logged_once_in_a_while(
     client.credentials(HTTP_AUTHORIZATION="Bearer ccd_wrong")
     for _attempt in range(3):
         assert client.get("/api/v1/projects/").status_code == 401
-    assert [record.message for record in caplog.records].count("token_wrong") == 1
+    assert [record.message for record in caplog.records].count("token_rejected") == 1
     assert "ccd_wrong" not in caplog.text
-    assert not TrailLine.objects.exists()
+    assert not AuditLogEntry.objects.exists()
 
 
 def test_with_https_every_cookie_has_the_host_prefix(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from django.core import mail
 from django.test import Client
 
 from agreement_site.accounts import sign_in_limit
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from projects import authentication
 from projects.models import ApiToken
 from tests.cast import PASSWORD
@@ -39,7 +39,7 @@ def get_mailed_link() -> str:
 
 def list_actions() -> set[str]:
     """Return the recorded actions of the audit log."""
-    return set(TrailLine.objects.values_list("what", flat=True))
+    return set(AuditLogEntry.objects.values_list("action", flat=True))
 
 
 @pytest.mark.parametrize("path", [RESET_PATH, RESET_PATH + "1-x/", "/account/address/"])
@@ -111,7 +111,7 @@ def test_address_is_set_when_it_is_confirmed(mail_settings: None, lead: User) ->
     assert client.post(link).status_code == 302
     lead.refresh_from_db()
     assert lead.email == "ada@example.org"
-    assert TrailLine.objects.get(what="email_confirmed").after == {"email": "ada@example.org"}
+    assert AuditLogEntry.objects.get(action="email_confirmed").after == {"email": "ada@example.org"}
     statuses = [
         client.post(page, {"action_add": "", "email": f"{n}@example.org"}).status_code
         for n in range(sign_in_limit.MAX_MAILS_PER_ADDRESS)

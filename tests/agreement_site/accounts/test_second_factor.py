@@ -20,7 +20,7 @@ from django.urls import URLResolver, get_resolver, resolve
 from rest_framework.test import APIClient
 
 from agreement_site.accounts import required_actions, sign_in_limit
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from projects import authentication
 from projects.models import Project
 from tests.cast import PASSWORD
@@ -67,7 +67,7 @@ def is_signed_in(client: Client) -> bool:
 
 def list_actions() -> list[str]:
     """Return the recorded actions of the audit log, oldest first."""
-    return list(TrailLine.objects.order_by("pk").values_list("what", flat=True))
+    return list(AuditLogEntry.objects.order_by("pk").values_list("action", flat=True))
 
 
 @pytest.fixture
@@ -88,9 +88,9 @@ def test_password_alone_does_not_sign_in(secret: str) -> None:
     assert not is_signed_in(client)
     assert client.post(SIGN_IN_PATH, {"code": compute_code(secret, 1)})["Location"] == "/"
     assert is_signed_in(client)
-    entry = TrailLine.objects.filter(what="sign_in").latest("pk")
-    assert entry.details == {"by_way_of": ["password", "totp"]}
-    assert "second_factor_wrong" in list_actions()
+    entry = AuditLogEntry.objects.filter(action="sign_in").latest("pk")
+    assert entry.details == {"methods": ["password", "totp"]}
+    assert "second_factor_rejected" in list_actions()
 
 
 def test_second_factor_redirects_to_the_requested_page(secret: str) -> None:
@@ -133,7 +133,7 @@ def test_a_recovery_code_works_once(secret: str, lead: User) -> None:
     assert third_client.post(SIGN_IN_PATH, {"code": recovery_codes[4]}).status_code == 302
     assert client.post(CODES_PATH + "new/").status_code == 302
     assert sign_in().post(SIGN_IN_PATH, {"code": recovery_codes[5]}).status_code == 400
-    assert "recovery_codes_made" in list_actions()
+    assert "recovery_codes_created" in list_actions()
 
 
 def test_setting_up_a_second_factor_ends_other_sessions(lead: User) -> None:
@@ -141,7 +141,7 @@ def test_setting_up_a_second_factor_ends_other_sessions(lead: User) -> None:
     set_up_app(own_client)
     assert own_client.get("/tokens/").status_code == 200
     assert other_client.get("/tokens/").status_code == 302
-    entry = TrailLine.objects.get(what="second_factor_added")
+    entry = AuditLogEntry.objects.get(action="second_factor_added")
     assert (entry.actor, entry.after) == ("lead", {"kind": "totp"})
 
 
@@ -226,7 +226,7 @@ def test_all_pages_are_closed_until_a_factor_is_set_up(
         match = resolve(path)
         if match.url_name in required_actions.SECOND_FACTOR_EXEMPT and not match.namespace:
             continue
-        if match.url_name == "fixed":  # style sheets and scripts are public
+        if match.url_name == "static_bundle":  # style sheets and scripts are public
             continue
         response = client.get(path)
         n_pages += 1
@@ -272,7 +272,7 @@ def test_administrator_removes_a_factor_without_seeing_it(
     )
     assert delete_response.status_code == 302
     assert is_signed_in(sign_in())
-    entry = TrailLine.objects.get(what="admin_removed")
+    entry = AuditLogEntry.objects.get(action="admin_removed")
     assert secret not in str([entry.before, entry.after, entry.details])
     staff = User.objects.create_user("staff", password=PASSWORD, is_staff=True)
     staff.user_permissions.set(Permission.objects.filter(content_type__app_label="mfa"))

@@ -15,7 +15,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from agreement_site.accounts import sign_in_limit
-from agreement_site.models import SignInTries
+from agreement_site.models import AttemptCounter
 from core import security_log
 from projects import authentication
 from projects.models import ApiToken
@@ -202,14 +202,14 @@ def test_client_address_comes_from_the_proxy(rf, settings):
 def test_old_attempt_counts_are_deleted_and_names_are_hashed(client, lead):
     with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
         try_to_sign_in(client, "my secret password", "x")
-        assert not SignInTries.objects.filter(key__contains="secret").exists()
+        assert not AttemptCounter.objects.filter(key__contains="secret").exists()
         traveller.shift(301)
         try_to_sign_in(client, "lead", "wrong")
     # One address, and two names: from it and from anywhere.
-    assert SignInTries.objects.count() == 5
+    assert AttemptCounter.objects.count() == 5
     with time_machine.travel("2026-03-01T14:00:00Z"):
         try_to_sign_in(client, "lead", "wrong")
-    assert SignInTries.objects.count() == 3
+    assert AttemptCounter.objects.count() == 3
 
 
 def test_admin_uses_the_sign_in_page_of_the_site(client, lead, admin):

@@ -20,7 +20,7 @@ from django.utils.http import urlsafe_base64_encode
 from rest_framework.test import APIClient
 
 from agreement_site.audit_log.actions import ACTIONS
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from metrics.models import NamedView, ViewLink
 from projects import authentication
 from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
@@ -129,7 +129,7 @@ def _create_offer(scenario: AuditScenario) -> int:
         username="lead",
         user=scenario.lead,
         role="viewer",
-        made_at=timezone.now(),
+        created_at=timezone.now(),
     )
     return offered.pk
 
@@ -219,19 +219,19 @@ def _change_categories(scenario: AuditScenario) -> None:
             "ORDER": position + 1,
         }
         form_data |= {f"c-{position}-{name}": str(value) for name, value in category.items()}
-    scenario.post("setup/questions/severity/categories/", form_data)
+    scenario.post("settings/questions/severity/categories/", form_data)
 
 
 def _change_weights(scenario: AuditScenario) -> None:
     form_data = {"weights": "linear", "seen_version": "1"}
-    scenario.post("setup/questions/severity/weights/", form_data)
+    scenario.post("settings/questions/severity/weights/", form_data)
 
 
 def _create_question(scenario: AuditScenario) -> None:
     form_data = {"text": "Which tone?", "key": "tone", "scale": "nominal"}
     form_data |= {"c-TOTAL_FORMS": "2", "c-INITIAL_FORMS": "0"}
     form_data |= {"c-0-label": "kind", "c-1-label": "rude", "c-0-ORDER": "1", "c-1-ORDER": "2"}
-    scenario.post("setup/new-question/", form_data)
+    scenario.post("settings/new-question/", form_data)
 
 
 def _set_gold_answer(scenario: AuditScenario) -> None:
@@ -246,7 +246,7 @@ def _retire_gold_answer(scenario: AuditScenario) -> None:
 
 def _resume_rater(scenario: AuditScenario) -> None:
     Rater.objects.filter(project=scenario.project).update(paused=True)
-    scenario.post("people/act/", {"do": "resume", "person": f"r{scenario.rater().pk}"})
+    scenario.post("people/action/", {"do": "resume", "person": f"r{scenario.rater().pk}"})
 
 
 def _pause_rater_by_api(scenario: AuditScenario) -> None:
@@ -379,11 +379,11 @@ VIEWER_ROLE = {"member": "viewer", "role": "viewer"}
 CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("sign_in", _sign_in, False, None, None),
     ("sign_out", lambda w: w.post("/sign-out/"), False, None, None),
-    ("password_wrong", _fail_to_sign_in, False, None, None),
-    ("password_chosen", _accept_invitation, False, None, None),
+    ("password_rejected", _fail_to_sign_in, False, None, None),
+    ("password_set", _accept_invitation, False, None, None),
     ("password_changed", _change_password, False, None, None),
     ("token_revoked", _change_password, False, ANYTHING, None),
-    ("token_made", _create_token, True, None, ANYTHING),
+    ("token_created", _create_token, True, None, ANYTHING),
     ("token_revoked", _revoke_token, False, ANYTHING, None),
     ("token_revoked", _revoke_token_in_admin, False, ANYTHING, None),
     ("member_added", _invite, True, None, {"member": "new", "role": "viewer"}),
@@ -398,11 +398,11 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         {"member": "lead", "role": "viewer"},
         None,
     ),
-    ("link_made", _invite, True, None, {"member": "new"}),
+    ("invitation_link_created", _invite, True, None, {"member": "new"}),
     (
         "role_changed",
         lambda w: w.post(
-            "people/act/",
+            "people/action/",
             {"do": "role", "role": "annotator", "person": f"m{w.member('viewer').pk}"},
         ),
         True,
@@ -411,16 +411,16 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ),
     (
         "member_removed",
-        lambda w: w.post("people/act/", {"do": "remove", "person": f"m{w.member('viewer').pk}"}),
+        lambda w: w.post("people/action/", {"do": "remove", "person": f"m{w.member('viewer').pk}"}),
         True,
         VIEWER_ROLE,
         None,
     ),
     ("rater_changed", _rename_rater, True, ANYTHING, ANYTHING),
-    ("raters_put", _link_rater_by_api, True, {}, ANYTHING),
+    ("raters_upserted", _link_rater_by_api, True, {}, ANYTHING),
     (
         "rater_paused",
-        lambda w: w.post("people/act/", {"do": "pause", "person": f"r{w.rater().pk}"}),
+        lambda w: w.post("people/action/", {"do": "pause", "person": f"r{w.rater().pk}"}),
         True,
         {"rater": "ann", "paused": False},
         {"rater": "ann", "paused": True},
@@ -434,13 +434,13 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         None,
         None,
     ),
-    ("raters_shown", _unhide_raters, True, None, None),
-    ("raters_looked_at", _view_rater_identities, True, None, None),
+    ("raters_unhidden", _unhide_raters, True, None, None),
+    ("rater_identities_viewed", _view_rater_identities, True, None, None),
     ("rater_deleted", _delete_rater_by_api, True, {"key": "idle"}, None),
-    ("project_made", _create_project, False, None, {"name": "Second"}),
+    ("project_created", _create_project, False, None, {"name": "Second"}),
     (
         "project_changed",
-        lambda w: _change_form(w, "setup/", guidelines="Look twice."),
+        lambda w: _change_form(w, "settings/", guidelines="Look twice."),
         True,
         {"guidelines": ""},
         {"guidelines": "Look twice."},
@@ -453,7 +453,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         {"guidelines": "Look."},
     ),
     (
-        "view_named",
+        "view_saved",
         _save_view,
         True,
         None,
@@ -486,7 +486,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("question_added", _create_question, True, None, ANYTHING),
     (
         "question_changed",
-        lambda w: w.post("setup/questions/severity/text/", {"text": "How bad?"}),
+        lambda w: w.post("settings/questions/severity/text/", {"text": "How bad?"}),
         True,
         {"text": "Which severity?"},
         {"text": "How bad?"},
@@ -507,7 +507,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         {"method": "majority", "with_models": True},
     ),
     (
-        "rules_changed",
+        "escalation_rules_changed",
         lambda w: _change_form(w, "labels/rules/", budget="10"),
         True,
         ANYTHING,
@@ -520,7 +520,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         ANYTHING,
         ANYTHING,
     ),
-    ("exam_granted", _grant_exam, True, None, {"try": 1, "reason": "was ill"}),
+    ("exam_retry_granted", _grant_exam, True, None, {"try": 1, "reason": "was ill"}),
     (
         "exam_waived",
         lambda w: w.post(f"exams/{w.rater().pk}/", {"do": "waive", "reason": "is sure"}),
@@ -538,14 +538,14 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         {"sensitivity": "early"},
     ),
     (
-        "gold_bar_changed",
+        "gold_pass_mark_changed",
         lambda w: w.post("gold/bar/", {"bar": "0.9"}),
         True,
         ANYTHING,
-        {"bar": 0.9, "rule": "off"},
+        {"pass_mark": 0.9, "rule": "off"},
     ),
     (
-        "rater_written_to",
+        "rater_messaged",
         lambda w: w.post("write/", {"rater": w.rater().pk, "text": "Look twice."}),
         True,
         None,
@@ -562,19 +562,19 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         None,
     ),
     ("items_restored", _restore_item, True, None, None),
-    ("items_asked_again", _request_ratings, True, None, None),
-    ("items_sent_to_decision", _send_to_review, True, None, None),
-    ("deletion_asked", _delete_item, True, ANYTHING, None),
+    ("ratings_requested", _request_ratings, True, None, None),
+    ("items_sent_to_review", _send_to_review, True, None, None),
+    ("deletion_requested", _delete_item, True, ANYTHING, None),
     (
-        "deletion_asked",
+        "deletion_requested",
         lambda w: w.post(f"people/raters/{w.rater().pk}/delete/", {"typed": "ann"}),
         True,
         ANYTHING,
         None,
     ),
-    ("deletion_asked", lambda w: w.post("delete/", {"typed": "Reviews"}), True, ANYTHING, None),
+    ("deletion_requested", lambda w: w.post("delete/", {"typed": "Reviews"}), True, ANYTHING, None),
     (
-        "person_forgotten",
+        "rater_pseudonymized",
         lambda w: w.post(
             f"people/raters/{w.rater().pk}/delete/", {"typed": "ann", "how": "pseudonym"}
         ),
@@ -593,29 +593,29 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("export", lambda w: w.get("labels.csv"), True, None, None),
     ("export", lambda w: w.get("items.csv"), True, None, None),
     ("export", lambda w: w.get("raters.csv"), True, None, None),
-    ("export", lambda w: w.get("trail.csv"), True, None, None),
+    ("export", lambda w: w.get("audit-log.csv"), True, None, None),
     ("admin_changed", _change_role_in_admin, True, {"role": "viewer"}, {"role": "lead"}),
     ("admin_removed", _remove_member_in_admin, True, ANYTHING, None),
     ("admin_added", _add_account_in_admin, False, {}, ANYTHING),
     ("admin_changed", _set_password_in_admin, False, ANYTHING, ANYTHING),
-    ("admin_removed", _delete_group_in_admin, False, {"was": "team"}, None),
+    ("admin_removed", _delete_group_in_admin, False, {"object": "team"}, None),
 ]
 # Only by commands and files: the command `person`, tests/ratings/importing; by an anonymous user:
 # tests/metrics/views/saved_views/test_saved_views.py
-ACTIONS_TESTED_ELSEWHERE = {"account_removed", "guidelines_numbered", "view_link_opened"}
+ACTIONS_TESTED_ELSEWHERE = {"account_removed", "guidelines_version_adopted", "view_link_opened"}
 # In several steps, see tests/agreement_site/accounts
 SIGN_IN_ACTIONS = {
     "password_forgotten",
     "password_reset",
     "email_confirmed",
-    "account_made",
+    "account_created",
     "sign_in_failed",
     "sign_in_connected",
     "sign_in_disconnected",
     "second_factor_added",
     "second_factor_removed",
-    "second_factor_wrong",
-    "recovery_codes_made",
+    "second_factor_rejected",
+    "recovery_codes_created",
     "session_revoked",
 }
 
@@ -634,15 +634,15 @@ def test_action_records_an_entry(
     scenario: AuditScenario,
 ) -> None:
     perform(scenario)
-    entry = TrailLine.objects.filter(what=action).first()
-    assert entry is not None, [other_entry.what for other_entry in TrailLine.objects.all()]
+    entry = AuditLogEntry.objects.filter(action=action).first()
+    assert entry is not None, [other_entry.action for other_entry in AuditLogEntry.objects.all()]
     assert entry.address == CLIENT_ADDRESS
     if of_project is OTHER_PROJECT:
         assert entry.project_id == Project.objects.latest("pk").pk
-    elif action != "project_made":  # its entry belongs to the new project
+    elif action != "project_created":  # its entry belongs to the new project
         assert entry.project_id == (scenario.project.pk if of_project else None)
     actor = "admin" if perform is _revoke_token_in_admin or action.startswith("admin_") else "lead"
-    assert entry.actor == {"password_wrong": "", "password_chosen": "new"}.get(action, actor)
+    assert entry.actor == {"password_rejected": "", "password_set": "new"}.get(action, actor)
     for recorded, expected in ((entry.before, before), (entry.after, after)):
         assert expected is ANYTHING or recorded == expected
     secrets = json.dumps([entry.before, entry.after, entry.details])
@@ -657,21 +657,21 @@ def test_every_action_is_tested() -> None:
 
 def test_entry_keeps_categories_and_masks_passwords(scenario: AuditScenario) -> None:
     _change_categories(scenario)
-    entry: Any = TrailLine.objects.get(what="scale_changed")
+    entry: Any = AuditLogEntry.objects.get(action="scale_changed")
     assert [category["label"] for category in entry.before["categories"]][1] == "minor"
     assert [category["label"] for category in entry.after["categories"]][1] == "small"
     _set_password_in_admin(scenario)
-    entry = TrailLine.objects.get(what="admin_changed")
+    entry = AuditLogEntry.objects.get(action="admin_changed")
     assert (entry.details["model"], entry.details["name"]) == ("auth.User", "lead")
     assert set(entry.after.values()) == {"***"}
 
 
 def test_entry_does_not_name_a_deleted_rater(scenario: AuditScenario) -> None:
     scenario.post(f"people/raters/{scenario.rater().pk}/delete/", {"typed": "ann"})
-    entry = TrailLine.objects.get(what="deletion_asked")
+    entry = AuditLogEntry.objects.get(action="deletion_requested")
     assert "ann" not in json.dumps([entry.before, entry.after, entry.details]).split('"')
 
 
 def test_anonymous_sign_out_records_no_entry(client: Client) -> None:
     client.post("/sign-out/")
-    assert not TrailLine.objects.exists()
+    assert not AuditLogEntry.objects.exists()

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from agreement_site import releases
 from agreement_site.celery import Sweeper
-from agreement_site.models import UnreadSince
+from agreement_site.models import StaleQuestion
 from agreement_site.monitoring import health
 from metrics import tasks
 from metrics.jobs import heartbeat, hints
@@ -66,8 +66,8 @@ def test_json_output_has_all_values(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     status = json.loads(run_status("--json"))
     assert status["uncounted"] == 1
-    assert status["questions_waiting"] == 1
-    assert status["imports_under_way"] == 0
+    assert status["pending_questions"] == 1
+    assert status["running_imports"] == 0
     assert status["problems"] == []
     assert 0 <= status["oldest_uncounted_seconds"] < heartbeat.LATE_SECONDS
     assert len(status["workers"]) == 1
@@ -99,7 +99,7 @@ def test_results_that_stay_stale_are_a_problem(question: Any, rate: Any) -> None
     CountState.objects.update(unread=994, read_at=get_past_time(3600))
     status = json.loads(run_status("--json"))
     assert (status["uncounted"], status["problems"]) == (994, [])
-    UnreadSince.objects.update(since=get_past_time(90))
+    StaleQuestion.objects.update(since=get_past_time(90))
     with pytest.raises(CommandError, match="1 question is not brought up to date"):
         run_status()
 

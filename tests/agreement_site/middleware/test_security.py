@@ -14,7 +14,7 @@ PAGES = [
     "/",
     "/projects/{id}/",
     "/projects/{id}/items/",
-    "/projects/{id}/setup/",
+    "/projects/{id}/settings/",
     "/projects/{id}/data/export.csv",
 ]
 

@@ -56,13 +56,13 @@ def test_templates_name_existing_bundles() -> None:
     """Each style sheet or script of a template is loaded by ``fixed``, and exists."""
     for template in (Path(settings.BASE_DIR) / "templates").rglob("*.html"):
         text = template.read_text()
-        for name in re.findall(r"\{% fixed '([^']+)'", text):
+        for name in re.findall(r"\{% static_bundle '([^']+)'", text):
             assert static_bundles.get_bundle(name).body, template
         assert not re.search(r"\{% static '(css|js)/", text), template
 
 
 def test_file_with_current_digest_is_cached_permanently() -> None:
-    address = static_bundles.fixed("js/site.js")
+    address = static_bundles.static_bundle("js/site.js")
     response = Client().get(address, headers={"Accept-Encoding": "gzip, br"})
     assert response["Content-Encoding"] == "gzip"
     assert response["Content-Type"] == "text/javascript; charset=utf-8"
@@ -76,7 +76,7 @@ def test_file_with_current_digest_is_cached_permanently() -> None:
 
 
 def test_file_with_old_digest_is_cached_briefly() -> None:
-    response = Client().get("/fixed/0000000000000000/js/site.js")
+    response = Client().get("/bundles/0000000000000000/js/site.js")
     assert response.status_code == 200
     assert response["Cache-Control"] == "public, max-age=60"
 
@@ -85,11 +85,11 @@ def test_file_with_old_digest_is_cached_briefly() -> None:
     "name", ["img/mark.svg", "js/nothing.js", "../manage.py", "css/../../manage.css", "css/"]
 )
 def test_other_files_are_not_served(name: str) -> None:
-    assert Client().get(f"/fixed/0/{name}").status_code in (400, 404)
+    assert Client().get(f"/bundles/0/{name}").status_code in (400, 404)
 
 
 def test_page_is_compressed(project: Any, lead: Any, client_for: Any) -> None:
-    address = f"/projects/{project.pk}/setup/"
+    address = f"/projects/{project.pk}/settings/"
     plain = client_for(lead).get(address)
     compressed = client_for(lead).get(address, headers={"Accept-Encoding": "gzip"})
     assert compressed["Content-Encoding"] == "gzip"

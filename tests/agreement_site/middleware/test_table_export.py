@@ -18,10 +18,10 @@ from tests.browser import page_catalogue
 
 # Pages whose tables need no link, with the reason.
 PAGES_WITHOUT_LINKS = {
-    "style": "shows what tables look like",
+    "style_guide": "shows what tables look like",
     "statistics": "is a document without figures of a project",
-    "trail": "its head leads to the file",
-    "project_trail": "its head leads to the file",
+    "audit_log": "its head leads to the file",
+    "project_audit_log": "its head leads to the file",
     "trail of the project": "its head leads to the file",
     "items": "its head leads to the file",
     "items that differ": "its head leads to the file",
@@ -34,7 +34,7 @@ class TableParser(HTMLParser):
     """Tables and CSV links of a page.
 
     Tables that are part of a form are left out. Tables and links are identified by the IDs of the
-    headings around them: ``files`` has those of links named CSV, ``links`` those of ``as_csv``.
+    headings around them: ``files`` has those of links named CSV, ``links`` those of ``csv_link``.
     """
 
     def __init__(self, page: str) -> None:

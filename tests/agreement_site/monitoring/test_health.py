@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from agreement_site import housekeeping, releases
-from agreement_site.models import UnreadSince
+from agreement_site.models import StaleQuestion
 from agreement_site.monitoring import health, stale_results
 from agreement_site.server.probes import HealthProbes, ReadinessCheck
 from metrics.jobs.question_updates import update_question
@@ -70,27 +70,27 @@ def stuck_question(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_counted_change_without_result_has_an_age(stuck_question: Any, client: Client) -> None:
     before = get_health(client)
-    assert (before["uncounted"], before["failing_questions"]) == (1, 0)
-    UnreadSince.objects.update(since=timezone.now() - datetime.timedelta(seconds=90))
+    assert (before["uncounted"], before["late_questions"]) == (1, 0)
+    StaleQuestion.objects.update(since=timezone.now() - datetime.timedelta(seconds=90))
     after = get_health(client)
     assert 90 <= after["oldest_uncounted_seconds"] < 100
-    assert after["failing_questions"] == 1
+    assert after["late_questions"] == 1
 
 
 def test_sweep_records_stale_questions(stuck_question: Any) -> None:
     housekeeping.sweep()
-    assert UnreadSince.objects.get().question == stuck_question
+    assert StaleQuestion.objects.get().question == stuck_question
 
 
 def test_age_of_a_stale_question_restarts_after_a_result(stuck_question: Any) -> None:
     now = timezone.now()
     stale_results.measure_lag(now - datetime.timedelta(seconds=300))
-    assert stale_results.measure_lag(now).failing == 1
+    assert stale_results.measure_lag(now).n_late == 1
     CountState.objects.update(read_at=now - datetime.timedelta(seconds=30))
     assert stale_results.measure_lag(now).oldest == now
     CountState.objects.update(unread=0)
     assert stale_results.measure_lag(now) == stale_results.ResultLag(0, 0, None, frozenset())
-    assert not UnreadSince.objects.exists()
+    assert not StaleQuestion.objects.exists()
 
 
 def test_question_without_changes_has_no_age(stuck_question: Any, client: Client) -> None:
@@ -99,9 +99,9 @@ def test_question_without_changes_has_no_age(stuck_question: Any, client: Client
 
 def test_uncounted_question_is_reported_as_late(question: Any, rate: Any, client: Client) -> None:
     rate(question, "i1", "ann", "minor")
-    assert get_health(client)["failing_questions"] == 0
+    assert get_health(client)["late_questions"] == 0
     Rating.objects.update(changed_at=timezone.now() - datetime.timedelta(seconds=90))
-    assert get_health(client)["failing_questions"] == 1
+    assert get_health(client)["late_questions"] == 1
 
 
 # --- not ready for requests
@@ -115,8 +115,8 @@ def get_failure_message(client: Client, status: str) -> str:
 
 
 def test_older_schema_is_reported(client: Client) -> None:
-    MigrationRecorder(connection).record_unapplied("ratings", "0006_uncounted_items")
-    assert "ratings.0006_uncounted_items is not applied" in get_failure_message(client, "release")
+    MigrationRecorder(connection).record_unapplied("ratings", "0001_initial")
+    assert "ratings.0001_initial is not applied" in get_failure_message(client, "release")
     with pytest.raises(SystemExit, match="older release"):
         releases.exit_on_schema_mismatch()
 

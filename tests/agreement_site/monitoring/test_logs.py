@@ -259,29 +259,29 @@ def test_security_events_are_logged(
     member = project.members.get(user=viewer)
     people = f"/projects/{project.pk}/people"
     person = f"m{member.pk}"
-    client.post(f"{people}/act/", {"do": "role", "role": "annotator", "person": person})
-    client.post(f"{people}/act/", {"do": "remove", "person": person})
+    client.post(f"{people}/action/", {"do": "role", "role": "annotator", "person": person})
+    client.post(f"{people}/action/", {"do": "remove", "person": person})
     client.post(f"{people}/add/", {"username": "new", "role": "viewer", "account": "new"})
-    client.post(f"{people}/act/", {"do": "pause", "person": f"r{project.raters.first().pk}"})
+    client.post(f"{people}/action/", {"do": "pause", "person": f"r{project.raters.first().pk}"})
     client.get(f"/projects/{project.pk}/data/export.csv")
     client.post("/tokens/", {"scope": "read", "days": "30", "password": PASSWORD})
     client.post(f"/tokens/{lead.api_tokens.get().pk}/revoke/")
     client.post("/sign-out/")
     assert list_security_events(lines()) == [
-        "password_wrong",
+        "password_rejected",
         "sign_in",
         "role_changed",
         "member_removed",
         "member_added",
-        "link_made",
+        "invitation_link_created",
         "rater_paused",
         "export",
-        "token_made",
+        "token_created",
         "token_revoked",
         "sign_out",
     ]
     role_line = next(line for line in lines() if line["message"] == "role_changed")
-    assert (role_line["by"], role_line["who"], role_line["role"]) == (
+    assert (role_line["by"], role_line["target_user_id"], role_line["role"]) == (
         lead.pk,
         viewer.pk,
         "annotator",
@@ -309,7 +309,7 @@ def test_database_errors_are_logged_once_a_second(
     rate_filter._logged_at -= 1
     logging.getLogger("core.api.errors").error("%s", OperationalError("again"))
     logging.getLogger("else").error("%s", ValueError("another matter"))
-    messages = [(line["message"], line.get("left_out"), "trace" in line) for line in lines()]
+    messages = [(line["message"], line.get("suppressed"), "trace" in line) for line in lines()]
     assert messages == [
         ("the database failed: connection refused", None, False),
         ("the database failed: again", 9, False),

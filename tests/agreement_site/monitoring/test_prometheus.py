@@ -99,9 +99,9 @@ def test_metrics_from_the_database(scrape_metrics: Any, question: Any, rate: Any
     rate(question, "i1", "ann", "major")
     samples = scrape_metrics()
     assert get_value(samples, "uncounted_ratings") == 1
-    assert get_value(samples, "ratings_taken") >= 2
+    assert get_value(samples, "rating_changes") >= 2
     assert get_value(samples, "database_up") == 1
-    assert get_value(samples, "oldest_unseen_seconds") > 0
+    assert get_value(samples, "oldest_change_seconds") > 0
     assert ("concord_last_sweep_seconds", frozenset()) not in samples
     tasks.sweep_all()
     AuditResult.objects.update(differences=3)
@@ -123,7 +123,7 @@ def test_unavailable_database_is_reported(
     assert get_value(samples, "disk_free_bytes") > 0
 
 
-def test_failed_hints_are_counted(
+def test_failed_task_messages_are_counted(
     scrape_metrics: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_arguments: Any, **_more: Any) -> None:
@@ -132,10 +132,10 @@ def test_failed_hints_are_counted(
     settings.REDIS_URL = "redis://nowhere"
     monkeypatch.setattr(current_app, "send_task", fail)
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
-    before = get_value(scrape_metrics(), "hints_failed_total")
+    before = get_value(scrape_metrics(), "task_messages_failed_total")
     dispatch.start_task("any", 1)
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
-    assert get_value(scrape_metrics(), "hints_failed_total") == before + 1
+    assert get_value(scrape_metrics(), "task_messages_failed_total") == before + 1
 
 
 def test_sweeps_are_timed_and_their_failures_counted(
@@ -162,7 +162,7 @@ def test_sweeps_are_timed_and_their_failures_counted(
 
 def test_metrics_of_processes_are_added_and_cleaned_up(tmp_path: Path) -> None:
     """Two processes of a machine have ended, and one is alive."""
-    count_script = "from core.web.prometheus import HINTS_FAILED; HINTS_FAILED.inc(2)"
+    count_script = "from core.web.prometheus import TASK_MESSAGES_FAILED; TASK_MESSAGES_FAILED.inc(2)"
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     for _ in range(2):
         subprocess.run([sys.executable, "-c", count_script], env=environment, check=True)
@@ -170,7 +170,7 @@ def test_metrics_of_processes_are_added_and_cleaned_up(tmp_path: Path) -> None:
         "from prometheus_client import CollectorRegistry\n"
         "from prometheus_client.multiprocess import MultiProcessCollector\n"
         "r = CollectorRegistry(); MultiProcessCollector(r)\n"
-        "print(r.get_sample_value('concord_hints_failed_total'))"
+        "print(r.get_sample_value('concord_task_messages_failed_total'))"
     )
     process = subprocess.run(
         [sys.executable, "-c", sum_script],

@@ -19,7 +19,7 @@ def search_palette(project, question, rate, make_project):
 
     def search(client, text, **query):
         parameters = {"q": text, "project": project.pk} | query
-        page = client.get("/find/", parameters, headers={"X-Palette": "1"}).content.decode()
+        page = client.get("/search/", parameters, headers={"X-Palette": "1"}).content.decode()
         assert "<html" not in page
         matches = re.findall(r'href="([^"]*)"><span class="found__words">([^<]*)</span>', page)
         return {words: url for url, words in matches}
@@ -53,20 +53,20 @@ def test_results_follow_permissions(search_palette, project, client_for, annotat
         assert search_palette(annotator_client, text) == {}
     for url in search_palette(annotator_client, "").values():
         assert annotator_client.get(url).status_code == 200
-    assert client_for(stranger).get("/find/", {"project": project.pk}).status_code == 404
+    assert client_for(stranger).get("/search/", {"project": project.pk}).status_code == 404
     assert search_palette(client_for(stranger), project.name, project="") == {}
 
 
 def test_invalid_search_is_rejected(client_for, lead):
     client = client_for(lead)
     for query in ({"q": "x" * 201}, {"project": "one"}, {"project": "9" * 19}):
-        assert client.get("/find/", query).status_code == 400
-    assert client.get("/find/", {"q": "x" * 200}).status_code == 200
-    assert client.get("/style/").status_code == 404  # for staff alone
+        assert client.get("/search/", query).status_code == 400
+    assert client.get("/search/", {"q": "x" * 200}).status_code == 200
+    assert client.get("/style-guide/").status_code == 404  # for staff alone
 
 
 def test_search_page_works_without_javascript(search_palette, project, client_for, lead):
     Member.objects.filter(user=lead).update(role="viewer")
-    page = client_for(lead).get("/find/", {"q": "post", "project": project.pk}).content.decode()
+    page = client_for(lead).get("/search/", {"q": "post", "project": project.pk}).content.decode()
     assert f'href="/projects/{project.pk}/items/post-7/"' in page
     assert 'name="project" value=' in page

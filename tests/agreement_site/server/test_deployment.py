@@ -91,7 +91,7 @@ def test_proxy_requires_current_tls_and_limits_uploads() -> None:
     assert max(settings.IMPORT_MAX_BYTES, settings.MEDIA_MAX_BYTES) <= 520 << 20
     for page in ("/projects/7/data/import/", "/projects/7/data/media/", "/projects/import/"):
         assert re.match(upload_location[2:], page)
-        assert resolve(page).func.bounds_itself  # type: ignore[attr-defined]
+        assert resolve(page).func.limits_own_body  # type: ignore[attr-defined]
     for header, value in (("Proto", "$scheme"), ("For", "$remote_addr")):
         assert f"proxy_set_header X-Forwarded-{header} {value};" in https_server
     assert re.findall(r"location (\S+) \{ return (\d+)", http_server) == [

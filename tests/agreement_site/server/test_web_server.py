@@ -333,7 +333,9 @@ def test_wrong_passwords_are_counted_for_their_address(server: WebServerClient) 
     assert server.send_bytes(server.build_form_head(len(form)) + form).status < 500
     key = hashlib.sha256(b"address\x00127.0.0.1").hexdigest()
     with contextlib.closing(open_database(server.installation)) as connection:
-        cursor = connection.execute("SELECT 1 FROM agreement_site_signintries WHERE key = ?", [key])
+        cursor = connection.execute(
+            "SELECT 1 FROM agreement_site_attemptcounter WHERE key = ?", [key]
+        )
         assert cursor.fetchone()
 
 

@@ -30,9 +30,9 @@ def healthy_site(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def get_problems(client: Client) -> list[str]:
     """Return the problems in the context and assert that the page shows them."""
-    response = client.get("/operations/")
+    response = client.get("/system-status/")
     assert response.status_code == 200
-    messages: list[str] = response.context["found"]["problems"]
+    messages: list[str] = response.context["status"]["problems"]
     assert all(message in response.text for message in messages)
     return messages
 
@@ -46,12 +46,12 @@ def test_other_users_cannot_open_system_status(
         if username == "staff"
         else request.getfixturevalue(username)
     )
-    assert client_for(user).get("/operations/").status_code == 403
-    assert "/operations/" not in client_for(user).get("/").text
+    assert client_for(user).get("/system-status/").status_code == 403
+    assert "/system-status/" not in client_for(user).get("/").text
 
 
 def test_anonymous_user_cannot_open_system_status(client: Client) -> None:
-    assert client.get("/operations/").status_code == 302
+    assert client.get("/system-status/").status_code == 302
 
 
 def test_healthy_site_has_no_problems(
@@ -61,10 +61,10 @@ def test_healthy_site_has_no_problems(
     update_question(question.pk)
     client = client_for(admin)
     assert get_problems(client) == []
-    text = client.get("/operations/").text
+    text = client.get("/system-status/").text
     assert "Nothing: every rating is in the numbers" in text
     assert "worker:1" in text
-    assert 'href="/operations/"' in client.get("/").text
+    assert 'href="/system-status/"' in client.get("/").text
 
 
 def test_problems_are_listed(
@@ -88,7 +88,7 @@ def test_problems_are_listed(
         "a rating has been waiting to be in the numbers for 3600 s",
         "1 question is not brought up to date",
     ]
-    page = client.get("/operations/").text
+    page = client.get("/system-status/").text
     assert f'href="/projects/{question.project_id}/?question=severity"' in page
 
 
@@ -98,7 +98,7 @@ def test_backlog_is_shown_with_its_progress(
     rate(question, "i1", "ann", "none")
     update_question(question.pk)
     CountState.objects.filter(pk=question.pk).update(backlog_from=1)
-    response = client_for(admin).get("/operations/")
+    response = client_for(admin).get("/system-status/")
     assert [question_row.pk for question_row, _progress in response.context["backlogs"]] == [
         question.pk
     ]

@@ -107,7 +107,7 @@ def test_lead_creates_a_project_and_a_guest_joins(open_browser, lead):
 def test_categories_move_by_keyboard(open_browser, project, question):
     page = open_browser()
     sign_in(page)
-    page.goto(f"/projects/{project.pk}/setup/questions/severity/")
+    page.goto(f"/projects/{project.pk}/settings/questions/severity/")
     page.get_by_label("Label 3").focus()
     page.keyboard.press("Alt+ArrowUp")
     page.keyboard.press("Alt+ArrowUp")
@@ -141,7 +141,7 @@ def test_hotkey_placeholders_follow_the_input(open_browser, lead):
 def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(open_browser, project, question):
     page = open_browser()
     sign_in(page)
-    page.goto(f"/projects/{project.pk}/setup/questions/severity/")
+    page.goto(f"/projects/{project.pk}/settings/questions/severity/")
     expect(page.get_by_label("Weight of none and minor")).to_be_hidden()
     page.get_by_label("custom").check()
     cell = page.get_by_label("Weight of none and minor")
@@ -159,7 +159,7 @@ def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(open_browser, projec
 def test_a_project_is_set_up_without_javascript(open_browser, project, question):
     page = open_browser(java_script_enabled=False)
     sign_in(page)
-    page.goto(f"/projects/{project.pk}/setup/questions/severity/")
+    page.goto(f"/projects/{project.pk}/settings/questions/severity/")
     page.get_by_label("Order 4").fill("0")
     page.get_by_role("button", name="Save scale and categories").click()
     assert question.active_categories()[0].label == "critical"
@@ -175,7 +175,7 @@ def test_the_pages_are_accessible_and_fit_a_phone(open_browser, project, scheme)
     violations_by_address = {"/sign-in/": axe.run(page).response["violations"]}
     sign_in(page)
     base = f"/projects/{project.pk}"
-    addresses = ["setup/", "setup/new-question/", "setup/questions/severity/", "people/"]
+    addresses = ["settings/", "settings/new-question/", "settings/questions/severity/", "people/"]
     for address in [
         "/projects/new/",
         "/tokens/",

@@ -41,7 +41,7 @@ def test_palette_and_shortcuts_work_by_keyboard(
 ) -> None:
     """Ctrl+K, a name and Enter; g and a letter; no shortcut while typing, nor when switched off."""
     rate(question, "post-7", "w1", "minor")
-    page.goto("/style/")
+    page.goto("/style-guide/")
     check_accessibility(page)
 
     page.goto(f"/projects/{project.pk}/people/")

@@ -21,21 +21,21 @@ def render_template(text: str, value: datetime.datetime | None = MOMENT) -> str:
 
 def test_time_shows_its_zone_and_keeps_its_seconds() -> None:
     with time_machine.travel(MOMENT + datetime.timedelta(minutes=3), tick=False):
-        assert render_template("{{ value|moment }}") == (
-            '<time datetime="2026-11-22T16:41:06+00:00" data-moment="passed"'
+        assert render_template("{{ value|relative_time }}") == (
+            '<time datetime="2026-11-22T16:41:06+00:00" data-moment="relative"'
             ' title="2026-11-22 16:41 UTC">3 minutes ago</time>'
         )
-    assert render_template('{{ value|moment:"exact" }}') == (
+    assert render_template('{{ value|relative_time:"exact" }}') == (
         '<time datetime="2026-11-22T16:41:06+00:00" data-moment="exact">2026-11-22 16:41'
         '<span class="no-js"> UTC</span></time>'
     )
-    assert render_template("{{ value|moment }}", None) == ""
+    assert render_template("{{ value|relative_time }}", None) == ""
 
 
 def test_time_is_shown_in_the_zone_of_the_page() -> None:
     with timezone.override(datetime.timezone(datetime.timedelta(hours=2), "EET")):
-        assert '"2026-11-22 18:41 EET"' in render_template("{{ value|moment }}")
-        assert ">2026-11-22 18:41<" in render_template('{{ value|moment:"exact" }}')
+        assert '"2026-11-22 18:41 EET"' in render_template("{{ value|relative_time }}")
+        assert ">2026-11-22 18:41<" in render_template('{{ value|relative_time:"exact" }}')
 
 
 def test_date_is_shown_a_week_or_more_from_now() -> None:
@@ -60,4 +60,4 @@ def test_dates_have_the_same_format_everywhere(language: str) -> None:
         day = date_format(MOMENT, "DATE_FORMAT")
         assert day == MOMENT.date().isoformat() == render_template("{{ value|date }}", MOMENT)
         assert date_format(MOMENT, "DATETIME_FORMAT").startswith(f"{day} ")
-        assert day in render_template("{{ value|moment:'exact' }}", MOMENT)
+        assert day in render_template("{{ value|relative_time:'exact' }}", MOMENT)

@@ -50,8 +50,11 @@ def test_guidelines_were_rewritten_in_sixth_week(lead):
     assert project
     assert project.guidelines_version == 2
     first, second = project.guideline_versions.all()
-    assert (second.made_at - first.made_at).days == loader.GUIDELINES_CHANGE_DAY
-    for version, before, after in ((1, first.made_at, second.made_at), (2, second.made_at, None)):
+    assert (second.created_at - first.created_at).days == loader.GUIDELINES_CHANGE_DAY
+    for version, before, after in (
+        (1, first.created_at, second.created_at),
+        (2, second.created_at, None),
+    ):
         revisions = Revision.objects.filter(rating__question__project=project, guidelines=version)
         assert revisions.exists()
         assert (

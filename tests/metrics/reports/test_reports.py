@@ -18,7 +18,7 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import Reading, Report
 from metrics.reports import report_jobs
 from metrics.reports.report_facts import compute_report_facts
-from projects.models import KindVersion, Question, Rater
+from projects.models import Question, Rater, RaterKindVersion
 from projects.services.raters.updates import change_rater
 from projects.services.scales import change_weights
 from tests import cast
@@ -141,7 +141,7 @@ def test_report_uses_kind_of_rater_at_its_moment(
     ]
     # No version is stored when the kind stays the same.
     change_rater(kind="model", **fields | {"name": "Ben"})
-    assert KindVersion.objects.count() == 3
+    assert RaterKindVersion.objects.count() == 3
 
 
 def test_requested_report_is_computed_once_and_stored(

@@ -42,7 +42,7 @@ def test_long_form_lists_all_errors(lead: Any, client_for: Any, project: Any) ->
 def test_new_question_form_lists_a_duplicate_hotkey(
     lead: Any, client_for: Any, project: Any
 ) -> None:
-    address = f"/projects/{project.pk}/setup/new-question/"
+    address = f"/projects/{project.pk}/settings/new-question/"
     form_data = {
         "text": "Rude?",
         "key": "r",
@@ -55,7 +55,7 @@ def test_new_question_form_lists_a_duplicate_hotkey(
     assert "1 thing is to be mended" in summary_text
 
 
-@pytest.mark.parametrize("path", ["/projects/new/", "/projects/{pk}/setup/new-question/"])
+@pytest.mark.parametrize("path", ["/projects/new/", "/projects/{pk}/settings/new-question/"])
 @pytest.mark.parametrize(
     ("table", "field"),
     [
@@ -93,7 +93,7 @@ def test_deleting_too_many_categories_shows_one_error(
     for number, category in enumerate((first, *others)):
         form_data |= {f"c-{number}-label": category.label, f"c-{number}-code": str(category.code)}
         form_data |= {f"c-{number}-DELETE": "on"} if number else {}
-    address = f"/projects/{project.pk}/setup/questions/severity/categories/"
+    address = f"/projects/{project.pk}/settings/questions/severity/categories/"
     summary_text, fields = parse_summary(client_for(lead).post(address, form_data).content.decode())
     assert summary_text.startswith("Nothing was saved")
     assert len(fields) == 1
@@ -102,7 +102,7 @@ def test_deleting_too_many_categories_shows_one_error(
 @pytest.mark.parametrize(
     ("path", "form_data", "field"),
     [
-        ("setup/", {"name": ""}, "id_name"),
+        ("settings/", {"name": ""}, "id_name"),
         ("reports/", {"as_of": "soon"}, "id_as_of"),
         ("new-item/", {}, "id_key"),
         ("/tokens/", {"scope": "everything"}, "id_scope"),

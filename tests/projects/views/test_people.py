@@ -197,7 +197,7 @@ def test_last_lead_cannot_be_removed(post_people, project):
     selection = [get_selection_value(project, name) for name in ("annotator", "lead")]
     for data in ({"do": "remove"}, {"do": "role", "role": "viewer"}):
         assert "needs a lead" in get_text(
-            post_people("act/", data | {"person": selection}, follow=True)
+            post_people("action/", data | {"person": selection}, follow=True)
         )
     assert get_member(project, "lead").role == "lead"
     assert get_member(project, "annotator").role == "annotator"  # all or none are changed
@@ -205,9 +205,11 @@ def test_last_lead_cannot_be_removed(post_people, project):
 
 def test_a_lead_may_leave_once_there_is_another(post_people, project):
     post_people(
-        "act/", {"do": "role", "role": "lead", "person": get_selection_value(project, "viewer")}
+        "action/", {"do": "role", "role": "lead", "person": get_selection_value(project, "viewer")}
     )
-    response = post_people("act/", {"do": "remove", "person": get_selection_value(project, "lead")})
+    response = post_people(
+        "action/", {"do": "remove", "person": get_selection_value(project, "lead")}
+    )
     assert response["Location"] == "/"
     assert not project.members.filter(user__username="lead").exists()
 
@@ -218,11 +220,11 @@ def test_role_is_changed_and_unknown_roles_are_rejected(post_people, project):
         "role": "annotator",
         "person": get_selection_value(project, "viewer"),
     }
-    post_people("act/", form_data)
+    post_people("action/", form_data)
     assert get_member(project, "viewer").role == "annotator"
     assert project.raters.filter(user__username="viewer").exists()
     for role in ("king", ""):
-        response = post_people("act/", form_data | {"role": role}, follow=True)
+        response = post_people("action/", form_data | {"role": role}, follow=True)
         assert "one of lead, annotator, viewer" in get_text(response)
 
 
@@ -234,7 +236,7 @@ def test_removed_member_loses_access_and_ratings_stay(
     page = f"/projects/{project.pk}/people/"
     lead = client_for(project.members.get(role="lead").user)
     assert "not a member" not in lead.get(page).text
-    post_people("act/", {"do": "remove", "person": get_selection_value(project, "annotator")})
+    post_people("action/", {"do": "remove", "person": get_selection_value(project, "annotator")})
     assert client.get(page).status_code == 404
     assert question.ratings.count() == 1
     page_text = lead.get(page).text
@@ -244,7 +246,7 @@ def test_removed_member_loses_access_and_ratings_stay(
 def test_a_rater_is_paused_and_resumed(post_people, project):
     rater = project.raters.get()
     for action in ("pause", "resume"):
-        post_people("act/", {"do": action, "person": f"r{rater.pk}"})
+        post_people("action/", {"do": action, "person": f"r{rater.pk}"})
         rater.refresh_from_db()
         assert rater.paused == (action == "pause")
 
@@ -259,7 +261,7 @@ def test_undo_restores_removed_members_unchanged(post_people, project, client_fo
     Member.objects.filter(user=annotator).update(starred=True)
     selection = [get_selection_value(project, name) for name in ("annotator", "viewer")]
     response = post_people(
-        "act/", {"do": "remove", "person": selection, "passed": "q=n&page=1&x=2"}, follow=True
+        "action/", {"do": "remove", "person": selection, "passed": "q=n&page=1&x=2"}, follow=True
     )
     assert "Not in this project any more: annotator, viewer. The ratings stay." in get_text(
         response
@@ -293,7 +295,7 @@ def test_undo_restores_role_and_pause(post_people, project, form_data, expected)
         return (get_member(project, "annotator").role, project.raters.get().paused)
 
     response = post_people(
-        "act/", form_data | {"person": get_selection_value(project, "annotator")}, follow=True
+        "action/", form_data | {"person": get_selection_value(project, "annotator")}, follow=True
     )
     assert get_state() == expected
     post_people("undo/", {"undo": get_undo_value(response)})
@@ -304,7 +306,7 @@ def test_undo_is_limited_to_its_author_project_and_time(
     post_people, project, client_for, admin, make_project, lead
 ):
     response = post_people(
-        "act/", {"do": "remove", "person": get_selection_value(project, "viewer")}, follow=True
+        "action/", {"do": "remove", "person": get_selection_value(project, "viewer")}, follow=True
     )
     undo = {"undo": get_undo_value(response)}
     other_project = make_project("Elsewhere")
@@ -339,16 +341,16 @@ def test_actions_on_unsuitable_people_show_a_message(post_people, project):
         ({"do": "write", "person": viewer_value}, "None of them rates."),
         ({"do": "remove", "person": f"r{rater.pk}"}, "None of them has a role here."),
     ):
-        response = post_people("act/", form_data, follow=True)
+        response = post_people("action/", form_data, follow=True)
         assert message in get_text(response)
         assert get_undo_value(response) is None
-    assert post_people("act/", {"do": "dance"}).status_code == 400
-    assert post_people("act/", {"do": "pause", "person": ["r1"] * 101}).status_code == 400
+    assert post_people("action/", {"do": "dance"}).status_code == 400
+    assert post_people("action/", {"do": "pause", "person": ["r1"] * 101}).status_code == 400
 
 
 def test_write_action_redirects_to_the_message_form(post_people, project):
     location = post_people(
-        "act/", {"do": "write", "person": get_selection_value(project, "annotator")}
+        "action/", {"do": "write", "person": get_selection_value(project, "annotator")}
     )["Location"]
     rater = project.raters.get()
     assert location == f"/projects/{project.pk}/write/?rater={rater.pk}&back=people"
@@ -378,8 +380,8 @@ def test_account_and_its_rater_share_one_row(client_for, lead, project, annotato
 
 
 def test_hidden_rater_and_its_account_are_two_rows(client_for, lead, project, annotator):
-    project.raters_hidden = True
-    project.save(update_fields=["raters_hidden"])
+    project.hides_raters = True
+    project.save(update_fields=["hides_raters"])
     pseudonyms.assign_pseudonyms(project.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/people/")
     people_by_name = get_people_by_name(page)

@@ -68,7 +68,7 @@ def post_to_project(client_for, lead, project):
 
 @pytest.fixture
 def post_to_question(post_to_project):
-    return lambda part, data: post_to_project(f"setup/questions/severity/{part}/", data)
+    return lambda part, data: post_to_project(f"settings/questions/severity/{part}/", data)
 
 
 def test_project_is_created_with_its_first_question(client_for, stranger):
@@ -101,19 +101,19 @@ def test_a_row_is_added_without_javascript(client_for, lead):
 def test_new_project_starts_from_a_template(client_for, lead):
     """The prefilled data is valid: posting it unchanged creates a project."""
     client = client_for(lead)
-    page = client.get("/projects/new/?start=grades")
+    page = client.get("/projects/new/?template=grades")
     text = get_text(page)
     assert 'placeholder="5"' in text  # its hotkey on the annotation page
     initial_rows = [form.initial for form in page.context["categories"].forms]
     form_data = build_category_data(
         *initial_rows, **PROJECT_DATA, text="How good?", scale="interval"
     )
-    assert client.post("/projects/new/?start=grades", form_data).status_code == 302
+    assert client.post("/projects/new/?template=grades", form_data).status_code == 302
     values = [category.value for category in Question.objects.get().active_categories()]
     assert values == [1, 2, 3, 4, 5]
     for name in QUESTION_TEMPLATES:
-        assert client.get(f"/projects/new/?start={name}").status_code == 200
-    assert client.get("/projects/new/?start=odd").context["selected_template"] is None
+        assert client.get(f"/projects/new/?template={name}").status_code == 200
+    assert client.get("/projects/new/?template=odd").context["selected_template"] is None
 
 
 def test_pasted_answers_fill_one_row_for_each_line(client_for, lead):
@@ -131,23 +131,23 @@ def test_pasted_answers_fill_one_row_for_each_line(client_for, lead):
 
 
 def test_new_question_starts_from_a_template(client_for, lead, project, question):
-    client, address = client_for(lead), f"/projects/{project.pk}/setup/new-question/"
-    page = client.get(f"{address}?start=sentiment")
+    client, address = client_for(lead), f"/projects/{project.pk}/settings/new-question/"
+    page = client.get(f"{address}?template=sentiment")
     initial_labels = [form.initial["label"] for form in page.context["categories"].forms]
     assert initial_labels == ["negative", "neutral", "positive"]
     assert page.context["question_form"]["scale"].value() == "ordinal"
     assert f'href="{address}"' in get_text(page)  # start without a template
     for name in QUESTION_TEMPLATES:
-        assert client.get(f"{address}?start={name}").status_code == 200
+        assert client.get(f"{address}?template={name}").status_code == 200
     form_data = build_category_data(
         *((label, "", "") for label in initial_labels), text="Which tone?", scale="ordinal"
     )
-    assert client.post(f"{address}?start=sentiment", form_data).status_code == 302
+    assert client.post(f"{address}?template=sentiment", form_data).status_code == 302
     assert list_labels(project.questions.get(text="Which tone?")) == initial_labels
 
 
 def test_pasted_answers_fill_rows_of_a_new_question(client_for, lead, project, question):
-    address = f"/projects/{project.pk}/setup/new-question/"
+    address = f"/projects/{project.pk}/settings/new-question/"
     form_data = build_category_data(("none", "", ""), ("", "", ""), text="How?", scale="ordinal")
     page = client_for(lead).post(address, form_data | {"pasted": "minor\nmajor", "paste_rows": "1"})
     assert page.status_code == 200
@@ -177,7 +177,7 @@ def test_question_list_shows_the_weights_in_force(
     client_for, lead, question, scale, weights, description
 ):
     Question.objects.update(scale=scale, weights=weights)
-    page = get_text(client_for(lead).get(f"/projects/{question.project_id}/setup/"))
+    page = get_text(client_for(lead).get(f"/projects/{question.project_id}/settings/"))
     assert re.search(rf"{re.escape(description)}\s*</p>", page)
 
 
@@ -207,7 +207,7 @@ def test_annotation_preview_shows_the_typed_question(client_for, lead):
 
 def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for, question):
     client = client_for(lead)
-    page = client.get(f"/projects/{question.project_id}/setup/questions/{question.key}/")
+    page = client.get(f"/projects/{question.project_id}/settings/questions/{question.key}/")
     assert 'id="desk-preview"' in page.content.decode()
     formset = page.context["categories"]
     form_data = {f"{formset.prefix}-TOTAL_FORMS": "3", f"{formset.prefix}-INITIAL_FORMS": "3"}
@@ -265,11 +265,11 @@ def test_category_table_without_management_form_is_rejected(client_for, lead):
 
 def test_settings_are_saved(post_to_project, project):
     response = post_to_project(
-        "setup/", PROJECT_DATA | {"queue_order": "random", "corrections": ""}
+        "settings/", PROJECT_DATA | {"queue_order": "random", "allows_corrections": ""}
     )
     assert response.status_code == 302
     project.refresh_from_db()
-    assert (project.name, project.queue_order, project.corrections) == (
+    assert (project.name, project.queue_order, project.allows_corrections) == (
         "Translations",
         "random",
         False,
@@ -279,17 +279,17 @@ def test_settings_are_saved(post_to_project, project):
 def test_quality_checks_are_off_by_default_and_need_random_order(post_to_project, project):
     assert (project.gold_percent, project.repeat_percent) == (0, 0)
     checks = {"gold_percent": "10", "repeat_percent": "3", "repeat_after_items": "60"}
-    response = post_to_project("setup/", PROJECT_DATA | checks | {"queue_order": "fixed"})
+    response = post_to_project("settings/", PROJECT_DATA | checks | {"queue_order": "fixed"})
     assert response.status_code == 400
     assert "choose the random order" in get_text(response)
     for name, invalid_value in (("gold_percent", "51"), ("repeat_after_items", "9")):
         response = post_to_project(
-            "setup/", PROJECT_DATA | checks | {"queue_order": "random", name: invalid_value}
+            "settings/", PROJECT_DATA | checks | {"queue_order": "random", name: invalid_value}
         )
         assert response.status_code == 400
         assert "A whole number from" in get_text(response)
     assert (
-        post_to_project("setup/", PROJECT_DATA | checks | {"queue_order": "random"}).status_code
+        post_to_project("settings/", PROJECT_DATA | checks | {"queue_order": "random"}).status_code
         == 302
     )
     project.refresh_from_db()
@@ -299,7 +299,7 @@ def test_quality_checks_are_off_by_default_and_need_random_order(post_to_project
 
 def test_invalid_setting_saves_nothing(post_to_project, project):
     response = post_to_project(
-        "setup/", PROJECT_DATA | {"queue_order": "fixed", "time_zone": "Nowhere"}
+        "settings/", PROJECT_DATA | {"queue_order": "fixed", "time_zone": "Nowhere"}
     )
     assert response.status_code == 400
     project.refresh_from_db()
@@ -309,13 +309,13 @@ def test_invalid_setting_saves_nothing(post_to_project, project):
 def test_added_question_gets_an_unused_key(post_to_project, project):
     table = build_category_data(("yes", "", "y"), ("no", "", "n"))
     response = post_to_project(
-        "setup/new-question/", {"text": "流畅吗?", "key": "", "scale": "nominal"} | table
+        "settings/new-question/", {"text": "流畅吗?", "key": "", "scale": "nominal"} | table
     )
     added = project.questions.get(position=1)
-    assert response["Location"].endswith(f"/setup/questions/{added.key}/")
+    assert response["Location"].endswith(f"/settings/questions/{added.key}/")
     assert added.key == "question-2"
     duplicate_response = post_to_project(
-        "setup/new-question/", {"text": "Again?", "key": "severity", "scale": "nominal"} | table
+        "settings/new-question/", {"text": "Again?", "key": "severity", "scale": "nominal"} | table
     )
     assert "has a question 'severity' already" in get_text(duplicate_response)
     assert project.questions.count() == 2
@@ -329,7 +329,7 @@ def test_the_text_of_a_question_is_changed(post_to_question, question):
 
 
 def test_question_page_is_titled_by_the_question_text(client_for, lead, project, question):
-    page = get_text(client_for(lead).get(f"/projects/{project.pk}/setup/questions/severity/"))
+    page = get_text(client_for(lead).get(f"/projects/{project.pk}/settings/questions/severity/"))
     assert page.split("<title>")[1].startswith(question.text)
     assert f'aria-current="page">{question.text}</span>' in page
 
@@ -417,7 +417,7 @@ def test_ordered_weights_are_not_offered_on_a_nominal_scale(
     client_for, lead, post_to_question, question
 ):
     type(question).objects.update(scale="nominal")
-    address = f"/projects/{question.project_id}/setup/questions/severity/"
+    address = f"/projects/{question.project_id}/settings/questions/severity/"
     text = get_text(client_for(lead).get(address))
     assert 'value="custom"' in text
     assert 'value="linear"' not in text
@@ -429,7 +429,7 @@ def test_ordered_weights_are_not_offered_on_a_nominal_scale(
 
 def test_current_weights_are_offered_on_any_scale(client_for, lead, question):
     type(question).objects.update(scale="nominal", weights="quadratic")
-    address = f"/projects/{question.project_id}/setup/questions/severity/"
+    address = f"/projects/{question.project_id}/settings/questions/severity/"
     assert 'value="quadratic"' in get_text(client_for(lead).get(address))
 
 
@@ -501,7 +501,7 @@ def test_settings_page_makes_a_fixed_number_of_queries(
         add_question(project=project, question=question, by=lead)
     client = client_for(lead)
     with django_assert_max_num_queries(10):
-        client.get(f"/projects/{project.pk}/setup/")
+        client.get(f"/projects/{project.pk}/settings/")
 
 
 def test_hotkey_placeholders_match_the_annotation_page() -> None:

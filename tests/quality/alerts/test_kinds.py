@@ -298,7 +298,7 @@ def test_suspected_gold_gives_one_alert_until_more_is_suspected(
     def suspect_gold(number: int) -> GoldItem:
         item = Item.objects.create(project=question.project, key=f"g{number}")
         gold = GoldAnswer.objects.create(
-            question=question, item=item, version=1, answer=[0], made_at=timezone.now(), by=lead
+            question=question, item=item, version=1, answer=[0], created_at=timezone.now(), by=lead
         )
         return GoldItem.objects.create(
             gold=gold, question=question, item=item, exposures=5, right=0, people=5, suspected=True

@@ -35,7 +35,9 @@ def test_lead_chooses_the_sensitivity(
     assert client.post(page, {"sensitivity": "early"}).status_code == 302
     assert client.post(page, {"sensitivity": "early"}).status_code == 302
     assert input_version.list_outdated_questions() == [question.pk]
-    assert "changed how much rings" in client.get(f"/projects/{question.project_id}/trail/").text
+    assert (
+        "changed how much rings" in client.get(f"/projects/{question.project_id}/audit-log/").text
+    )
     DriftRun.objects.update(made_at=None)
     assert tasks.sweep_alarms() == 1
     assert Alarm.objects.filter(rater__key="dan", facts__level=5000.0, stands=True).count() == 1

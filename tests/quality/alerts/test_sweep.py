@@ -118,8 +118,10 @@ def test_new_guidelines_restart_detection_for_all_raters(
     first = Rating.objects.order_by("rated_at").first()
     assert first is not None
     for number, days in ((1, 0), (2, 30)):
-        made_at = first.rated_at + datetime.timedelta(days=days)
-        GuidelineVersion.objects.create(project=question.project, number=number, made_at=made_at)
+        created_at = first.rated_at + datetime.timedelta(days=days)
+        GuidelineVersion.objects.create(
+            project=question.project, number=number, created_at=created_at
+        )
     question.project.guidelines_version = 2
     question.project.save()
     tasks.sweep_alarms()

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from projects.models import Project, Question, Rater
 from quality.models import GoldAct
 from ratings.models import Exam, ExamRules
@@ -34,7 +34,7 @@ def test_exam_rules_are_read_and_changed(
         assert response.status_code == 400
         assert list(response.json()["error"]["fields"]) == list(invalid)
     assert api.get(url).json() == changed
-    assert TrailLine.objects.filter(what="exam_rules_changed").count() == 1
+    assert AuditLogEntry.objects.filter(action="exam_rules_changed").count() == 1
 
 
 def test_tries_are_listed_and_a_lead_decides_with_a_reason(
@@ -65,7 +65,7 @@ def test_tries_are_listed_and_a_lead_decides_with_a_reason(
     assert api.post(url, body, format="json").status_code == 400
     waived = api.get(f"{url}?state=waived").json()["results"]
     assert [exam["id"] for exam in waived] == [created["id"]]
-    assert TrailLine.objects.filter(what="exam_waived").count() == 1
+    assert AuditLogEntry.objects.filter(action="exam_waived").count() == 1
 
 
 def test_interventions_are_listed_carried_out_and_overridden(

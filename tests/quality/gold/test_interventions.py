@@ -124,7 +124,7 @@ def test_automatic_pause_can_be_resumed_on_the_members_page(
     answer_gold(WRONG, 1)
     assert GoldAct.objects.count() == 1
     form_data = {"do": "resume", "person": f"r{ann.pk}"}
-    lead_client.post(f"/projects/{question_with_gold.project_id}/people/act/", form_data)
+    lead_client.post(f"/projects/{question_with_gold.project_id}/people/action/", form_data)
     answer_gold(RIGHT, 1)
     intervention.refresh_from_db()
     assert (intervention.state, intervention.reason) == ("overridden", interventions.RESUMED)

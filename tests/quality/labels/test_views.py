@@ -222,7 +222,7 @@ def test_adjudicator_decides_but_changes_no_settings(
     for method, path, status in (
         ("get", "", 200),
         ("get", "people/", 403),
-        ("get", "setup/", 403),
+        ("get", "settings/", 403),
         ("get", "rate/", 403),
         ("post", "labels/method/", 403),
         ("post", f"adjudicate/{item.pk}/gold/", 403),

@@ -55,7 +55,7 @@ def study(rated_question: Question) -> Project:
     """Sixty items with some of the six wanted ratings each, and five items without ratings."""
     project = rated_question.project
     project.overlap = 6
-    project.queue_order = QueueOrder.LABELS
+    project.queue_order = QueueOrder.PLANNED_LABELS
     project.save()
     Item.objects.bulk_create(
         Item(project=project, key=f"new{number}", body={"text": "x"}) for number in range(5)
@@ -117,7 +117,7 @@ def test_full_withdrawn_and_open_items_are_not_planned(study: Project) -> None:
 def test_narrow_order_completes_items_before_starting_others(
     study: Project, rated_question: Question
 ) -> None:
-    study.queue_order = QueueOrder.NARROW
+    study.queue_order = QueueOrder.PLANNED_INTERVAL
     study.save()
     cheapest_plan = compute_overlap_plans(rated_question).cheapest
     assert cheapest_plan is not None
@@ -279,7 +279,7 @@ def test_random_and_narrow_assignments_are_not_planned(
     monkeypatch.setattr(candidates, "RANDOM_EVERY", 0)
     assert not rate_next().planned
     monkeypatch.setattr(candidates, "RANDOM_EVERY", 2**64)
-    projects.change_project(project=study, by=lead, queue_order=QueueOrder.NARROW)
+    projects.change_project(project=study, by=lead, queue_order=QueueOrder.PLANNED_INTERVAL)
     queue_order.sweep()
     assert not rate_next().planned
 
@@ -314,7 +314,7 @@ def test_reopened_assignment_of_planned_item_stays_planned(study: Project) -> No
 
 
 def test_unrated_items_are_planned_without_labels(project: Project) -> None:
-    project.queue_order = QueueOrder.LABELS
+    project.queue_order = QueueOrder.PLANNED_LABELS
     project.save()
     item = Item.objects.create(project=project, key="a", body={"text": "x"})
     assert queue_order.sweep() == 1

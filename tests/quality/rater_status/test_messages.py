@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from events.models import Event
 from projects.models import Item, Member, Project, Rater
 from ratings.items import rater_pseudonyms
@@ -89,7 +89,7 @@ def test_selected_raters_get_the_message_once(
 def test_audit_log_and_event_leave_out_the_text(
     sent_message: RaterMessage, ann: Rater, lead: User
 ) -> None:
-    line = TrailLine.objects.get(what="rater_written_to")
+    line = AuditLogEntry.objects.get(action="rater_messaged")
     assert (line.actor_id, line.after) == (lead.pk, {"rater": "ann", "message": sent_message.pk})
     event = Event.objects.get(kind="rater_message")
     assert (event.subject, event.by) == (f"rater/{ann.pk}", lead)

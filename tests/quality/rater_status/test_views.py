@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 from metrics.saved_views import services
@@ -227,7 +227,7 @@ def test_many_raters_are_paused_and_resumed_at_once(
     assert query["without"] == ["ann"]  # excluded raters stay excluded
     page = client.get(response["Location"])
     assert {rater.key for rater in page.context["paused_now"]} == {"gus", "dan"}
-    lines = TrailLine.objects.filter(what="rater_paused").order_by("pk")
+    lines = AuditLogEntry.objects.filter(action="rater_paused").order_by("pk")
     assert list(lines.values_list("after__rater", flat=True)) == ["dan", "gus"]
     assert set(list_rater_keys(client.get(f"{base_url}raters/?show=paused"))) == {"gus", "dan"}
     client.post(f"{base_url}triage/", form_data | {"do": "resume"})

@@ -595,7 +595,7 @@ def test_own_rating_from_another_source_can_be_changed(
 
 
 def test_closed_corrections_allow_new_ratings_only(annotator_client, project, items, question):
-    project.corrections = False
+    project.allows_corrections = False
     project.save()
     annotator_client.get(get_rate_url(project))
     assert submit(annotator_client, project, items[0], question, 2).status_code == 302

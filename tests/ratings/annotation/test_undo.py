@@ -95,7 +95,7 @@ def test_skip_is_undone_while_a_slot_is_free(annotator_client, project, items, q
 def test_undo_only_shows_the_item_when_corrections_are_closed(
     annotator_client, project, items, question
 ):
-    Project.objects.update(corrections=False)
+    Project.objects.update(allows_corrections=False)
     rate_items(annotator_client, project, items, question, 1)
     page = undo_last_answer(annotator_client, project).content.decode()
     assert "Ratings cannot be changed in this project any more." in page

@@ -352,7 +352,7 @@ def test_closed_corrections_apply_to_the_api(
     project: Project,
     api: APIClient,
 ) -> None:
-    Project.objects.filter(pk=project.pk).update(corrections=False)
+    Project.objects.filter(pk=project.pk).update(allows_corrections=False)
     assert post_rows([build_row(), build_row("i2")], annotator_api) == build_counts(created=2)
     assert post_rows(build_row(), annotator_api) == build_counts(unchanged=1)
     for changed_row in (

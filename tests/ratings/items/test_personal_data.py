@@ -93,7 +93,7 @@ def test_person_is_removed_and_ratings_are_kept(
     assert (deletion.kind, deletion.by, deletion.counts["ratings"]) == ("person", lead, 4)
     assert (
         "person, whose ratings stay"
-        in client.get(f"/projects/{project.pk}/setup/").content.decode()
+        in client.get(f"/projects/{project.pk}/settings/").content.decode()
     )
 
 
@@ -175,24 +175,24 @@ def test_account_is_exported_and_pseudonymized(
     rated_question: Any, project: Project, annotator: User, tmp_path: Path
 ) -> None:
     file = tmp_path / "person.jsonl"
-    call_command("person", "annotator", export=str(file))
+    call_command("person_data", "annotator", export=str(file))
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert (lines[0]["account"], lines[0]["roles"]) == ("annotator", {str(project.pk): "annotator"})
     assert len([line for line in lines if "history" in line]) == 4
     with pytest.raises(CommandError, match="--confirm annotator"):
-        call_command("person", "annotator", forget="person")
+        call_command("person_data", "annotator", forget="person")
     out = io.StringIO()
-    call_command("person", "annotator", forget="person", confirm="annotator", stdout=out)
+    call_command("person_data", "annotator", forget="person", confirm="annotator", stdout=out)
     report = json.loads(out.getvalue())
     assert report["raters"][0]["ratings"] == 4
-    assert Rater.objects.filter(key=report["raters"][0]["kept_as"]).exists()
+    assert Rater.objects.filter(key=report["raters"][0]["pseudonym"]).exists()
     assert not User.objects.filter(username="annotator").exists()
     assert Rating.objects.current().count() == 8
 
 
 def test_everything_of_an_account_is_erased(rated_question: Any, annotator: User) -> None:
     out = io.StringIO()
-    call_command("person", "annotator", forget="everything", confirm="annotator", stdout=out)
+    call_command("person_data", "annotator", forget="everything", confirm="annotator", stdout=out)
     finish_deletions()
     assert Rating.objects.count() == 4
     assert "'ann'" not in dump_rater_rows()
@@ -202,7 +202,7 @@ def test_only_lead_of_a_project_cannot_be_erased(
     rated_question: Any, project: Project, lead: User
 ) -> None:
     with pytest.raises(CommandError, match=f"They lead projects {project.pk} alone"):
-        call_command("person", "lead", forget="everything", confirm="lead")
+        call_command("person_data", "lead", forget="everything", confirm="lead")
     assert Member.objects.filter(user=lead).exists()
     with pytest.raises(CommandError, match="There is no account"):
-        call_command("person", "nobody", export="-")
+        call_command("person_data", "nobody", export="-")

@@ -90,7 +90,9 @@ def test_item_is_deleted_with_its_ratings_and_counts(
     deletion_row = str(Deletion.objects.values().get())
     assert "i1" not in deletion_row
     assert_counts_are_exact(rated_question)
-    settings_page = client.get(reverse("setup", args=[rated_question.project_id])).content.decode()
+    settings_page = client.get(
+        reverse("project_settings", args=[rated_question.project_id])
+    ).content.decode()
     assert f"item {item.pk} · lead" in settings_page
 
 

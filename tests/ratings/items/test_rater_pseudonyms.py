@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from events.models import Event
 from events.services import record_event
 from metrics.models import NamedView
@@ -99,8 +99,8 @@ def test_order_of_pseudonyms_reveals_nothing(project: Project, lead: User) -> No
     assert pseudonyms != sorted(pseudonyms)
 
 
-PATHS = ("people/", "raters/", "raters.csv", "data/export.csv", "labels.csv", "trail/",
-          "trail.csv", "?question=severity", "items/", "alarms/")  # fmt: skip
+PATHS = ("people/", "raters/", "raters.csv", "data/export.csv", "labels.csv", "audit-log/",
+          "audit-log.csv", "?question=severity", "items/", "alarms/")  # fmt: skip
 
 
 def test_no_page_or_file_names_a_person(
@@ -130,7 +130,7 @@ def test_no_page_or_file_names_a_person(
     exported = client.get(f"/projects/{project.pk}/data/export.csv").getvalue().decode()
     assert all(get_pseudonym(project, key) in exported for key in RATER_KEYS)
     api = api_for(lead)
-    for path in ("raters/", "ratings/", "trail/"):
+    for path in ("raters/", "ratings/", "audit-log/"):
         text = json.dumps(api.get(f"/api/v1/projects/{project.pk}/{path}").json()["results"])
         for word in ("Person", "Benjamin", '"ben"', '"cleo"'):
             assert word not in text, (path, word)
@@ -138,7 +138,7 @@ def test_no_page_or_file_names_a_person(
     assert {row["username"] for row in rater_rows} == {None}
     # Administrators read the unmodified audit log.
     admin = User.objects.create_superuser("root")
-    assert "Benjamin" in client_for(admin).get(f"/projects/{project.pk}/trail/").text
+    assert "Benjamin" in client_for(admin).get(f"/projects/{project.pk}/audit-log/").text
 
 
 def test_new_rater_is_hidden_immediately(
@@ -217,15 +217,15 @@ def test_disclosing_identities_is_for_leads_and_logged(
     for user, status in ((annotator, 403), (viewer, 403), (other_lead, 404)):
         assert client_for(user).post(address, {"reason": "curious"}).status_code == status
     assert client_for(lead).post(address, {"reason": "  "}).status_code == 400
-    assert not TrailLine.objects.filter(what="raters_looked_at").exists()
+    assert not AuditLogEntry.objects.filter(action="rater_identities_viewed").exists()
     page = client_for(lead).post(address, {"reason": "a complaint"})
     assert all(word in page.text for word in ("Ben Person", "cleo", annotator.username))
-    audit_entry = TrailLine.objects.get(what="raters_looked_at")
+    audit_entry = AuditLogEntry.objects.get(action="rater_identities_viewed")
     assert (audit_entry.actor, audit_entry.project_id) == ("lead", project.pk)
     assert audit_entry.details["reason"] == "a complaint"
     second_page = client_for(lead).get(f"/projects/{project.pk}/people/identities/")
     assert "Ben Person" not in second_page.text
-    assert "a complaint" in client_for(lead).get(f"/projects/{project.pk}/trail/").text
+    assert "a complaint" in client_for(lead).get(f"/projects/{project.pk}/audit-log/").text
 
 
 def test_hiding_needs_confirmation(
@@ -234,12 +234,12 @@ def test_hiding_needs_confirmation(
     address = f"/projects/{project.pk}/people/identities/hide/"
     assert client_for(lead).post(address, {"hidden": "1"}).status_code == 400
     project.refresh_from_db()
-    assert not project.raters_hidden
+    assert not project.hides_raters
     set_hidden(client_for(lead), project)
     set_hidden(client_for(lead), project)  # a second time changes nothing
-    assert TrailLine.objects.filter(what="raters_hidden").count() == 1
+    assert AuditLogEntry.objects.filter(action="raters_hidden").count() == 1
     set_hidden(client_for(lead), project, hidden=False)
-    assert TrailLine.objects.filter(what="raters_shown").count() == 1
+    assert AuditLogEntry.objects.filter(action="raters_unhidden").count() == 1
 
 
 def test_personal_data_contains_the_identity(

@@ -210,9 +210,9 @@ def add_guideline_marks(points: list[TrendPoint], project: Project) -> list[Tren
     if not points or not project.guidelines_version:
         return points
     zone = ZoneInfo(project.time_zone)
-    versions = project.guideline_versions.values_list("made_at", "number")
+    versions = project.guideline_versions.values_list("created_at", "number")
     guideline_marks = [
-        GuidelineMark(made_at.astimezone(zone).date(), number) for made_at, number in versions
+        GuidelineMark(created_at.astimezone(zone).date(), number) for created_at, number in versions
     ]
     begin_dates = [points[0].start, *(point.end for point in points)]
     return [

@@ -22,7 +22,7 @@ from django.test import Client
 from jwt.algorithms import RSAAlgorithm
 
 from agreement_site.accounts.identity_providers.oidc import SocialAdapter
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from projects.models import Member, MemberOffer, Project
 from tests.cast import PASSWORD
 
@@ -154,8 +154,8 @@ def test_connected_account_signs_in_and_needs_a_second_factor(
     client, page = sign_in_by_provider(provider, next="/tokens/")
     assert page["Location"] == "/tokens/"
     assert client.session["_auth_user_id"] == str(lead.pk)
-    entry = TrailLine.objects.get(what="sign_in")
-    assert (entry.actor, entry.details) == ("lead", {"by_way_of": ["socialaccount"]})
+    entry = AuditLogEntry.objects.get(action="sign_in")
+    assert (entry.actor, entry.details) == ("lead", {"methods": ["socialaccount"]})
     settings.REQUIRE_SECOND_FACTOR = "everybody"
     assert client.get("/tokens/")["Location"] == "/account/second-factor/"
     settings.OIDC_SECOND_FACTOR = True
@@ -182,7 +182,7 @@ def test_invalid_token_does_not_sign_in(
         setattr(provider, name, value)
     client, page = sign_in_by_provider(provider)
     assert (page.status_code, is_signed_in(client)) == (401, False)
-    assert TrailLine.objects.get(what="sign_in_failed").details["provider"] == "Example"
+    assert AuditLogEntry.objects.get(action="sign_in_failed").details["provider"] == "Example"
 
 
 def test_forged_state_does_not_sign_in(provider: FakeOidcProvider, lead: User) -> None:
@@ -251,7 +251,7 @@ def test_verified_address_may_match_an_account(
     assert not is_signed_in(sign_in_by_provider(provider)[0])  # only when the site allows it
     settings.OIDC_ACCOUNTS = "matched"
     assert is_signed_in(sign_in_by_provider(provider)[0]) == signs_in
-    assert TrailLine.objects.filter(what="sign_in_connected").exists() == signs_in
+    assert AuditLogEntry.objects.filter(action="sign_in_connected").exists() == signs_in
 
 
 def test_address_of_two_accounts_matches_none(
@@ -266,14 +266,14 @@ def test_address_of_two_accounts_matches_none(
 def test_account_is_created_when_allowed_and_stays_private(
     provider: FakeOidcProvider, settings: Any, project: Project, lead: User, client_for: Any
 ) -> None:
-    settings.OIDC_ACCOUNTS = "made"
+    settings.OIDC_ACCOUNTS = "created"
     settings.MAY_CREATE_PROJECTS = "leads"
     provider.claims = {"sub": "u9", "preferred_username": "ada", "email": "ada@example.org"}
     client, page = sign_in_by_provider(provider)
     assert page["Location"] == "/"
     ada = User.objects.get(username="ada")
     assert (ada.is_staff, ada.has_usable_password()) == (False, False)
-    assert TrailLine.objects.get(what="account_made").actor == "ada"
+    assert AuditLogEntry.objects.get(action="account_created").actor == "ada"
     assert client.get(f"/projects/{project.pk}/").status_code == 404
     assert client.get("/projects/new/").status_code == 403
     # A lead offers her a role, she accepts, and the lead gets no link to her account.
@@ -285,7 +285,7 @@ def test_account_is_created_when_allowed_and_stays_private(
     member = Member.objects.get(user=ada)
     link = f"/projects/{project.pk}/people/members/{member.pk}/link/"
     lead_client.post(link)
-    assert not TrailLine.objects.filter(what="link_made").exists()
+    assert not AuditLogEntry.objects.filter(action="invitation_link_created").exists()
     # She creates a token without a password, because she has just signed in.
     assert client.get("/password/").status_code == 302
     assert client.post("/tokens/", {"scope": "read", "days": "30"}).status_code == 200
@@ -304,7 +304,7 @@ def test_created_username_is_not_confusable(
 ) -> None:
     """This holds whatever name the provider sends."""
     make_user("coco")
-    settings.OIDC_ACCOUNTS = "made"
+    settings.OIDC_ACCOUNTS = "created"
     provider.claims = {"sub": "u9", "preferred_username": claimed, "email": "ada@example.org"}
     assert is_signed_in(sign_in_by_provider(provider)[0])
     new_user = User.objects.exclude(username="coco").get()
@@ -313,7 +313,7 @@ def test_created_username_is_not_confusable(
 
 
 def test_username_in_another_alphabet_is_kept(provider: FakeOidcProvider, settings: Any) -> None:
-    settings.OIDC_ACCOUNTS = "made"
+    settings.OIDC_ACCOUNTS = "created"
     name = "\u0430\u043d\u043d\u0430"
     provider.claims = {"sub": "u9", "preferred_username": name, "email": "a@b.example"}
     sign_in_by_provider(provider)
@@ -323,7 +323,7 @@ def test_username_in_another_alphabet_is_kept(provider: FakeOidcProvider, settin
 def test_address_in_use_creates_no_second_account(
     provider: FakeOidcProvider, settings: Any, lead: User
 ) -> None:
-    settings.OIDC_ACCOUNTS = "made"
+    settings.OIDC_ACCOUNTS = "created"
     User.objects.update(email="ada@example.org")
     provider.claims = {"sub": "u9", "email": "ada@example.org"}
     assert not is_signed_in(sign_in_by_provider(provider)[0])
@@ -340,13 +340,13 @@ def test_user_connects_and_disconnects_own_account(
     sign_in_by_provider(provider, client, process="connect")
     account = SocialAccount.objects.get()
     assert (account.user, account.uid) == (lead, "u1")
-    assert TrailLine.objects.filter(what="sign_in_connected", actor="lead").count() == 1
+    assert AuditLogEntry.objects.filter(action="sign_in_connected", actor="lead").count() == 1
     other_client = Client()
     other_client.post("/sign-in/", {"username": "viewer", "password": PASSWORD})
     sign_in_by_provider(provider, other_client, process="connect")  # it belongs to another user
     assert other_client.post(page, {"account": account.pk}).status_code == 400
     assert SocialAccount.objects.get().user == lead
-    assert TrailLine.objects.filter(what="sign_in_connected").count() == 1
+    assert AuditLogEntry.objects.filter(action="sign_in_connected").count() == 1
     assert client.post(page, {"account": account.pk}).status_code == 302
     assert not SocialAccount.objects.exists()
-    assert TrailLine.objects.filter(what="sign_in_disconnected", actor="lead").exists()
+    assert AuditLogEntry.objects.filter(action="sign_in_disconnected", actor="lead").exists()

@@ -32,7 +32,7 @@ from django.test import Client
 
 from agreement_site import saml_metadata
 from agreement_site.accounts import sign_in_limit
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from tests.cast import PASSWORD
 
 SKIP_REASON = "requirements-extra.txt is not installed"
@@ -256,8 +256,8 @@ def test_connected_account_signs_in_and_needs_a_second_factor(
     client, page = sign_in_by_provider(provider, next="/tokens/")
     assert page["Location"] == "/tokens/"
     assert client.session["_auth_user_id"] == str(lead.pk)
-    entry = TrailLine.objects.get(what="sign_in")
-    assert (entry.actor, entry.details) == ("lead", {"by_way_of": ["socialaccount"]})
+    entry = AuditLogEntry.objects.get(action="sign_in")
+    assert (entry.actor, entry.details) == ("lead", {"methods": ["socialaccount"]})
     settings.REQUIRE_SECOND_FACTOR = "everybody"
     settings.OIDC_SECOND_FACTOR = True  # applies to the other provider only
     assert client.get("/tokens/")["Location"] == "/account/second-factor/"
@@ -356,7 +356,7 @@ def test_forged_assertion_does_not_sign_in(
     provider.uid, provider.forge = "u2", forge
     client, page = sign_in_by_provider(provider)
     assert (page.status_code, is_signed_in(client)) == (401, False)
-    assert TrailLine.objects.get(what="sign_in_failed").details["provider"] == "University"
+    assert AuditLogEntry.objects.get(action="sign_in_failed").details["provider"] == "University"
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_unsafe_signature_never_reaches_xmlsec(
     unsigned.find(f"{ASSERTION}Assertion").insert(1, etree.fromstring(SIGNED_INFO))
     forge(unsigned)
     deliver_response(Client(), base64.b64encode(etree.tostring(unsigned)).decode())
-    assert reason in TrailLine.objects.get(what="sign_in_failed").details["why"]
+    assert reason in AuditLogEntry.objects.get(action="sign_in_failed").details["reason"]
 
 
 EXPIRED_CONFIRMATION = {"until": f' NotOnOrAfter="{format_time_in(-3600)}"'}
@@ -419,7 +419,7 @@ def test_invalid_response_does_not_sign_in(
     client, page = sign_in_by_provider(provider)
     assert (page.status_code, is_signed_in(client)) == (401, False)
     assert "That did not work" in page.content.decode()
-    assert reason in TrailLine.objects.get(what="sign_in_failed").details["why"]
+    assert reason in AuditLogEntry.objects.get(action="sign_in_failed").details["reason"]
 
 
 @pytest.mark.parametrize("response", ["", "!", "PGE+", base64.b64encode(b"<a/>").decode()])
@@ -449,7 +449,7 @@ def test_response_is_bound_to_its_browser_and_used_once(
     assert deliver_response(client, response).status_code == 401
     assert not is_signed_in(client)
     assert client.get(FINISH).status_code == 401
-    assert TrailLine.objects.filter(what="sign_in_failed").count() == 4
+    assert AuditLogEntry.objects.filter(action="sign_in_failed").count() == 4
 
 
 def test_number_of_recorded_failures_is_limited(
@@ -463,7 +463,7 @@ def test_number_of_recorded_failures_is_limited(
         429,
         429,
     ]
-    assert TrailLine.objects.filter(what="sign_in_failed").count() == 3
+    assert AuditLogEntry.objects.filter(action="sign_in_failed").count() == 3
 
 
 def test_unknown_user_is_not_signed_in(provider: FakeSamlProvider) -> None:
@@ -496,16 +496,16 @@ def test_address_may_match_an_account(
     assert not is_signed_in(sign_in_by_provider(provider)[0])  # only when the site allows it
     settings.SAML_ACCOUNTS = "matched"
     assert is_signed_in(sign_in_by_provider(provider)[0]) == signs_in
-    assert TrailLine.objects.filter(what="sign_in_connected").exists() == signs_in
+    assert AuditLogEntry.objects.filter(action="sign_in_connected").exists() == signs_in
 
 
 def test_account_is_created_when_allowed(provider: FakeSamlProvider, settings: Any) -> None:
-    settings.SAML_ACCOUNTS = "made"
+    settings.SAML_ACCOUNTS = "created"
     provider.attributes = {"uid": "ada", MAIL_ATTRIBUTE: "ada@example.org", "givenName": "Ada"}
     assert sign_in_by_provider(provider)[1]["Location"] == "/"
     ada = User.objects.get(username="ada")
     assert (ada.is_staff, ada.has_usable_password(), ada.first_name) == (False, False, "Ada")
-    entry: Any = TrailLine.objects.get(what="account_made")
+    entry: Any = AuditLogEntry.objects.get(action="account_created")
     assert (entry.actor, entry.after["provider"]) == ("ada", "University")
 
 
@@ -524,13 +524,13 @@ def test_user_connects_and_disconnects_own_account(
     other_client.post("/sign-in/", {"username": "viewer", "password": PASSWORD})
     sign_in_by_provider(provider, other_client, process="connect")  # it belongs to another user
     assert SocialAccount.objects.get().user == lead
-    assert TrailLine.objects.filter(what="sign_in_connected").count() == 1
+    assert AuditLogEntry.objects.filter(action="sign_in_connected").count() == 1
     # The site switches to another provider: the page still shows the old account.
     settings.OIDC_SERVER_URL, settings.SAML_METADATA = "https://id.example.org", ""
     settings.SOCIALACCOUNT_PROVIDERS = {}
     assert "u1" in client.get(page).content.decode()
     assert client.post(page, {"account": account.pk}).status_code == 302
-    assert TrailLine.objects.filter(what="sign_in_disconnected", actor="lead").exists()
+    assert AuditLogEntry.objects.filter(action="sign_in_disconnected", actor="lead").exists()
 
 
 def test_confirmation_form_works_without_javascript(

@@ -101,7 +101,7 @@ def test_choice_needs_no_query(client_for, lead, django_assert_num_queries):
 def test_language_switch_is_on_every_page_and_returns_to_it(client, client_for, lead, project):
     for browser, page in (
         (client, "/sign-in/?next=/"),
-        (client_for(lead), f"/projects/{project.pk}/setup/"),
+        (client_for(lead), f"/projects/{project.pk}/settings/"),
     ):
         text = browser.get(page).content.decode()
         assert 'action="/language/"' in text

@@ -72,7 +72,7 @@ def test_unknown_themes_and_external_redirects_are_rejected(client: Client) -> N
 
 
 def test_database_rejects_unknown_themes(lead: Any) -> None:
-    with pytest.raises(IntegrityError, match="preference_theme_known"), transaction.atomic():
+    with pytest.raises(IntegrityError, match="preference_theme_valid"), transaction.atomic():
         Preference.objects.create(user=lead, theme="pink")
 
 

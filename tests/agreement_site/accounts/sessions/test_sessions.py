@@ -15,7 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from agreement_site.accounts.sessions.views import describe_browser
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +49,7 @@ def test_user_sees_and_ends_own_sessions(lead: User, viewer: User) -> None:
     assert other_client.get("/tokens/").status_code == 302
     assert own_client.get("/tokens/").status_code == 200
     assert foreign_client.get("/tokens/").status_code == 200
-    entry = TrailLine.objects.get(what="session_revoked")
+    entry = AuditLogEntry.objects.get(action="session_revoked")
     assert (entry.actor, entry.before) == ("lead", {"browser": "Other"})
 
 
@@ -130,4 +130,4 @@ def test_superuser_can_end_sessions(lead: User, admin: User, client_for: Any) ->
         client_for(admin).post("/admin/usersessions/usersession/", action_data).status_code == 302
     )
     assert client.get("/tokens/").status_code == 302
-    assert TrailLine.objects.get(what="session_revoked").before == {"of": "lead"}
+    assert AuditLogEntry.objects.get(action="session_revoked").before == {"user": "lead"}

@@ -27,7 +27,7 @@ def create_ratings(question: Any, rate: Any, *, raters: str) -> str:
         for rater, code in zip(raters, row, strict=False):
             rate(question, f"i{item}", rater, LABELS[code])
     update_question(question.pk)
-    return f"/projects/{question.project_id}/setup/questions/{question.key}/"
+    return f"/projects/{question.project_id}/settings/questions/{question.key}/"
 
 
 @pytest.mark.parametrize(("raters", "name"), [("abc", "fleiss_kappa"), ("ab", "cohen_kappa")])
@@ -47,7 +47,7 @@ def test_editor_previews_kappa(
 
 
 def test_no_preview_before_any_rating(question: Any, lead: Any, client_for: Any) -> None:
-    address = f"/projects/{question.project_id}/setup/questions/{question.key}/weights/check/"
+    address = f"/projects/{question.project_id}/settings/questions/{question.key}/weights/check/"
     response = client_for(lead).post(address, build_form(MATRIX))
     assert response.context["agreement"] is None
     assert response.context["doubt"] is None
@@ -55,7 +55,7 @@ def test_no_preview_before_any_rating(question: Any, lead: Any, client_for: Any)
 
 def test_non_monotonic_weights_are_questioned(question: Any, lead: Any, client_for: Any) -> None:
     matrix = [[1, 0.5, 0.6, 0], [0.5, 1, 0.5, 0], [0.6, 0.5, 1, 0.5], [0, 0, 0.5, 1]]
-    address = f"/projects/{question.project_id}/setup/questions/{question.key}/weights/check/"
+    address = f"/projects/{question.project_id}/settings/questions/{question.key}/weights/check/"
     client = client_for(lead)
     assert "Is that meant?" in client.post(address, build_form(matrix)).content.decode()
     Question.objects.update(scale="nominal")
@@ -66,7 +66,7 @@ def test_earlier_weights_are_listed_with_author_and_reason(
     question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    address = f"/projects/{question.project_id}/setup/questions/{question.key}/"
+    address = f"/projects/{question.project_id}/settings/questions/{question.key}/"
     client.post(f"{address}weights/", build_form(MATRIX, reason="Agreed with the clinic."))
     client.post(f"{address}text/", {"text": "How severe?"})
     softer = [[0.25 if cell == 0 else cell for cell in row] for row in MATRIX]
@@ -94,7 +94,7 @@ def test_score_weights_become_custom_weights(
     page = client.get(address)
     assert "Make these the custom weights" in page.content.decode()
     client.post(
-        f"/projects/{question.project_id}/setup/questions/{question.key}/weights/",
+        f"/projects/{question.project_id}/settings/questions/{question.key}/weights/",
         build_form(page.context["scored"]["weights"], reason="Quadratic in scores: values"),
     )
     stored_matrix = Question.objects.get(pk=question.pk).weight_matrix

@@ -63,7 +63,7 @@ def test_lead_selects_another_headline_with_note(
     client = client_for(lead)
     address = f"/projects/{project.pk}/first/?question={rated_question.key}"
     form = {"headline": "gwet_ac1", "note": "One answer is rare.", "band_scheme": "altman"}
-    response = client.post(address, form | {"bar": "0.75"})
+    response = client.post(address, form | {"target_agreement": "0.75"})
     assert response.status_code == 302
     tasks.sweep_all()
     text = get_dashboard(client, project)
@@ -95,7 +95,7 @@ def test_bands_of_another_coefficient_are_marked_everywhere(
         {"headline": "gwet_ac1", "note": " ", "band_scheme": "altman"},
         {"headline": "icc2", "note": "no numbers here", "band_scheme": "altman"},
         {"headline": "", "note": "", "band_scheme": "mine"},
-        {"headline": "", "note": "", "band_scheme": "altman", "bar": "1.5"},
+        {"headline": "", "note": "", "band_scheme": "altman", "target_agreement": "1.5"},
     ],
 )
 def test_invalid_headline_changes_nothing(
@@ -105,7 +105,7 @@ def test_invalid_headline_changes_nothing(
     assert response.status_code == 400
     assert Question.objects.get(pk=rated_question.pk).headline == ""
     stored_project = Project.objects.get(pk=project.pk)
-    assert (stored_project.band_scheme, stored_project.bar) == ("landis_koch", None)
+    assert (stored_project.band_scheme, stored_project.target_agreement) == ("landis_koch", None)
 
 
 def test_viewer_may_not_select_headline(

@@ -132,7 +132,7 @@ def test_ambiguous_rater_key_is_shown_with_its_project(
 def test_hidden_rater_is_not_joined_with_account(
     projects_by_name: dict[str, Project], shared_account: Any, lead: Any, client_for: Any
 ) -> None:
-    Project.objects.filter(name="Running").update(raters_hidden=True)
+    Project.objects.filter(name="Running").update(hides_raters=True)
     people = client_for(lead).get("/raters/").context["people"]
     names_and_projects = {(person.name, person.single_project) for person in people}
     assert {("bea", ""), ("b", "Running")} <= names_and_projects

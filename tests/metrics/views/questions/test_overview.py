@@ -219,7 +219,7 @@ def test_only_leads_can_add_a_question_here(
     two_questions: Any, lead: Any, viewer: Any, client_for: Any
 ) -> None:
     Member.objects.get_or_create(project=two_questions, user=viewer, defaults={"role": "viewer"})
-    link = f'class="button" href="{reverse("question_new", args=[two_questions.pk])}"'
+    link = f'class="button" href="{reverse("question_create", args=[two_questions.pk])}"'
     assert link in get_overview(client_for(lead), two_questions).content.decode()
     assert link not in get_overview(client_for(viewer), two_questions).content.decode()
     Project.objects.filter(pk=two_questions.pk).update(archived_at=timezone.now())

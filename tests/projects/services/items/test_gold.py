@@ -35,7 +35,7 @@ def test_changed_answer_creates_a_version(item: Item, question: Any, lead: Any) 
     second = gold.set_gold_answer(item=item, question=question, answer=[3, 2], by=lead)
     assert (second.version, second.answer, second.explanation) == (2, [2, 3], "")
     first.refresh_from_db()
-    assert first.retired_at == second.made_at
+    assert first.retired_at == second.created_at
     assert first.retired_by == lead
     assert list(GoldAnswer.objects.in_force()) == [second]
 
@@ -56,7 +56,7 @@ def test_stored_answer_cannot_be_changed(item: Item, question: Any, lead: Any) -
         row.save()
     with pytest.raises(IntegrityError), transaction.atomic():
         GoldAnswer.objects.create(
-            item=item, question=question, version=2, answer=[1], made_at=row.made_at
+            item=item, question=question, version=2, answer=[1], created_at=row.created_at
         )
 
 

@@ -21,7 +21,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from agreement_site import retention
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from projects.models import Member, MemberOffer, Project, Rater
 from projects.services.members import offers
 from tests.cast import PASSWORD
@@ -105,7 +105,7 @@ def test_offer_does_not_reveal_whether_an_account_exists(
             offers.decline_offer(offer=offers.list_open_offers(user).get())
     people_page = client_for(lead).get(people_path)
     assert get_offer_row(people_page, "somebody") == get_offer_row(people_page, "nobody-")
-    entries = TrailLine.objects.filter(what="role_offered", project_id=project.pk)
+    entries = AuditLogEntry.objects.filter(action="role_offered", project_id=project.pk)
     masked_entries = {
         (json.dumps(entry.after).replace("somebody", "NAME"), str(entry.details))
         for entry in entries
@@ -149,8 +149,8 @@ def test_lead_does_not_see_that_an_offer_was_declined(
     assert not Member.objects.filter(user=stranger).exists()
     assert "You are asked to join" not in get_text(client.get("/"))
     assert "stranger" in get_text(client_for(lead).get(people_path))
-    assert not TrailLine.objects.filter(what="offer_declined", project_id=project.pk).exists()
-    assert TrailLine.objects.get(what="offer_declined").actor == "stranger"
+    assert not AuditLogEntry.objects.filter(action="offer_declined", project_id=project.pk).exists()
+    assert AuditLogEntry.objects.get(action="offer_declined").actor == "stranger"
     offer_role("stranger", "viewer")  # no second offer after a refusal
     assert not offers.list_open_offers(stranger).exists()
 
@@ -236,7 +236,7 @@ def test_unanswered_offer_expires(
 ) -> None:
     offer_role("stranger")
     offer = MemberOffer.objects.get()
-    offer.made_at = timezone.now() - datetime.timedelta(days=offers.OFFER_DAYS, minutes=1)
+    offer.created_at = timezone.now() - datetime.timedelta(days=offers.OFFER_DAYS, minutes=1)
     offer.save()
     assert not offers.list_open_offers(stranger).exists()
     assert "stranger" not in get_text(client_for(lead).get(people_path))
@@ -277,10 +277,10 @@ def test_offer_is_part_of_the_personal_data(
     offer_role: OfferFunction, stranger: User, project: Project, capsys: Any
 ) -> None:
     offer_role("stranger")
-    call_command("person", "stranger", "--export", "-")
+    call_command("person_data", "stranger", "--export", "-")
     account = json.loads(capsys.readouterr().out.splitlines()[0])
-    assert account["asked_to_join"] == {str(project.pk): "annotator"}
-    call_command("person", "stranger", "--forget", "person", "--confirm", "stranger")
+    assert account["role_offers"] == {str(project.pk): "annotator"}
+    call_command("person_data", "stranger", "--forget", "person", "--confirm", "stranger")
     assert not MemberOffer.objects.exists()
 
 

@@ -226,7 +226,7 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
     assert Assignment.objects.get(item=second_item).state == "expired"
     assert submit(annotator_client, project_with_gold, second_item, question, 2).status_code == 302
     assert Apart.objects.get(item=second_item).code == 2
-    Project.objects.update(corrections=False)
+    Project.objects.update(allows_corrections=False)
     assert submit(annotator_client, project_with_gold, second_item, question, 0).status_code == 403
     assert submit(annotator_client, project_with_gold, second_item, question, 2).status_code == 302
     assert not Rating.objects.exists()

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def items(project: Project) -> list[Item]:
-    project.queue_order = QueueOrder.LABELS
+    project.queue_order = QueueOrder.PLANNED_LABELS
     project.save()
     return Item.objects.bulk_create(
         Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(30)
@@ -82,7 +82,7 @@ def test_project_in_another_order_ignores_the_plan(
 
 
 def test_one_item_of_ten_is_chosen_at_random(project: Project) -> None:
-    project.queue_order = QueueOrder.NARROW
+    project.queue_order = QueueOrder.PLANNED_INTERVAL
     raters = [Rater(pk=number, project=project) for number in range(1, 21)]
     n_planned = sum(
         candidates.should_use_plan(rater, n_assigned)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from agreement_site.models import KnownPassword
+from agreement_site.models import PasswordChangeRequired
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def data_dir(settings, tmp_path):
 
 @pytest.mark.parametrize("show", [True, False])
 def test_first_password_is_shown_only_on_a_terminal(data_dir, capsys, show):
-    call_command("first_sign_in", show=show)
+    call_command("create_first_user", show=show)
     path = data_dir / "sign-in.txt"
     password = path.read_text().strip()
     password_suffix = f": {password}" if show else ""
@@ -36,11 +36,11 @@ def test_first_password_is_shown_only_on_a_terminal(data_dir, capsys, show):
 
 
 def test_second_start_changes_nothing_and_names_the_file(data_dir, capsys):
-    call_command("first_sign_in")
+    call_command("create_first_user")
     path = data_dir / "sign-in.txt"
     password = path.read_text().strip()
     capsys.readouterr()
-    call_command("first_sign_in")
+    call_command("create_first_user")
     output = capsys.readouterr().out
     assert str(path) in output
     assert password not in output
@@ -50,18 +50,18 @@ def test_second_start_changes_nothing_and_names_the_file(data_dir, capsys):
 
 def test_site_with_accounts_gets_no_first_account(data_dir, capsys, make_user):
     make_user("somebody")
-    call_command("first_sign_in")
+    call_command("create_first_user")
     assert User.objects.count() == 1
     assert list(data_dir.iterdir()) == []
     assert capsys.readouterr().out == "Sign in with your account.\n"
 
 
 def test_first_password_of_a_public_site_must_be_changed(data_dir, settings):
-    call_command("first_sign_in")
-    assert not KnownPassword.objects.exists()  # as for `make run` on a developer's machine
+    call_command("create_first_user")
+    assert not PasswordChangeRequired.objects.exists()  # as for `make run` on a developer's machine
     User.objects.all().delete()
     settings.HTTPS = True
-    call_command("first_sign_in")
+    call_command("create_first_user")
     settings.HTTPS = False  # the test client uses http
     client = Client()
     password = (data_dir / "sign-in.txt").read_text().strip()
@@ -85,4 +85,4 @@ def test_password_set_by_an_administrator_must_be_changed(client_for, admin, lea
     client_for(admin).post(
         f"/admin/auth/user/{admin.pk}/password/", {**passwords, "usable_password": "true"}
     )
-    assert not KnownPassword.objects.filter(user=admin).exists()
+    assert not PasswordChangeRequired.objects.filter(user=admin).exists()

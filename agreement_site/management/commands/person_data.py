@@ -1,4 +1,4 @@
-"""`manage.py person`: export or remove what is stored about a person in all projects."""
+"""`manage.py person_data`: export or remove what is stored about a person in all projects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from agreement_site.models import TrailLine
+from agreement_site.models import AuditLogEntry
 from core import security_log
 from projects.models import Deletion, Member, MemberOffer, Rater
 from ratings.items import personal_data, purge
@@ -49,7 +49,9 @@ def _list_raters(user: User) -> list[Rater]:
 
 
 def _export_person(user: User, target: str) -> None:
-    security_log.log_event("person_exported", who=user.pk, before={"account": user.username})
+    security_log.log_event(
+        "person_exported", target_user_id=user.pk, before={"account": user.username}
+    )
     if target == "-":
         for line in _iter_lines(user):
             sys.stdout.write(line.decode())
@@ -70,15 +72,19 @@ def _iter_lines(user: User) -> Iterator[bytes]:
         "roles": {
             str(member.project_id): member.role for member in Member.objects.filter(user=user)
         },
-        "asked_to_join": {
+        "role_offers": {
             str(offer.project_id): offer.role for offer in MemberOffer.objects.filter(user=user)
         },
     }
     yield (json.dumps(account, ensure_ascii=False) + "\n").encode()
     for rater in _list_raters(user):
         yield from personal_data.iter_personal_data(rater)
-    for entry in TrailLine.objects.filter(actor_id=user.pk).order_by("pk").iterator():
-        record = {"at": entry.at.isoformat(), "did": entry.what, "address": entry.address}
+    for entry in AuditLogEntry.objects.filter(actor_id=user.pk).order_by("pk").iterator():
+        record = {
+            "created_at": entry.created_at.isoformat(),
+            "action": entry.action,
+            "address": entry.address,
+        }
         yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
 
 
@@ -106,7 +112,10 @@ def _forget_person(user: User, options: dict[str, Any]) -> dict[str, Any]:
         for rater in _list_raters(user):
             removed.append({"project": rater.project_id, **_forget_rater(rater, options)})
         security_log.log_event(
-            "account_removed", who=user.pk, how=options["forget"], before={"account": user.username}
+            "account_removed",
+            target_user_id=user.pk,
+            how=options["forget"],
+            before={"account": user.username},
         )
         try:
             MemberOffer.objects.filter(username=user.username).delete()
@@ -119,11 +128,11 @@ def _forget_person(user: User, options: dict[str, Any]) -> dict[str, Any]:
 def _forget_rater(rater: Rater, options: dict[str, Any]) -> dict[str, Any]:
     if options["forget"] == "everything":
         deletion = purge.start_deletion(kind=Deletion.Kind.RATER, target=rater, by=None)
-        return {"ratings": deletion.counts["ratings"], "kept_as": None}
+        return {"ratings": deletion.counts["ratings"], "pseudonym": None}
     pseudonymous = personal_data.pseudonymize_rater(
         rater=rater, by=None, comments=options["keep_comments"]
     )
     deletion_record = Deletion.objects.filter(kind=Deletion.Kind.PERSON, target=rater.pk).latest(
         "pk"
     )
-    return {"ratings": deletion_record.counts["ratings"], "kept_as": pseudonymous.key}
+    return {"ratings": deletion_record.counts["ratings"], "pseudonym": pseudonymous.key}

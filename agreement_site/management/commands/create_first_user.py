@@ -1,4 +1,4 @@
-"""`manage.py first_sign_in`: create the first account of an empty site."""
+"""`manage.py create_first_user`: create the first account of an empty site."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
-from agreement_site.models import KnownPassword
+from agreement_site.models import PasswordChangeRequired
 
 USERNAME = "lead"
 
@@ -58,7 +58,7 @@ def create_first_user(path: Path) -> str:
     password = secrets.token_urlsafe(15)
     user = users.objects.create_superuser(USERNAME, password=password)
     if settings.HTTPS:  # a public site; `make run` does not force a new password
-        KnownPassword.objects.create(user=user)
+        PasswordChangeRequired.objects.create(user=user)
     write_password_file(path, password)
     return password
 
