@@ -7,30 +7,30 @@ from django.contrib import admin
 from projects.admin_base import ReadOnlyAdmin
 
 from .models import (
-    Alarm,
-    AlarmRules,
-    AlarmStep,
+    Alert,
+    AlertSettings,
+    AlertStep,
     Appeal,
-    Claim,
+    ReviewClaim,
     Consensus,
     Decision,
-    DriftRun,
-    DriftStanding,
+    AlertScan,
+    DriftState,
     Escalation,
-    GoldAct,
+    GoldIntervention,
     GoldItem,
     GoldReview,
     GoldScore,
     GoldState,
     ItemLabel,
     LabelRules,
-    NamesSeen,
+    NameReveal,
     RaterConfusion,
     RepeatScore,
     RepeatState,
     SecondOpinion,
-    Sent,
-    Triage,
+    ReviewAssignment,
+    StoredRaterComparison,
 )
 
 
@@ -88,38 +88,38 @@ class RaterConfusionAdmin(ReadOnlyAdmin):
     list_select_related = ("question", "rater")
 
 
-@admin.register(Claim)
+@admin.register(ReviewClaim)
 class ClaimAdmin(ReadOnlyAdmin):
     list_display = ("item", "question", "by", "until", "passed")
     list_select_related = ("question", "item", "by")
 
 
-@admin.register(Sent)
+@admin.register(ReviewAssignment)
 class SentAdmin(ReadOnlyAdmin):
     list_display = ("item", "question", "by", "sent_at")
     list_select_related = ("question", "item", "by")
 
 
-@admin.register(NamesSeen)
+@admin.register(NameReveal)
 class NamesSeenAdmin(ReadOnlyAdmin):
     list_display = ("item", "question", "by", "seen_at")
     list_select_related = ("question", "item", "by")
 
 
-@admin.register(Alarm)
+@admin.register(Alert)
 class AlarmAdmin(ReadOnlyAdmin):
     list_display = ("question", "rater", "kind", "measure", "since", "size", "state", "raised_at")
     list_select_related = ("question", "rater")
     list_filter = ("state", "kind")
 
 
-@admin.register(AlarmStep)
+@admin.register(AlertStep)
 class AlarmStepAdmin(ReadOnlyAdmin):
     list_display = ("alarm", "state", "answer", "by", "at")
     list_select_related = ("alarm", "by")
 
 
-@admin.register(DriftStanding)
+@admin.register(DriftState)
 class DriftStandingAdmin(ReadOnlyAdmin):
     list_display = ("rater", "question", "evidence", "watched", "n", "reason")
     list_select_related = ("question", "rater")
@@ -152,7 +152,7 @@ class GoldReviewAdmin(ReadOnlyAdmin):
     list_select_related = ("gold", "by")
 
 
-@admin.register(GoldAct)
+@admin.register(GoldIntervention)
 class GoldActAdmin(ReadOnlyAdmin):
     list_display = ("question", "rater", "step", "state", "evidence", "answers", "made_at", "by")
     list_select_related = ("question", "rater", "by")
@@ -160,13 +160,13 @@ class GoldActAdmin(ReadOnlyAdmin):
     search_fields = ("=rater__key",)
 
 
-@admin.register(AlarmRules)
+@admin.register(AlertSettings)
 class AlarmRulesAdmin(ReadOnlyAdmin):
     list_display = ("project", "sensitivity")
     list_select_related = ("project",)
 
 
-@admin.register(DriftRun)
+@admin.register(AlertScan)
 class DriftRunAdmin(ReadOnlyAdmin):
     list_display = ("question", "n_ratings", "reason", "made_at")
     list_select_related = ("question",)
@@ -187,7 +187,7 @@ class RepeatScoreAdmin(ReadOnlyAdmin):
     search_fields = ("=rater__key",)
 
 
-@admin.register(Triage)
+@admin.register(StoredRaterComparison)
 class TriageAdmin(ReadOnlyAdmin):
     list_display = ("question", "made_at")
     list_select_related = ("question",)

@@ -21,12 +21,12 @@ from quality.alerts.detection import scan, storage
 from quality.gold import input_version as gold_stamp
 from quality.gold import recompute as gold
 from quality.models import (
-    DriftRun,
-    DriftStanding,
+    AlertScan,
+    DriftState,
     GoldItem,
     GoldScore,
     GoldState,
-    Renewed,
+    RecomputedResult,
     RepeatScore,
     RepeatState,
 )
@@ -62,14 +62,14 @@ def list_repeat_differences(question_id: int) -> list[str]:
 
 def list_drift_differences(question_id: int) -> list[str]:
     if (
-        _get_current_row(DriftRun, question_id, alarms_stamp.get_input_versions(question_id))
+        _get_current_row(AlertScan, question_id, alarms_stamp.get_input_versions(question_id))
         is None
     ):
         return []
     question = _get_question(question_id)
     result = scan.scan_question(question, today=timezone.now().date())
     new_rows = storage.build_drift_states(question, result.drift) if result.drift else []
-    return _compare_rows(DriftStanding, question_id, new_rows, key="rater_id")
+    return _compare_rows(DriftState, question_id, new_rows, key="rater_id")
 
 
 CHECKS = [
@@ -90,10 +90,10 @@ def _get_question(question_id: int) -> Question:
     return questions.get(pk=question_id)
 
 
-def _get_current_row(rows: type[Renewed], question_id: int, versions: InputVersions) -> Any:
+def _get_current_row(rows: type[RecomputedResult], question_id: int, versions: InputVersions) -> Any:
     """Return the row if its input version is the current one, else None."""
     row = rows._default_manager.filter(pk=question_id).first()
-    if row is None or row.made_at is None or row.rests_on != versions.get(question_id):
+    if row is None or row.computed_at is None or row.input_version != versions.get(question_id):
         return None
     return row
 

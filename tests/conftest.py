@@ -277,7 +277,7 @@ def make_alert(db: None) -> Callable[..., Any]:
     """Return ``make_alert(question, rater, **fields)``, which creates a rater drift alert."""
     from django.utils import timezone
 
-    from quality.models import Alarm
+    from quality.models import Alert
 
     def create_alert(question: Any, rater: Any, **fields: Any) -> Alarm:
         day = datetime.date(2026, 8, 17)
@@ -303,7 +303,7 @@ def make_alert(db: None) -> Callable[..., Any]:
                 "evidence": [0.0, 3.5, 5500.0],
             },
         }
-        return Alarm.objects.create(question=question, rater=rater, **{**defaults, **fields})
+        return Alert.objects.create(question=question, rater=rater, **{**defaults, **fields})
 
     return create_alert
 

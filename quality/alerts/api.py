@@ -24,7 +24,7 @@ from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
 from quality.alerts import services
-from quality.models import Alarm, AlarmStep, DriftStanding, State
+from quality.models import Alert, AlertStep, DriftState, AlertState
 from quality.rater_status.status import RaterSummary, build_undefined_value, list_rater_summaries
 
 from .serializers import AlertDetailOut, AlertOut, AlertStepIn, RaterStatusOut
@@ -44,7 +44,7 @@ class AlertListView(ApiView):
         build_page_serializer("Alarm", AlertOut),
         [
             build_parameter("question", "Key of a question; all questions when left out"),
-            build_parameter("state", "Only alarms in this state", enum=State.values),
+            build_parameter("state", "Only alarms in this state", enum=AlertState.values),
             *PAGE_PARAMETERS,
         ],
     )
@@ -55,7 +55,7 @@ class AlertListView(ApiView):
         if "question" in params:
             alerts = alerts.filter(question=get_question(project, params["question"]))
         if "state" in params:
-            alerts = alerts.filter(state=get_choice(params, "state", State.values, default=""))
+            alerts = alerts.filter(state=get_choice(params, "state", AlertState.values, default=""))
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             next_alerts = alerts.filter(pk__gt=after[0]) if after else alerts
@@ -129,40 +129,40 @@ class RaterStatusListView(ApiView):
 
 
 def _get_project_alerts(project: Project) -> Any:
-    alerts = Alarm.objects.filter(question__project=project).defer("chart")
+    alerts = Alert.objects.filter(question__project=project).defer("chart")
     return alerts.select_related("question", "rater", "other")
 
 
-def _get_alert_or_404(project: Project, alarm_id: int) -> Alarm:
-    alert: Alarm | None = _get_project_alerts(project).filter(pk=alarm_id).first()
+def _get_alert_or_404(project: Project, alarm_id: int) -> Alert:
+    alert: Alert | None = _get_project_alerts(project).filter(pk=alarm_id).first()
     if alert is None:
         raise Http404("No such alarm.")
     return alert
 
 
-def _serialize_alert(alert: Alarm) -> dict[str, Any]:
+def _serialize_alert(alert: Alert) -> dict[str, Any]:
     return {name: getattr(alert, name) for name in FIELDS} | {
         "question": alert.question.key,
         "rater": alert.rater.key if alert.rater else None,
-        "other_rater": alert.other.key if alert.other else None,
+        "other_rater": alert.other_rater.key if alert.other_rater else None,
         "category": alert.facts.get("category"),
         "reason": alert.reason or None,
-        "answer": alert.answer or None,
+        "answer": alert.cause or None,
     }
 
 
-def _serialize_alert_with_steps(alert: Alarm) -> dict[str, Any]:
-    steps = AlarmStep.objects.filter(alarm=alert).select_related("by")
+def _serialize_alert_with_steps(alert: Alert) -> dict[str, Any]:
+    steps = AlertStep.objects.filter(alarm=alert).select_related("by")
     return _serialize_alert(alert) | {"steps": [_serialize_step(step) for step in steps]}
 
 
-def _serialize_step(step: AlarmStep) -> dict[str, Any]:
+def _serialize_step(step: AlertStep) -> dict[str, Any]:
     return {
         "at": step.at,
         "by": step.by.username if step.by else None,
         "state": step.state,
-        "answer": step.answer or None,
-        "until": step.until,
+        "answer": step.cause or None,
+        "until": step.muted_until,
         "reason": step.reason,
     }
 
@@ -185,7 +185,7 @@ def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
     }
 
 
-def _serialize_drift_state(row: DriftStanding | None) -> dict[str, Any]:
+def _serialize_drift_state(row: DriftState | None) -> dict[str, Any]:
     if row is None:
         empty = dict.fromkeys(("measure", "since", "size", "low", "high"))
         return {"watched": False, "evidence": 0.0, "n": 0, "reason": "not_counted", **empty}

@@ -13,7 +13,7 @@ from functools import partial
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from quality.models import Alarm, Answer, Kind
+from quality.models import Alert, AlertCause, AlertKind
 
 from . import links
 from .texts import counts, drift, error_rates, level_changes, raters
@@ -22,12 +22,12 @@ from .texts import counts, drift, error_rates, level_changes, raters
 DEVIATING_RATINGS, CATEGORY_USE = "differing", "use"
 ABOUT_RATER, ABOUT_QUESTION = "rater", "question"
 RATER_ANSWERS = {
-    Answer.REAL: _("It is real: resolved"),
-    Answer.NOT_HIS_FAULT: _("Not this rater’s fault"),
+    AlertCause.REAL: _("It is real: resolved"),
+    AlertCause.NOT_RATER: _("Not this rater’s fault"),
 }
 OTHER_ANSWERS = {
-    Answer.REAL: _("It is real: resolved"),
-    Answer.EXPLAINED: _("It has another cause"),
+    AlertCause.REAL: _("It is real: resolved"),
+    AlertCause.EXPLAINED: _("It has another cause"),
 }
 
 
@@ -48,16 +48,16 @@ class AlertKindDefinition:
     * ``from_start``: the rater never was different.
     """
 
-    sentence: Callable[[Alarm], str]
-    basis: Callable[[Alarm], list[str]]
-    explanations: Callable[[Alarm], list[str]]
-    link: Callable[[Alarm], tuple[str, str]]
-    error_rate: Callable[[Alarm], str]
-    answers: Mapping[Answer, Promise]
+    sentence: Callable[[Alert], str]
+    basis: Callable[[Alert], list[str]]
+    explanations: Callable[[Alert], list[str]]
+    link: Callable[[Alert], tuple[str, str]]
+    error_rate: Callable[[Alert], str]
+    answers: Mapping[AlertCause, Promise]
     hint: Promise
     sections: frozenset[str] = frozenset()
     chart: Promise | None = None
-    brief: Callable[[Alarm, int], str] | None = None
+    brief: Callable[[Alert, int], str] | None = None
     about: str = ""
     from_start: bool = False
 
@@ -90,7 +90,7 @@ _level_change_kind = partial(
 )
 
 KINDS: dict[str, AlertKindDefinition] = {
-    Kind.RATER_DRIFT: AlertKindDefinition(
+    AlertKind.RATER_DRIFT: AlertKindDefinition(
         sentence=drift.build_sentence,
         brief=drift.build_brief_text,
         basis=drift.list_basis,
@@ -111,36 +111,36 @@ KINDS: dict[str, AlertKindDefinition] = {
         ),
         about=ABOUT_RATER,
     ),
-    Kind.RATER_SAME: _rater_kind(
+    AlertKind.RATER_SAME_ANSWER: _rater_kind(
         sentence=raters.build_same_answer_sentence,
         brief=raters.build_same_answer_brief_text,
         basis=raters.list_same_answer_basis,
         explanations=raters.list_same_answer_explanations,
     ),
-    Kind.RATER_FAST: _rater_kind(
+    AlertKind.RATER_FAST: _rater_kind(
         sentence=raters.build_fast_sentence,
         brief=raters.build_fast_brief_text,
         basis=raters.list_fast_basis,
         explanations=raters.list_fast_explanations,
     ),
-    Kind.RATER_APART: _rater_kind(
+    AlertKind.RATER_APART: _rater_kind(
         sentence=raters.build_outlier_sentence,
         brief=raters.build_outlier_brief_text,
         basis=raters.list_outlier_basis,
         explanations=raters.list_outlier_explanations,
     ),
-    Kind.QUESTION_FELL: _level_change_kind(
+    AlertKind.QUESTION_FELL: _level_change_kind(
         sentence=level_changes.build_question_sentence, link=links.get_question_link
     ),
-    Kind.PAIR_DIVERGED: _level_change_kind(
+    AlertKind.PAIR_DIVERGED: _level_change_kind(
         sentence=level_changes.build_pair_sentence,
         brief=level_changes.build_pair_brief_text,
         link=links.get_pair_link,
     ),
-    Kind.CATEGORY_COLLAPSED: _level_change_kind(
+    AlertKind.CATEGORY_COLLAPSED: _level_change_kind(
         sentence=level_changes.build_category_sentence, link=links.get_categories_link
     ),
-    Kind.OVERLAP_BEHIND: AlertKindDefinition(
+    AlertKind.RATINGS_MISSING: AlertKindDefinition(
         sentence=counts.build_overlap_sentence,
         basis=counts.list_overlap_basis,
         explanations=counts.list_overlap_explanations,
@@ -149,7 +149,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         answers=OTHER_ANSWERS,
         hint=_CLOSED_HINT,
     ),
-    Kind.GOLD_SUSPECTED: AlertKindDefinition(
+    AlertKind.GOLD_SUSPECTED: AlertKindDefinition(
         sentence=counts.build_gold_sentence,
         basis=counts.list_gold_basis,
         explanations=counts.list_gold_explanations,
@@ -161,7 +161,7 @@ KINDS: dict[str, AlertKindDefinition] = {
 }
 
 
-def get_brief_text(alert: Alarm, rater: int) -> str:
+def get_brief_text(alert: Alert, rater: int) -> str:
     """Return the text of an alert that stands beside the name of one of its raters."""
     kind = KINDS[alert.kind]
     return kind.brief(alert, rater) if kind.brief else kind.sentence(alert)

@@ -14,16 +14,16 @@ from core import security_log
 from metrics.agreement import drift
 from metrics.agreement.drift.daily_scores import estimate_variances
 from projects.models import Project
-from quality.models import AlarmRules, DriftRun, Sensitivity
+from quality.models import AlertSettings, AlertScan, Sensitivity
 
 # Evidence thresholds. At threshold A the mean time to a false alarm is at least A working days of
 # one rater (docs/statistics.md).
 EVIDENCE_LEVELS: dict[str, float] = {
-    Sensitivity.SURE: 5_000.0,
-    Sensitivity.MIDDLE: 1_000.0,
-    Sensitivity.EARLY: 250.0,
+    Sensitivity.LOW: 5_000.0,
+    Sensitivity.MEDIUM: 1_000.0,
+    Sensitivity.HIGH: 250.0,
 }
-DEFAULT_LEVEL = EVIDENCE_LEVELS[Sensitivity.SURE]
+DEFAULT_LEVEL = EVIDENCE_LEVELS[Sensitivity.LOW]
 # At threshold 5,000 an alert needs this many times s2 / delta^2 compared items of the rater; the
 # factor falls with the logarithm of the threshold (benchmarks/alarms.md).
 ITEMS_FACTOR = 30.0
@@ -43,8 +43,8 @@ def get_evidence_level(project_id: int) -> float:
 
 def get_sensitivity(project_id: int) -> str:
     """Return the sensitivity of a project; the default where none was chosen."""
-    stored = AlarmRules.objects.filter(project=project_id).values_list("sensitivity", flat=True)
-    return stored.first() or Sensitivity.SURE
+    stored = AlertSettings.objects.filter(project=project_id).values_list("sensitivity", flat=True)
+    return stored.first() or Sensitivity.LOW
 
 
 @transaction.atomic
@@ -55,7 +55,7 @@ def set_sensitivity(*, project: Project, sensitivity: str, by: Any) -> None:
     """
     if sensitivity not in Sensitivity.values:
         raise InvalidSensitivity(_("one of %(known)s") % {"known": ", ".join(Sensitivity.values)})
-    alert_rules, _created = AlarmRules.objects.select_for_update().get_or_create(project=project)
+    alert_rules, _created = AlertSettings.objects.select_for_update().get_or_create(project=project)
     if alert_rules.sensitivity == sensitivity:
         return
     before, alert_rules.sensitivity = alert_rules.sensitivity, sensitivity
@@ -127,7 +127,7 @@ def list_expected_alerts(project: Project) -> list[ExpectedAlerts]:
 
     False alarms add up over questions; delays are those of the question with the most ratings.
     """
-    runs = DriftRun.objects.filter(question__project=project).order_by("-n_ratings")
+    runs = AlertScan.objects.filter(question__project=project).order_by("-n_ratings")
     volumes = [run.volume for run in runs if run.volume]
     return [
         _compute_expected_alerts(value, str(label), volumes) for value, label in Sensitivity.choices

@@ -14,7 +14,7 @@ from metrics.views.common.number_formats import format_count, format_number
 from projects.models import Member
 from projects.permissions import get_project
 from quality.alerts import sensitivity
-from quality.models import Measure
+from quality.models import AlertMeasure
 
 
 @login_required
@@ -65,7 +65,7 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
     sentences.append(
         _("With the raters of the newest 90 days: at most %(a_year)s false alarms a year.") % params
     )
-    if option.measure == Measure.BIAS:
+    if option.measure == AlertMeasure.BIAS:
         delay = _(
             "Who rates %(shift)s categories lower or higher is noticed after about %(items)s own"
             " items that others rated too: %(days)s days of work."

@@ -6,20 +6,20 @@ from rest_framework import serializers
 
 from core.api.strict_fields import StrictCharField, StrictSerializer
 from metrics.api.serializers import ValueOut
-from quality.models import Answer, Kind, Measure, State
+from quality.models import AlertCause, AlertKind, AlertMeasure, AlertState
 from quality.rater_status.status import STATUS_OF_REASON, RaterStatus
 
 
 class AlertOut(serializers.Serializer):
     id = serializers.IntegerField()
     question = serializers.CharField()
-    kind = serializers.CharField(help_text=", ".join(Kind.values))
+    kind = serializers.CharField(help_text=", ".join(AlertKind.values))
     rater = serializers.CharField(allow_null=True)
     other_rater = serializers.CharField(
         allow_null=True, help_text="The second rater of a pair, or of two possible causes"
     )
     category = serializers.CharField(allow_null=True, help_text="Label of the affected category")
-    measure = serializers.ChoiceField(Measure.values)
+    measure = serializers.ChoiceField(AlertMeasure.values)
     since = serializers.DateField(help_text="Day of the onset, in the project's time zone")
     since_earliest = serializers.DateField(help_text="First day of the 95% interval of the onset")
     since_latest = serializers.DateField(help_text="Last day of that interval")
@@ -35,8 +35,8 @@ class AlertOut(serializers.Serializer):
     evidence = serializers.FloatField(help_text="docs/statistics.md; 0 for counts")
     facts = serializers.DictField(help_text="Further data behind the alert: docs/api.md")
     reason = serializers.CharField(allow_null=True, help_text="cannot_tell_who")
-    state = serializers.ChoiceField(State.values)
-    answer = serializers.ChoiceField(Answer.values, allow_null=True)
+    state = serializers.ChoiceField(AlertState.values)
+    answer = serializers.ChoiceField(AlertCause.values, allow_null=True)
     until = serializers.DateField(allow_null=True, help_text="Muted until this day")
     stands = serializers.BooleanField(help_text="Whether current ratings still support it")
 
@@ -44,8 +44,8 @@ class AlertOut(serializers.Serializer):
 class AlertStepOut(serializers.Serializer):
     at = serializers.DateTimeField()
     by = serializers.CharField(allow_null=True, help_text="null: the system")
-    state = serializers.ChoiceField(State.values)
-    answer = serializers.ChoiceField(Answer.values, allow_null=True)
+    state = serializers.ChoiceField(AlertState.values)
+    answer = serializers.ChoiceField(AlertCause.values, allow_null=True)
     until = serializers.DateField(allow_null=True)
     reason = serializers.CharField(allow_blank=True)
 
@@ -55,10 +55,10 @@ class AlertDetailOut(AlertOut):
 
 
 class AlertStepIn(StrictSerializer):
-    state = serializers.ChoiceField(State.values)
+    state = serializers.ChoiceField(AlertState.values)
     reason = StrictCharField(required=False, allow_blank=True)
     answer = serializers.ChoiceField(
-        Answer.values, required=False, help_text="Cause of a resolved alert"
+        AlertCause.values, required=False, help_text="Cause of a resolved alert"
     )
     until = serializers.DateField(required=False, help_text="A muted alert reopens on this day")
 
@@ -66,7 +66,7 @@ class AlertStepIn(StrictSerializer):
 class DriftStateOut(serializers.Serializer):
     watched = serializers.BooleanField(help_text="Too little evidence for an alert, but close")
     evidence = serializers.FloatField(help_text="250: watched; 5,000: alert")
-    measure = serializers.ChoiceField(Measure.values, allow_null=True)
+    measure = serializers.ChoiceField(AlertMeasure.values, allow_null=True)
     since = serializers.DateField(allow_null=True)
     size = serializers.FloatField(allow_null=True)
     low = serializers.FloatField(allow_null=True)

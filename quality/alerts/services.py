@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from quality.models import Alarm, AlarmStep, State
+from quality.models import Alert, AlertStep, AlertState
 
 from .detection.storage import record_alert_event
 from .kinds import KINDS
@@ -32,13 +32,13 @@ class InvalidAlertStep(ValueError):
 @transaction.atomic
 def change_alert_state(
     *,
-    alert: Alarm,
+    alert: Alert,
     state: str,
     reason: str = "",
     answer: str = "",
     until: datetime.date | None = None,
     by: Any,
-) -> Alarm:
+) -> Alert:
     """Change the state of an alert and store the step.
 
     ``until``: the last day of a mute; None mutes without an end. ``answer``: the cause of a
@@ -47,18 +47,18 @@ def change_alert_state(
     InvalidAlertStep. Repeating the current state without a reason changes nothing. Locks the
     alert's row.
     """
-    stored_alert = Alarm.objects.select_for_update().get(pk=alert.pk)
+    stored_alert = Alert.objects.select_for_update().get(pk=alert.pk)
     reason = reason.strip()
     _validate_step(stored_alert, state, reason=reason, answer=answer, until=until)
-    if (stored_alert.state, stored_alert.answer, stored_alert.until) == (
+    if (stored_alert.state, stored_alert.cause, stored_alert.muted_until) == (
         state,
         answer,
         until,
     ) and not reason:
         return stored_alert
-    stored_alert.state, stored_alert.answer, stored_alert.until = state, answer, until
+    stored_alert.state, stored_alert.cause, stored_alert.muted_until = state, answer, until
     stored_alert.save(update_fields=["state", "answer", "until"])
-    AlarmStep.objects.create(
+    AlertStep.objects.create(
         alarm=stored_alert,
         by=by,
         at=timezone.now(),
@@ -67,7 +67,7 @@ def change_alert_state(
         until=until,
         reason=reason,
     )
-    event_kind = "alarm_opened" if state == State.OPEN else f"alarm_{state}"
+    event_kind = "alarm_opened" if state == AlertState.OPEN else f"alarm_{state}"
     until_text = None if until is None else until.isoformat()
     record_alert_event(
         stored_alert, event_kind, by=by, reason=reason, answer=answer, until=until_text
@@ -76,23 +76,23 @@ def change_alert_state(
 
 
 def _validate_step(
-    alert: Alarm, state: str, *, reason: str, answer: str, until: datetime.date | None
+    alert: Alert, state: str, *, reason: str, answer: str, until: datetime.date | None
 ) -> None:
     """Raise InvalidAlertStep where a value does not fit the alert's kind or the new state."""
     allowed_answers = [allowed.value for allowed in KINDS[alert.kind].answers]
-    if state not in State.values:
-        raise InvalidAlertStep("state", _("one of %(known)s") % {"known": ", ".join(State.values)})
+    if state not in AlertState.values:
+        raise InvalidAlertStep("state", _("one of %(known)s") % {"known": ", ".join(AlertState.values)})
     if answer and answer not in allowed_answers:
         raise InvalidAlertStep(
             "answer", _("one of %(known)s") % {"known": ", ".join(allowed_answers)}
         )
-    if answer and state != State.RESOLVED:
+    if answer and state != AlertState.RESOLVED:
         raise InvalidAlertStep("answer", _("only with the state resolved"))
-    if until is not None and state != State.MUTED:
+    if until is not None and state != AlertState.MUTED:
         raise InvalidAlertStep("until", _("only with the state muted"))
     if until is not None and until <= timezone.now().date():
         raise InvalidAlertStep("until", _("a day after today"))
-    if state in {State.MUTED, State.RESOLVED} and not reason:
+    if state in {AlertState.MUTED, AlertState.RESOLVED} and not reason:
         raise InvalidAlertStep("reason", _("say why, or what was done"))
     if len(reason) > MAX_REASON_LENGTH:
         raise InvalidAlertStep("reason", _("at most %(most)s signs") % {"most": MAX_REASON_LENGTH})
@@ -101,8 +101,8 @@ def _validate_step(
 def end_mutes() -> int:
     """Reopen the alerts whose mute ended today or earlier; return how many."""
     today = timezone.now().date()
-    expired = Alarm.objects.filter(state=State.MUTED, until__lte=today).order_by("pk")
+    expired = Alert.objects.filter(state=AlertState.MUTED, until__lte=today).order_by("pk")
     alerts = list(expired.select_related("question"))
     for alert in alerts:
-        change_alert_state(alert=alert, state=State.OPEN, reason="", by=None)
+        change_alert_state(alert=alert, state=AlertState.OPEN, reason="", by=None)
     return len(alerts)

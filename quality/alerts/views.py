@@ -22,8 +22,8 @@ from projects.permissions import get_project
 from quality.alerts import evidence, services
 from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
 from quality.inbox import selectors
-from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, State
-from quality.models.alert import AlarmQuerySet
+from quality.models import Alert, AlertStep, AlertScan, DriftState, AlertState
+from quality.models.alert import AlertQuerySet
 from quality.rater_status import texts
 
 from . import chart
@@ -41,7 +41,7 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
     Resolved alerts are hidden unless the query asks for a state.
     """
     project = get_project(request.user, project_id, role=VIEWER)
-    state = get_choice(request.GET, "state", State.values)
+    state = get_choice(request.GET, "state", AlertState.values)
     alerts, question = _get_project_alerts(project), None
     if question_key := request.GET.get("question"):
         question = next(
@@ -51,14 +51,14 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
         if question is None:
             raise Http404(_("No such question."))
         alerts = alerts.filter(question=question)
-    alerts = alerts.filter(state=state) if state else alerts.exclude(state=State.RESOLVED)
+    alerts = alerts.filter(state=state) if state else alerts.exclude(state=AlertState.RESOLVED)
     paginator = Paginator(alerts.order_by_newest(), get_page_size(ALERTS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
-    watched = DriftStanding.objects.filter(question__project=project, watched=True)
-    runs = list(DriftRun.objects.filter(question__project=project).select_related("question"))
+    watched = DriftState.objects.filter(question__project=project, watched=True)
+    runs = list(AlertScan.objects.filter(question__project=project).select_related("question"))
     context = {
         "project": project,
         "page": page,
@@ -66,9 +66,9 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
         "state": state or "",
         "question": question,
         "decisions": _list_other_tasks(project),
-        "states": State.choices,
+        "states": AlertState.choices,
         "watched": watched.select_related("rater", "question").order_by("-evidence")[:20],
-        "looked_at": max((run.made_at for run in runs if run.made_at), default=None),
+        "looked_at": max((run.computed_at for run in runs if run.computed_at), default=None),
         "not_looked": [
             (run.question, texts.NOT_SCANNED_TEXTS[run.reason]) for run in runs if run.reason
         ],
@@ -91,7 +91,7 @@ def change_state(request: HttpRequest, project_id: int, alarm_id: int) -> HttpRe
     alert = _get_alert_or_404(project, alarm_id)
     state, _sep, answer = request.POST.get("do", "").partition(":")
     try:
-        until = _parse_date(request.POST.get("until", "")) if state == State.MUTED else None
+        until = _parse_date(request.POST.get("until", "")) if state == AlertState.MUTED else None
         services.change_alert_state(
             alert=alert,
             state=state,
@@ -113,7 +113,7 @@ def export_chart(request: HttpRequest, project_id: int, alarm_id: int, form: str
     ``form``: json (specification, rows and locale) or csv (rows).
     """
     project = get_project(request.user, project_id, role=VIEWER)
-    alert = Alarm.objects.filter(question__project=project, pk=alarm_id).first()
+    alert = Alert.objects.filter(question__project=project, pk=alarm_id).first()
     if alert is None or form not in ("json", "csv"):
         raise Http404(_("No such chart."))
     rows = chart.list_chart_rows(alert)
@@ -135,12 +135,12 @@ def _list_other_tasks(project: Any) -> list[selectors.InboxEntry]:
     return [entry for entry in entries if entry.kind != selectors.ALERTS]
 
 
-def _get_project_alerts(project: Project) -> AlarmQuerySet:
-    alerts = Alarm.objects.filter(question__project=project).defer("chart")
+def _get_project_alerts(project: Project) -> AlertQuerySet:
+    alerts = Alert.objects.filter(question__project=project).defer("chart")
     return alerts.select_related("question__project", "rater", "other")
 
 
-def _get_alert_or_404(project: Project, alarm_id: int) -> Alarm:
+def _get_alert_or_404(project: Project, alarm_id: int) -> Alert:
     alert = _get_project_alerts(project).defer(None).filter(pk=alarm_id).first()
     if alert is None:
         raise Http404(_("No such alarm."))
@@ -158,7 +158,7 @@ def _parse_date(text: str) -> datetime.date | None:
 
 
 def _render_alert(
-    request: HttpRequest, project: Project, alert: Alarm, *, error: str = "", status: int = 200
+    request: HttpRequest, project: Project, alert: Alert, *, error: str = "", status: int = 200
 ) -> HttpResponse:
     scale, definition = QuestionScale.for_question(alert.question), KINDS[alert.kind]
     context: dict[str, Any] = {
@@ -177,7 +177,7 @@ def _render_alert(
         "differing": evidence.list_deviating_ratings(alert, scale)
         if DEVIATING_RATINGS in definition.sections
         else None,
-        "steps": AlarmStep.objects.filter(alarm=alert).select_related("by"),
+        "steps": AlertStep.objects.filter(alarm=alert).select_related("by"),
         "answers": [(answer.value, label) for answer, label in definition.answers.items()],
         "error": error,
         "reason": request.POST.get("reason", ""),

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from core import security_log
 from projects.models import Question
-from quality.models import Consensus, Method
+from quality.models import Consensus, ConsensusMethod
 
 from . import storage
 
@@ -20,8 +20,8 @@ def set_method(*, question: Question, method: str, with_models: bool, by: Any) -
     The next sweep recomputes them. Records a security event. Raises ValueError for an unknown
     method.
     """
-    if method not in Method.values:
-        raise ValueError(f"unknown method '{method}'; one of {', '.join(Method.values)}")
+    if method not in ConsensusMethod.values:
+        raise ValueError(f"unknown method '{method}'; one of {', '.join(ConsensusMethod.values)}")
     row = storage.lock_consensus(question.pk)
     before = {"method": row.method, "with_models": row.with_models}
     row.method = method

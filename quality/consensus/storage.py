@@ -14,7 +14,7 @@ from django.utils import timezone
 from core.db import bulk
 from core.jobs.lease import LeaseLost
 from metrics.scale import QuestionScale
-from quality.models import Consensus, ItemLabel, RaterConfusion, Source
+from quality.models import Consensus, ItemLabel, RaterConfusion, LabelSource
 
 from .fit import TIED, ConsensusLabels
 from .votes import FixedCodes, get_items_decided_since
@@ -117,7 +117,7 @@ def iter_label_rows(
     }
     n_ratings_of = dict(zip(labels.item.tolist(), labels.ratings.tolist(), strict=True))
     for item_id, category_index in fixed_indexes.items():
-        source = Source.DECISION if item_id in fixed.decided else Source.GOLD
+        source = LabelSource.DECISION if item_id in fixed.decided else LabelSource.GOLD
         n_ratings = n_ratings_of.get(item_id, 0)
         yield build_fixed_row(
             question_id, item_id, category_index, scale, source=source.value, n_ratings=n_ratings
@@ -135,7 +135,7 @@ def iter_label_rows(
             question_id,
             item_id,
             code,
-            Source.CONSENSUS.value,
+            LabelSource.CONSENSUS.value,
             confidence,
             1 - highest if code is not None else 1.0,
             json.dumps(shares[index]),

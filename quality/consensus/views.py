@@ -67,5 +67,5 @@ def _build_matrix(
     """
     if confusion is None or consensus is None or len(labels) != len(confusion.confusion):
         return []
-    rows = zip(labels, confusion.confusion, confusion.rests_on, strict=True)
+    rows = zip(labels, confusion.confusion, confusion.expected_counts, strict=True)
     return [ConfusionRow(*row) for row in rows]

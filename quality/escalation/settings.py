@@ -51,7 +51,7 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
         return row
     for name, value in new.items():
         setattr(row, name, value)
-    row.looked_at = {}  # so that the next sweep applies the rules at once
+    row.input_version = {}  # so that the next sweep applies the rules at once
     row.save(update_fields=[*new, "looked_at"])
     record_event(
         project_id=question.project_id,

@@ -23,7 +23,7 @@ from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
 from quality.exams.serializers import GoldInterventionIn, GoldInterventionOut
 from quality.gold import interventions
-from quality.models import GoldAct
+from quality.models import GoldIntervention
 
 LEAD = Member.Role.LEAD
 FIELDS = (
@@ -38,7 +38,7 @@ class GoldInterventionListView(ApiView):
         build_page_serializer("GoldAct", GoldInterventionOut),
         [
             build_parameter("question", "Key of a question; all questions when left out"),
-            build_parameter("state", "Only acts in this state", enum=GoldAct.State.values),
+            build_parameter("state", "Only acts in this state", enum=GoldIntervention.State.values),
             *PAGE_PARAMETERS,
         ],
     )
@@ -49,7 +49,7 @@ class GoldInterventionListView(ApiView):
         if "question" in params:
             rows = rows.filter(question=get_question(project, params["question"]))
         if "state" in params:
-            rows = rows.filter(state=get_choice(params, "state", GoldAct.State.values, default=""))
+            rows = rows.filter(state=get_choice(params, "state", GoldIntervention.State.values, default=""))
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             next_rows = rows.filter(pk__gt=after[0]) if after else rows
@@ -94,18 +94,18 @@ class GoldInterventionDetailView(ApiView):
 
 
 def _get_project_interventions(project: Project) -> Any:
-    rows = GoldAct.objects.filter(question__project=project)
+    rows = GoldIntervention.objects.filter(question__project=project)
     return rows.select_related("question", "rater", "by")
 
 
-def _get_intervention_or_404(project: Project, act_id: int) -> GoldAct:
-    intervention: GoldAct | None = _get_project_interventions(project).filter(pk=act_id).first()
+def _get_intervention_or_404(project: Project, act_id: int) -> GoldIntervention:
+    intervention: GoldIntervention | None = _get_project_interventions(project).filter(pk=act_id).first()
     if intervention is None:
         raise Http404("No such act.")
     return intervention
 
 
-def _serialize_intervention(intervention: GoldAct) -> dict[str, Any]:
+def _serialize_intervention(intervention: GoldIntervention) -> dict[str, Any]:
     return {name: getattr(intervention, name) for name in FIELDS} | {
         "question": intervention.question.key,
         "rater": intervention.rater.key,

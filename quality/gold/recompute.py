@@ -31,9 +31,9 @@ def _recompute(row: GoldState) -> None:
     interventions.override_resumed_pauses(question.pk)
     # Read the input version first: later changes must make the scores outdated again.
     current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
-    gold_scores, items, summary = compute_gold_results(question, row.bar)
-    row.rests_on = current_version
-    row.seconds = time.monotonic() - started
+    gold_scores, items, summary = compute_gold_results(question, row.pass_mark)
+    row.input_version = current_version
+    row.duration_seconds = time.monotonic() - started
     _store_results(row, gold_scores, items, summary)
 
 
@@ -90,7 +90,7 @@ def _store_results(
     row: GoldState, gold_scores: list[GoldScore], items: list[GoldItem], summary: dict[str, int]
 ) -> None:
     """Replace all rows of the question. Raises Lost where another worker has taken over."""
-    metadata = {"rests_on": row.rests_on, "seconds": row.seconds, "made_at": timezone.now()}
+    metadata = {"rests_on": row.input_version, "seconds": row.duration_seconds, "made_at": timezone.now()}
     if not get_leased_rows(row).update(**summary, **metadata):
         raise LeaseLost
     GoldScore.objects.filter(question_id=row.question_id).delete()

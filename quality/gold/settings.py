@@ -31,8 +31,8 @@ def set_pass_mark(
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose what follows."))
     row, _created = GoldState.objects.get_or_create(question=question)
-    before = {"bar": row.bar, "rule": row.rule}
-    row.bar, row.rule = value, rule or row.rule
+    before = {"bar": row.pass_mark, "rule": row.rule}
+    row.pass_mark, row.rule = value, rule or row.rule
     row.save(update_fields=["bar", "rule"])
     security_log.log_event(
         "gold_bar_changed",

@@ -74,8 +74,8 @@ def build_gold_items(
         if item_id in suspects:
             suspect, codes = suspects[item_id], codes_of_people.get(item_id, {})
             row.probability = suspect.probability
-            row.people = suspect.n_raters
-            row.better = int(scale.codes[suspect.likely_code])
+            row.n_people = suspect.n_raters
+            row.likely_code = int(scale.codes[suspect.likely_code])
             row.suspected = suspect.is_suspect and not gold.is_confirmed
             accuracies = _compute_other_accuracies(gold.single_category, codes, tally)
             _count_good_raters(
@@ -99,8 +99,8 @@ def _count_good_raters(
     """
     for rater_id, code in codes.items():
         if accuracies[rater_id] >= pass_mark:
-            row.good += 1
-            row.good_better += code == better
+            row.n_passing += 1
+            row.n_passing_likely += code == better
 
 
 def _compute_other_accuracies(

@@ -18,7 +18,7 @@ from metrics.agreement.rater_quality.gold import MIN_ANSWERS, PAUSE_EVIDENCE
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from quality.gold import input_version, interventions, settings, suspected_answers
-from quality.models import GoldAct, GoldItem, GoldReview, GoldScore, GoldState
+from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
 from ratings.services.days import date_from_day
 
 RATERS_PER_PAGE = 50
@@ -67,12 +67,12 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     return render(request, "quality/gold/overview.html", context)
 
 
-def _list_interventions(question: Question) -> list[GoldAct]:
+def _list_interventions(question: Question) -> list[GoldIntervention]:
     """Return proposed and current interventions, proposed ones first."""
-    rows = GoldAct.objects.filter(question=question).exclude(state=GoldAct.State.OVERRIDDEN)
+    rows = GoldIntervention.objects.filter(question=question).exclude(state=GoldIntervention.State.OVERRIDDEN)
     interventions = rows.select_related("rater", "by").order_by("-pk")[:MAX_INTERVENTIONS]
     return sorted(
-        interventions, key=lambda intervention: intervention.state != GoldAct.State.PROPOSED
+        interventions, key=lambda intervention: intervention.state != GoldIntervention.State.PROPOSED
     )
 
 
@@ -81,14 +81,14 @@ def _describe_gold(row: GoldItem, selection: Selection) -> dict[str, Any]:
     labels = {category.code: category.label for category in selection.question.categories.all()}
     answer = row.gold.answer
     right = [labels.get(int(code), "") for code in answer]
-    has_good_raters = row.good > 0
+    has_good_raters = row.n_passing > 0
     return {
         "row": row,
         "gold": ", ".join(right),
-        "better": labels.get(row.better, "") if row.better is not None else "",
+        "better": labels.get(row.likely_code, "") if row.likely_code is not None else "",
         "good": has_good_raters,
-        "saying": row.good_better,
-        "of": row.good,
+        "saying": row.n_passing_likely,
+        "of": row.n_passing,
     }
 
 
@@ -149,7 +149,7 @@ def submit_review(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
 def submit_intervention(request: HttpRequest, project_id: int, act_id: int) -> HttpResponse:
     """Carry out a proposed intervention, or override it with a ``reason`` (``do``)."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
-    intervention = get_object_or_404(GoldAct, question=selection.question, pk=act_id)
+    intervention = get_object_or_404(GoldIntervention, question=selection.question, pk=act_id)
     try:
         if request.POST.get("do") == "carry_out":
             interventions.carry_out_intervention(intervention=intervention, by=request.user)

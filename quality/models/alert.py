@@ -12,67 +12,67 @@ from django.utils.translation import pgettext_lazy
 
 from projects.models import Project, Question, Rater
 
-from .recomputed import Renewed
+from .recomputed import RecomputedResult
 
 
-class Kind(models.TextChoices):
+class AlertKind(models.TextChoices):
     """Kind of an alert; docs/statistics.md defines when each is raised."""
 
     RATER_DRIFT = "rater_drift", _("rates otherwise than before")
-    RATER_SAME = "rater_same", _("nearly always the same answer")
+    RATER_SAME_ANSWER = "rater_same", _("nearly always the same answer")
     RATER_FAST = "rater_fast", _("far faster than the others")
     RATER_APART = "rater_apart", _("apart from the start")
     QUESTION_FELL = "question_fell", _("agreement of a question fell")
     PAIR_DIVERGED = "pair_diverged", _("two raters moved apart")
     CATEGORY_COLLAPSED = "category_collapsed", _("a category does not hold any more")
-    OVERLAP_BEHIND = "overlap_behind", _("ratings wanted per item are missing")
+    RATINGS_MISSING = "overlap_behind", _("ratings wanted per item are missing")
     GOLD_SUSPECTED = "gold_suspected", _("gold answers in doubt")
 
 
-class Measure(models.TextChoices):
+class AlertMeasure(models.TextChoices):
     """Quantity whose change an alert reports."""
 
     AGREEMENT = "agreement", _("agreement with the others")
     BIAS = "bias", _("milder or harsher than the others")
-    ANSWERS = "answers", _("share of other answers than the usual one")
+    OTHER_ANSWERS = "answers", _("share of other answers than the usual one")
     PACE = "pace", _("share of ratings that took their time")
-    USE = "use", _("share of the category")
+    CATEGORY_SHARE = "use", _("share of the category")
     ITEMS = "items", _("number of items")
 
 
-class State(models.TextChoices):
+class AlertState(models.TextChoices):
     """State of an alert."""
 
     OPEN = "open", pgettext_lazy("waits for an answer", "open")
-    LOOKED_AT = "looked_at", _("looked at")
+    ACKNOWLEDGED = "looked_at", _("looked at")
     MUTED = "muted", _("muted")
     RESOLVED = "resolved", _("resolved")
 
 
-class Answer(models.TextChoices):
+class AlertCause(models.TextChoices):
     """Cause of a resolved alert, as the lead found it."""
 
     REAL = "real", _("It is real")
-    NOT_HIS_FAULT = "not_his_fault", _("It is not the rater's fault")
+    NOT_RATER = "not_his_fault", _("It is not the rater's fault")
     EXPLAINED = "explained", _("It has another cause")
 
 
 class Sensitivity(models.TextChoices):
     """Amount of evidence that raises an alert (quality.alerts.sensitivity)."""
 
-    SURE = "sure", _("few and sure")
-    MIDDLE = "middle", _("some, sooner")
-    EARLY = "early", _("many and early")
+    LOW = "sure", _("few and sure")
+    MEDIUM = "middle", _("some, sooner")
+    HIGH = "early", _("many and early")
 
 
-class AlarmRules(models.Model):
+class AlertSettings(models.Model):
     """Settings of a project's alerts."""
 
     project = models.OneToOneField(
         Project, models.CASCADE, primary_key=True, related_name="alarm_rules"
     )
     sensitivity = models.CharField(
-        max_length=6, choices=Sensitivity.choices, default=Sensitivity.SURE
+        max_length=6, choices=Sensitivity.choices, default=Sensitivity.LOW
     )
 
     class Meta:
@@ -87,7 +87,7 @@ class AlarmRules(models.Model):
         return f"{self.project_id}: {self.sensitivity}"
 
 
-class AlarmQuerySet(models.QuerySet["Alarm"]):
+class AlertQuerySet(models.QuerySet["Alert"]):
     def order_by_newest(self) -> Self:
         """Order by day of detection, newest first; within a day by number of items.
 
@@ -96,7 +96,7 @@ class AlarmQuerySet(models.QuerySet["Alarm"]):
         return self.order_by("-noticed", "-n", "-pk")
 
 
-class Alarm(models.Model):
+class Alert(models.Model):
     """An alert with the numbers at the time when it was raised.
 
     These never change, whatever later ratings say. Only ``state``, ``answer``, ``until`` and
@@ -109,17 +109,17 @@ class Alarm(models.Model):
         Rater, models.CASCADE, null=True, blank=True, related_name="alarms", db_index=False
     )
     # The second rater of a pair, or of two raters one of whom changed.
-    other = models.ForeignKey(Rater, models.CASCADE, null=True, blank=True, related_name="+")
+    other_rater = models.ForeignKey(Rater, models.CASCADE, null=True, blank=True, related_name="+")
     code = models.SmallIntegerField(null=True, blank=True)  # of the affected category
-    kind = models.CharField(max_length=20, choices=Kind.choices)
-    measure = models.CharField(max_length=9, choices=Measure.choices)
+    kind = models.CharField(max_length=20, choices=AlertKind.choices)
+    measure = models.CharField(max_length=9, choices=AlertMeasure.choices)
     # Day of the onset, and its 95% interval.
     since = models.DateField()
     since_earliest = models.DateField()
     since_latest = models.DateField()
     # Day whose ratings reached the evidence threshold; raised_at is when the row was created.
-    noticed = models.DateField()
-    raised_at = models.DateTimeField()
+    detected_on = models.DateField()
+    created_at = models.DateTimeField()
     # Size of the change, or the level, with its 95% interval, in units of the measure: kappa for
     # agreement, ranks for bias, shares for answers, pace and use.
     size = models.FloatField()
@@ -134,13 +134,13 @@ class Alarm(models.Model):
     # {"days": [days since 1970-01-01], "n": [...], "means": [...], "evidence": [...]} by day (of a
     # rater) or week (of other kinds), at the time when it was raised.
     chart = models.JSONField(default=dict)
-    state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
-    answer = models.CharField(max_length=13, choices=Answer.choices, blank=True)
-    until = models.DateField(null=True, blank=True)  # muted until this day; null: indefinitely
+    state = models.CharField(max_length=9, choices=AlertState.choices, default=AlertState.OPEN)
+    cause = models.CharField(max_length=13, choices=AlertCause.choices, blank=True)
+    muted_until = models.DateField(null=True, blank=True)  # muted until this day; null: indefinitely
     # Whether current ratings still support it.
-    stands = models.BooleanField(default=True)
+    supported = models.BooleanField(default=True)
 
-    objects = AlarmQuerySet.as_manager()
+    objects = AlertQuerySet.as_manager()
 
     class Meta:
         ordering = ["id"]
@@ -150,18 +150,18 @@ class Alarm(models.Model):
                 condition=Q(other=None),
                 name="alarm_unique",
             ),
-            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="alarm_kind_known"),
+            models.CheckConstraint(condition=Q(kind__in=AlertKind.values), name="alarm_kind_known"),
             models.CheckConstraint(
-                condition=Q(measure__in=Measure.values), name="alarm_measure_known"
+                condition=Q(measure__in=AlertMeasure.values), name="alarm_measure_known"
             ),
-            models.CheckConstraint(condition=Q(state__in=State.values), name="alarm_state_known"),
+            models.CheckConstraint(condition=Q(state__in=AlertState.values), name="alarm_state_known"),
             models.CheckConstraint(
-                condition=Q(answer__in=["", *Answer.values]), name="alarm_answer_known"
+                condition=Q(answer__in=["", *AlertCause.values]), name="alarm_answer_known"
             ),
         ]
         indexes = [
             models.Index(
-                fields=["question"], condition=Q(state=State.OPEN.value), name="alarm_open"
+                fields=["question"], condition=Q(state=AlertState.OPEN.value), name="alarm_open"
             ),
             models.Index(fields=["rater"], name="alarm_by_rater"),
         ]
@@ -170,29 +170,29 @@ class Alarm(models.Model):
         return f"{self.kind} since {self.since}"
 
 
-class AlarmStep(models.Model):
+class AlertStep(models.Model):
     """A change of the state of an alert. Never updated or deleted."""
 
-    alarm = models.ForeignKey(Alarm, models.CASCADE, related_name="steps")
+    alert = models.ForeignKey(Alert, models.CASCADE, related_name="steps")
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     at = models.DateTimeField()
-    state = models.CharField(max_length=9, choices=State.choices)
-    answer = models.CharField(max_length=13, choices=Answer.choices, blank=True)
-    until = models.DateField(null=True, blank=True)
+    state = models.CharField(max_length=9, choices=AlertState.choices)
+    cause = models.CharField(max_length=13, choices=AlertCause.choices, blank=True)
+    muted_until = models.DateField(null=True, blank=True)
     reason = models.TextField(blank=True)
 
     class Meta:
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=State.values), name="alarm_step_state_known"
+                condition=Q(state__in=AlertState.values), name="alarm_step_state_known"
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.alarm_id}: {self.state}"
+        return f"{self.alert_id}: {self.state}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
@@ -203,7 +203,7 @@ class AlarmStep(models.Model):
         raise TypeError("A step of an alarm is never deleted.")
 
 
-class DriftRun(Renewed):
+class AlertScan(RecomputedResult):
     """The last scan of a question for drift: one row per question.
 
     The worker that scans holds its lease.
@@ -222,7 +222,7 @@ class DriftRun(Renewed):
         return f"question {self.question_id}: {self.n_ratings} ratings"
 
 
-class DriftStanding(models.Model):
+class DriftState(models.Model):
     """Drift state of a rater in the segment since their last alert.
 
     ``measure``, ``since`` and the size belong to the measure with the most evidence; empty
@@ -232,11 +232,11 @@ class DriftStanding(models.Model):
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="+")
     evidence = models.FloatField()
-    greatest = models.FloatField()
+    max_evidence = models.FloatField()
     watched = models.BooleanField()
     n = models.PositiveIntegerField()
     reason = models.CharField(max_length=40, blank=True)  # too_short, no_peers
-    measure = models.CharField(max_length=9, choices=Measure.choices, blank=True)
+    measure = models.CharField(max_length=9, choices=AlertMeasure.choices, blank=True)
     since = models.DateField(null=True, blank=True)
     size = models.FloatField(null=True, blank=True)
     low = models.FloatField(null=True, blank=True)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Question, Rater
 
 
-class GoldAct(models.Model):
+class GoldIntervention(models.Model):
     """A warning or a pause of a rater, proposed to the lead or carried out.
 
     An override ends it, and the evidence starts again.
@@ -31,8 +31,8 @@ class GoldAct(models.Model):
     state = models.CharField(max_length=10, choices=State.choices)
     # Highest evidence when it was created, and the number of answers behind it.
     evidence = models.FloatField()
-    answers = models.PositiveIntegerField()
-    made_at = models.DateTimeField()
+    n_answers = models.PositiveIntegerField()
+    created_at = models.DateTimeField()
     # User who carried it out or overrode it; null where the project's rule did.
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"

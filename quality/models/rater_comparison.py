@@ -6,10 +6,10 @@ from django.db import models
 
 from projects.models import Question
 
-from .recomputed import Renewed
+from .recomputed import RecomputedResult
 
 
-class Triage(Renewed):
+class StoredRaterComparison(RecomputedResult):
     """Comparison of every rater with all others: one row per question.
 
     A single row lets pages of thousands of raters read it at once. The worker that computes it

@@ -23,7 +23,7 @@ from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from metrics.agreement import consensus
 from projects.models import Item, Project, Question, QueueOrder
 from projects.models.item import AVAILABLE
-from quality.models import Consensus, ItemLabel, Source
+from quality.models import Consensus, ItemLabel, LabelSource
 from ratings.annotation.assignments import planned_order
 from ratings.models import Assignment
 
@@ -115,7 +115,7 @@ def _iter_gains(
     """Yield (item id, expected information in nats) of open items that are not certain."""
     candidates = ItemLabel.objects.filter(
         question=labels.question_id,
-        source=Source.CONSENSUS,
+        source=LabelSource.CONSENSUS,
         doubt__gt=1 - CERTAIN_CONFIDENCE,
         item__in=_get_open_items(project),
     )

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
-from quality.models import DriftStanding, GoldScore, Kind, RepeatScore
+from quality.models import DriftState, GoldScore, AlertKind, RepeatScore
 from quality.rater_status import comparison
 from quality.rater_status.status import get_unresolved_alerts, list_alert_reasons
 
@@ -142,7 +142,7 @@ class RaterList:
         False where nobody has rated.
         """
         is_computed, input_version = (
-            self.comparison.made_at is not None,
+            self.comparison.computed_at is not None,
             comparison.get_input_versions(self.question.pk),
         )
         return not is_computed and bool(input_version) and bool(self.raters)
@@ -152,7 +152,7 @@ class RaterList:
         """All raters with their flags, unordered."""
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
         alerts = get_unresolved_alerts(self.question)
-        drift_states = DriftStanding.objects.filter(question=self.question, watched=True)
+        drift_states = DriftState.objects.filter(question=self.question, watched=True)
         watched = {*drift_states.values_list("rater_id", flat=True)}
         gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
         below_pass_mark = {*gold_scores.values_list("rater_id", flat=True)}
@@ -162,7 +162,7 @@ class RaterList:
         for pk, key, name, group, paused in people.order_by().values_list(*columns):
             result = results.get(pk)
             flags = {FLAG_OF_REASON[reason] for reason in list_alert_reasons(alerts.get(pk, []))}
-            if any(alert.kind == Kind.RATER_DRIFT for alert in alerts.get(pk, [])):
+            if any(alert.kind == AlertKind.RATER_DRIFT for alert in alerts.get(pk, [])):
                 flags.add("drifted")
             if pk in alerts or pk in watched:
                 flags.add("alarm")
@@ -211,7 +211,7 @@ class RaterList:
     @cached_property
     def evidence(self) -> dict[int, float | None]:
         """Evidence of drift of each rater."""
-        rows = DriftStanding.objects.filter(question=self.question)
+        rows = DriftState.objects.filter(question=self.question)
         return dict(rows.values_list("rater_id", "evidence"))
 
 

@@ -18,7 +18,7 @@ from metrics.models import RaterReading
 from metrics.results.values import build_uncounted_value
 from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
-from quality.models import Alarm, DriftStanding, GoldScore, Kind, RepeatScore, State
+from quality.models import Alert, DriftState, GoldScore, AlertKind, RepeatScore, AlertState
 
 from .comparison import RaterComparison, get_comparison, has_enough_items
 
@@ -26,8 +26,8 @@ from .comparison import RaterComparison, get_comparison, has_enough_items
 class RaterStatus(StrEnum):
     """Status of a rater in a question."""
 
-    FINE = "fine"
-    WATCH = "watch"
+    OK = "fine"
+    CHECK = "watch"
     ACT = "act"
     UNKNOWN = "unknown"
 
@@ -36,12 +36,12 @@ class RaterStatus(StrEnum):
 STATUS_OF_REASON = {
     "drift_alarm": RaterStatus.ACT,
     "gold_below_bar": RaterStatus.ACT,
-    "alarm_muted": RaterStatus.WATCH,
-    "drift_watched": RaterStatus.WATCH,
+    "alarm_muted": RaterStatus.CHECK,
+    "drift_watched": RaterStatus.CHECK,
     # Kinds of alerts, in addition to drift_alarm for any alert.
-    "apart_from_peers": RaterStatus.WATCH,
-    "one_answer": RaterStatus.WATCH,
-    "too_fast": RaterStatus.WATCH,
+    "apart_from_peers": RaterStatus.CHECK,
+    "one_answer": RaterStatus.CHECK,
+    "too_fast": RaterStatus.CHECK,
     "too_few_items": RaterStatus.UNKNOWN,
 }
 
@@ -62,8 +62,8 @@ class RaterSummary:
     bias: Mapping[str, Any] | None
     gold: GoldScore | None
     repeats: RepeatScore | None
-    drift: DriftStanding | None
-    alerts: list[Alarm] = field(default_factory=list)
+    drift: DriftState | None
+    alerts: list[Alert] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
     @property
@@ -84,10 +84,10 @@ class RaterSummary:
     def status(self) -> RaterStatus:
         """Most severe status among the reasons."""
         implied = {STATUS_OF_REASON[reason] for reason in self.reasons}
-        for status in (RaterStatus.ACT, RaterStatus.WATCH, RaterStatus.UNKNOWN):
+        for status in (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN):
             if status in implied:
                 return status
-        return RaterStatus.FINE
+        return RaterStatus.OK
 
 
 def build_undefined_value(reason: str) -> Value:
@@ -113,7 +113,7 @@ def list_rater_summaries(
         conditions["rater__in"] = raters
     comparison = comparison or get_comparison(question)
     results = _get_results(conditions, comparison.weights, ordered=ordered)
-    drifts = {row.rater_id: row for row in DriftStanding.objects.filter(**conditions)}
+    drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
     alerts = get_unresolved_alerts(question)
@@ -170,45 +170,45 @@ def _get_results(
     return results
 
 
-def get_unresolved_alerts(question: Question) -> dict[int, list[Alarm]]:
+def get_unresolved_alerts(question: Question) -> dict[int, list[Alert]]:
     """Return {rater id: unresolved alerts about the rater}, oldest first."""
-    alerts_of_rater: dict[int, list[Alarm]] = defaultdict(list)
-    alerts = Alarm.objects.filter(question=question).exclude(state=State.RESOLVED)
+    alerts_of_rater: dict[int, list[Alert]] = defaultdict(list)
+    alerts = Alert.objects.filter(question=question).exclude(state=AlertState.RESOLVED)
     for alert in alerts.order_by("pk").select_related("rater", "other").defer("chart"):
-        for rater_id in (alert.rater_id, alert.other_id):
+        for rater_id in (alert.rater_id, alert.other_rater_id):
             if rater_id is not None:
                 alerts_of_rater[rater_id].append(alert)
     return alerts_of_rater
 
 
 ALERT_REASONS = {
-    Kind.RATER_APART: "apart_from_peers",
-    Kind.RATER_SAME: "one_answer",
-    Kind.RATER_FAST: "too_fast",
+    AlertKind.RATER_APART: "apart_from_peers",
+    AlertKind.RATER_SAME_ANSWER: "one_answer",
+    AlertKind.RATER_FAST: "too_fast",
 }
 
 
-def list_alert_reasons(alerts: Collection[Alarm]) -> list[str]:
+def list_alert_reasons(alerts: Collection[Alert]) -> list[str]:
     """Return the reasons for a status in alerts that current ratings still support."""
     return [
-        ALERT_REASONS[Kind(alert.kind)]
+        ALERT_REASONS[AlertKind(alert.kind)]
         for alert in alerts
-        if alert.stands and alert.kind in ALERT_REASONS
+        if alert.supported and alert.kind in ALERT_REASONS
     ]
 
 
 def is_outlier(question: Question, rater: Rater) -> bool:
     """Return whether an unresolved alert says that the rater agrees clearly less than the others."""
-    alerts = Alarm.objects.filter(question=question, rater=rater, kind=Kind.RATER_APART)
-    return alerts.filter(stands=True).exclude(state=State.RESOLVED).exists()
+    alerts = Alert.objects.filter(question=question, rater=rater, kind=AlertKind.RATER_APART)
+    return alerts.filter(stands=True).exclude(state=AlertState.RESOLVED).exists()
 
 
 def _list_reasons(
-    peers: Mapping[str, Any] | Value, drift: DriftStanding | None, alerts: list[Alarm]
+    peers: Mapping[str, Any] | Value, drift: DriftState | None, alerts: list[Alert]
 ) -> list[str]:
     reasons = []
     states = {alert.state for alert in alerts}
-    if states & {State.OPEN, State.LOOKED_AT}:
+    if states & {AlertState.OPEN, AlertState.ACKNOWLEDGED}:
         reasons.append("drift_alarm")
     elif states:
         reasons.append("alarm_muted")

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 from quality.rater_status.status import ALERT_REASONS, RaterStatus, RaterSummary
 
 STATUS_LABELS: dict[str, Promise] = {
-    RaterStatus.FINE: gettext_lazy("nothing found"),
-    RaterStatus.WATCH: gettext_lazy("watch"),
+    RaterStatus.OK: gettext_lazy("nothing found"),
+    RaterStatus.CHECK: gettext_lazy("watch"),
     RaterStatus.ACT: gettext_lazy("ask them"),
     RaterStatus.UNKNOWN: gettext_lazy("too little known"),
 }

@@ -28,7 +28,7 @@ from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.services.raters.updates import pause_raters
 from quality.alerts.kinds import get_brief_text
-from quality.models import Alarm, GoldAct
+from quality.models import Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.status import RaterStatus, RaterSummary, list_rater_summaries
 
@@ -69,8 +69,8 @@ class RaterTableRow:
     status: str
     reasons: list[str]
     other_reasons: list[str]
-    alerts: list[tuple[Alarm, str]]
-    interventions: list[GoldAct]
+    alerts: list[tuple[Alert, str]]
+    interventions: list[GoldIntervention]
 
 
 @login_required
@@ -141,7 +141,7 @@ def _build_rows(
     summary_of = {summary.rater.pk: summary for summary in summaries}
     # Only for leads: raters must not learn which items have gold answers, and a viewer may be a
     # rater of another project.
-    proposed = GoldAct.objects.filter(question=selection.question, state=GoldAct.State.PROPOSED)
+    proposed = GoldIntervention.objects.filter(question=selection.question, state=GoldIntervention.State.PROPOSED)
     interventions = (
         list(proposed.filter(rater__in=ids))
         if getattr(selection.project, "role", "") == LEAD
@@ -150,7 +150,7 @@ def _build_rows(
     remarks = {
         rater_id: comparison_texts.describe_funnel_distance(rater_list.comparison, rater_id)
         for rater_id, summary in summary_of.items()
-        if summary.status is RaterStatus.FINE
+        if summary.status is RaterStatus.OK
     }
     return [
         RaterTableRow(

@@ -49,7 +49,7 @@ def get_visible_decisions(rater: Rater) -> QuerySet[Decision]:
     rules = LabelRules.objects.filter(question__project=rater.project_id, tell_raters=True)
     is_released = Q(pk__in=[])
     for row in rules:
-        cutoff = now - datetime.timedelta(days=row.tell_after)
+        cutoff = now - datetime.timedelta(days=row.show_after_days)
         is_released |= Q(question=row.question_id, made_at__lte=cutoff)
     same: dict[str, Any] = {"question": OuterRef("question"), "item": OuterRef("item")}
     own_ratings = Rating.objects.current().filter(rater=rater, **same)

@@ -77,7 +77,7 @@ class ReviewFilter:
             failed_escalations = Escalation.objects.filter(
                 question=OuterRef("question"),
                 item=OuterRef("item"),
-                state=Escalation.State.DECIDE,
+                state=Escalation.State.REVIEW,
             )
             rows = rows.filter(Exists(failed_escalations))
         if self.contested:

@@ -13,7 +13,7 @@ from core.api.strict_fields import (
     StrictSerializer,
 )
 from metrics.api.serializers import ValueOut
-from quality.models import Appeal, Method
+from quality.models import Appeal, ConsensusMethod
 
 
 class LabelRulesIn(StrictSerializer):
@@ -21,7 +21,7 @@ class LabelRulesIn(StrictSerializer):
 
     question = StrictCharField(required=False)
     method = StrictChoiceField(
-        Method.choices, required=False, help_text="How ratings become labels"
+        ConsensusMethod.choices, required=False, help_text="How ratings become labels"
     )
     with_models = StrictBooleanField(required=False, help_text="Whether models count as raters")
     escalate = StrictBooleanField(
@@ -45,7 +45,7 @@ class LabelRulesIn(StrictSerializer):
 
 class LabelRulesOut(serializers.Serializer):
     question = serializers.CharField()
-    method = serializers.ChoiceField(Method.values)
+    method = serializers.ChoiceField(ConsensusMethod.values)
     with_models = serializers.BooleanField()
     escalate = serializers.BooleanField()
     sure_from = serializers.FloatField()

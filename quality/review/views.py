@@ -20,7 +20,7 @@ from projects.models import GoldAnswer, Item, Member
 from projects.services.items.gold import set_gold_answer
 from projects.services.project_validation import InvalidProjectChange
 from quality.escalation.settings import get_label_rules
-from quality.models import Appeal, Decision, Escalation, ItemLabel, Source
+from quality.models import Appeal, Decision, Escalation, ItemLabel, LabelSource
 from quality.review import decisions as review_decisions
 from quality.review import examples, second_opinions
 from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
@@ -121,14 +121,14 @@ def _build_item_context(request: HttpRequest, selection: Selection, item: Item) 
     labels = {category.code: category.label for category in question.categories.all()}
     label = ItemLabel.objects.filter(question=question, item=item).first()
     probabilities = {}
-    is_sampled = get_label_rules(question).second_share > 0
-    if label is not None and label.source == Source.CONSENSUS and label.confidence is not None:
-        probabilities = dict(zip(selection.scale.labels, label.shares, strict=False))
+    is_sampled = get_label_rules(question).second_opinion_share > 0
+    if label is not None and label.source == LabelSource.CONSENSUS and label.confidence is not None:
+        probabilities = dict(zip(selection.scale.labels, label.distribution, strict=False))
     return {
         "blocks": content.build_blocks(item.body),
         "label": None if is_blind else label,
         "expected": {} if is_sampled else probabilities,
-        "escalated": escalations.exclude(state=Escalation.State.SURE).first(),
+        "escalated": escalations.exclude(state=Escalation.State.CERTAIN).first(),
         "appeals": Appeal.objects.filter(
             question=question, item=item, about=Appeal.About.DECISION, state=Appeal.State.OPEN
         ),

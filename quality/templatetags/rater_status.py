@@ -20,7 +20,7 @@ def judgement(question: Question, rater: Rater) -> str:
     if rater.kind != Rater.Kind.HUMAN:
         return ""
     rater_comparison = comparison.get_comparison(question)
-    has_outlier_alert = rater_comparison.made_at is not None and is_outlier(question, rater)
+    has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     return comparison_texts.describe_agreement(
         rater_comparison, rater.pk, is_outlier=has_outlier_alert
     )

@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 from metrics.models import NamedView
 from projects import authentication
 from projects.models import ApiToken, Item, Member, Project, Rater
-from quality.models import Appeal, GoldAct
+from quality.models import Appeal, GoldIntervention
 
 # A request of this test also creates a view, whose ID the database chooses.
 VIEW_ID = 900_001
@@ -194,7 +194,7 @@ def test_each_caller_gets_the_expected_status(
 ) -> None:
     question, ann = project.questions.get(), project.raters.get()
     make_alert(question, ann, pk=1)
-    GoldAct.objects.create(
+    GoldIntervention.objects.create(
         pk=1, question=question, rater=ann, step="warn", state="proposed", evidence=30.0,
         answers=4, made_at=timezone.now(),
     )  # fmt: skip

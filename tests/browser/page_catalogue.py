@@ -32,7 +32,7 @@ from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality import tasks
 from quality.exams import settings as exam_settings
-from quality.models import Alarm, Appeal, GoldAct, LabelRules
+from quality.models import Alert, Appeal, GoldIntervention, LabelRules
 from quality.review import decisions
 from ratings.annotation import rater_messages
 from ratings.models import Exam, ImportRun, Rating
@@ -271,7 +271,7 @@ def _add_quality_data(world: SampleWorld, question: Question, lead: User) -> Non
     refusal = {"state": "refused", "answer": "Read the second line."}
     first_appeal = Appeal.objects.order_by("pk")[0]
     world.clients["lead"].post(f"{address}appeals/{first_appeal.pk}/", refusal)
-    GoldAct.objects.create(
+    GoldIntervention.objects.create(
         question=question,
         rater=project.raters.get(key="ben"),
         step="pause",
@@ -373,9 +373,9 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
         "rater.key": "goro",
         "item.key": rated_item.key,
         "key": question.key,
-        "alarm_id": Alarm.objects.order_by("pk")[0].pk,
+        "alarm_id": Alert.objects.order_by("pk")[0].pk,
         "appeal_id": Appeal.objects.order_by("pk")[0].pk,
-        "act_id": GoldAct.objects.order_by("pk")[0].pk,
+        "act_id": GoldIntervention.objects.order_by("pk")[0].pk,
         "member_id": project.members.order_by("pk")[0].pk,
         "view_id": NamedView.objects.get().pk,
         "gold_review.item_id": GoldAnswer.objects.order_by("pk")[0].item_id,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from metrics.agreement import drift, outliers
 from metrics.scale import QuestionScale
-from quality.models import Kind, Measure
+from quality.models import AlertKind, AlertMeasure
 from ratings.services.days import date_from_day
 
 from .matching import AlertPeriod, get_pair_id
@@ -32,12 +32,12 @@ def build_drift_candidate(drift_alarm: drift.DriftAlert, level: float) -> AlertC
     measure = drift.SCORE_OF_CHANNEL[drift_alarm.channel]
     others = [rater for rater in drift_alarm.raters if rater != drift_alarm.rater]
     return AlertCandidate(
-        kind=Kind.RATER_DRIFT,
+        kind=AlertKind.RATER_DRIFT,
         period=AlertPeriod(drift_alarm.raters, drift_alarm.onset, drift_alarm.day),
         fields={
             "rater_id": drift_alarm.rater,
             "other_id": others[0] if others else None,
-            "measure": Measure(measure),
+            "measure": AlertMeasure(measure),
             **_build_common_fields(drift_alarm),
             "n": drift_alarm.n_since,
             "reason": drift_alarm.reason or "",
@@ -112,14 +112,14 @@ def build_chart(
 
 
 def build_count_candidate(
-    kind: Kind, n: int, *, since: int, now: int, facts: dict[str, Any]
+    kind: AlertKind, n: int, *, since: int, now: int, facts: dict[str, Any]
 ) -> AlertCandidate:
     """Return the candidate for a number of items ``n``, noticed on the day ``now``."""
     return AlertCandidate(
         kind=kind,
         period=AlertPeriod((0,), now, now),
         fields={
-            "measure": Measure.ITEMS,
+            "measure": AlertMeasure.ITEMS,
             "since": date_from_day(since),
             "since_earliest": date_from_day(since),
             "since_latest": date_from_day(since),

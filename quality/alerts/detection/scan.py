@@ -14,7 +14,7 @@ from metrics.results.headline.random_sample import targeted_mask
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Question, Rater
 from quality.alerts import sensitivity
-from quality.models import Alarm, Answer, Kind
+from quality.models import Alert, AlertCause, AlertKind
 from ratings.models import Rating
 from ratings.services.days import EPOCH, day_number
 
@@ -106,11 +106,11 @@ def get_known_changes(question: Question) -> drift.DriftContext:
         day_number(created_at, zone) for created_at in versions.values_list("made_at", flat=True)
     ]
     excused = []
-    excused_alerts = Alarm.objects.filter(question=question, answer=Answer.NOT_HIS_FAULT)
-    excused_alerts = excused_alerts.filter(kind=Kind.RATER_DRIFT)
+    excused_alerts = Alert.objects.filter(question=question, answer=AlertCause.NOT_RATER)
+    excused_alerts = excused_alerts.filter(kind=AlertKind.RATER_DRIFT)
     for alert in excused_alerts.order_by("pk"):
         if alert.rater_id is not None:
-            since, noticed = to_day_number(alert.since), to_day_number(alert.noticed)
+            since, noticed = to_day_number(alert.since), to_day_number(alert.detected_on)
             excused.append(drift.ExcusedAlert(alert.rater_id, since, noticed))
     return drift.DriftContext(segment_starts, excused)
 

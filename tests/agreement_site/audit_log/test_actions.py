@@ -25,7 +25,7 @@ from metrics.models import NamedView, ViewLink
 from projects import authentication
 from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
 from projects.services.items import gold
-from quality.models import GoldAct
+from quality.models import GoldIntervention
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -187,7 +187,7 @@ def _change_form(scenario: AuditScenario, path: str, **fields: Any) -> None:
 
 
 def _decide_intervention(scenario: AuditScenario, do: str) -> None:
-    intervention = GoldAct.objects.create(
+    intervention = GoldIntervention.objects.create(
         question=scenario.project.questions.get(),
         rater=scenario.rater(),
         step="warn",

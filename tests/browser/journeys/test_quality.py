@@ -20,7 +20,7 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.items.gold import set_gold_answer
 from quality import tasks
 from quality.exams import settings
-from quality.models import Appeal, DriftStanding, GoldAct, LabelRules
+from quality.models import Appeal, DriftState, GoldIntervention, LabelRules
 from ratings.models import Exam
 from tests.browser.conftest import wait_for_charts
 from tests.cast import PASSWORD
@@ -91,8 +91,8 @@ def alert_question(
     tasks.sweep_raters()
     ben = project.raters.get(key="ben")
     make_alert(question, ben)
-    DriftStanding.objects.filter(rater=ben).update(watched=True)
-    GoldAct.objects.create(
+    DriftState.objects.filter(rater=ben).update(watched=True)
+    GoldIntervention.objects.create(
         question=question, rater=ben, step="pause", state="proposed", evidence=140.0, answers=6,
         made_at=timezone.now(),
     )  # fmt: skip

@@ -44,16 +44,16 @@ from projects.models import (
     ScaleVersion,
 )
 from quality.models import (
-    Alarm,
-    AlarmRules,
-    AlarmStep,
+    Alert,
+    AlertSettings,
+    AlertStep,
     Appeal,
-    Claim,
+    ReviewClaim,
     Consensus,
     Decision,
-    DriftStanding,
+    DriftState,
     Escalation,
-    GoldAct,
+    GoldIntervention,
     GoldReview,
     GoldScore,
     GoldState,
@@ -62,7 +62,7 @@ from quality.models import (
     RaterConfusion,
     RepeatScore,
     SecondOpinion,
-    Sent,
+    ReviewAssignment,
 )
 from ratings.models import (
     Apart,
@@ -186,8 +186,8 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "rater_confusion_unique": (RaterConfusion, {}),
     "decision_number_unique": (Decision, {}),
     "decision_number_counted": (Decision, {"number": 0}),
-    "claim_unique": (Claim, {}),
-    "sent_unique": (Sent, {}),
+    "claim_unique": (ReviewClaim, {}),
+    "sent_unique": (ReviewAssignment, {}),
     "label_rules_sure_from": (LabelRules, {"sure_from": 1.0}),
     "appeal_unique": (Appeal, {}),
     "appeal_about_known": (Appeal, {"rater": "late", "about": "odd"}),
@@ -208,23 +208,23 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "exam_ended_has_time": (Exam, {"rater": "late", "state": "passed"}),
     "rater_told_known": (Rater, {"key": "x", "user": None, "told": "odd"}),
     "gold_rule_known": (GoldState, {"rule": "odd"}),
-    "gold_act_one_stands": (GoldAct, {"state": "done", "decided_at": NOW}),
-    "gold_act_step_known": (GoldAct, {"step": "odd"}),
-    "gold_act_decided_has_time": (GoldAct, {"step": "pause", "decided_at": NOW}),
+    "gold_act_one_stands": (GoldIntervention, {"state": "done", "decided_at": NOW}),
+    "gold_act_step_known": (GoldIntervention, {"step": "odd"}),
+    "gold_act_decided_has_time": (GoldIntervention, {"step": "pause", "decided_at": NOW}),
     "gold_bar_reachable": (GoldState, {"bar": 1.0}),
     "gold_score_unique": (GoldScore, {}),
     "gold_score_of_answers": (GoldScore, {"rater": "late", "right": 2}),
     "repeat_score_unique": (RepeatScore, {}),
     "repeat_score_of_answers": (RepeatScore, {"rater": "late", "same": 2}),
     "gold_review_verdict_known": (GoldReview, {"verdict": "odd"}),
-    "alarm_unique": (Alarm, {}),
-    "alarm_kind_known": (Alarm, {"rater": "late", "kind": "odd"}),
-    "alarm_measure_known": (Alarm, {"rater": "late", "measure": "odd"}),
-    "alarm_state_known": (Alarm, {"rater": "late", "state": "odd"}),
-    "alarm_answer_known": (Alarm, {"rater": "late", "answer": "odd"}),
-    "alarm_sensitivity_known": (AlarmRules, {"sensitivity": "odd"}),
-    "alarm_step_state_known": (AlarmStep, {"state": "odd"}),
-    "drift_standing_unique": (DriftStanding, {}),
+    "alarm_unique": (Alert, {}),
+    "alarm_kind_known": (Alert, {"rater": "late", "kind": "odd"}),
+    "alarm_measure_known": (Alert, {"rater": "late", "measure": "odd"}),
+    "alarm_state_known": (Alert, {"rater": "late", "state": "odd"}),
+    "alarm_answer_known": (Alert, {"rater": "late", "answer": "odd"}),
+    "alarm_sensitivity_known": (AlertSettings, {"sensitivity": "odd"}),
+    "alarm_step_state_known": (AlertStep, {"state": "odd"}),
+    "drift_standing_unique": (DriftState, {}),
 }
 
 
@@ -273,7 +273,7 @@ def existing_rows(project, lead, stranger):
         "n_before": 90,
         "evidence": 5000.0,
     }
-    stored_alarm = Alarm.objects.create(**alarm_fields)
+    stored_alarm = Alert.objects.create(**alarm_fields)
     gold_answer = GoldAnswer.objects.create(
         item=second, question=question, version=1, answer=[0], made_at=NOW
     )
@@ -367,8 +367,8 @@ def existing_rows(project, lead, stranger):
             "accuracy": 0.5,
         },
         Decision: {"question": question, "item": first, "number": 1, "made_at": NOW},
-        Claim: {"question": question, "item": first, "by": lead, "until": NOW},
-        Sent: {"question": question, "item": first, "by": lead},
+        ReviewClaim: {"question": question, "item": first, "by": lead, "until": NOW},
+        ReviewAssignment: {"question": question, "item": first, "by": lead},
         LabelRules: {"question": question},
         Appeal: {
             "question": question,
@@ -379,10 +379,10 @@ def existing_rows(project, lead, stranger):
         },
         SecondOpinion: {"question": question, "item": first, "code": 0, "made_at": NOW},
         Escalation: {"question": question, "item": first, "state": "sure", "changed_at": NOW},
-        Alarm: alarm_fields,
-        AlarmRules: {"project": project},
-        AlarmStep: {"alarm": stored_alarm, "state": "open", "at": NOW},
-        DriftStanding: {
+        Alert: alarm_fields,
+        AlertSettings: {"project": project},
+        AlertStep: {"alarm": stored_alarm, "state": "open", "at": NOW},
+        DriftState: {
             "question": question,
             "rater": early,
             "evidence": 1.0,
@@ -393,7 +393,7 @@ def existing_rows(project, lead, stranger):
         ExamRules: {"question": question},
         Exam: {"question": question, "rater": early, "number": 1, "began_at": NOW},
         GoldState: {"question": question},
-        GoldAct: {
+        GoldIntervention: {
             "question": question,
             "rater": early,
             "step": "warn",
@@ -435,11 +435,11 @@ def existing_rows(project, lead, stranger):
         ItemLabel,
         RaterConfusion,
         Decision,
-        Claim,
-        Sent,
+        ReviewClaim,
+        ReviewAssignment,
         Escalation,
         Appeal,
-        DriftStanding,
+        DriftState,
         GoldScore,
         RepeatScore,
     )
@@ -456,7 +456,7 @@ def existing_rows(project, lead, stranger):
         Assignment,
         Apart,
         Exam,
-        GoldAct,
+        GoldIntervention,
         *count_models,
         *requested_models,
         *label_models,

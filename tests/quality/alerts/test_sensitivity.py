@@ -12,7 +12,7 @@ from quality import tasks
 from quality.alerts import annotations as alerts_annotations
 from quality.alerts import sensitivity
 from quality.alerts.detection import input_version
-from quality.models import Alarm, AlarmRules, DriftRun
+from quality.models import Alert, AlertSettings, AlertScan
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,7 @@ def test_lead_chooses_the_sensitivity(
 ) -> None:
     question = make_stream(moves={"dan": 30})
     tasks.sweep_alarms()
-    assert [alert.facts for alert in Alarm.objects.all()] == [{"level": 5000.0}]
+    assert [alert.facts for alert in Alert.objects.all()] == [{"level": 5000.0}]
     page = f"/projects/{question.project_id}/alarms/rules/"
     assert client_for(viewer).get(page).status_code == 403
     client = client_for(lead)
@@ -31,15 +31,15 @@ def test_lead_chooses_the_sensitivity(
     assert "false alarms a year" in text
     assert "own items that others rated too" in text
     assert client.post(page, {"sensitivity": "odd"}).status_code == 400
-    assert not AlarmRules.objects.exists()
+    assert not AlertSettings.objects.exists()
     assert client.post(page, {"sensitivity": "early"}).status_code == 302
     assert client.post(page, {"sensitivity": "early"}).status_code == 302
     assert input_version.list_outdated_questions() == [question.pk]
     assert "changed how much rings" in client.get(f"/projects/{question.project_id}/trail/").text
-    DriftRun.objects.update(made_at=None)
+    AlertScan.objects.update(made_at=None)
     assert tasks.sweep_alarms() == 1
-    assert Alarm.objects.filter(rater__key="dan", facts__level=5000.0, stands=True).count() == 1
-    alerts_of_others = Alarm.objects.exclude(rater__key="dan")
+    assert Alert.objects.filter(rater__key="dan", facts__level=5000.0, stands=True).count() == 1
+    alerts_of_others = Alert.objects.exclude(rater__key="dan")
     assert {alert.facts["level"] for alert in alerts_of_others} <= {250.0}
     rows = sensitivity.list_expected_alerts(question.project)
     assert [row.level for row in rows] == [5000, 1000, 250]
@@ -62,5 +62,5 @@ def test_open_alert_is_marked_on_trend_charts(question: Question, make_alert: An
         )
         == []
     )
-    Alarm.objects.filter(pk=alert.pk).update(state="resolved")
+    Alert.objects.filter(pk=alert.pk).update(state="resolved")
     assert alerts_annotations.list_chart_annotations(question, None) == []

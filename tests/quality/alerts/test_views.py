@@ -15,7 +15,7 @@ from django.test import Client
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Question, Rater
-from quality.models import Alarm, AlarmStep, DriftStanding
+from quality.models import Alert, AlertStep, DriftState
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
@@ -92,7 +92,7 @@ def test_alert_page_shows_evidence_and_other_explanations(
         "The guidelines did not change in these days.",
     ):
         assert sentence in text
-    Alarm.objects.update(stands=False, measure="agreement")
+    Alert.objects.update(stands=False, measure="agreement")
     text = get_page_text(client.get(f"{base_url}alarms/{alert.pk}/"))
     assert "dan agrees less with everybody than before: by about 0.36 in kappa" in text
     assert "would not raise this alarm any more" in text
@@ -116,7 +116,7 @@ def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: 
     assert client.post(f"{url}step/", body).status_code == 302
     alert.refresh_from_db()
     assert (alert.state, alert.answer) == ("resolved", "not_his_fault")
-    assert [step.state for step in AlarmStep.objects.all()] == ["looked_at", "muted", "resolved"]
+    assert [step.state for step in AlertStep.objects.all()] == ["looked_at", "muted", "resolved"]
     text = get_page_text(client.get(url))
     assert "other texts" in text
     assert "It is not the rater's fault" in text
@@ -144,7 +144,7 @@ def test_invalid_step_shows_an_error_and_changes_nothing(
     assert message in html.unescape(response.text)
     alert.refresh_from_db()
     assert alert.state == "open"
-    assert not AlarmStep.objects.exists()
+    assert not AlertStep.objects.exists()
 
 
 def test_permissions_of_alert_pages(
@@ -207,7 +207,7 @@ def test_the_ratings_that_differ_most_come_first(
 def test_rater_statuses_as_page_and_file(
     alert: Any, rated_question: Question, base_url: str, client: Client
 ) -> None:
-    DriftStanding.objects.create(
+    DriftState.objects.create(
         question=rated_question,
         rater=Rater.objects.get(key="ben"),
         evidence=300.0,

@@ -9,7 +9,7 @@ import pytest
 
 from projects.models import Question, Rater
 from quality.alerts import services
-from quality.models import DriftStanding
+from quality.models import DriftState
 
 pytestmark = pytest.mark.django_db
 
@@ -90,7 +90,7 @@ def test_rater_statuses_are_listed(
     rated_question: Question, alert: Any, api: Any, address: Callable[[str], str], lead: Any
 ) -> None:
     ben = Rater.objects.get(key="ben")
-    DriftStanding.objects.create(
+    DriftState.objects.create(
         question=rated_question, rater=ben, evidence=300.0, greatest=310.0, watched=True, n=50
     )
     Rater.objects.create(project=rated_question.project, key="new")

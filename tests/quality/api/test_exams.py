@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from agreement_site.models import TrailLine
 from projects.models import Project, Question, Rater
-from quality.models import GoldAct
+from quality.models import GoldIntervention
 from ratings.models import Exam, ExamRules
 
 pytestmark = pytest.mark.django_db
@@ -72,7 +72,7 @@ def test_interventions_are_listed_carried_out_and_overridden(
     question: Question, project: Project, api: Any, address: Callable[[str], str], lead: User
 ) -> None:
     ann = project.raters.get()
-    intervention = GoldAct.objects.create(
+    intervention = GoldIntervention.objects.create(
         question=question, rater=ann, step="pause", state="proposed", evidence=120.0, answers=6,
         made_at=timezone.now(),
     )  # fmt: skip

@@ -116,7 +116,7 @@ def test_uncertain_items_get_ratings_up_to_the_maximum(question: Question, lead:
     certain = Escalation.objects.exclude(item__key__in=doubtful)
     assert set(certain.values_list("state", flat=True)) <= {"sure"}
     rules = LabelRules.objects.get()
-    assert rules.used == sum(n_by_item.values()) - 30 * PLANNED > 0
+    assert rules.n_requested == sum(n_by_item.values()) - 30 * PLANNED > 0
     assert recompute_and_scan(question) == 0
 
 
@@ -124,15 +124,15 @@ def test_budget_is_never_exceeded_and_can_be_raised(question: Question, lead: Us
     settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 3})
     rate_all_items(question)
     assert recompute_and_scan(question)
-    assert LabelRules.objects.get().used == 3
+    assert LabelRules.objects.get().n_requested == 3
     assert Escalation.objects.filter(state="waiting").count() == 3
     assert Escalation.objects.filter(why="budget").exists()
     assert rate_all_items(question) == 3
     recompute_and_scan(question)
-    assert LabelRules.objects.get().used == 3
+    assert LabelRules.objects.get().n_requested == 3
     settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 5})
     recompute_and_scan(question)
-    assert LabelRules.objects.get().used == 5
+    assert LabelRules.objects.get().n_requested == 5
     assert rate_all_items(question) == 2
 
 
@@ -164,18 +164,18 @@ def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User)
     settings.set_label_rules(question=question, by=lead, **RULE)
     rate_all_items(question)
     recompute_and_scan(question)
-    used = LabelRules.objects.get().used
+    used = LabelRules.objects.get().n_requested
     item = Item.objects.filter(extra_places=1).first()
     assert item is not None
     decisions.create_decision(question=question, item=item, code=1, by=lead)
     recompute_and_scan(question)
     assert Escalation.objects.get(item=item).state == "sure"
-    assert LabelRules.objects.get().used < used
+    assert LabelRules.objects.get().n_requested < used
     settings.set_label_rules(question=question, by=lead, **RULE | {"escalate": False})
     rating_requests.sweep()
     assert not Item.objects.filter(extra_places__gt=0).exists()
     assert not Escalation.objects.filter(state="waiting").exists()
-    assert LabelRules.objects.get().used == 0
+    assert LabelRules.objects.get().n_requested == 0
     assert rate_all_items(question) == 0
     assert rating_requests.sweep() == 0
 
@@ -190,7 +190,7 @@ def test_returned_budget_goes_to_items_that_lacked_it(question: Question, lead: 
     recompute_and_scan(question)
     second_request = Escalation.objects.get(state="waiting")
     assert second_request.item != first_request.item
-    assert LabelRules.objects.get().used == 1
+    assert LabelRules.objects.get().n_requested == 1
 
 
 def test_item_without_available_raters_goes_to_review(question: Question, lead: User) -> None:
@@ -205,7 +205,7 @@ def test_item_without_available_raters_goes_to_review(question: Question, lead: 
     Rater.objects.exclude(key__in=["desk0", "desk1"]).update(paused=True)
     recompute_and_scan(question)
     assert set(Escalation.objects.values_list("why", flat=True)) == {"nobody"}
-    assert LabelRules.objects.get().used == 0
+    assert LabelRules.objects.get().n_requested == 0
     add_annotator(question.project, "newcomer")
     recompute_and_scan(question)
     assert set(Escalation.objects.values_list("state", flat=True)) == {"waiting"}
@@ -264,9 +264,9 @@ def test_concurrent_annotators_and_sweeps_keep_the_limits(
     assert min(n_by_item.values()) == PLANNED
     assert max(n_by_item.values()) <= 4
     rules = LabelRules.objects.get()
-    assert rules.used == sum(n_by_item.values()) - 30 * PLANNED == 5
-    assert rules.used == sum(Escalation.objects.values_list("asked", flat=True))
-    assert rules.used == sum(Item.objects.values_list("extra_places", flat=True))
+    assert rules.n_requested == sum(n_by_item.values()) - 30 * PLANNED == 5
+    assert rules.n_requested == sum(Escalation.objects.values_list("asked", flat=True))
+    assert rules.n_requested == sum(Item.objects.values_list("extra_places", flat=True))
 
 
 @pytest.fixture

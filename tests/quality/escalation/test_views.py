@@ -53,7 +53,7 @@ def test_lead_enables_escalation_and_sees_its_use(
     assert "switched off" not in client.get(f"{base_url}labels/").text
     assert client.post(f"{base_url}labels/rules/", RULE).status_code == 302
     rules = LabelRules.objects.get()
-    assert (rules.escalate, rules.sure_from, rules.most, rules.budget) == (True, 0.95, 6, 4)
+    assert (rules.request_ratings, rules.certain_from, rules.max_ratings, rules.budget) == (True, 0.95, 6, 4)
     before = client.get(f"{base_url}adjudicate/").context["left"]
     rating_requests.sweep()
     waiting_escalations = Escalation.objects.filter(state="waiting")
@@ -93,7 +93,7 @@ def test_label_list_shows_requested_ratings(
     label = ItemLabel.objects.order_by("item_id").first()
     assert label is not None
     Escalation.objects.create(
-        question=rated_question, item=label.item, state="waiting", asked=2, changed_at=label.made_at
+        question=rated_question, item=label.item, state="waiting", asked=2, changed_at=label.computed_at
     )
     rows = client.get(f"{base_url}labels/").context["rows"]
     assert [row["asked"].asked for row in rows if row["asked"]] == [2]

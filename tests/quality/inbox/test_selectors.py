@@ -15,7 +15,7 @@ from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
 from quality.exams import decisions
 from quality.inbox import selectors
-from quality.models import Appeal, GoldAct
+from quality.models import Appeal, GoldIntervention
 from quality.rater_status import comparison
 from ratings.models import Exam, ExamRules
 
@@ -38,8 +38,8 @@ def failed_exam(project: Project, question: Question) -> Exam:
 
 
 @pytest.fixture
-def intervention(project: Project, question: Question) -> GoldAct:
-    return GoldAct.objects.create(
+def intervention(project: Project, question: Question) -> GoldIntervention:
+    return GoldIntervention.objects.create(
         question=question,
         rater=project.raters.get(),
         step="pause",
@@ -65,7 +65,7 @@ def test_only_the_lead_sees_inbox_entries_with_their_links(
     project: Project,
     question: Question,
     failed_exam: Exam,
-    intervention: GoldAct,
+    intervention: GoldIntervention,
     lead: User,
     viewer: User,
     client_for: Callable[[User], Client],
@@ -97,7 +97,7 @@ def count_entries(project: Project, kind: str) -> int:
 
 
 def test_decided_entries_leave_the_inbox(
-    project: Project, question: Question, failed_exam: Exam, intervention: GoldAct, lead: User
+    project: Project, question: Question, failed_exam: Exam, intervention: GoldIntervention, lead: User
 ) -> None:
     assert (count_entries(project, "exams"), count_entries(project, "gold")) == (1, 1)
     intervention.state, intervention.decided_at = "done", timezone.now()
@@ -131,7 +131,7 @@ def test_inbox_of_all_projects_takes_one_query(
 def test_rater_tables_show_alerts_and_proposed_pauses(
     project: Project,
     question: Question,
-    intervention: GoldAct,
+    intervention: GoldIntervention,
     lead: User,
     viewer: User,
     client_for: Callable[[User], Client],

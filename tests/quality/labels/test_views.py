@@ -11,7 +11,7 @@ from django.test import Client
 
 from projects.models import GoldAnswer, Item, Member, Question
 from quality.consensus import recompute
-from quality.models import Claim, Consensus, Decision, ItemLabel, NamesSeen
+from quality.models import ReviewClaim, Consensus, Decision, ItemLabel, NameReveal
 from quality.review import decisions
 from tests.cast import Cast
 
@@ -79,7 +79,7 @@ def test_labels_are_downloaded_as_files(client: Client, base_url: str, kind: str
 def test_file_contains_only_labels_above_the_confidence(client: Client, base_url: str) -> None:
     rows: Any = client.get(f"{base_url}labels.csv?at_least=0.99").getvalue()
     state = Consensus.objects.get()
-    (n_confident,) = (row["items"] for row in state.sure if row["least"] == 0.99)
+    (n_confident,) = (row["items"] for row in state.certainty_levels if row["least"] == 0.99)
     assert len(rows.splitlines()) == n_confident + 1
     for query in ("at_least=2", "at_least=x"):
         assert client.get(f"{base_url}labels.csv?{query}").status_code == 404
@@ -130,7 +130,7 @@ def test_names_are_shown_on_demand_and_that_is_recorded(
     response = client.post(f"{base_url}adjudicate/{item.pk}/names/", follow=True)
     rater = item.ratings.select_related("rater").first().rater
     assert str(rater) in response.text
-    names_seen = NamesSeen.objects.get()
+    names_seen = NameReveal.objects.get()
     assert (names_seen.item, names_seen.by) == (item, lead)
 
 
@@ -155,7 +155,7 @@ def test_invalid_decision_shows_an_error_and_changes_nothing(
     assert "admin is deciding this item just now" in response.text
     assert client.post(f"{base_url}adjudicate/{item.pk}/later/").status_code == 404
     assert not Decision.objects.exists()
-    assert Claim.objects.get().by == admin
+    assert ReviewClaim.objects.get().by == admin
 
 
 def test_confusion_pages_of_raters(client: Client, base_url: str) -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from metrics.models import RaterReading
 from projects.models import Question, Rater
-from quality.models import Alarm, GoldScore
+from quality.models import Alert, GoldScore
 from quality.rater_status import comparison
 from quality.rater_status.status import (
     RaterSummary,
@@ -73,7 +73,7 @@ def test_outlier_status_follows_the_alerts(
         {"state": "muted", "stands": False},
         {"state": "resolved", "stands": True},
     ):
-        Alarm.objects.update(**fields)
+        Alert.objects.update(**fields)
         status_by_key = get_statuses_by_key(question)
         assert not status_by_key["eve"].reasons
         status_of_dan = status_by_key["dan"]
@@ -102,7 +102,7 @@ def test_open_alert_gives_act_status_until_resolved(
     alert = make_alert(question, rater, other=other, reason="cannot_tell_who")
     status_by_state = {}
     for state in ("open", "looked_at", "muted", "resolved"):
-        Alarm.objects.update(state=state)
+        Alert.objects.update(state=state)
         status_by_key = get_statuses_by_key(question)
         assert status_by_key["ann"].status == status_by_key["ben"].status, "both are named"
         status_by_state[state] = status_by_key["ann"].status

@@ -20,7 +20,7 @@ from metrics.saved_views import services
 from projects.models import Item, Project, Question, Rater
 from projects.services.members import usernames
 from quality import tasks
-from quality.models import Alarm
+from quality.models import Alert
 from quality.rater_status import funnel_chart
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -132,7 +132,7 @@ def test_rater_below_the_funnel_is_not_shown_as_ok(
     question_with_outliers: Question, base_url: str, client: Client
 ) -> None:
     """Regression: w0003 of a real study had the most impact and was shown as "nothing found"."""
-    Alarm.objects.all().delete()
+    Alert.objects.all().delete()
     page = client.get(f"{base_url}raters/")
     standings = page.context["every"].standings
     rows = {row.line.key: row for row in page.context["rows"]}
@@ -156,26 +156,26 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     def list_constant_raters() -> list[str]:
         return list_rater_keys(client.get(f"{base_url}raters/?show=same"))
 
-    alert = Alarm.objects.get(kind="rater_same")
+    alert = Alert.objects.get(kind="rater_same")
     assert list_constant_raters() == ["gus"]
     page = client.get(f"{base_url}raters/?show=same").text
     assert "nearly always</a>" in page and "an alarm is open" not in page  # only the alert is shown
     assert list_rater_keys(client.get(f"{base_url}raters/?show=drifted")) == []
-    Alarm.objects.filter(pk=alert.pk).update(kind="rater_drift")
+    Alert.objects.filter(pk=alert.pk).update(kind="rater_drift")
     assert list_rater_keys(client.get(f"{base_url}raters/?show=drifted")) == ["gus"]
-    Alarm.objects.filter(pk=alert.pk).update(kind="rater_same")
+    Alert.objects.filter(pk=alert.pk).update(kind="rater_same")
     for fields, expected in (
         ({"state": "muted"}, ["gus"]),
         ({"stands": False}, []),
         ({"stands": True, "state": "resolved"}, []),
         ({"state": "open", "kind": "rater_fast"}, []),
     ):
-        Alarm.objects.filter(pk=alert.pk).update(**fields)
+        Alert.objects.filter(pk=alert.pk).update(**fields)
         assert list_constant_raters() == expected, fields
     assert list_rater_keys(client.get(f"{base_url}raters/?show=fast")) == ["gus"]
     assert list_rater_keys(client.get(f"{base_url}raters/?show=apart")) == []
     assert "Agrees clearly less" not in client.get(f"{base_url}raters/gus/").text
-    Alarm.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
+    Alert.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
     assert list_rater_keys(client.get(f"{base_url}raters/?show=apart")) == ["gus"]
     sentence = "Agrees clearly less with everybody than the others do:"
     assert sentence in client.get(f"{base_url}raters/gus/").text

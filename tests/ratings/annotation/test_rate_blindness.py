@@ -19,7 +19,7 @@ from django.utils import timezone
 from metrics.jobs.question_updates import update_question
 from projects.models import Item
 from projects.services.projects import change_project
-from quality.models import Alarm
+from quality.models import Alert
 from ratings.annotation.assignments import queue
 from ratings.models import Apart, Assignment, Rating
 from ratings.services import slots
@@ -90,7 +90,7 @@ def rate_by_others(question, rate, label, comment):
 def _get_or_create_alert(question):
     """Return an alert about another rater, which only leads may see."""
     today = datetime.date(2026, 3, 2)
-    alert, _is_new = Alarm.objects.get_or_create(
+    alert, _is_new = Alert.objects.get_or_create(
         question=question,
         rater=question.project.raters.get(key="x"),
         kind="rater_drift",
