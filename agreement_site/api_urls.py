@@ -11,13 +11,13 @@ schema = SpectacularJSONAPIView.as_view(
 )
 
 urlpatterns = [
-    path("", include("ratings.api.urls")),  # first: requested most often
+    path("", include("quality.api_urls")),  # before ratings: raters/status/ is no rater's key
+    path("", include("ratings.api.urls")),
     path("schema/", schema, name="api-schema"),
     path("trail/", api.SiteAuditLog.as_view(), name="api-site-trail"),
     path(
         "projects/<int:project_id>/trail/", api.ProjectAuditLog.as_view(), name="api-project-trail"
     ),
     path("", include("metrics.api.urls")),
-    path("", include("quality.api_urls")),
     path("", include("projects.api.urls")),
 ]

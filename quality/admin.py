@@ -8,13 +8,12 @@ from projects.admin_base import ReadOnlyAdmin
 
 from .models import (
     Alert,
+    AlertScan,
     AlertSettings,
     AlertStep,
     Appeal,
-    ReviewClaim,
     Consensus,
     Decision,
-    AlertScan,
     DriftState,
     Escalation,
     GoldIntervention,
@@ -28,42 +27,50 @@ from .models import (
     RaterConfusion,
     RepeatScore,
     RepeatState,
-    SecondOpinion,
     ReviewAssignment,
+    ReviewClaim,
+    SecondOpinion,
     StoredRaterComparison,
 )
 
 
 @admin.register(Consensus)
 class ConsensusAdmin(ReadOnlyAdmin):
-    list_display = ("question", "method", "n_items", "n_ratings", "expected_errors", "made_at")
+    list_display = ("question", "method", "n_items", "n_ratings", "expected_errors", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key", "question__project__name")
 
 
 @admin.register(LabelRules)
 class LabelRulesAdmin(ReadOnlyAdmin):
-    list_display = ("question", "escalate", "sure_from", "most", "used", "budget")
+    list_display = (
+        "question",
+        "request_ratings",
+        "certain_from",
+        "max_ratings",
+        "n_requested",
+        "budget",
+    )
     list_select_related = ("question",)
 
 
 @admin.register(Appeal)
 class AppealAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "rater", "about", "state", "made_at")
+    list_display = ("item", "question", "rater", "about", "state", "created_at")
     list_select_related = ("question", "item", "rater")
     search_fields = ("item__key",)
 
 
 @admin.register(SecondOpinion)
 class SecondOpinionAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "code", "by", "made_at")
+    list_display = ("item", "question", "code", "by", "created_at")
     list_select_related = ("question", "item", "by")
     search_fields = ("item__key",)
 
 
 @admin.register(Escalation)
 class EscalationAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "state", "why", "asked", "changed_at")
+    list_display = ("item", "question", "state", "reason", "n_requested", "changed_at")
     list_select_related = ("question", "item")
     search_fields = ("item__key",)
 
@@ -77,7 +84,7 @@ class ItemLabelAdmin(ReadOnlyAdmin):
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "number", "code", "by", "made_at")
+    list_display = ("item", "question", "number", "code", "by", "created_at")
     list_select_related = ("question", "item", "by")
     search_fields = ("item__key",)
 
@@ -89,52 +96,60 @@ class RaterConfusionAdmin(ReadOnlyAdmin):
 
 
 @admin.register(ReviewClaim)
-class ClaimAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "by", "until", "passed")
+class ReviewClaimAdmin(ReadOnlyAdmin):
+    list_display = ("item", "question", "by", "expires_at", "postponed")
     list_select_related = ("question", "item", "by")
 
 
 @admin.register(ReviewAssignment)
-class SentAdmin(ReadOnlyAdmin):
+class ReviewAssignmentAdmin(ReadOnlyAdmin):
     list_display = ("item", "question", "by", "sent_at")
     list_select_related = ("question", "item", "by")
 
 
 @admin.register(NameReveal)
-class NamesSeenAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "by", "seen_at")
+class NameRevealAdmin(ReadOnlyAdmin):
+    list_display = ("item", "question", "by", "revealed_at")
     list_select_related = ("question", "item", "by")
 
 
 @admin.register(Alert)
-class AlarmAdmin(ReadOnlyAdmin):
-    list_display = ("question", "rater", "kind", "measure", "since", "size", "state", "raised_at")
+class AlertAdmin(ReadOnlyAdmin):
+    list_display = ("question", "rater", "kind", "measure", "since", "size", "state", "created_at")
     list_select_related = ("question", "rater")
     list_filter = ("state", "kind")
 
 
 @admin.register(AlertStep)
-class AlarmStepAdmin(ReadOnlyAdmin):
-    list_display = ("alarm", "state", "answer", "by", "at")
-    list_select_related = ("alarm", "by")
+class AlertStepAdmin(ReadOnlyAdmin):
+    list_display = ("alert", "state", "cause", "by", "at")
+    list_select_related = ("alert", "by")
 
 
 @admin.register(DriftState)
-class DriftStandingAdmin(ReadOnlyAdmin):
+class DriftStateAdmin(ReadOnlyAdmin):
     list_display = ("rater", "question", "evidence", "watched", "n", "reason")
     list_select_related = ("question", "rater")
 
 
 @admin.register(GoldState)
 class GoldStateAdmin(ReadOnlyAdmin):
-    list_display = ("question", "bar", "n_single", "n_several", "n_shares", "n_answers", "made_at")
+    list_display = (
+        "question",
+        "pass_mark",
+        "n_single",
+        "n_several",
+        "n_shares",
+        "n_answers",
+        "computed_at",
+    )
     list_select_related = ("question",)
     search_fields = ("question__key", "question__project__name")
 
 
 @admin.register(GoldScore)
 class GoldScoreAdmin(ReadOnlyAdmin):
-    list_display = ("rater", "question", "n", "right", "accuracy", "evidence", "highest")
+    list_display = ("rater", "question", "n", "right", "accuracy", "evidence", "max_evidence")
     list_select_related = ("rater", "question")
     search_fields = ("rater__key",)
 
@@ -148,34 +163,43 @@ class GoldItemAdmin(ReadOnlyAdmin):
 
 @admin.register(GoldReview)
 class GoldReviewAdmin(ReadOnlyAdmin):
-    list_display = ("gold", "verdict", "by", "made_at")
+    list_display = ("gold", "verdict", "by", "created_at")
     list_select_related = ("gold", "by")
 
 
 @admin.register(GoldIntervention)
-class GoldActAdmin(ReadOnlyAdmin):
-    list_display = ("question", "rater", "step", "state", "evidence", "answers", "made_at", "by")
+class GoldInterventionAdmin(ReadOnlyAdmin):
+    list_display = (
+        "question",
+        "rater",
+        "step",
+        "state",
+        "evidence",
+        "n_answers",
+        "created_at",
+        "by",
+    )
     list_select_related = ("question", "rater", "by")
     list_filter = ("step", "state")
     search_fields = ("=rater__key",)
 
 
 @admin.register(AlertSettings)
-class AlarmRulesAdmin(ReadOnlyAdmin):
+class AlertSettingsAdmin(ReadOnlyAdmin):
     list_display = ("project", "sensitivity")
     list_select_related = ("project",)
 
 
 @admin.register(AlertScan)
-class DriftRunAdmin(ReadOnlyAdmin):
-    list_display = ("question", "n_ratings", "reason", "made_at")
+class AlertScanAdmin(ReadOnlyAdmin):
+    list_display = ("question", "n_ratings", "reason", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key",)
 
 
 @admin.register(RepeatState)
 class RepeatStateAdmin(ReadOnlyAdmin):
-    list_display = ("question", "n", "same", "low", "high", "made_at")
+    list_display = ("question", "n", "same", "low", "high", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key",)
 
@@ -188,7 +212,7 @@ class RepeatScoreAdmin(ReadOnlyAdmin):
 
 
 @admin.register(StoredRaterComparison)
-class TriageAdmin(ReadOnlyAdmin):
-    list_display = ("question", "made_at")
+class StoredRaterComparisonAdmin(ReadOnlyAdmin):
+    list_display = ("question", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key",)

@@ -16,7 +16,7 @@ from django.utils import timezone
 from metrics.integrity.audit_hooks import RegisteredAudit
 from projects.models import Question
 from quality.alerts import sweep
-from quality.alerts.detection import input_version as alarms_stamp
+from quality.alerts.detection import input_version as alerts_input_version
 from quality.alerts.detection import scan, storage
 from quality.gold import input_version as gold_stamp
 from quality.gold import recompute as gold
@@ -62,7 +62,9 @@ def list_repeat_differences(question_id: int) -> list[str]:
 
 def list_drift_differences(question_id: int) -> list[str]:
     if (
-        _get_current_row(AlertScan, question_id, alarms_stamp.get_input_versions(question_id))
+        _get_current_row(
+            AlertScan, question_id, alerts_input_version.get_input_versions(question_id)
+        )
         is None
     ):
         return []
@@ -90,7 +92,9 @@ def _get_question(question_id: int) -> Question:
     return questions.get(pk=question_id)
 
 
-def _get_current_row(rows: type[RecomputedResult], question_id: int, versions: InputVersions) -> Any:
+def _get_current_row(
+    rows: type[RecomputedResult], question_id: int, versions: InputVersions
+) -> Any:
     """Return the row if its input version is the current one, else None."""
     row = rows._default_manager.filter(pk=question_id).first()
     if row is None or row.computed_at is None or row.input_version != versions.get(question_id):

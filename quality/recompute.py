@@ -91,13 +91,19 @@ class Recomputation:
         """Return whether the last computation is so recent that more changes should be awaited."""
         if row.computed_at is None:
             return False
-        pause = min(self.max_pause, datetime.timedelta(seconds=self.pause_factor * row.duration_seconds))
+        pause = min(
+            self.max_pause, datetime.timedelta(seconds=self.pause_factor * row.duration_seconds)
+        )
         return timezone.now() < row.computed_at + pause
 
 
-def list_outdated(model: type[RecomputedResult], versions: Mapping[int, dict[str, Any]]) -> list[int]:
+def list_outdated(
+    model: type[RecomputedResult], versions: Mapping[int, dict[str, Any]]
+) -> list[int]:
     """Return ids of questions whose row is missing or has another input version, oldest first."""
-    row_of_question = {row.pk: row for row in model._default_manager.only("rests_on", "made_at")}
+    row_of_question = {
+        row.pk: row for row in model._default_manager.only("input_version", "computed_at")
+    }
     outdated = []
     for question_id, version in versions.items():
         row = row_of_question.get(question_id)

@@ -378,7 +378,7 @@ of a rater, 20, 4 or 1 years of 250. An alarm takes about 30 ln(A) / ln(5000) ti
 / delta^2 of the rater's own compared items, n of them a day, for a shift delta that leaves the
 scatter as it is; one that adds scatter, as guessing does, takes up to half as many again.
 
-What was measured stands in [alarms.md](../benchmarks/alarms.md); `manage.py simulate` writes
+What was measured stands in [alerts.md](../benchmarks/alerts.md); `manage.py simulate` writes
 streams of which it is known who drifted.
 """
 
@@ -399,7 +399,7 @@ many do, because items differ, too: outside is a reason to look, and how far out
 reason.
 
 **Agree less, nearly always the same answer, too fast.** Who has a case of `rater_apart`,
-`rater_same` or `rater_fast` (above) that is not resolved, and that today's ratings would raise
+`rater_same_answer` or `rater_fast` (above) that is not resolved, and that today's ratings would raise
 still. There is no other rule.
 """
 
@@ -419,7 +419,7 @@ standard deviations where these are more: 1.4826 times the median absolute devia
 and the lowest of many is no outlier. The evidence that the level is below the bound is the Bayes
 factor above with omega 0.20. Of somebody who drifted, only the days before count.
 
-**Always the same answer** (`rater_same`). Asked are own ratings of items of which more than half of
+**Always the same answer** (`rater_same_answer`). Asked are own ratings of items of which more than half of
 the other ratings are not the rater's most used category c. Counted is how often the rater leaves c,
 too, against a quarter of how often all others do when they are asked so: E = B(x+1, y+1)
 I_p(x+1, y+1) / (p p^x (1-p)^y), x times left and y not, the mean likelihood ratio over all smaller
@@ -446,7 +446,7 @@ and while a case of a rater is not resolved, no other kind rings for the same ra
 in days that they share, the first of: question, pair, category. When more than half of the raters
 at work drifted apart in the days in which the question fell, that rings instead of them.
 
-**Counts.** `overlap_behind`: 20 items or more that the queue asks for, and a tenth of those begun
+**Counts.** `ratings_missing`: 20 items or more that the queue asks for, and a tenth of those begun
 in the last 60 days, were begun two weeks ago and have fewer ratings than the project wants.
 `gold_suspected`: gold answers in doubt (above), all of a question in one case; more of them after
 it was resolved are another one.

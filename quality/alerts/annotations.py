@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import format_count
 from projects.models import Member, Question, Rater
-from quality.models import Alert, GoldIntervention, AlertState
+from quality.models import Alert, AlertState, GoldIntervention
 
 from .kinds import KINDS
 
@@ -25,10 +25,12 @@ def list_chart_annotations(question: Question, rater: Rater | None) -> list[tupl
     The day is the onset, or the day of detection where the onset is the rater's first day.
     """
     alerts = Alert.objects.filter(
-        question=question, state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED), kind__in=CHART_KINDS
+        question=question,
+        state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED),
+        kind__in=CHART_KINDS,
     )
     if rater is not None:
-        alerts = alerts.filter(Q(rater=rater) | Q(other=rater))
+        alerts = alerts.filter(Q(rater=rater) | Q(other_rater=rater))
     newest = alerts.select_related("rater").defer("chart").order_by("-pk")[:MAX_ANNOTATIONS]
     return [
         (_get_annotation_day(alert), _format_annotation(alert, for_one_rater=rater is not None))
@@ -44,10 +46,12 @@ def get_rater_annotations(
     For leads also of proposed warnings and pauses.
     """
     annotations: dict[int, list[tuple[str, str]]] = {}
-    alerts = Alert.objects.filter(question=question, state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED))
-    alerts = alerts.filter(Q(rater__in=raters) | Q(other__in=raters)).order_by("pk")
-    for alert_id, *rater_ids in alerts.values_list("pk", "rater_id", "other_id"):
-        url = reverse("alarm", args=[question.project_id, alert_id])
+    alerts = Alert.objects.filter(
+        question=question, state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED)
+    )
+    alerts = alerts.filter(Q(rater__in=raters) | Q(other_rater__in=raters)).order_by("pk")
+    for alert_id, *rater_ids in alerts.values_list("pk", "rater_id", "other_rater_id"):
+        url = reverse("alert", args=[question.project_id, alert_id])
         for rater_id in rater_ids:
             if rater_id is not None:
                 annotations.setdefault(rater_id, []).append((_("alarm"), url))
@@ -76,7 +80,7 @@ def get_raters_to_check_link(question: Question) -> tuple[str, str] | None:
     text = ngettext("Look at one rater first", "Look at %(n)s raters first", n_raters) % {
         "n": format_count(n_raters)
     }
-    query = urlencode({"question": question.key, "show": "alarm"})
+    query = urlencode({"question": question.key, "show": "alert"})
     return text, f"{reverse('raters', args=[question.project_id])}?{query}"
 
 

@@ -1,4 +1,4 @@
-"""Registry of the kinds of alerts: their sentences, links, answers and charts.
+"""Registry of the kinds of alerts: their sentences, links, causes and charts.
 
 The rules that raise them are in metrics.agreement (drift, outliers) and in overlap.py;
 suspected gold is detected by quality.gold.
@@ -19,13 +19,13 @@ from . import links
 from .texts import counts, drift, error_rates, level_changes, raters
 
 # Optional sections of an alert's page.
-DEVIATING_RATINGS, CATEGORY_USE = "differing", "use"
+DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
 ABOUT_RATER, ABOUT_QUESTION = "rater", "question"
-RATER_ANSWERS = {
+RATER_CAUSES = {
     AlertCause.REAL: _("It is real: resolved"),
     AlertCause.NOT_RATER: _("Not this rater’s fault"),
 }
-OTHER_ANSWERS = {
+OTHER_CAUSES = {
     AlertCause.REAL: _("It is real: resolved"),
     AlertCause.EXPLAINED: _("It has another cause"),
 }
@@ -40,7 +40,7 @@ class AlertKindDefinition:
     * ``basis``: further sentences on the data behind it; ``explanations``: other possible causes.
     * ``link``: (address, text) of the page where one acts on it.
     * ``error_rate``: how often such an alert is false at its level of evidence.
-    * ``answers``: the possible answers with their labels; ``hint``: the effect of an answer.
+    * ``causes``: the possible causes with their labels; ``hint``: the effect of a cause.
     * ``sections``: DEVIATING_RATINGS and CATEGORY_USE, where its page shows them.
     * ``chart``: caption of the chart, None without one.
     * ``about``: ABOUT_RATER or ABOUT_QUESTION, empty for counts. Of two kinds about the same
@@ -53,7 +53,7 @@ class AlertKindDefinition:
     explanations: Callable[[Alert], list[str]]
     link: Callable[[Alert], tuple[str, str]]
     error_rate: Callable[[Alert], str]
-    answers: Mapping[AlertCause, Promise]
+    causes: Mapping[AlertCause, Promise]
     hint: Promise
     sections: frozenset[str] = frozenset()
     chart: Promise | None = None
@@ -68,7 +68,7 @@ _rater_kind = partial(
     AlertKindDefinition,
     link=links.get_rater_link,
     error_rate=error_rates.describe_lifetime_error_rate,
-    answers=RATER_ANSWERS,
+    causes=RATER_CAUSES,
     hint=_("While a case of a rater is not resolved, no other kind rings for the same rater."),
     sections=frozenset({DEVIATING_RATINGS}),
     chart=_("Dots: one day of this rater, larger for more items. The line is their mean."),
@@ -80,7 +80,7 @@ _level_change_kind = partial(
     basis=level_changes.list_basis,
     explanations=level_changes.list_explanations,
     error_rate=error_rates.describe_question_error_rate,
-    answers=OTHER_ANSWERS,
+    causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
     chart=_(
         "Dots: the mean of a week, larger for more items. Lines: the levels before and since. Grey:"
@@ -97,7 +97,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         explanations=drift.list_explanations,
         link=links.get_rater_link,
         error_rate=error_rates.describe_rater_error_rate,
-        answers=RATER_ANSWERS,
+        causes=RATER_CAUSES,
         hint=_(
             "Real: the new level is this rater’s own from now on, and the ratings since then stay"
             " out of the comparison for others. Not this rater’s fault: they are compared with the"
@@ -146,7 +146,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         explanations=counts.list_overlap_explanations,
         link=links.get_members_link,
         error_rate=error_rates.describe_count,
-        answers=OTHER_ANSWERS,
+        causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
     ),
     AlertKind.GOLD_SUSPECTED: AlertKindDefinition(
@@ -155,7 +155,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         explanations=counts.list_gold_explanations,
         link=links.get_gold_link,
         error_rate=error_rates.describe_gold_error_rate,
-        answers=OTHER_ANSWERS,
+        causes=OTHER_CAUSES,
         hint=_("A gold answer in doubt is in no score until it is kept or retired."),
     ),
 }

@@ -35,17 +35,17 @@ def _scan(run: AlertScan) -> None:
     update_leased(
         run,
         get_leased_rows(run),
-        rests_on=current_version,
+        input_version=current_version,
         n_ratings=result.n_ratings,
         reason=result.reason,
         volume=result.volume,
-        seconds=time.monotonic() - started,
-        made_at=timezone.now(),
+        duration_seconds=time.monotonic() - started,
+        computed_at=timezone.now(),
     )
 
 
 RECOMPUTATION = Recomputation(
-    "alarms",
+    "alerts",
     AlertScan,
     _scan,
     input_version.list_outdated_questions,

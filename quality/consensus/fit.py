@@ -66,10 +66,14 @@ class ConsensusLabels:
         if self.confidence is None:
             return []
         levels = []
-        for least in CERTAINTY_LEVELS:
-            certain = self.confidence[self.confidence >= least]
+        for min_confidence in CERTAINTY_LEVELS:
+            certain = self.confidence[self.confidence >= min_confidence]
             levels.append(
-                {"least": least, "items": certain.size, "errors": float((1 - certain).sum())}
+                {
+                    "min_confidence": min_confidence,
+                    "n_items": certain.size,
+                    "expected_errors": float((1 - certain).sum()),
+                }
             )
         return levels
 

@@ -28,7 +28,7 @@ def set_method(*, question: Question, method: str, with_models: bool, by: Any) -
     row.with_models = with_models
     row.save(update_fields=["method", "with_models"])
     security_log.log_event(
-        "labels_changed",
+        "label_method_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,

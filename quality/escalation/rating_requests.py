@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 100  # per transaction; until it ends the queue skips these items
 State = Escalation.State
-Why = Escalation.Reason
+Reason = Escalation.Reason
 
 # Returns a row where somebody could still rate an item: a rater to whom it was never assigned, or
 # an annotator without any rating.
@@ -58,7 +58,7 @@ _ITEM_HAS_RATER_SQL = f"""
     """
 _STRANDED_ITEMS_SQL = f"""
     SELECT item_id FROM quality_escalation e
-    WHERE question_id = %s AND state = 'waiting'
+    WHERE question_id = %s AND state = 'requested'
         AND NOT EXISTS ({_AVAILABLE_RATER_SQL.format(item="e.item_id")})
     """
 
@@ -84,7 +84,7 @@ def sweep() -> int:
 def _build_active_condition() -> Q:
     """Return the condition for rules that are on, or were switched off with requests pending."""
     questions_with_requests = Escalation.objects.filter(state=State.REQUESTED).values("question")
-    return Q(escalate=True) | Q(question__in=questions_with_requests)
+    return Q(request_ratings=True) | Q(question__in=questions_with_requests)
 
 
 def update_requests(question: Question) -> int:
@@ -97,7 +97,9 @@ def update_requests(question: Question) -> int:
     if input_version is None or rules.input_version == input_version:
         return 0
     # New labels alone do not reopen items that already go to review.
-    reconsider_all = rules.input_version | {"made_at": input_version["made_at"]} != input_version
+    reconsider_all = (
+        rules.input_version | {"computed_at": input_version["computed_at"]} != input_version
+    )
     n_changed = 0
     # Settled items return their part of the budget before others use it.
     for list_candidates in (
@@ -106,8 +108,8 @@ def update_requests(question: Question) -> int:
     ):
         for items in _iter_chunks(list_candidates(question)):
             n_changed += _update_items(question, items)
-    LabelRules.objects.filter(question=question, looked_at=rules.input_version).update(
-        looked_at=input_version
+    LabelRules.objects.filter(question=question, input_version=rules.input_version).update(
+        input_version=input_version
     )
     return n_changed
 
@@ -119,15 +121,15 @@ def _get_input_version(question: Question) -> dict[str, object] | None:
     questions.
     """
     project_consensus = Consensus.objects.filter(question__project=question.project_id)
-    made_at = project_consensus.aggregate(at=Max("made_at"))["at"]
+    computed_at = project_consensus.aggregate(at=Max("computed_at"))["at"]
     if (
-        made_at is None
-        or not project_consensus.filter(question=question, made_at__isnull=False).exists()
+        computed_at is None
+        or not project_consensus.filter(question=question, computed_at__isnull=False).exists()
     ):
         return None
     raters = Rater.objects.filter(project=question.project_id)
     return {
-        "made_at": made_at.isoformat(),
+        "computed_at": computed_at.isoformat(),
         "overlap": question.project.overlap,
         "raters": raters.filter(user__isnull=False, paused=False).count(),
         "members": Member.objects.filter(project=question.project_id).count(),
@@ -168,7 +170,7 @@ def _list_uncertain_items(question: Question, *, reconsider_all: bool) -> list[i
     if not reconsider_all:
         in_review = Escalation.objects.filter(question=question, state=State.REVIEW)
         if rules.n_requested < rules.budget:
-            in_review = in_review.exclude(why=Why.BUDGET)
+            in_review = in_review.exclude(reason=Reason.BUDGET)
         fully_rated = fully_rated.exclude(item__in=in_review.values("item"))
     return list(fully_rated.order_by("-doubt", "item_id").values_list("item_id", flat=True))
 
@@ -208,7 +210,7 @@ def _update_items(question: Question, items: list[int]) -> int:
             row.changed_at = timezone.now()
             row.save()
             n_changed += 1
-    rules.save(update_fields=["used"])
+    rules.save(update_fields=["n_requested"])
     return n_changed
 
 
@@ -238,11 +240,11 @@ class _BatchUpdate:
                 row.state, row.reason = State.CERTAIN, ""
         elif not self.rules.request_ratings:
             self._cancel_request(row, demand)
-            row.state, row.reason = State.REVIEW, Why.DISABLED
+            row.state, row.reason = State.REVIEW, Reason.DISABLED
         elif row.state == State.REQUESTED and demand.has_free_slot:
             if not demand.open and not self._has_available_rater(row.item_id):
                 self._cancel_request(row, demand)
-                row.state, row.reason = State.REVIEW, Why.NO_RATER
+                row.state, row.reason = State.REVIEW, Reason.NO_RATER
         elif demand.is_complete and self._is_label_complete(row.item_id, label):
             self._request_rating(row, demand)
 
@@ -265,11 +267,11 @@ class _BatchUpdate:
         """Request one more rating, or send the item to review with the reason."""
         row.state, row.reason = State.REVIEW, ""
         if demand.taken >= self.rules.max_ratings:
-            row.reason = Why.MAX_RATINGS
+            row.reason = Reason.MAX_RATINGS
         elif self.rules.n_requested >= self.rules.budget:
-            row.reason = Why.BUDGET
+            row.reason = Reason.BUDGET
         elif not self._has_available_rater(row.item_id):
-            row.reason = Why.NO_RATER
+            row.reason = Reason.NO_RATER
         else:
             self._set_target(row.item_id, demand.taken + 1)
             row.state = State.REQUESTED

@@ -16,8 +16,8 @@ def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, An
     by_state = dict(rows.values_list("state").annotate(Count("pk")).order_by())
     if not by_state and not rules.request_ratings:
         return None
-    in_review = rows.filter(state=Escalation.State.REVIEW).exclude(why="").order_by("why")
-    reason_counts = in_review.values_list("why").annotate(Count("pk"))
+    in_review = rows.filter(state=Escalation.State.REVIEW).exclude(reason="").order_by("reason")
+    reason_counts = in_review.values_list("reason").annotate(Count("pk"))
     return {
         "rules": rules,
         "states": [(state.label, by_state.get(state, 0)) for state in Escalation.State],

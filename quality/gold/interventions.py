@@ -76,8 +76,8 @@ def create_interventions(
             step=step,
             state=State.PROPOSED,
             evidence=score.max_evidence,
-            answers=score.n,
-            made_at=timezone.now(),
+            n_answers=score.n,
+            created_at=timezone.now(),
         )
         if rule == Rule.AUTOMATIC:
             _carry_out(intervention, by=None)
@@ -98,7 +98,9 @@ def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIn
 
 
 @transaction.atomic
-def override_intervention(*, intervention: GoldIntervention, reason: str, by: Any) -> GoldIntervention:
+def override_intervention(
+    *, intervention: GoldIntervention, reason: str, by: Any
+) -> GoldIntervention:
     """Override an intervention: the rater continues, and the evidence starts again.
 
     Ends all interventions against the rater in this question. Raises InvalidIntervention.
@@ -151,7 +153,9 @@ def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
     rows.exclude(state=State.OVERRIDDEN).update(
         state=State.OVERRIDDEN, by=by, decided_at=now, reason=reason
     )
-    other_interventions = GoldIntervention.objects.filter(rater=intervention.rater, state=State.DONE)
+    other_interventions = GoldIntervention.objects.filter(
+        rater=intervention.rater, state=State.DONE
+    )
     rater = intervention.rater
     was_paused = (Step.PAUSE, State.DONE) in ended and rater.paused
     if was_paused and not other_interventions.filter(step=Step.PAUSE).exists():
@@ -159,11 +163,13 @@ def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
     if rater.told == Rater.Told.WARNED and not other_interventions.exists():
         rater.told = ""
         rater.save(update_fields=["told"])
-    _record_security_event("gold_overridden", intervention, by, reason=reason)
-    _record_event(intervention, "gold_overridden", by=by)
+    _record_security_event("gold_intervention_overridden", intervention, by, reason=reason)
+    _record_event(intervention, "gold_intervention_overridden", by=by)
 
 
-def _record_security_event(event_name: str, intervention: GoldIntervention, by: Any, **details: Any) -> None:
+def _record_security_event(
+    event_name: str, intervention: GoldIntervention, by: Any, **details: Any
+) -> None:
     security_log.log_event(
         event_name,
         project_id=intervention.question.project_id,
@@ -188,7 +194,7 @@ def _record_event(intervention: GoldIntervention, kind: str, *, by: Any) -> None
             "question": intervention.question.key,
             "step": intervention.step,
             "evidence": intervention.evidence,
-            "answers": intervention.n_answers,
+            "n_answers": intervention.n_answers,
         },
         by=by,
     )

@@ -17,23 +17,23 @@ from metrics.views.common import number_formats
 from projects.models import Member, Question
 from quality.models import (
     Alert,
+    AlertState,
     Appeal,
     Escalation,
     GoldIntervention,
     ItemLabel,
     LabelSource,
-    AlertState,
 )
 from quality.models.consensus import DOUBT
 from ratings.models import Exam
 
 ALERTS, INTERVENTIONS, EXAMS, APPEALS = (
-    "alarms",
+    "alerts",
     "gold",
-    "exams",
+    "exam_settings",
     "appeals",
 )  # URL names of the pages
-UNCERTAIN_ITEMS = "adjudicate"
+UNCERTAIN_ITEMS = "review"
 LEAD = Member.Role.LEAD
 REVIEW_ROLES = (LEAD, Member.Role.ADJUDICATOR)
 
@@ -81,7 +81,9 @@ def get_project_entries(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]
     """
     project_ids = list(roles)
     led_ids = [project for project, role in roles.items() if role == LEAD]
-    rows = _count_by_project(ALERTS, Alert.objects.filter(state=AlertState.OPEN), project_ids).union(
+    rows = _count_by_project(
+        ALERTS, Alert.objects.filter(state=AlertState.OPEN), project_ids
+    ).union(
         _count_by_project(
             INTERVENTIONS,
             GoldIntervention.objects.filter(state=GoldIntervention.State.PROPOSED),
@@ -160,7 +162,9 @@ def _get_uncertain_labels() -> QuerySet[ItemLabel]:
     pending_requests = Escalation.objects.filter(
         question=OuterRef("question"), item=OuterRef("item"), state=Escalation.State.REQUESTED
     )
-    uncertain = ItemLabel.objects.filter(source=LabelSource.CONSENSUS, n_ratings__gte=2, doubt__gt=DOUBT)
+    uncertain = ItemLabel.objects.filter(
+        source=LabelSource.CONSENSUS, n_ratings__gte=2, doubt__gt=DOUBT
+    )
     return uncertain.filter(~Exists(pending_requests))
 
 

@@ -148,5 +148,5 @@ def _serialize_decision(
         "reason": decision.reason,
         "number": decision.number,
         "decided_by": decision.by.username if decision.by else None,
-        "made_at": decision.created_at,
+        "created_at": decision.created_at,
     }

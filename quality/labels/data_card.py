@@ -12,7 +12,7 @@ from django.db.models import Count
 
 from metrics.models import Reading, Span
 from projects.models import Question, Rater
-from quality.models import Consensus, ItemLabel, ConsensusMethod, LabelSource
+from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource
 from ratings.models import Rating
 
 from . import selectors
@@ -50,13 +50,19 @@ def _build_method_section(question: Question, consensus: Consensus | None) -> li
         f"* As of {consensus.computed_at:%Y-%m-%d %H:%M} UTC, guidelines"
         f" {question.project.guidelines_version}",
         f"* {sum(by_source.values())} items: "
-        + ", ".join(f"{n} by {LabelSource(source).value}" for source, n in sorted(by_source.items())),
+        + ", ".join(
+            f"{n} by {LabelSource(source).value}" for source, n in sorted(by_source.items())
+        ),
         f"* Without a label (tied): {unlabelled}",
         f"* Hash of the labels (SHA-256): `{compute_digest(question, consensus)}`",
     ]
     if consensus.expected_errors is not None:
         lines.append(f"* Expected wrong labels among these: {consensus.expected_errors:.1f}")
-    return ["## How labels were made", METHOD_TEXTS[ConsensusMethod(consensus.method)], "\n".join(lines)]
+    return [
+        "## How labels were made",
+        METHOD_TEXTS[ConsensusMethod(consensus.method)],
+        "\n".join(lines),
+    ]
 
 
 def _build_agreement_section(question: Question) -> list[str]:

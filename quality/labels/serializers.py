@@ -51,7 +51,7 @@ class DecisionOut(serializers.Serializer):
     reason = serializers.CharField(allow_blank=True)
     number = serializers.IntegerField(help_text="Number of the item's decision, from 1")
     decided_by = serializers.CharField()
-    made_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
 
     def get_fields(self) -> dict[str, serializers.Field]:
         return super().get_fields() | {"label": serializers.CharField(allow_null=True)}

@@ -32,7 +32,7 @@ from quality.consensus import input_version, settings
 from quality.escalation.settings import get_label_rules
 from quality.escalation.summary import summarize_escalations
 from quality.labels import data_card, files, selectors
-from quality.models import Appeal, Consensus, Escalation, ConsensusMethod, LabelSource
+from quality.models import Appeal, Consensus, ConsensusMethod, Escalation, LabelSource
 from quality.models.consensus import DOUBT
 from quality.review import decisions, second_opinions
 from ratings.files import parquet_file
@@ -62,7 +62,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "consensus": consensus,
         "waiting": consensus is not None and input_version.is_outdated(consensus),
         "rows": [
-            row | {"asked": escalations.get(item_id), "content": items.get(item_id)}
+            row | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
             for item_id, row in rows[:page_size]
         ],
         "next_after": rows[page_size - 1][0] if has_more else None,
@@ -70,9 +70,9 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "source": source or "",
         "sources": LabelSource.choices,
         "methods": ConsensusMethod.choices,
-        "doubtful": _count_uncertain_items(selection, consensus),
+        "n_uncertain": _count_uncertain_items(selection, consensus),
         "open_appeals": Appeal.objects.filter(question=selection.question, state="open").count(),
-        "adjudicators": second_opinions.compute_agreement(selection.question),
+        "adjudicator_agreement": second_opinions.compute_agreement(selection.question),
         "escalation": summarize_escalations(
             selection.question, get_label_rules(selection.question)
         ),

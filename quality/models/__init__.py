@@ -2,19 +2,19 @@
 
 from .alert import (
     Alert,
-    AlertSettings,
-    AlertStep,
     AlertCause,
-    AlertScan,
-    DriftState,
     AlertKind,
     AlertMeasure,
-    Sensitivity,
+    AlertScan,
+    AlertSettings,
     AlertState,
+    AlertStep,
+    DriftState,
+    Sensitivity,
 )
 from .appeal import Appeal
-from .consensus import Consensus, ItemLabel, ConsensusMethod, RaterConfusion, LabelSource
-from .decision import ReviewClaim, Decision, NameReveal, ReviewAssignment
+from .consensus import Consensus, ConsensusMethod, ItemLabel, LabelSource, RaterConfusion
+from .decision import Decision, NameReveal, ReviewAssignment, ReviewClaim
 from .escalation import Escalation, LabelRules
 from .gold import GoldItem, GoldReview, GoldScore, GoldState
 from .gold_intervention import GoldIntervention

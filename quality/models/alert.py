@@ -19,13 +19,13 @@ class AlertKind(models.TextChoices):
     """Kind of an alert; docs/statistics.md defines when each is raised."""
 
     RATER_DRIFT = "rater_drift", _("rates otherwise than before")
-    RATER_SAME_ANSWER = "rater_same", _("nearly always the same answer")
+    RATER_SAME_ANSWER = "rater_same_answer", _("nearly always the same answer")
     RATER_FAST = "rater_fast", _("far faster than the others")
     RATER_APART = "rater_apart", _("apart from the start")
     QUESTION_FELL = "question_fell", _("agreement of a question fell")
     PAIR_DIVERGED = "pair_diverged", _("two raters moved apart")
     CATEGORY_COLLAPSED = "category_collapsed", _("a category does not hold any more")
-    RATINGS_MISSING = "overlap_behind", _("ratings wanted per item are missing")
+    RATINGS_MISSING = "ratings_missing", _("ratings wanted per item are missing")
     GOLD_SUSPECTED = "gold_suspected", _("gold answers in doubt")
 
 
@@ -34,9 +34,9 @@ class AlertMeasure(models.TextChoices):
 
     AGREEMENT = "agreement", _("agreement with the others")
     BIAS = "bias", _("milder or harsher than the others")
-    OTHER_ANSWERS = "answers", _("share of other answers than the usual one")
+    OTHER_ANSWERS = "other_answers", _("share of other answers than the usual one")
     PACE = "pace", _("share of ratings that took their time")
-    CATEGORY_SHARE = "use", _("share of the category")
+    CATEGORY_SHARE = "category_share", _("share of the category")
     ITEMS = "items", _("number of items")
 
 
@@ -44,7 +44,7 @@ class AlertState(models.TextChoices):
     """State of an alert."""
 
     OPEN = "open", pgettext_lazy("waits for an answer", "open")
-    ACKNOWLEDGED = "looked_at", _("looked at")
+    ACKNOWLEDGED = "acknowledged", _("looked at")
     MUTED = "muted", _("muted")
     RESOLVED = "resolved", _("resolved")
 
@@ -53,33 +53,33 @@ class AlertCause(models.TextChoices):
     """Cause of a resolved alert, as the lead found it."""
 
     REAL = "real", _("It is real")
-    NOT_RATER = "not_his_fault", _("It is not the rater's fault")
+    NOT_RATER = "not_rater", _("It is not the rater's fault")
     EXPLAINED = "explained", _("It has another cause")
 
 
 class Sensitivity(models.TextChoices):
     """Amount of evidence that raises an alert (quality.alerts.sensitivity)."""
 
-    LOW = "sure", _("few and sure")
-    MEDIUM = "middle", _("some, sooner")
-    HIGH = "early", _("many and early")
+    LOW = "low", _("few and sure")
+    MEDIUM = "medium", _("some, sooner")
+    HIGH = "high", _("many and early")
 
 
 class AlertSettings(models.Model):
     """Settings of a project's alerts."""
 
     project = models.OneToOneField(
-        Project, models.CASCADE, primary_key=True, related_name="alarm_rules"
+        Project, models.CASCADE, primary_key=True, related_name="alert_settings"
     )
     sensitivity = models.CharField(
         max_length=6, choices=Sensitivity.choices, default=Sensitivity.LOW
     )
 
     class Meta:
-        verbose_name_plural = "alarm rules"
+        verbose_name_plural = "alert settings"
         constraints = [
             models.CheckConstraint(
-                condition=Q(sensitivity__in=Sensitivity.values), name="alarm_sensitivity_known"
+                condition=Q(sensitivity__in=Sensitivity.values), name="alert_sensitivity_known"
             )
         ]
 
@@ -93,35 +93,35 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
         Many alerts share a day when a history is imported.
         """
-        return self.order_by("-noticed", "-n", "-pk")
+        return self.order_by("-detected_on", "-n", "-pk")
 
 
 class Alert(models.Model):
     """An alert with the numbers at the time when it was raised.
 
-    These never change, whatever later ratings say. Only ``state``, ``answer``, ``until`` and
-    ``stands`` do.
+    These never change, whatever later ratings say. Only ``state``, ``cause``, ``muted_until`` and
+    ``supported`` do.
     """
 
-    question = models.ForeignKey(Question, models.CASCADE, related_name="alarms", db_index=False)
+    question = models.ForeignKey(Question, models.CASCADE, related_name="alerts", db_index=False)
     # Null: not about a single rater.
     rater = models.ForeignKey(
-        Rater, models.CASCADE, null=True, blank=True, related_name="alarms", db_index=False
+        Rater, models.CASCADE, null=True, blank=True, related_name="alerts", db_index=False
     )
     # The second rater of a pair, or of two raters one of whom changed.
     other_rater = models.ForeignKey(Rater, models.CASCADE, null=True, blank=True, related_name="+")
     code = models.SmallIntegerField(null=True, blank=True)  # of the affected category
     kind = models.CharField(max_length=20, choices=AlertKind.choices)
-    measure = models.CharField(max_length=9, choices=AlertMeasure.choices)
+    measure = models.CharField(max_length=14, choices=AlertMeasure.choices)
     # Day of the onset, and its 95% interval.
     since = models.DateField()
     since_earliest = models.DateField()
     since_latest = models.DateField()
-    # Day whose ratings reached the evidence threshold; raised_at is when the row was created.
+    # Day whose ratings reached the evidence threshold; created_at is when the row was created.
     detected_on = models.DateField()
     created_at = models.DateTimeField()
     # Size of the change, or the level, with its 95% interval, in units of the measure: kappa for
-    # agreement, ranks for bias, shares for answers, pace and use.
+    # agreement, ranks for bias, shares for other measures.
     size = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
@@ -134,9 +134,11 @@ class Alert(models.Model):
     # {"days": [days since 1970-01-01], "n": [...], "means": [...], "evidence": [...]} by day (of a
     # rater) or week (of other kinds), at the time when it was raised.
     chart = models.JSONField(default=dict)
-    state = models.CharField(max_length=9, choices=AlertState.choices, default=AlertState.OPEN)
-    cause = models.CharField(max_length=13, choices=AlertCause.choices, blank=True)
-    muted_until = models.DateField(null=True, blank=True)  # muted until this day; null: indefinitely
+    state = models.CharField(max_length=12, choices=AlertState.choices, default=AlertState.OPEN)
+    cause = models.CharField(max_length=9, choices=AlertCause.choices, blank=True)
+    muted_until = models.DateField(
+        null=True, blank=True
+    )  # muted until this day; null: indefinitely
     # Whether current ratings still support it.
     supported = models.BooleanField(default=True)
 
@@ -146,24 +148,26 @@ class Alert(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["question", "kind", "rater", "noticed"],
-                condition=Q(other=None),
-                name="alarm_unique",
+                fields=["question", "kind", "rater", "detected_on"],
+                condition=Q(other_rater=None),
+                name="alert_unique",
             ),
-            models.CheckConstraint(condition=Q(kind__in=AlertKind.values), name="alarm_kind_known"),
+            models.CheckConstraint(condition=Q(kind__in=AlertKind.values), name="alert_kind_known"),
             models.CheckConstraint(
-                condition=Q(measure__in=AlertMeasure.values), name="alarm_measure_known"
+                condition=Q(measure__in=AlertMeasure.values), name="alert_measure_known"
             ),
-            models.CheckConstraint(condition=Q(state__in=AlertState.values), name="alarm_state_known"),
             models.CheckConstraint(
-                condition=Q(answer__in=["", *AlertCause.values]), name="alarm_answer_known"
+                condition=Q(state__in=AlertState.values), name="alert_state_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(cause__in=["", *AlertCause.values]), name="alert_cause_known"
             ),
         ]
         indexes = [
             models.Index(
-                fields=["question"], condition=Q(state=AlertState.OPEN.value), name="alarm_open"
+                fields=["question"], condition=Q(state=AlertState.OPEN.value), name="alert_open"
             ),
-            models.Index(fields=["rater"], name="alarm_by_rater"),
+            models.Index(fields=["rater"], name="alert_by_rater"),
         ]
 
     def __str__(self) -> str:
@@ -178,8 +182,8 @@ class AlertStep(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     at = models.DateTimeField()
-    state = models.CharField(max_length=9, choices=AlertState.choices)
-    cause = models.CharField(max_length=13, choices=AlertCause.choices, blank=True)
+    state = models.CharField(max_length=12, choices=AlertState.choices)
+    cause = models.CharField(max_length=9, choices=AlertCause.choices, blank=True)
     muted_until = models.DateField(null=True, blank=True)
     reason = models.TextField(blank=True)
 
@@ -187,7 +191,7 @@ class AlertStep(models.Model):
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=AlertState.values), name="alarm_step_state_known"
+                condition=Q(state__in=AlertState.values), name="alert_step_state_known"
             )
         ]
 
@@ -196,11 +200,11 @@ class AlertStep(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
-            raise TypeError("A step of an alarm is written once and never changed.")
+            raise TypeError("A step of an alert is written once and never changed.")
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError("A step of an alarm is never deleted.")
+        raise TypeError("A step of an alert is never deleted.")
 
 
 class AlertScan(RecomputedResult):
@@ -210,7 +214,7 @@ class AlertScan(RecomputedResult):
     """
 
     question = models.OneToOneField(
-        Question, models.CASCADE, primary_key=True, related_name="drift_run"
+        Question, models.CASCADE, primary_key=True, related_name="alert_scan"
     )
     n_ratings = models.PositiveIntegerField(default=0)
     # Why the question could not be scanned (too_many_comparisons, single_category); else empty.
@@ -236,7 +240,7 @@ class DriftState(models.Model):
     watched = models.BooleanField()
     n = models.PositiveIntegerField()
     reason = models.CharField(max_length=40, blank=True)  # too_short, no_peers
-    measure = models.CharField(max_length=9, choices=AlertMeasure.choices, blank=True)
+    measure = models.CharField(max_length=14, choices=AlertMeasure.choices, blank=True)
     since = models.DateField(null=True, blank=True)
     size = models.FloatField(null=True, blank=True)
     low = models.FloatField(null=True, blank=True)
@@ -244,7 +248,7 @@ class DriftState(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["question", "rater"], name="drift_standing_unique")
+            models.UniqueConstraint(fields=["question", "rater"], name="drift_state_unique")
         ]
 
     def __str__(self) -> str:

@@ -39,14 +39,16 @@ class Consensus(RecomputedResult):
         Question, models.CASCADE, primary_key=True, related_name="consensus"
     )
     # Settings of the lead.
-    method = models.CharField(max_length=11, choices=ConsensusMethod.choices, default=ConsensusMethod.DAWID_SKENE)
+    method = models.CharField(
+        max_length=11, choices=ConsensusMethod.choices, default=ConsensusMethod.DAWID_SKENE
+    )
     with_models = models.BooleanField(default=False, help_text=_("Models count as raters"))
     # Codes of the categories, in the order of all lists of probabilities in this module.
     codes = models.JSONField(default=list)
     n_items = models.PositiveIntegerField(default=0)
     n_ratings = models.PositiveIntegerField(default=0)
     expected_errors = models.FloatField(null=True)
-    # [{"least", "items", "errors"}, ...]: number of labels with at least this confidence, and the
+    # [{"min_confidence", "n_items", "expected_errors"}, ...]: number of labels with at least this confidence, and the
     # expected number of wrong ones among them.
     certainty_levels = models.JSONField(default=list)
     # {"classes": [...], "tempering": t, "rounds": n}; empty without an estimate.

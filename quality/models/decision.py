@@ -60,7 +60,9 @@ class ReviewClaim(models.Model):
     postponed = models.BooleanField(default=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["question", "item"], name="claim_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["question", "item"], name="review_claim_unique")
+        ]
 
     def __str__(self) -> str:
         return f"{self.item_id}: {self.by_id}"
@@ -77,8 +79,10 @@ class ReviewAssignment(models.Model):
     sent_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        verbose_name_plural = "items sent to be decided"
-        constraints = [models.UniqueConstraint(fields=["question", "item"], name="sent_unique")]
+        verbose_name_plural = "review assignments"
+        constraints = [
+            models.UniqueConstraint(fields=["question", "item"], name="review_assignment_unique")
+        ]
 
     def __str__(self) -> str:
         return f"{self.item_id}: {self.by_id}"
@@ -95,7 +99,7 @@ class NameReveal(models.Model):
     revealed_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        verbose_name_plural = "names seen"
+        verbose_name_plural = "name reveals"
 
     def __str__(self) -> str:
         return f"{self.item_id}: {self.by_id}"

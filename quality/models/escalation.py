@@ -15,12 +15,12 @@ class LabelRules(models.Model):
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="label_rules"
     )
-    # Request ratings while the confidence is below ``sure_from`` and there are fewer than ``most``
+    # Request ratings while the confidence is below ``certain_from`` and there are fewer than ``max_ratings``
     # current ratings.
     request_ratings = models.BooleanField(default=False)
     certain_from = models.FloatField(default=0.9)
     max_ratings = models.PositiveSmallIntegerField(default=5)
-    # Total ratings that may be requested beyond the planned ones, and those requested so far.
+    # Total ratings that may be requested beyond the planned ones, and ``n_requested``: those requested so far.
     budget = models.PositiveIntegerField(default=100)
     n_requested = models.PositiveIntegerField(default=0)
     # Share of decided items that are shown to a second adjudicator as well.
@@ -35,14 +35,15 @@ class LabelRules(models.Model):
         verbose_name_plural = "label rules"
         constraints = [
             models.CheckConstraint(
-                condition=Q(sure_from__gt=0, sure_from__lt=1), name="label_rules_sure_from"
+                condition=Q(certain_from__gt=0, certain_from__lt=1), name="label_rules_certain_from"
             ),
             models.CheckConstraint(
-                condition=Q(most__gte=2, most__lte=1000), name="label_rules_most"
+                condition=Q(max_ratings__gte=2, max_ratings__lte=1000),
+                name="label_rules_max_ratings",
             ),
             models.CheckConstraint(
-                condition=Q(second_share__gte=0, second_share__lte=1),
-                name="label_rules_second_share",
+                condition=Q(second_opinion_share__gte=0, second_opinion_share__lte=1),
+                name="label_rules_second_opinion_share",
             ),
         ]
 
@@ -54,22 +55,22 @@ class Escalation(models.Model):
     """An item for which a rating beyond the planned ones was requested, or that goes to review."""
 
     class State(models.TextChoices):
-        REQUESTED = "waiting", _("waits for a rating more")
-        CERTAIN = "sure", _("became sure")
-        REVIEW = "decide", _("for a decision")
+        REQUESTED = "requested", _("waits for a rating more")
+        CERTAIN = "certain", _("became sure")
+        REVIEW = "review", _("for a decision")
 
     class Reason(models.TextChoices):
         """Reason why an item goes to review."""
 
-        MAX_RATINGS = "most", _("as many ratings as allowed")
+        MAX_RATINGS = "max_ratings", _("as many ratings as allowed")
         BUDGET = "budget", _("the budget is used up")
-        NO_RATER = "nobody", _("nobody is left who has not rated it")
-        DISABLED = "stop", _("asking again was switched off")
+        NO_RATER = "no_rater", _("nobody is left who has not rated it")
+        DISABLED = "disabled", _("asking again was switched off")
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
-    state = models.CharField(max_length=7, choices=State.choices)
-    reason = models.CharField(max_length=6, choices=Why.choices, blank=True)
+    state = models.CharField(max_length=9, choices=State.choices)
+    reason = models.CharField(max_length=11, choices=Reason.choices, blank=True)
     # Ratings that this question requested beyond the planned ones.
     n_requested = models.PositiveSmallIntegerField(default=0)
     changed_at = models.DateTimeField()
@@ -78,11 +79,12 @@ class Escalation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["question", "item"], name="escalation_unique"),
             models.CheckConstraint(
-                condition=Q(state__in=["waiting", "sure", "decide"]), name="escalation_state_known"
+                condition=Q(state__in=["requested", "certain", "review"]),
+                name="escalation_state_known",
             ),
             models.CheckConstraint(
-                condition=Q(why__in=["", "most", "budget", "nobody", "stop"]),
-                name="escalation_why_known",
+                condition=Q(reason__in=["", "max_ratings", "budget", "no_rater", "disabled"]),
+                name="escalation_reason_known",
             ),
         ]
         indexes = [models.Index(fields=["question", "state", "item"], name="escalation_by_state")]

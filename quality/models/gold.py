@@ -46,7 +46,9 @@ class GoldState(RecomputedResult):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(bar__gt=0, bar__lt=1), name="gold_bar_reachable"),
+            models.CheckConstraint(
+                condition=Q(pass_mark__gt=0, pass_mark__lt=1), name="gold_pass_mark_reachable"
+            ),
             models.CheckConstraint(
                 condition=Q(rule__in=["off", "propose", "automatic"]), name="gold_rule_known"
             ),
@@ -107,7 +109,7 @@ class GoldItem(models.Model):
     """A gold answer in force with the answers of its raters."""
 
     gold = models.OneToOneField(
-        GoldAnswer, models.CASCADE, primary_key=True, related_name="seen_as"
+        GoldAnswer, models.CASCADE, primary_key=True, related_name="gold_item"
     )
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
@@ -119,7 +121,7 @@ class GoldItem(models.Model):
     probability = models.FloatField(null=True)
     n_people = models.PositiveIntegerField(default=0)
     likely_code = models.SmallIntegerField(null=True)
-    # People who reach the pass mark on other gold, and those of them who answer ``better``.
+    # People who reach the pass mark on other gold, and those of them who answer ``likely_code``.
     n_passing = models.PositiveIntegerField(default=0)
     n_passing_likely = models.PositiveIntegerField(default=0)
     suspected = models.BooleanField(default=False)  # excluded from scores until a lead decides

@@ -26,7 +26,7 @@ class GoldIntervention(models.Model):
         OVERRIDDEN = "overridden", _("overridden")
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
-    rater = models.ForeignKey(Rater, models.CASCADE, related_name="gold_acts")
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="gold_interventions")
     step = models.CharField(max_length=5, choices=Step.choices)
     state = models.CharField(max_length=10, choices=State.choices)
     # Highest evidence when it was created, and the number of answers behind it.
@@ -46,15 +46,15 @@ class GoldIntervention(models.Model):
             models.UniqueConstraint(
                 fields=["question", "rater", "step"],
                 condition=~Q(state="overridden"),
-                name="gold_act_one_stands",
+                name="gold_intervention_one_current",
             ),
             models.CheckConstraint(
-                condition=Q(step__in=["warn", "pause"]), name="gold_act_step_known"
+                condition=Q(step__in=["warn", "pause"]), name="gold_intervention_step_known"
             ),
             models.CheckConstraint(
                 condition=Q(state="proposed", decided_at__isnull=True)
                 | Q(state__in=["done", "overridden"], decided_at__isnull=False),
-                name="gold_act_decided_has_time",
+                name="gold_intervention_decided_has_time",
             ),
         ]
 

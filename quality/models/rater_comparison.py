@@ -17,9 +17,9 @@ class StoredRaterComparison(RecomputedResult):
     """
 
     question = models.OneToOneField(
-        Question, models.CASCADE, primary_key=True, related_name="triage"
+        Question, models.CASCADE, primary_key=True, related_name="rater_comparison"
     )
-    # {"middle", "spread", "raters": [[...], ...]} (quality.rater_status.comparison.Standing)
+    # {"middle", "spread", "raters": [[...], ...]} (quality.rater_status.comparison.ComparedRater)
     body = models.JSONField(default=dict)
 
     def __str__(self) -> str:

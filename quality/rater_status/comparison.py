@@ -118,8 +118,8 @@ def _compare(row: StoredRaterComparison) -> None:
     # Read the input version first: later changes must make the result outdated again.
     input_version = get_input_versions(question.pk).get(question.pk, {})
     body = _build_body(question, QuestionScale.for_question(question))
-    metadata = {"rests_on": input_version, "seconds": time.monotonic() - started}
-    if not get_leased_rows(row).update(body=body, **metadata, made_at=timezone.now()):
+    metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
+    if not get_leased_rows(row).update(body=body, **metadata, computed_at=timezone.now()):
         raise LeaseLost
 
 

@@ -88,7 +88,7 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
     else:
         messages.success(request, _("The lead will see it and answer here."))
     has_exams = rater.exams.exists()
-    return redirect("exam" if has_exams else "decisions", project_id)
+    return redirect("own_exam" if has_exams else "decisions", project_id)
 
 
 @login_required
@@ -111,7 +111,7 @@ def submit_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
         messages.error(request, str(error))
     else:
         messages.success(request, _("The lead will see it and answer here."))
-    return redirect("decisions", project_id)
+    return redirect("own_decisions", project_id)
 
 
 @login_required

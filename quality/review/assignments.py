@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 
 from core import security_log
 from projects.models import Item, Question
-from quality.models import ItemLabel, ReviewAssignment, LabelSource
+from quality.models import ItemLabel, LabelSource, ReviewAssignment
 from ratings.models import Rating
 
 
@@ -34,6 +34,6 @@ def assign_for_review(*, question: Question, item_ids: Sequence[int], by: Any) -
     ReviewAssignment.objects.bulk_create(rows, ignore_conflicts=True)
     if rows:
         security_log.log_event(
-            "items_sent_to_decision", project_id=question.project_id, by=by.pk, items=len(rows)
+            "items_sent_to_review", project_id=question.project_id, by=by.pk, items=len(rows)
         )
     return len(rows)

@@ -97,5 +97,5 @@ def _has_seen_gold(rater: Rater, question: Question, item: Item) -> bool:
 
 def _get_visible_rules(rater: Rater) -> list[LabelRules]:
     """Return the rules of the project's questions whose decisions raters may see."""
-    rules = LabelRules.objects.filter(question__project=rater.project_id, tell_raters=True)
+    rules = LabelRules.objects.filter(question__project=rater.project_id, show_to_raters=True)
     return list(rules)

@@ -18,7 +18,15 @@ from metrics.agreement.coefficients import fleiss
 from metrics.agreement.weights import UNWEIGHTED
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
-from quality.models import Appeal, ReviewClaim, Decision, ItemLabel, LabelRules, SecondOpinion, LabelSource
+from quality.models import (
+    Appeal,
+    Decision,
+    ItemLabel,
+    LabelRules,
+    LabelSource,
+    ReviewClaim,
+    SecondOpinion,
+)
 
 MAX_CANDIDATES = 2_000  # newest decided items searched
 SECOND_OPINION_INTERVAL = (
@@ -72,9 +80,9 @@ def find_next_label(*, question: Question, by: Any) -> ItemLabel | None:
     second_opinions = SecondOpinion.objects.filter(question=question, item=OuterRef("item"))
     decided = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
     decided = decided.filter(~Exists(own_decisions), ~Exists(second_opinions))
-    claims = ReviewClaim.objects.filter(question=question).exclude(by=by, passed=False)
+    claims = ReviewClaim.objects.filter(question=question).exclude(by=by, postponed=False)
     decided = decided.exclude(item__in=claims.values("item")).select_related("item")
-    for label in decided.order_by("-made_at", "item_id")[:MAX_CANDIDATES]:
+    for label in decided.order_by("-computed_at", "item_id")[:MAX_CANDIDATES]:
         if is_second_opinion(question=question, item=label.item, by=by):
             return label
     return None
@@ -107,7 +115,7 @@ def create_second_opinion(
         code=code,
         reason=reason,
         by=by,
-        made_at=timezone.now(),
+        created_at=timezone.now(),
     )
 
 

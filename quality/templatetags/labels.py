@@ -26,7 +26,7 @@ def probabilities(distribution: Mapping[str, float]) -> str:
 
 
 @register.simple_tag
-def decided(question: Question, items: Iterable[Item]) -> set[int]:
+def get_decided_items(question: Question, items: Iterable[Item]) -> set[int]:
     """Return the ids of those items whose label is a decision."""
     labels = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
     decided_labels = labels.filter(item__in=[item.pk for item in items], code__isnull=False)

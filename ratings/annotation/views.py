@@ -251,7 +251,7 @@ def _respond_after_submit(
     """
     if ended_exam is not None:
         if not rate_page.is_sheet_request(request):
-            return redirect("exam", rater.project_id)
+            return redirect("own_exam", rater.project_id)
         context = rate_page.build_context(rater, None) | rate_page.build_empty_context(
             request, rater
         )

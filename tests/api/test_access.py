@@ -48,11 +48,11 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-ratings", "POST"): {"item": "i1", "rater": "ann", "label": "minor"},
     ("api-labels", "POST"): {"item": "i1", "label": "minor"},
     ("api-gold", "PUT"): {"answer": "minor"},
-    ("api-alarm", "POST"): {"state": "looked_at"},
-    ("api-rules", "PATCH"): {"sure_from": 0.8},
+    ("api-alert", "POST"): {"state": "looked_at"},
+    ("api-label-rules", "PATCH"): {"sure_from": 0.8},
     ("api-exam-rules", "PATCH"): {"tries": 3},
     ("api-exams", "POST"): {"rater": "ann", "do": "waive", "reason": "x"},
-    ("api-act", "POST"): {"do": "carry_out"},
+    ("api-gold-intervention", "POST"): {"do": "carry_out"},
     ("api-appeals", "POST"): {"item": "i1", "text": "It is not."},
     ("api-appeal", "POST"): {"state": "open"},
     ("api-named-views", "POST"): {"page": "raters", "name": "Slow ones", "query": "show=few"},
@@ -196,12 +196,12 @@ def test_each_caller_gets_the_expected_status(
     make_alert(question, ann, pk=1)
     GoldIntervention.objects.create(
         pk=1, question=question, rater=ann, step="warn", state="proposed", evidence=30.0,
-        answers=4, made_at=timezone.now(),
+        n_answers=4, created_at=timezone.now(),
     )  # fmt: skip
     NamedView.objects.create(pk=VIEW_ID, project=project, page="items", name="All")
     item = Item.objects.create(project=project, key="i1", body={"text": "x"})
     Appeal.objects.create(
-        pk=1, question=question, item=item, rater=ann, text="No.", made_at=timezone.now()
+        pk=1, question=question, item=item, rater=ann, text="No.", created_at=timezone.now()
     )
     Rater.objects.create(project=project, key="ben")
     assign_items(project, "ann", "i1")

@@ -91,9 +91,9 @@ def test_responses_have_the_described_fields(
         "agreement/raters/",
         "agreement/trend/",
         RATER_TREND,
-        "quality/alarms/",
-        "quality/alarms/1/",
-        "quality/raters/",
+        "alerts/",
+        "alerts/1/",
+        "raters/status/",
     ):
         response_data = api.get(rated_project_path + tail).json()
         path = "/api/v1/projects/{project_id}/" + (

@@ -7,7 +7,7 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 
 from projects.models import Question
-from quality.models import Alert, GoldItem, AlertKind, AlertState
+from quality.models import Alert, AlertKind, AlertState, GoldItem
 
 from . import scan, storage
 from .candidates import build_count_candidate
@@ -22,10 +22,10 @@ def update_gold_alerts() -> int:
     rows = GoldItem.objects.filter(suspected=True).order_by().values_list("question")
     counts_by_question = {
         question_pk: (n_gold, people)
-        for question_pk, n_gold, people in rows.annotate(Count("pk"), Sum("people"))
+        for question_pk, n_gold, people in rows.annotate(Count("pk"), Sum("n_people"))
     }
     alerts_by_question: dict[int, list[Alert]] = {}
-    for alert in Alert.objects.filter(kind=AlertKind.GOLD_SUSPECTED, stands=True).defer("chart"):
+    for alert in Alert.objects.filter(kind=AlertKind.GOLD_SUSPECTED, supported=True).defer("chart"):
         alerts_by_question.setdefault(alert.question_id, []).append(alert)
     n_created = 0
     for question_id in sorted({*counts_by_question, *alerts_by_question}):

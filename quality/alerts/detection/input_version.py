@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from quality import recompute
-from quality.models import Alert, AlertCause, AlertScan, AlertKind
+from quality.models import Alert, AlertCause, AlertKind, AlertScan
 from ratings.models import ImportRun
 
 
@@ -17,13 +17,13 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
     """
     excused_alerts: dict[int, list[int]] = defaultdict(list)
     alerts = Alert.objects.filter(
-        answer=AlertCause.NOT_RATER, **recompute.build_question_filter(only)
+        cause=AlertCause.NOT_RATER, **recompute.build_question_filter(only)
     )
     alerts = alerts.filter(kind=AlertKind.RATER_DRIFT)
     for question_id, alert_id in alerts.order_by("pk").values_list("question_id", "pk"):
         excused_alerts[question_id].append(alert_id)
     versions = recompute.get_count_versions(
-        only, guidelines="project__guidelines_version", rules="project__alarm_rules__sensitivity"
+        only, guidelines="project__guidelines_version", rules="project__alert_settings__sensitivity"
     )
     for question_id, version in versions.items():
         version["excused"] = excused_alerts[question_id]

@@ -52,5 +52,7 @@ def find_missing_ratings(
     since = int(first_day[overdue].min())
     facts = {"wanted": overlap_target, "share": n_overdue / n_begun}
     return [
-        build_count_candidate(AlertKind.RATINGS_MISSING, n_overdue, since=since, now=now, facts=facts)
+        build_count_candidate(
+            AlertKind.RATINGS_MISSING, n_overdue, since=since, now=now, facts=facts
+        )
     ]

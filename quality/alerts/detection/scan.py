@@ -81,9 +81,9 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     outlier_result = outliers.detect_outliers(
         drift_result, scale.k, segment_starts=known_changes.segment_starts, seconds=seconds
     )
-    drift_alarms = [
-        alarm
-        for index, alarm in enumerate(drift_result.alerts)
+    drift_alerts = [
+        alert
+        for index, alert in enumerate(drift_result.alerts)
         if index not in outlier_result.explained
     ]
     return ScanResult(
@@ -91,7 +91,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         "",
         ratings.size,
         level,
-        [build_drift_candidate(alarm, level) for alarm in drift_alarms]
+        [build_drift_candidate(alert, level) for alert in drift_alerts]
         + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
         + overlap.find_missing_ratings(question, ratings, today),
         sensitivity.compute_volume(drift_result),
@@ -106,7 +106,7 @@ def get_known_changes(question: Question) -> drift.DriftContext:
         day_number(created_at, zone) for created_at in versions.values_list("made_at", flat=True)
     ]
     excused = []
-    excused_alerts = Alert.objects.filter(question=question, answer=AlertCause.NOT_RATER)
+    excused_alerts = Alert.objects.filter(question=question, cause=AlertCause.NOT_RATER)
     excused_alerts = excused_alerts.filter(kind=AlertKind.RATER_DRIFT)
     for alert in excused_alerts.order_by("pk"):
         if alert.rater_id is not None:

@@ -13,7 +13,15 @@ from events.services import record_event
 from metrics.agreement import drift
 from projects.models import Question
 from quality.alerts.kinds import ABOUT_QUESTION, ABOUT_RATER, KINDS
-from quality.models import Alert, AlertStep, AlertScan, DriftState, AlertKind, AlertMeasure, AlertState
+from quality.models import (
+    Alert,
+    AlertKind,
+    AlertMeasure,
+    AlertScan,
+    AlertState,
+    AlertStep,
+    DriftState,
+)
 from ratings.services.days import date_from_day
 
 from .candidates import AlertCandidate
@@ -39,7 +47,9 @@ def store_scan(run: AlertScan, question: Question, result: ScanResult) -> list[A
     return new_alerts
 
 
-SCANNED_KINDS = frozenset(AlertKind.values) - {AlertKind.GOLD_SUSPECTED}  # kinds that a scan detects
+SCANNED_KINDS = frozenset(AlertKind.values) - {
+    AlertKind.GOLD_SUSPECTED
+}  # kinds that a scan detects
 
 
 def create_alerts(
@@ -47,7 +57,7 @@ def create_alerts(
 ) -> list[Alert]:
     """Create an alert for each new candidate of these kinds and return the new alerts.
 
-    Updates ``stands`` of the stored alerts: True where a candidate still matches. Runs in the
+    Updates ``supported`` of the stored alerts: True where a candidate still matches. Runs in the
     caller's transaction, under the question's lock.
     """
     stored_alerts = list(Alert.objects.filter(question=question).order_by("pk").defer("chart"))
@@ -65,7 +75,7 @@ def create_alerts(
         for index, alert in enumerate(alerts_of_kind):
             if alert.supported != (index in matched_indexes):
                 alert.supported = index in matched_indexes
-                alert.save(update_fields=["stands"])
+                alert.save(update_fields=["supported"])
         for index, candidate in enumerate(candidates_of_kind):
             if periods.is_new(index) and not _is_explained(candidate, stored_alerts):
                 alert = _create_alert(question, candidate)
@@ -81,7 +91,11 @@ def _is_explained(candidate: AlertCandidate, stored_alerts: Sequence[Alert]) -> 
     """
     period, about = candidate.period, KINDS[candidate.kind].about
     for alert in stored_alerts:
-        if alert.kind == candidate.kind or alert.state == AlertState.RESOLVED or not alert.supported:
+        if (
+            alert.kind == candidate.kind
+            or alert.state == AlertState.RESOLVED
+            or not alert.supported
+        ):
             continue
         if about != KINDS[alert.kind].about:
             continue
@@ -116,10 +130,10 @@ def _build_period(alert: Alert) -> AlertPeriod:
 def _create_alert(question: Question, candidate: AlertCandidate) -> Alert:
     """Create an alert with its first step and its event."""
     alert = Alert.objects.create(
-        question=question, kind=candidate.kind, raised_at=timezone.now(), **candidate.fields
+        question=question, kind=candidate.kind, created_at=timezone.now(), **candidate.fields
     )
-    AlertStep.objects.create(alarm=alert, at=alert.created_at, state=AlertState.OPEN)
-    record_alert_event(alert, "alarm_raised")
+    AlertStep.objects.create(alert=alert, at=alert.created_at, state=AlertState.OPEN)
+    record_alert_event(alert, "alert_raised")
     return alert
 
 
@@ -128,9 +142,9 @@ def record_alert_event(alert: Alert, kind: str, *, by: Any = None, **data: Any) 
     record_event(
         project_id=alert.question.project_id,
         kind=kind,
-        subject=f"alarm/{alert.pk}",
+        subject=f"alert/{alert.pk}",
         data={
-            "alarm": alert.pk,
+            "alert": alert.pk,
             "kind": alert.kind,
             "question": alert.question.key,
             "rater": alert.rater.key if alert.rater else None,

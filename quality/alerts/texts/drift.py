@@ -66,7 +66,7 @@ def _describe_other_drifts(alert: Alert) -> str:
         question=alert.question_id,
         kind=alert.kind,
         since__lte=alert.detected_on,
-        noticed__gte=alert.since,
+        detected_on__gte=alert.since,
     )
     names = [
         str(other.rater)

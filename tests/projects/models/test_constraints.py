@@ -48,7 +48,6 @@ from quality.models import (
     AlertSettings,
     AlertStep,
     Appeal,
-    ReviewClaim,
     Consensus,
     Decision,
     DriftState,
@@ -61,8 +60,9 @@ from quality.models import (
     LabelRules,
     RaterConfusion,
     RepeatScore,
-    SecondOpinion,
     ReviewAssignment,
+    ReviewClaim,
+    SecondOpinion,
 )
 from ratings.models import (
     Apart,

@@ -20,7 +20,7 @@ from quality.alerts.detection import gold_alerts, overlap, scan, storage
 from quality.alerts.detection.candidates import AlertCandidate
 from quality.alerts.detection.matching import AlertPeriod
 from quality.alerts.kinds import KINDS
-from quality.models import Alert, GoldItem, AlertKind
+from quality.models import Alert, AlertKind, GoldItem
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
     AlertKind.RATER_DRIFT: {},
     AlertKind.RATER_SAME_ANSWER: {
-        "measure": "answers", "size": 0.0, "n": 60, "code": 0,
+        "measure": "other_answers", "size": 0.0, "n": 60, "code": 0,
         "facts": {"category": "none", "share": 0.99, "others": 0.6, "level": 5000.0},
     },
     AlertKind.RATER_FAST: {
@@ -46,7 +46,7 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
     },
     AlertKind.PAIR_DIVERGED: {"measure": "agreement", "facts": {"was": 0.0, "is": -0.2}},
     AlertKind.CATEGORY_COLLAPSED: {
-        "rater": None, "measure": "use", "code": 1,
+        "rater": None, "measure": "category_share", "code": 1,
         "facts": {"category": "minor", "was": 0.2, "is": 0.0},
     },
     AlertKind.RATINGS_MISSING: {
@@ -93,21 +93,23 @@ def test_page_of_each_kind_shows_sentence_and_link(
     base = f"/projects/{question.project_id}/"
     for kind in AlertKind.values:
         alert = make_alert_of_kind(kind)
-        text = " ".join(html.unescape(client.get(f"{base}alarms/{alert.pk}/").text).split())
+        text = " ".join(html.unescape(client.get(f"{base}alerts/{alert.pk}/").text).split())
         sentence = (
-            SENTENCES[AlertKind(kind)].replace("ann", str(alert.rater)).replace("ben", str(alert.other_rater))
+            SENTENCES[AlertKind(kind)]
+            .replace("ann", str(alert.rater))
+            .replace("ben", str(alert.other_rater))
         )
         assert sentence in text, (kind, KINDS[kind].sentence(alert))
         kind_texts = KINDS[kind]
         assert (
             f'href="{html.escape(kind_texts.link(alert)[0])}"'
-            in client.get(f"{base}alarms/{alert.pk}/").text
+            in client.get(f"{base}alerts/{alert.pk}/").text
         )
         assert client.get(kind_texts.link(alert)[0]).status_code == 200, kind
-        for answer, label in kind_texts.answers.items():
+        for answer, label in kind_texts.causes.items():
             assert f'value="resolved:{answer}"' in text
             assert str(label) in text
-        chart = client.get(f"{base}alarms/{alert.pk}/chart.json")
+        chart = client.get(f"{base}alerts/{alert.pk}/chart.json")
         assert chart.status_code == 200
         with translation.override("zh-hans"):
             sentences = [
@@ -121,8 +123,8 @@ def test_page_of_each_kind_shows_sentence_and_link(
             for sentence in sentences
             if not any("\u4e00" <= character <= "\u9fff" for character in sentence)
         ]
-    list_page = client.get(f"{base}alarms/").text
-    alerts = Alert.objects.select_related("rater", "other", "question")
+    list_page = client.get(f"{base}alerts/").text
+    alerts = Alert.objects.select_related("rater", "other_rater", "question")
     assert all(html.escape(KINDS[alert.kind].sentence(alert)) in list_page for alert in alerts)
 
 
@@ -164,10 +166,10 @@ def test_answer_must_belong_to_the_kind(
     alert = make_alert_of_kind(AlertKind.QUESTION_FELL)
     with pytest.raises(services.InvalidAlertStep, match="one of real, explained"):
         services.change_alert_state(
-            alert=alert, state="resolved", reason="x", answer="not_his_fault", by=lead
+            alert=alert, state="resolved", reason="x", cause="not_rater", by=lead
         )
     services.change_alert_state(
-        alert=alert, state="resolved", reason="x", answer="explained", by=lead
+        alert=alert, state="resolved", reason="x", cause="explained", by=lead
     )
     alert.refresh_from_db()
     assert (alert.state, alert.cause) == ("resolved", "explained")
@@ -193,15 +195,19 @@ def test_constant_rater_gets_one_alert(question: Question) -> None:
         judgements.append(Judgement(item.pk, raters[3], 1, seconds=20.0))
     record_ratings({question: judgements}, by=None, source="api")
     counting.update_question(question.pk)
-    assert tasks.sweep_alarms() == 1
+    assert tasks.sweep_alerts() == 1
     alert = Alert.objects.get()
-    assert (alert.kind, alert.rater and alert.rater.key, alert.code) == ("rater_same", "dan", 1)
+    assert (alert.kind, alert.rater and alert.rater.key, alert.code) == (
+        "rater_same_answer",
+        "dan",
+        1,
+    )
     assert alert.facts["category"] == Category.objects.get(question=question, code=1).label
     assert alert.facts["level"] == 5000
-    assert Event.objects.get().data["kind"] == "rater_same"
+    assert Event.objects.get().data["kind"] == "rater_same_answer"
     record_ratings({question: [Judgement(items[0].pk, raters[0], 2)]}, by=None, source="api")
     counting.update_question(question.pk)
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     assert Alert.objects.get() == alert
 
 
@@ -241,7 +247,7 @@ def test_unresolved_alert_of_a_rater_blocks_other_kinds(
         other_kind,
         build_candidate(AlertKind.RATER_APART, (ben.pk,), rater_id=ben.pk),
     ) == ["rater_apart"]
-    services.change_alert_state(alert=alert, state="resolved", reason="x", answer="real", by=lead)
+    services.change_alert_state(alert=alert, state="resolved", reason="x", cause="real", by=lead)
     assert create_alerts(question, same_kind, other_kind) == ["rater_apart"]
 
 
@@ -274,7 +280,7 @@ def test_items_behind_their_overlap_give_an_alert(question: Question) -> None:
     ratings_array["item"] = [item.pk for item in items]
     ratings_array["day"] = scan.to_day_number(today) - 20
     (candidate,) = overlap.find_missing_ratings(question, ratings_array, today)
-    assert (candidate.kind, candidate.fields["n"]) == ("overlap_behind", 40)
+    assert (candidate.kind, candidate.fields["n"]) == ("ratings_missing", 40)
     assert candidate.fields["facts"] == {"wanted": project.overlap, "share": 1.0}
     assert (
         overlap.find_missing_ratings(question, ratings_array, today - datetime.timedelta(days=7))
@@ -298,10 +304,16 @@ def test_suspected_gold_gives_one_alert_until_more_is_suspected(
     def suspect_gold(number: int) -> GoldItem:
         item = Item.objects.create(project=question.project, key=f"g{number}")
         gold = GoldAnswer.objects.create(
-            question=question, item=item, version=1, answer=[0], made_at=timezone.now(), by=lead
+            question=question, item=item, version=1, cause=[0], made_at=timezone.now(), by=lead
         )
         return GoldItem.objects.create(
-            gold=gold, question=question, item=item, exposures=5, right=0, people=5, suspected=True
+            gold=gold,
+            question=question,
+            item=item,
+            exposures=5,
+            right=0,
+            n_people=5,
+            suspected=True,
         )
 
     assert gold_alerts.update_gold_alerts() == 0
@@ -312,7 +324,7 @@ def test_suspected_gold_gives_one_alert_until_more_is_suspected(
     assert gold_alerts.update_gold_alerts() == 0, "it is open"
     alert = Alert.objects.get()
     assert (alert.n, alert.facts) == (1, {"people": 5})
-    services.change_alert_state(alert=alert, state="resolved", reason="x", answer="real", by=lead)
+    services.change_alert_state(alert=alert, state="resolved", reason="x", cause="real", by=lead)
     assert gold_alerts.update_gold_alerts() == 1
     newest_alert = Alert.objects.order_by("-pk")[0]
     assert newest_alert.n == 2

@@ -12,7 +12,7 @@ from quality import tasks
 from quality.alerts import annotations as alerts_annotations
 from quality.alerts import sensitivity
 from quality.alerts.detection import input_version
-from quality.models import Alert, AlertSettings, AlertScan
+from quality.models import Alert, AlertScan, AlertSettings
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,9 +21,9 @@ def test_lead_chooses_the_sensitivity(
     make_stream: Callable[..., Question], client_for: Any, lead: Any, viewer: Any
 ) -> None:
     question = make_stream(moves={"dan": 30})
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     assert [alert.facts for alert in Alert.objects.all()] == [{"level": 5000.0}]
-    page = f"/projects/{question.project_id}/alarms/rules/"
+    page = f"/projects/{question.project_id}/alerts/settings/"
     assert client_for(viewer).get(page).status_code == 403
     client = client_for(lead)
     text = client.get(page).text
@@ -32,19 +32,19 @@ def test_lead_chooses_the_sensitivity(
     assert "own items that others rated too" in text
     assert client.post(page, {"sensitivity": "odd"}).status_code == 400
     assert not AlertSettings.objects.exists()
-    assert client.post(page, {"sensitivity": "early"}).status_code == 302
-    assert client.post(page, {"sensitivity": "early"}).status_code == 302
+    assert client.post(page, {"sensitivity": "high"}).status_code == 302
+    assert client.post(page, {"sensitivity": "high"}).status_code == 302
     assert input_version.list_outdated_questions() == [question.pk]
     assert "changed how much rings" in client.get(f"/projects/{question.project_id}/trail/").text
-    AlertScan.objects.update(made_at=None)
-    assert tasks.sweep_alarms() == 1
-    assert Alert.objects.filter(rater__key="dan", facts__level=5000.0, stands=True).count() == 1
+    AlertScan.objects.update(computed_at=None)
+    assert tasks.sweep_alerts() == 1
+    assert Alert.objects.filter(rater__key="dan", facts__level=5000.0, supported=True).count() == 1
     alerts_of_others = Alert.objects.exclude(rater__key="dan")
     assert {alert.facts["level"] for alert in alerts_of_others} <= {250.0}
     rows = sensitivity.list_expected_alerts(question.project)
     assert [row.level for row in rows] == [5000, 1000, 250]
-    assert [row.false_alarms_per_year for row in rows] == sorted(
-        row.false_alarms_per_year or 0 for row in rows
+    assert [row.false_alerts_per_year for row in rows] == sorted(
+        row.false_alerts_per_year or 0 for row in rows
     )
     assert [row.items for row in rows] == sorted((row.items or 0 for row in rows), reverse=True)
 

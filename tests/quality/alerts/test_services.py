@@ -25,34 +25,34 @@ def alert(question: Question, make_alert: Any) -> Alert:
 
 
 def test_each_step_is_saved_with_an_event(alert: Alert, lead: Any) -> None:
-    services.change_alert_state(alert=alert, state="looked_at", by=lead)
+    services.change_alert_state(alert=alert, state="acknowledged", by=lead)
     services.change_alert_state(
-        alert=alert, state="muted", reason="On holiday", until=TOMORROW, by=lead
+        alert=alert, state="muted", reason="On holiday", muted_until=TOMORROW, by=lead
     )
     services.change_alert_state(
-        alert=alert, state="resolved", reason="Trained", answer="real", by=lead
+        alert=alert, state="resolved", reason="Trained", cause="real", by=lead
     )
     alert.refresh_from_db()
     assert (alert.state, alert.cause, alert.muted_until) == ("resolved", "real", None)
-    steps = AlertStep.objects.values_list("state", "reason", "answer", "until", "by")
+    steps = AlertStep.objects.values_list("state", "reason", "cause", "muted_until", "by")
     assert list(steps) == [
-        ("looked_at", "", "", None, lead.pk),
+        ("acknowledged", "", "", None, lead.pk),
         ("muted", "On holiday", "", TOMORROW, lead.pk),
         ("resolved", "Trained", "real", None, lead.pk),
     ]
     events = list(Event.objects.all())
     assert [event.kind for event in events] == [
-        "alarm_looked_at",
-        "alarm_muted",
-        "alarm_resolved",
+        "alert_acknowledged",
+        "alert_muted",
+        "alert_resolved",
     ]
-    assert events[1].data["until"] == TOMORROW.isoformat()
+    assert events[1].data["muted_until"] == TOMORROW.isoformat()
     assert {event.by for event in events} == {lead}
 
 
 def test_repeated_step_changes_nothing(alert: Alert, lead: Any) -> None:
-    services.change_alert_state(alert=alert, state="looked_at", by=lead)
-    services.change_alert_state(alert=alert, state="looked_at", by=lead)
+    services.change_alert_state(alert=alert, state="acknowledged", by=lead)
+    services.change_alert_state(alert=alert, state="acknowledged", by=lead)
     assert AlertStep.objects.count() == Event.objects.count() == 1
 
 
@@ -64,10 +64,10 @@ def test_repeated_step_changes_nothing(alert: Alert, lead: Any) -> None:
         ({"state": "muted", "reason": "  "}, "reason"),
         ({"state": "resolved"}, "reason"),
         ({"state": "resolved", "reason": "x" * 2001}, "reason"),
-        ({"state": "resolved", "reason": "x", "answer": "maybe"}, "answer"),
-        ({"state": "open", "answer": "real"}, "answer"),
-        ({"state": "open", "until": TOMORROW}, "until"),
-        ({"state": "muted", "reason": "x", "until": TODAY}, "until"),
+        ({"state": "resolved", "reason": "x", "cause": "maybe"}, "cause"),
+        ({"state": "open", "cause": "real"}, "cause"),
+        ({"state": "open", "muted_until": TOMORROW}, "muted_until"),
+        ({"state": "muted", "reason": "x", "muted_until": TODAY}, "muted_until"),
     ],
 )
 def test_invalid_step_raises_error_with_its_field(
@@ -83,9 +83,11 @@ def test_invalid_step_raises_error_with_its_field(
 
 
 def test_alert_muted_until_a_day_reopens_automatically(alert: Alert, lead: Any) -> None:
-    services.change_alert_state(alert=alert, state="muted", reason="x", until=TOMORROW, by=lead)
+    services.change_alert_state(
+        alert=alert, state="muted", reason="x", muted_until=TOMORROW, by=lead
+    )
     assert services.end_mutes() == 0
-    Alert.objects.update(until=TODAY)
+    Alert.objects.update(muted_until=TODAY)
     assert services.end_mutes() == 1
     alert.refresh_from_db()
     assert (alert.state, alert.muted_until) == ("open", None)
@@ -100,7 +102,7 @@ def test_alert_muted_without_end_stays_muted(alert: Alert, lead: Any) -> None:
 
 
 def test_saved_step_cannot_be_changed_or_deleted(alert: Alert, lead: Any) -> None:
-    services.change_alert_state(alert=alert, state="looked_at", by=lead)
+    services.change_alert_state(alert=alert, state="acknowledged", by=lead)
     step = AlertStep.objects.get()
     with pytest.raises(TypeError):
         step.save()

@@ -15,7 +15,7 @@ from projects.models import GuidelineVersion, Item, Question, Rater
 from quality import tasks
 from quality.alerts import services, sweep
 from quality.alerts.detection import input_version, scan
-from quality.models import Alert, AlertStep, AlertScan, DriftState
+from quality.models import Alert, AlertScan, AlertStep, DriftState
 from ratings.models import ImportRun, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -38,11 +38,16 @@ def test_drifting_rater_gets_an_alert_with_its_numbers(
     make_stream: Callable[..., Question], day_after: Callable[[int], datetime.date]
 ) -> None:
     question = make_stream(moves={"dan": 30})
-    assert tasks.sweep_alarms() == 1
+    assert tasks.sweep_alerts() == 1
     alert = Alert.objects.get()
     assert alert.rater
     assert (alert.rater.key, alert.kind, alert.measure) == ("dan", "rater_drift", "bias")
-    assert (alert.state, alert.supported, alert.reason, alert.other_rater) == ("open", True, "", None)
+    assert (alert.state, alert.supported, alert.reason, alert.other_rater) == (
+        "open",
+        True,
+        "",
+        None,
+    )
     assert abs((alert.since - day_after(30)).days) <= 4
     assert alert.since_earliest <= alert.since <= alert.since_latest <= alert.detected_on
     assert alert.since < alert.detected_on < day_after(60)
@@ -52,9 +57,9 @@ def test_drifting_rater_gets_an_alert_with_its_numbers(
     assert alert.n_before >= 30
     assert alert.evidence >= 5000
     assert {len(column) for column in alert.chart.values()} == {len(alert.chart["days"])}
-    assert AlertStep.objects.values_list("alarm", "state", "by").get() == (alert.pk, "open", None)
+    assert AlertStep.objects.values_list("alert", "state", "by").get() == (alert.pk, "open", None)
     event = Event.objects.get()
-    assert (event.kind, event.subject, event.by) == ("alarm_raised", f"alarm/{alert.pk}", None)
+    assert (event.kind, event.subject, event.by) == ("alert_raised", f"alert/{alert.pk}", None)
     assert event.data["rater"] == "dan"
     assert event.project_id == question.project_id
     drift_evidence = DriftState.objects.get(rater__key="ann")
@@ -69,14 +74,14 @@ def test_drifting_rater_gets_an_alert_with_its_numbers(
 
 def test_alert_is_created_once_and_keeps_its_numbers(make_stream: Callable[..., Question]) -> None:
     question = make_stream(moves={"dan": 30}, days=50)
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     before = list_alert_values()
     assert len(before) == 1
-    assert tasks.sweep_alarms() == 0, "nothing changed"
+    assert tasks.sweep_alerts() == 0, "nothing changed"
     make_stream(moves={"dan": 30}, days=20, first=50)
-    AlertScan.objects.update(made_at=None)
+    AlertScan.objects.update(computed_at=None)
     assert input_version.list_outdated_questions() == [question.pk]
-    assert tasks.sweep_alarms() == 1
+    assert tasks.sweep_alerts() == 1
     assert list_alert_values() == before
     assert Event.objects.count() == 1
 
@@ -85,7 +90,7 @@ def test_alert_no_longer_detected_stays_in_history(
     make_stream: Callable[..., Question],
 ) -> None:
     question = make_stream(moves={"dan": 30})
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     before = list_alert_values()
     Rating.objects.filter(rater__key="dan").update(code=-1)
     recompute(question)
@@ -95,7 +100,7 @@ def test_alert_no_longer_detected_stays_in_history(
 
 def test_no_alert_without_drift(make_stream: Callable[..., Question]) -> None:
     make_stream()
-    assert tasks.sweep_alarms() == 1
+    assert tasks.sweep_alerts() == 1
     assert not Alert.objects.exists()
     assert not Event.objects.exists()
     assert DriftState.objects.count() == 4
@@ -105,7 +110,7 @@ def test_no_alert_without_drift(make_stream: Callable[..., Question]) -> None:
 def test_models_get_no_alert_and_are_no_peers(make_stream: Callable[..., Question]) -> None:
     question = make_stream(moves={"dan": 30})
     Rater.objects.filter(key="dan").update(kind=Rater.Kind.MODEL)
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     assert not Alert.objects.exists()
     assert AlertScan.objects.get().n_ratings == Rating.objects.exclude(rater__key="dan").count()
     assert question.ratings.filter(rater__key="dan").exists()
@@ -119,10 +124,12 @@ def test_new_guidelines_restart_detection_for_all_raters(
     assert first is not None
     for number, days in ((1, 0), (2, 30)):
         made_at = first.rated_at + datetime.timedelta(days=days)
-        GuidelineVersion.objects.create(project=question.project, number=number, made_at=made_at)
+        GuidelineVersion.objects.create(
+            project=question.project, number=number, computed_at=made_at
+        )
     question.project.guidelines_version = 2
     question.project.save()
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     assert not Alert.objects.exists()
 
 
@@ -130,11 +137,11 @@ def test_an_excused_rater_is_a_peer_again(
     make_stream: Callable[..., Question], lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = make_stream(moves={"dan": 30})
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     before = DriftState.objects.get(rater__key="ann").evidence
     alert = Alert.objects.get()
     services.change_alert_state(
-        alert=alert, state="resolved", reason="New kind of texts", answer="not_his_fault", by=lead
+        alert=alert, state="resolved", reason="New kind of texts", cause="not_rater", by=lead
     )
     assert input_version.list_outdated_questions() == [question.pk]
     recompute(question)
@@ -162,23 +169,23 @@ def test_no_scan_while_an_import_is_writing(make_stream: Callable[..., Question]
     run = ImportRun.objects.create(
         project=question.project, question=question, state="writing", path="x", file_name="x.csv"
     )
-    assert tasks.sweep_alarms() == 0
+    assert tasks.sweep_alerts() == 0
     run.state = "done"
     run.save()
-    assert tasks.sweep_alarms() == 1
+    assert tasks.sweep_alerts() == 1
 
 
 def test_scan_waits_for_rest_time_and_lease(make_stream: Callable[..., Question]) -> None:
     question = make_stream()
     until = timezone.now() + datetime.timedelta(minutes=1)
     AlertScan.objects.create(question=question, lease="other", leased_until=until)
-    assert tasks.sweep_alarms() == 0
+    assert tasks.sweep_alerts() == 0
     AlertScan.objects.update(leased_until=None)
-    assert tasks.sweep_alarms() == 1
-    AlertScan.objects.update(seconds=1000, rests_on={})
-    assert tasks.sweep_alarms() == 0
-    AlertScan.objects.update(made_at=timezone.now() - sweep.MAX_PAUSE)
-    assert tasks.sweep_alarms() == 1
+    assert tasks.sweep_alerts() == 1
+    AlertScan.objects.update(duration_seconds=1000, input_version={})
+    assert tasks.sweep_alerts() == 0
+    AlertScan.objects.update(computed_at=timezone.now() - sweep.MAX_PAUSE)
+    assert tasks.sweep_alerts() == 1
 
 
 def test_worker_without_lease_writes_nothing(
@@ -203,7 +210,7 @@ def test_too_many_comparisons_give_a_reason(
 ) -> None:
     make_stream()
     monkeypatch.setattr(scan, "MAX_RATING_PAIRS", 100)
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     assert AlertScan.objects.get().reason == "too_many_comparisons"
     assert not DriftState.objects.exists()
 
@@ -232,7 +239,7 @@ def import_file(shared_data: Any, lead: Any, client_for: Any) -> Callable[[str],
         for run in ImportRun.objects.all():
             assert run.question_id
             counting.update_question(run.question_id)
-        assert tasks.sweep_alarms() == 1
+        assert tasks.sweep_alerts() == 1
 
     return import_and_scan
 

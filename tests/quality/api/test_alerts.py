@@ -24,7 +24,7 @@ def test_alerts_of_a_question_are_listed(
 ) -> None:
     ben = Rater.objects.create(project=question.project, key="ben")
     later_alert = make_alert(question, ben, measure="agreement", size=-0.2, state="muted")
-    rows = api.get(address("quality/alarms/")).json()["results"]
+    rows = api.get(address("alerts/")).json()["results"]
     assert [(row["id"], row["rater"], row["state"]) for row in rows] == [
         (alert.pk, "ann", "open"),
         (later_alert.pk, "ben", "muted"),
@@ -33,20 +33,20 @@ def test_alerts_of_a_question_are_listed(
     assert (row["kind"], row["measure"], row["since"]) == ("rater_drift", "bias", "2026-08-17")
     assert (row["size"], row["low"], row["high"], row["n"]) == (-0.36, -0.5, -0.22, 1060)
     assert (row["answer"], row["reason"], row["other_rater"]) == (None, None, None)
-    query = f"quality/alarms/?question={question.key}&state=open"
+    query = f"alerts/?question={question.key}&state=open"
     assert [row["id"] for row in api.get(address(query)).json()["results"]] == [alert.pk]
-    first_page = api.get(address("quality/alarms/?page_size=1")).json()
+    first_page = api.get(address("alerts/?page_size=1")).json()
     assert [row["id"] for row in api.get(first_page["next"]).json()["results"]] == [later_alert.pk]
 
 
 def test_alert_step_is_saved_by_api(
     alert: Any, api: Any, address: Callable[[str], str], lead: Any
 ) -> None:
-    url = address(f"quality/alarms/{alert.pk}/")
-    body = {"state": "resolved", "reason": "Other texts", "answer": "not_his_fault"}
+    url = address(f"alerts/{alert.pk}/")
+    body = {"state": "resolved", "reason": "Other texts", "answer": "not_rater"}
     response = api.post(url, body, format="json")
     assert response.status_code == 200, response.json()
-    assert (response.json()["state"], response.json()["answer"]) == ("resolved", "not_his_fault")
+    assert (response.json()["state"], response.json()["answer"]) == ("resolved", "not_rater")
     (step,) = api.get(url).json()["steps"]
     assert (step["by"], step["state"], step["reason"]) == ("lead", "resolved", "Other texts")
     reopened = api.post(url, {"state": "open"}, format="json").json()
@@ -69,7 +69,7 @@ def test_alert_step_is_saved_by_api(
 def test_invalid_step_names_its_field(
     alert: Any, address: Callable[[str], str], api: Any, refused: Any, body: Any, field: str
 ) -> None:
-    error = refused(api.post, address(f"quality/alarms/{alert.pk}/"), body)
+    error = refused(api.post, address(f"alerts/{alert.pk}/"), body)
     assert field in error["fields"]
 
 
@@ -79,10 +79,8 @@ def test_alert_of_another_project_is_not_found(
     other_project = make_project("Other")
     rater = Rater.objects.create(project=other_project, key="x")
     foreign_alert = make_alert(other_project.questions.get(), rater)
-    assert api.get(address(f"quality/alarms/{foreign_alert.pk}/")).status_code == 404
-    response = api.post(
-        address(f"quality/alarms/{foreign_alert.pk}/"), {"state": "open"}, format="json"
-    )
+    assert api.get(address(f"alerts/{foreign_alert.pk}/")).status_code == 404
+    response = api.post(address(f"alerts/{foreign_alert.pk}/"), {"state": "open"}, format="json")
     assert response.status_code == 404
 
 
@@ -91,12 +89,12 @@ def test_rater_statuses_are_listed(
 ) -> None:
     ben = Rater.objects.get(key="ben")
     DriftState.objects.create(
-        question=rated_question, rater=ben, evidence=300.0, greatest=310.0, watched=True, n=50
+        question=rated_question, rater=ben, evidence=300.0, max_evidence=310.0, watched=True, n=50
     )
     Rater.objects.create(project=rated_question.project, key="new")
     Rater.objects.create(project=rated_question.project, key="bot", kind=Rater.Kind.MODEL)
     row_by_rater = {
-        row["rater"]: row for row in api.get(address("quality/raters/")).json()["results"]
+        row["rater"]: row for row in api.get(address("raters/status/")).json()["results"]
     }
     assert set(row_by_rater) == {"ann", "ben", "cleo", "dan", "new"}
     assert {key: (row["status"], row["reasons"]) for key, row in row_by_rater.items()} == {
@@ -113,5 +111,5 @@ def test_rater_statuses_are_listed(
     assert row_by_rater["new"]["drift"]["reason"] == "not_counted"
     assert row_by_rater["ann"]["gold"]["reason"] == "no_gold_ratings"
     services.change_alert_state(alert=alert, state="muted", reason="x", by=lead)
-    rows = api.get(address("quality/raters/")).json()["results"]
+    rows = api.get(address("raters/status/")).json()["results"]
     assert {row["rater"]: row["status"] for row in rows}["ann"] == "watch"

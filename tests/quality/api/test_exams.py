@@ -73,10 +73,13 @@ def test_interventions_are_listed_carried_out_and_overridden(
 ) -> None:
     ann = project.raters.get()
     intervention = GoldIntervention.objects.create(
-        question=question, rater=ann, step="pause", state="proposed", evidence=120.0, answers=6,
-        made_at=timezone.now(),
+        question=question, rater=ann, step="pause", state="proposed", evidence=120.0, n_answers=6,
+        created_at=timezone.now(),
     )  # fmt: skip
-    list_url, detail_url = address("quality/acts/"), address(f"quality/acts/{intervention.pk}/")
+    list_url, detail_url = (
+        address("quality/interventions/"),
+        address(f"quality/interventions/{intervention.pk}/"),
+    )
     [row] = api.get(list_url).json()["results"]
     assert row == api.get(detail_url).json()
     assert (row["rater"], row["step"], row["state"], row["answers"]) == (
@@ -98,4 +101,4 @@ def test_interventions_are_listed_carried_out_and_overridden(
     assert not Rater.objects.get(pk=ann.pk).paused
     assert api.get(f"{list_url}?state=proposed&question={question.key}").json()["results"] == []
     assert api.get(f"{list_url}?state=odd").status_code == 400
-    assert api.get(address("quality/acts/99/")).status_code == 404
+    assert api.get(address("quality/interventions/99/")).status_code == 404

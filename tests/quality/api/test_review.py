@@ -24,7 +24,7 @@ Address = Callable[[str], str]
 def test_rules_are_read_and_changed(
     rated_question: Question, api: Any, address: Address, refused: Any
 ) -> None:
-    url = address("quality/rules/")
+    url = address("quality/label-rules/")
     current = api.get(url).json()
     assert (current["method"], current["escalate"], current["budget"]) == (
         "dawid_skene",
@@ -51,18 +51,18 @@ def test_rules_are_read_and_changed(
 def test_agreement_of_two_adjudicators_is_reported(
     rated_question: Question, api: Any, address: Address, lead: User
 ) -> None:
-    without_opinions = api.get(address("quality/second/")).json()
+    without_opinions = api.get(address("quality/second-opinions/")).json()
     assert without_opinions == {
         "question": rated_question.key, "items": 0, "same": 0, "kappa": None, "differ": [],
     }  # fmt: skip
     other = User.objects.create_user("other")
-    LabelRules.objects.create(question=rated_question, second_share=1)
+    LabelRules.objects.create(question=rated_question, second_opinion_share=1)
     for item, code in zip(Item.objects.order_by("key")[:4], (0, 1, 1, 2), strict=True):
         decisions.create_decision(question=rated_question, item=item, code=min(code, 1), by=lead)
         second_opinions.create_second_opinion(
             question=rated_question, item=item, code=code, reason="", by=other
         )
-    summary = api.get(address("quality/second/")).json()
+    summary = api.get(address("quality/second-opinions/")).json()
     assert (summary["items"], summary["same"], summary["differ"]) == (4, 3, ["i03"])
     assert summary["kappa"]["n_items"] == 4
 

@@ -16,7 +16,7 @@ from projects.models import Item, Question, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from quality import tasks
 from quality.consensus import input_version, recompute, settings
-from quality.models import Consensus, ItemLabel, ConsensusMethod, RaterConfusion
+from quality.models import Consensus, ConsensusMethod, ItemLabel, RaterConfusion
 from quality.review.decisions import create_decision
 from ratings.models import Rating
 
@@ -69,7 +69,7 @@ def test_labels_match_the_model_and_follow_the_ratings(
     rate(rated_question, "i00", "ann", None)
     rate(rated_question, "new", "ann", "major")
     question_updates.update_question(rated_question.pk)
-    Consensus.objects.update(made_at=timezone.now() - datetime.timedelta(hours=1))
+    Consensus.objects.update(computed_at=timezone.now() - datetime.timedelta(hours=1))
     assert tasks.sweep_all() == 1
     assert_labels_match_model(rated_question)
 
@@ -90,12 +90,12 @@ def test_recomputation_waits_for_the_rest_time(
     rated_question: Question, rate: Callable[..., Any]
 ) -> None:
     tasks.sweep_all()
-    Consensus.objects.update(seconds=1000)
+    Consensus.objects.update(duration_seconds=1000)
     rate(rated_question, "i00", "ann", None)
     question_updates.update_question(rated_question.pk)
     assert input_version.list_outdated_questions() == [rated_question.pk]
     assert tasks.sweep_all() == 0
-    Consensus.objects.update(made_at=timezone.now() - recompute.MAX_PAUSE)
+    Consensus.objects.update(computed_at=timezone.now() - recompute.MAX_PAUSE)
     assert tasks.sweep_all() == 1
 
 

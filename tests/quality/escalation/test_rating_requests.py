@@ -112,7 +112,7 @@ def test_uncertain_items_get_ratings_up_to_the_maximum(question: Question, lead:
     n_by_item = count_ratings_by_item()
     assert {n_by_item[key] for key in doubtful} == {4}
     rows = Escalation.objects.filter(item__key__in=doubtful)
-    assert set(rows.values_list("state", "why", "asked")) == {("decide", "most", 2)}
+    assert set(rows.values_list("state", "reason", "n_requested")) == {("decide", "most", 2)}
     certain = Escalation.objects.exclude(item__key__in=doubtful)
     assert set(certain.values_list("state", flat=True)) <= {"sure"}
     rules = LabelRules.objects.get()
@@ -126,7 +126,7 @@ def test_budget_is_never_exceeded_and_can_be_raised(question: Question, lead: Us
     assert recompute_and_scan(question)
     assert LabelRules.objects.get().n_requested == 3
     assert Escalation.objects.filter(state="waiting").count() == 3
-    assert Escalation.objects.filter(why="budget").exists()
+    assert Escalation.objects.filter(reason="budget").exists()
     assert rate_all_items(question) == 3
     recompute_and_scan(question)
     assert LabelRules.objects.get().n_requested == 3
@@ -185,7 +185,7 @@ def test_returned_budget_goes_to_items_that_lacked_it(question: Question, lead: 
     rate_all_items(question)
     recompute_and_scan(question)
     first_request = Escalation.objects.get(state="waiting")
-    assert Escalation.objects.filter(why="budget").count() > 1
+    assert Escalation.objects.filter(reason="budget").count() > 1
     decisions.create_decision(question=question, item=first_request.item, code=1, by=lead)
     recompute_and_scan(question)
     second_request = Escalation.objects.get(state="waiting")
@@ -198,13 +198,13 @@ def test_item_without_available_raters_goes_to_review(question: Question, lead: 
     Rater.objects.exclude(key__in=["desk0", "desk1"]).update(paused=True)
     rate_all_items(question)
     recompute_and_scan(question)
-    assert set(Escalation.objects.values_list("state", "why")) == {("decide", "nobody")}
+    assert set(Escalation.objects.values_list("state", "reason")) == {("decide", "nobody")}
     Rater.objects.update(paused=False)
     recompute_and_scan(question)
     assert set(Escalation.objects.values_list("state", flat=True)) == {"waiting"}
     Rater.objects.exclude(key__in=["desk0", "desk1"]).update(paused=True)
     recompute_and_scan(question)
-    assert set(Escalation.objects.values_list("why", flat=True)) == {"nobody"}
+    assert set(Escalation.objects.values_list("reason", flat=True)) == {"nobody"}
     assert LabelRules.objects.get().n_requested == 0
     add_annotator(question.project, "newcomer")
     recompute_and_scan(question)
@@ -265,7 +265,7 @@ def test_concurrent_annotators_and_sweeps_keep_the_limits(
     assert max(n_by_item.values()) <= 4
     rules = LabelRules.objects.get()
     assert rules.n_requested == sum(n_by_item.values()) - 30 * PLANNED == 5
-    assert rules.n_requested == sum(Escalation.objects.values_list("asked", flat=True))
+    assert rules.n_requested == sum(Escalation.objects.values_list("n_requested", flat=True))
     assert rules.n_requested == sum(Item.objects.values_list("extra_places", flat=True))
 
 

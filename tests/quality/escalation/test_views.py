@@ -53,8 +53,13 @@ def test_lead_enables_escalation_and_sees_its_use(
     assert "switched off" not in client.get(f"{base_url}labels/").text
     assert client.post(f"{base_url}labels/rules/", RULE).status_code == 302
     rules = LabelRules.objects.get()
-    assert (rules.request_ratings, rules.certain_from, rules.max_ratings, rules.budget) == (True, 0.95, 6, 4)
-    before = client.get(f"{base_url}adjudicate/").context["left"]
+    assert (rules.request_ratings, rules.certain_from, rules.max_ratings, rules.budget) == (
+        True,
+        0.95,
+        6,
+        4,
+    )
+    before = client.get(f"{base_url}review/").context["left"]
     rating_requests.sweep()
     waiting_escalations = Escalation.objects.filter(state="waiting")
     assert waiting_escalations.count() == 4
@@ -62,11 +67,11 @@ def test_lead_enables_escalation_and_sees_its_use(
         assert "4 of 4 ratings beyond the planned ones" in " ".join(
             client.get(base_url + address).text.split()
         )
-    review_page = client.get(f"{base_url}adjudicate/")
+    review_page = client.get(f"{base_url}review/")
     assert review_page.context["left"] == before - 4
     escalation_to_decide = Escalation.objects.filter(state="decide").first()
     assert escalation_to_decide is not None
-    review_page = client.get(f"{base_url}adjudicate/?item={escalation_to_decide.item.key}")
+    review_page = client.get(f"{base_url}review/?item={escalation_to_decide.item.key}")
     assert "the budget is used up" in review_page.text
 
 
@@ -93,7 +98,11 @@ def test_label_list_shows_requested_ratings(
     label = ItemLabel.objects.order_by("item_id").first()
     assert label is not None
     Escalation.objects.create(
-        question=rated_question, item=label.item, state="waiting", asked=2, changed_at=label.computed_at
+        question=rated_question,
+        item=label.item,
+        state="waiting",
+        n_requested=2,
+        changed_at=label.computed_at,
     )
     rows = client.get(f"{base_url}labels/").context["rows"]
     assert [row["asked"].asked for row in rows if row["asked"]] == [2]

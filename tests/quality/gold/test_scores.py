@@ -147,9 +147,7 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     assert_scores_match_formulas(question_with_gold)  # without it
     page = client_for(lead).get(f"/projects/{question_with_gold.project_id}/gold/")
     text = " ".join(page.text.split())
-    sentence = (
-        f"{row.n_passing} of {row.n_passing} good raters say <em>minor</em>, the gold says <em>critical</em>."
-    )
+    sentence = f"{row.n_passing} of {row.n_passing} good raters say <em>minor</em>, the gold says <em>critical</em>."
     assert sentence in text
     assert f'title="{item.key}"' in text  # items are shown by their text
     assert "nan" not in text.lower().split()
@@ -217,7 +215,7 @@ def test_changed_threshold_recomputes_the_evidence(
 ) -> None:
     recompute.recompute_question(question_with_gold.pk, at_once=True)
     before = GoldScore.objects.get(rater__key="dan").max_evidence
-    address = f"/projects/{question_with_gold.project_id}/gold/bar/"
+    address = f"/projects/{question_with_gold.project_id}/gold/settings/"
     assert client_for(lead).post(address, {"bar": "1"}).status_code == 400
     assert client_for(lead).post(address, {"bar": "nan"}).status_code == 400
     assert client_for(lead).post(address, {"bar": "0.95"}).status_code == 302

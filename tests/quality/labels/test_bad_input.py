@@ -43,7 +43,7 @@ RATINGS: dict[str, tuple[Sequence[tuple[str, str, str | None]], str]] = {
         "",
     ),
 }
-PAGES = ("", "labels/", "labels/raters/", "labels/rules/", "adjudicate/", "plan/", "coefficients/")
+PAGES = ("", "labels/", "labels/confusions/", "labels/rules/", "review/", "plan/", "coefficients/")
 FILES = ("csv", "jsonl", "parquet", "label_studio", "argilla", "card")
 
 

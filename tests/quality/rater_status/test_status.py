@@ -81,8 +81,8 @@ def test_outlier_status_follows_the_alerts(
         results[tuple(fields.values())] = (status_of_dan.status, status_of_dan.reasons)
     assert results == {
         ("open",): ("act", ["drift_alarm", "apart_from_peers"]),
-        ("muted",): ("watch", ["alarm_muted", "apart_from_peers"]),
-        ("muted", False): ("watch", ["alarm_muted"]),
+        ("muted",): ("watch", ["alert_muted", "apart_from_peers"]),
+        ("muted", False): ("watch", ["alert_muted"]),
         ("resolved", True): ("fine", []),
     }
     assert (status_by_key["ann"].n_ratings, status_by_key["ann"].seconds) == (200, 4.5)
@@ -101,14 +101,14 @@ def test_open_alert_gives_act_status_until_resolved(
     other = make_rater_result("ben", 0.7)
     alert = make_alert(question, rater, other=other, reason="cannot_tell_who")
     status_by_state = {}
-    for state in ("open", "looked_at", "muted", "resolved"):
+    for state in ("open", "acknowledged", "muted", "resolved"):
         Alert.objects.update(state=state)
         status_by_key = get_statuses_by_key(question)
         assert status_by_key["ann"].status == status_by_key["ben"].status, "both are named"
         status_by_state[state] = status_by_key["ann"].status
     assert status_by_state == {
         "open": "act",
-        "looked_at": "act",
+        "acknowledged": "act",
         "muted": "watch",
         "resolved": "fine",
     }
@@ -129,7 +129,7 @@ def test_missed_gold_gives_act_status(question: Question, make_rater_result: Any
             table=[],
             kappa={**undefined_value, "value": 0.1, "reason": None},
             evidence=evidence,
-            highest=evidence,
+            max_evidence=evidence,
         )
     status_by_key = get_statuses_by_key(question)
     assert (status_by_key["ann"].status, status_by_key["ben"].status) == ("fine", "act")

@@ -52,8 +52,8 @@ def question_with_outliers(rated_question: Question, make_alert: Any) -> Questio
     make_alert(
         rated_question,
         gus,
-        kind="rater_same",
-        measure="answers",
+        kind="rater_same_answer",
+        measure="other_answers",
         code=0,
         size=0.0,
         n=50,
@@ -86,7 +86,7 @@ def test_raters_are_sorted_by_impact(
     assert gus.status == "ask them"
     assert "nearly always the same answer" in gus.reasons
     [(alert, sentence)] = gus.cases
-    assert alert.kind == "rater_same"
+    assert alert.kind == "rater_same_answer"
     assert sentence == "answers “none” nearly always" and sentence in page.text
     # The shared page shows no alerts, so it gives all reasons as texts.
     saved_view = services.create_saved_view(
@@ -156,14 +156,14 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     def list_constant_raters() -> list[str]:
         return list_rater_keys(client.get(f"{base_url}raters/?show=same"))
 
-    alert = Alert.objects.get(kind="rater_same")
+    alert = Alert.objects.get(kind="rater_same_answer")
     assert list_constant_raters() == ["gus"]
     page = client.get(f"{base_url}raters/?show=same").text
     assert "nearly always</a>" in page and "an alarm is open" not in page  # only the alert is shown
     assert list_rater_keys(client.get(f"{base_url}raters/?show=drifted")) == []
     Alert.objects.filter(pk=alert.pk).update(kind="rater_drift")
     assert list_rater_keys(client.get(f"{base_url}raters/?show=drifted")) == ["gus"]
-    Alert.objects.filter(pk=alert.pk).update(kind="rater_same")
+    Alert.objects.filter(pk=alert.pk).update(kind="rater_same_answer")
     for fields, expected in (
         ({"state": "muted"}, ["gus"]),
         ({"stands": False}, []),
@@ -219,8 +219,8 @@ def test_many_raters_are_paused_and_resumed_at_once(
         "rater": [gus.pk, dan.pk],
         "passed": "sort=rater&page=1&x=1&without=ann",
     }
-    assert client_for(viewer).post(f"{base_url}triage/", form_data).status_code == 403
-    response = client.post(f"{base_url}triage/", form_data)
+    assert client_for(viewer).post(f"{base_url}rater-actions/", form_data).status_code == 403
+    response = client.post(f"{base_url}rater-actions/", form_data)
     assert response.status_code == 302
     query = parse_qs(urlsplit(response["Location"]).query)
     assert query["sort"] == ["rater"] and "x" not in query
@@ -230,14 +230,16 @@ def test_many_raters_are_paused_and_resumed_at_once(
     lines = TrailLine.objects.filter(what="rater_paused").order_by("pk")
     assert list(lines.values_list("after__rater", flat=True)) == ["dan", "gus"]
     assert set(list_rater_keys(client.get(f"{base_url}raters/?show=paused"))) == {"gus", "dan"}
-    client.post(f"{base_url}triage/", form_data | {"do": "resume"})
+    client.post(f"{base_url}rater-actions/", form_data | {"do": "resume"})
     assert not Rater.objects.filter(paused=True).exists()
     assert client.get(response["Location"]).context["paused_now"] == []
     foreign_rater = Rater.objects.create(project=make_project(), key="gus")
     for invalid in ({"rater": [gus.pk, foreign_rater.pk]}, {"rater": ["x"]}, {"do": "delete"}):
-        assert client.post(f"{base_url}triage/", form_data | invalid).status_code == 400, invalid
+        assert client.post(f"{base_url}rater-actions/", form_data | invalid).status_code == 400, (
+            invalid
+        )
     assert not Rater.objects.filter(paused=True).exists()
-    empty_response = client.post(f"{base_url}triage/", {"do": "pause"}, follow=True)
+    empty_response = client.post(f"{base_url}rater-actions/", {"do": "pause"}, follow=True)
     assert "Choose a rater first." in empty_response.text
 
 
@@ -246,12 +248,12 @@ def test_selected_raters_are_exported_or_excluded(
 ) -> None:
     client = client_for(viewer)
     gus = Rater.objects.get(key="gus")
-    response = client.post(f"{base_url}triage/", {"do": "csv", "rater": gus.pk}, follow=True)
+    response = client.post(f"{base_url}rater-actions/", {"do": "csv", "rater": gus.pk}, follow=True)
     (row,) = csv.DictReader(io.StringIO(response.text))
     assert (row["rater"], row["main_category"], row["main_share"]) == ("gus", "none", "1.0")
     all_rows = list(csv.DictReader(io.StringIO(client.get(f"{base_url}raters.csv").text)))
     assert len(all_rows) == Rater.objects.count()
-    response = client.post(f"{base_url}triage/", {"do": "without", "rater": gus.pk})
+    response = client.post(f"{base_url}rater-actions/", {"do": "without", "rater": gus.pk})
     assert response["Location"] == f"{base_url}raters/?without=gus"
     assert client.get(f"{base_url}raters.csv?rater=x").status_code == 400
 
@@ -299,7 +301,7 @@ def test_rater_page_begins_with_a_verdict(
     assert "without=gus#without" in page.text
     gus = Rater.objects.get(key="gus")
     form_data = {"do": "pause", "rater": gus.pk, "passed": "question=severity", "back": "rater"}
-    response = client.post(f"{base_url}triage/", form_data)
+    response = client.post(f"{base_url}rater-actions/", form_data)
     assert response["Location"] == f"{base_url}raters/gus/?question=severity"
     assert 'value="resume"' in client.get(response["Location"]).text
     assert 'value="resume"' not in client_for(viewer).get(response["Location"]).text

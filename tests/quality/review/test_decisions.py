@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from projects.models import Item, Question
 from quality.consensus import recompute
-from quality.models import ReviewClaim, Decision, ItemLabel, ReviewAssignment
+from quality.models import Decision, ItemLabel, ReviewAssignment, ReviewClaim
 from quality.review import assignments, decisions
 from ratings.models import Rating
 
@@ -102,11 +102,11 @@ def test_claim_expires_and_passing_gives_another_item(
 ) -> None:
     first_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
     assert first_label is not None
-    decisions.claim_item(question=labelled_question, item=first_label.item, by=lead, passed=True)
+    decisions.claim_item(question=labelled_question, item=first_label.item, by=lead, postponed=True)
     second_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
     assert second_label is not None
     assert second_label.item != first_label.item
-    ReviewClaim.objects.update(until=timezone.now() - datetime.timedelta(seconds=1))
+    ReviewClaim.objects.update(expires_at=timezone.now() - datetime.timedelta(seconds=1))
     assert decisions.claim_next(question=labelled_question, by=admin, doubt=0.05) == first_label
 
 

@@ -28,7 +28,7 @@ def module_cast(rated_cast: Cast) -> Cast:
 @pytest.fixture
 def review_url(rated_question: Question) -> str:
     recompute.recompute_question(rated_question.pk)
-    return f"/projects/{rated_question.project_id}/adjudicate/"
+    return f"/projects/{rated_question.project_id}/review/"
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_queue_is_filtered_by_attribute_flag_and_certainty(
         question=rated_question,
         item=items[5],
         state="decide",
-        why="most",
+        reason="most",
         changed_at=timezone.now(),
     )
     for query, index in (("item.lang=de", 3), ("flagged=1", 4), ("escalated=1", 5)):
