@@ -133,16 +133,19 @@ def test_rater_table_shows_short_sentences(
 ) -> None:
     first_alert = make_alert_of_kind(AlertKind.RATER_DRIFT)
     later_days = [first_alert.detected_on + datetime.timedelta(days) for days in (1, 2, 3)]
-    make_alert_of_kind(AlertKind.RATER_DRIFT, size=0.5, noticed=later_days[0])
-    make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", noticed=later_days[1])
+    make_alert_of_kind(AlertKind.RATER_DRIFT, size=0.5, detected_on=later_days[0])
+    make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", detected_on=later_days[1])
     make_alert_of_kind(AlertKind.RATER_SAME_ANSWER)
     make_alert_of_kind(AlertKind.RATER_FAST)
     make_alert_of_kind(AlertKind.RATER_APART)
     pair_alert = make_alert_of_kind(AlertKind.PAIR_DIVERGED)
-    make_alert_of_kind(AlertKind.RATER_DRIFT, other=pair_alert.other_rater, noticed=later_days[2])
+    make_alert_of_kind(
+        AlertKind.RATER_DRIFT, other_rater=pair_alert.other_rater, detected_on=later_days[2]
+    )
     page = client_for(lead).get(f"/projects/{question.project_id}/raters/")
     sentences_by_rater = {
-        row.line.key: [sentence for _alert, sentence in row.cases] for row in page.context["rows"]
+        row.listed.key: [sentence for _alert, sentence in row.alerts]
+        for row in page.context["rows"]
     }
     beginnings = [" ".join(sentence.split()[:4]) for sentence in sentences_by_rater["ann"]]
     assert beginnings == [
@@ -219,7 +222,7 @@ def build_candidate(kind: str, raters: tuple[int, ...], **fields: Any) -> AlertC
     number = scan.to_day_number(day)
     values = {
         "measure": "agreement", "since": day, "since_earliest": day, "since_latest": day,
-        "noticed": day, "size": 0.0, "low": 0.0, "high": 0.0, "n": 50, "n_before": 0,
+        "detected_on": day, "size": 0.0, "low": 0.0, "high": 0.0, "n": 50, "n_before": 0,
         "evidence": 6000.0,
     }  # fmt: skip
     return AlertCandidate(kind, AlertPeriod(raters, number, number), values | fields)
@@ -304,7 +307,7 @@ def test_suspected_gold_gives_one_alert_until_more_is_suspected(
     def suspect_gold(number: int) -> GoldItem:
         item = Item.objects.create(project=question.project, key=f"g{number}")
         gold = GoldAnswer.objects.create(
-            question=question, item=item, version=1, cause=[0], made_at=timezone.now(), by=lead
+            question=question, item=item, version=1, answer=[0], made_at=timezone.now(), by=lead
         )
         return GoldItem.objects.create(
             gold=gold,
@@ -351,10 +354,10 @@ def test_alerts_are_sorted_by_day_then_by_number_of_items(
         make_alert_of_kind(
             AlertKind.RATER_SAME_ANSWER,
             n=n,
-            noticed=noticed,
+            detected_on=detected_on,
             rater=Rater.objects.create(project=question.project, key=key),
         )
-        for key, n, noticed in (
+        for key, n, detected_on in (
             ("few", 38, day),
             ("many", 900, day),
             ("older", 2_000, day - datetime.timedelta(days=1)),

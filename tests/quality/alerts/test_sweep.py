@@ -94,7 +94,7 @@ def test_alert_no_longer_detected_stays_in_history(
     before = list_alert_values()
     Rating.objects.filter(rater__key="dan").update(code=-1)
     recompute(question)
-    assert list_alert_values() == [{**before[0], "stands": False}]
+    assert list_alert_values() == [{**before[0], "supported": False}]
     assert not DriftState.objects.filter(rater__key="dan").exists()
 
 
@@ -124,9 +124,7 @@ def test_new_guidelines_restart_detection_for_all_raters(
     assert first is not None
     for number, days in ((1, 0), (2, 30)):
         made_at = first.rated_at + datetime.timedelta(days=days)
-        GuidelineVersion.objects.create(
-            project=question.project, number=number, computed_at=made_at
-        )
+        GuidelineVersion.objects.create(project=question.project, number=number, made_at=made_at)
     question.project.guidelines_version = 2
     question.project.save()
     tasks.sweep_alerts()

@@ -66,9 +66,9 @@ def test_alerts_are_filtered_by_question(alert: Any, client: Client) -> None:
     project = alert.question.project
     base = f"/projects/{project.pk}/alerts/"
     project.questions.create(key="tone", text="Which tone?", position=1)
-    assert client.get(f"{base}?question=tone").context["cases"] == []
+    assert client.get(f"{base}?question=tone").context["alerts"] == []
     page = client.get(f"{base}?question={alert.question.key}&state=open")
-    assert [listed_alert for listed_alert, _sentence in page.context["cases"]] == [alert]
+    assert [listed_alert for listed_alert, _sentence in page.context["alerts"]] == [alert]
     text = page.content.decode()
     assert f"Of the question “{alert.question}”." in text
     assert f'<input type="hidden" name="question" value="{alert.question.key}">' in text
@@ -110,12 +110,12 @@ def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: 
     url = f"{base_url}alerts/{alert.pk}/"
     assert client.post(f"{url}step/", {"do": "acknowledged"}).status_code == 302
     tomorrow = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=2)).date()
-    body = {"do": "muted", "reason": "on holiday", "until": tomorrow.isoformat()}
+    body = {"do": "muted", "reason": "on holiday", "muted_until": tomorrow.isoformat()}
     assert client.post(f"{url}step/", body).status_code == 302
-    body = {"do": "resolved:not_his_fault", "reason": "other texts"}
+    body = {"do": "resolved:not_rater", "reason": "other texts"}
     assert client.post(f"{url}step/", body).status_code == 302
     alert.refresh_from_db()
-    assert (alert.state, alert.answer) == ("resolved", "not_rater")
+    assert (alert.state, alert.cause) == ("resolved", "not_rater")
     assert [step.state for step in AlertStep.objects.all()] == ["acknowledged", "muted", "resolved"]
     text = get_page_text(client.get(url))
     assert "other texts" in text
@@ -130,10 +130,10 @@ def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: 
     ("body", "message"),
     [
         ({"do": "muted"}, "say why, or what was done"),
-        ({"do": "muted", "reason": "x", "until": "soon"}, "Write the day as 2026-12-31."),
-        ({"do": "muted", "reason": "x", "until": "2001-01-01"}, "a day after today"),
-        ({"do": "resolved:maybe", "reason": "x"}, "one of real, not_his_fault"),
-        ({"do": ""}, "one of open, looked_at, muted, resolved"),
+        ({"do": "muted", "reason": "x", "muted_until": "soon"}, "Write the day as 2026-12-31."),
+        ({"do": "muted", "reason": "x", "muted_until": "2001-01-01"}, "a day after today"),
+        ({"do": "resolved:maybe", "reason": "x"}, "one of real, not_rater"),
+        ({"do": ""}, "one of open, acknowledged, muted, resolved"),
     ],
 )
 def test_invalid_step_shows_an_error_and_changes_nothing(
@@ -198,8 +198,14 @@ def test_the_ratings_that_differ_most_come_first(
     ann = Rater.objects.get(project=question.project, key="ann")
     alert = make_alert(question, ann, chart=chart)
     response = client.get(f"/projects/{question.project_id}/alerts/{alert.pk}/")
-    assert [differing.item_key for differing in response.context["differing"]] == ["i1", "i3", "i2"]
-    shares_by_label = {row.label: (row.before, row.since) for row in response.context["use"]}
+    assert [differing.item_key for differing in response.context["deviating_ratings"]] == [
+        "i1",
+        "i3",
+        "i2",
+    ]
+    shares_by_label = {
+        row.label: (row.before, row.since) for row in response.context["category_use"]
+    }
     assert shares_by_label["none"] == (1.0, 0.5)
     assert shares_by_label["major"] == (0.0, 0.25)
 
@@ -237,8 +243,8 @@ def test_rater_statuses_as_page_and_file(
     assert client.get(f"{base_url}raters/?page=2").status_code == 404
     table = list(csv.DictReader(io.StringIO(client.get(f"{base_url}raters.csv").text)))
     assert [row["rater"] for row in table] == ["ann", "ben", "cleo", "dan"]
-    assert (table[3]["status"], table[3]["reasons"]) == ("act", "drift_alarm")
-    assert (table[1]["status"], table[1]["drift_low"]) == ("watch", "0.1")
+    assert (table[3]["status"], table[3]["reasons"]) == ("act", "drift")
+    assert (table[1]["status"], table[1]["drift_low"]) == ("check", "0.1")
 
 
 def test_pages_without_alerts(project: Any, client: Client) -> None:

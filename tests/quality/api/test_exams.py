@@ -82,7 +82,7 @@ def test_interventions_are_listed_carried_out_and_overridden(
     )
     [row] = api.get(list_url).json()["results"]
     assert row == api.get(detail_url).json()
-    assert (row["rater"], row["step"], row["state"], row["answers"]) == (
+    assert (row["rater"], row["step"], row["state"], row["n_answers"]) == (
         "ann",
         "pause",
         "proposed",

@@ -71,16 +71,16 @@ def test_selected_raters_get_the_message_once(
 ) -> None:
     selected = [ann, *create_unreachable_raters(project, viewer)]
     ids = [rater.pk for rater in selected]
-    passed = "question=severity&least=30"
+    list_query = "question=severity&min_ratings=30"
     redirect = client.post(
-        f"{base_url}rater-actions/", {"do": "write", "rater": ids, "passed": passed}
+        f"{base_url}rater-actions/", {"do": "message", "rater": ids, "list_query": list_query}
     )
     page = client.get(redirect["Location"])
     assert page.context["raters"] == [ann]
     assert "Left out, as they cannot read it: 3 of 4" in page.text
-    form_data = {"rater": page.context["ids"], "text": f"  {TEXT}\r\n", "passed": passed}
+    form_data = {"rater": page.context["ids"], "text": f"  {TEXT}\r\n", "list_query": list_query}
     response = client.post(f"{base_url}rater-messages/", form_data, follow=True)
-    assert response.redirect_chain == [(f"{base_url}raters/?{passed}", 302)]
+    assert response.redirect_chain == [(f"{base_url}raters/?{list_query}", 302)]
     assert "Sent to 1 rater." in response.text
     message = RaterMessage.objects.get()
     assert (message.rater, message.text, message.by, message.read_at) == (ann, TEXT, lead, None)
@@ -162,7 +162,7 @@ def test_only_leads_write_messages(
         client.post(f"{base_url}rater-messages/", {"rater": ann.pk, "text": "x"}).status_code
         == status
     )
-    form_data = {"do": "write", "rater": ann.pk}
+    form_data = {"do": "message", "rater": ann.pk}
     assert client.post(f"{base_url}rater-actions/", form_data).status_code == status
     assert not RaterMessage.objects.exists()
 
@@ -179,24 +179,29 @@ def test_rater_page_shows_messages_and_read_status(
     page = client.get(address).text
     assert "Look twice at &lt;b&gt;major&lt;/b&gt;.<br>Ask me" in page
     assert "not read yet" in page
-    assert 'value="write"' in page
+    assert 'value="message"' in page
     annotator_client.post(f"{base_url}messages/{sent_message.pk}/read/")
     assert "not read yet" not in client.get(address).text
     viewer_page = client_for(viewer).get(address).text
     assert "Look twice" not in viewer_page
-    assert 'value="write"' not in viewer_page
+    assert 'value="message"' not in viewer_page
 
 
 def test_rater_without_account_has_no_write_button(
     project: Project, viewer: User, client: Client, base_url: str
 ) -> None:
     create_unreachable_raters(project, viewer)
-    assert 'value="write"' in client.get(f"{base_url}raters/ann/").text
-    assert 'value="write"' not in client.get(f"{base_url}raters/loose/").text
+    assert 'value="message"' in client.get(f"{base_url}raters/ann/").text
+    assert 'value="message"' not in client.get(f"{base_url}raters/loose/").text
 
 
 def test_message_form_returns_to_the_rater_page(ann: Rater, client: Client, base_url: str) -> None:
-    form_data = {"do": "write", "rater": ann.pk, "passed": "question=severity", "back": "rater"}
+    form_data = {
+        "do": "message",
+        "rater": ann.pk,
+        "list_query": "question=severity",
+        "back": "rater",
+    }
     page = client.get(client.post(f"{base_url}rater-actions/", form_data)["Location"])
     assert page.context["back_url"] == f"{base_url}raters/ann/?question=severity"
 
