@@ -40,7 +40,9 @@ def list_gold_differences(question_id: int) -> list[str]:
     row = _get_current_row(GoldState, question_id, gold_stamp.get_input_versions(question_id))
     if row is None:
         return []
-    gold_scores, items, totals = gold.compute_gold_results(_get_question(question_id), row.bar)
+    gold_scores, items, totals = gold.compute_gold_results(
+        _get_question(question_id), row.pass_mark
+    )
     return [
         *_compare_fields("GoldState", row, GoldState(**totals), totals),
         *_compare_rows(GoldScore, question_id, gold_scores, key="rater_id"),

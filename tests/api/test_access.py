@@ -48,8 +48,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-ratings", "POST"): {"item": "i1", "rater": "ann", "label": "minor"},
     ("api-labels", "POST"): {"item": "i1", "label": "minor"},
     ("api-gold", "PUT"): {"answer": "minor"},
-    ("api-alert", "POST"): {"state": "looked_at"},
-    ("api-label-rules", "PATCH"): {"sure_from": 0.8},
+    ("api-alert", "POST"): {"state": "acknowledged"},
+    ("api-label-rules", "PATCH"): {"certain_from": 0.8},
     ("api-exam-rules", "PATCH"): {"tries": 3},
     ("api-exams", "POST"): {"rater": "ann", "do": "waive", "reason": "x"},
     ("api-gold-intervention", "POST"): {"do": "carry_out"},
@@ -174,9 +174,9 @@ def build_path(route: str, project_id: int) -> str:
         {"project_id": project_id},
         {"project_id": project_id, "rater_key": "ann"},
         {"project_id": project_id, "item_key": "i1"},
-        {"project_id": project_id, "alarm_id": 1},
+        {"project_id": project_id, "alert_id": 1},
         {"project_id": project_id, "appeal_id": 1},
-        {"project_id": project_id, "act_id": 1},
+        {"project_id": project_id, "intervention_id": 1},
         {"project_id": project_id, "view_id": VIEW_ID},
     ):
         with contextlib.suppress(NoReverseMatch):

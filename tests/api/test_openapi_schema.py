@@ -100,7 +100,7 @@ def test_responses_have_the_described_fields(
             tail.partition("?")[0]
             .replace("/ann/", "/{rater_key}/")
             .replace("/i1/", "/{item_key}/")
-            .replace("/1/", "/{alarm_id}/")
+            .replace("/1/", "/{alert_id}/")
         )
         response_schema = schema["paths"][path]["get"]["responses"]["200"]["content"][
             "application/json"

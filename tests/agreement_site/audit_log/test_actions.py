@@ -532,17 +532,17 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("gold_changed", _retire_gold_answer, True, {"i1": "major"}, {}),
     (
         "alert_sensitivity_changed",
-        lambda w: w.post("alerts/settings/", {"sensitivity": "early"}),
+        lambda w: w.post("alerts/settings/", {"sensitivity": "high"}),
         True,
-        {"sensitivity": "sure"},
-        {"sensitivity": "early"},
+        {"sensitivity": "low"},
+        {"sensitivity": "high"},
     ),
     (
         "gold_settings_changed",
-        lambda w: w.post("gold/settings/", {"bar": "0.9"}),
+        lambda w: w.post("gold/settings/", {"pass_mark": "0.9"}),
         True,
         ANYTHING,
-        {"bar": 0.9, "rule": "off"},
+        {"pass_mark": 0.9, "rule": "off"},
     ),
     (
         "rater_written_to",

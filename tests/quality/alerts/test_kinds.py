@@ -78,7 +78,7 @@ def make_alert_of_kind(question: Question, make_alert: Any) -> Callable[..., Ale
             "rater", Rater.objects.get_or_create(project=question.project, key="ann")[0]
         )
         if kind == AlertKind.PAIR_DIVERGED:
-            row["other"] = Rater.objects.get_or_create(project=question.project, key="ben")[0]
+            row["other_rater"] = Rater.objects.get_or_create(project=question.project, key="ben")[0]
         alert: Alert = make_alert(question, rater, **row)
         return alert
 

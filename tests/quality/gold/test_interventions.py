@@ -50,7 +50,7 @@ def answer_gold(question_with_gold: Question, rate: Callable[..., Any]) -> Calla
 
 def set_rule(client: Client, question: Question, rule: str) -> str:
     page = f"/projects/{question.project_id}/gold/"
-    assert client.post(f"{page}bar/", {"bar": "0.7", "rule": rule}).status_code == 302
+    assert client.post(f"{page}settings/", {"pass_mark": "0.7", "rule": rule}).status_code == 302
     return page
 
 
@@ -66,7 +66,9 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     page = f"/projects/{question_with_gold.project_id}/gold/"
     answer_gold(WRONG, 4)
     assert not GoldIntervention.objects.exists()  # off by default
-    assert lead_client.post(f"{page}bar/", {"bar": "0.7", "rule": "odd"}).status_code == 400
+    assert (
+        lead_client.post(f"{page}settings/", {"pass_mark": "0.7", "rule": "odd"}).status_code == 400
+    )
     set_rule(lead_client, question_with_gold, "propose")
     recompute.recompute_question(question_with_gold.pk, at_once=True)
     warning = GoldIntervention.objects.get()
@@ -74,7 +76,7 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     assert interventions.WARN_AT <= warning.evidence < PAUSE_EVIDENCE
     rating_url = f"/projects/{question_with_gold.project_id}/rate/"
     assert "wrong more often" not in annotator_client.get(rating_url).text
-    lead_client.post(f"{page}acts/{warning.pk}/", {"do": "carry_out"})
+    lead_client.post(f"{page}interventions/{warning.pk}/", {"do": "carry_out"})
     assert "wrong more often than this project allows" in annotator_client.get(rating_url).text
     api, address = api_for(annotator), f"/api/v1/projects/{question_with_gold.project_id}/next/"
     assert "Read the guidelines again" in api.get(address).json()["notice"]
@@ -84,16 +86,18 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     pause = GoldIntervention.objects.get(step="pause")
     assert pause.state == "proposed" and not Rater.objects.get(key="ann").paused
     assert "Pause the rater" in lead_client.get(page).text
-    lead_client.post(f"{page}acts/{pause.pk}/", {"do": "carry_out"})
+    lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "carry_out"})
     ann = Rater.objects.get(key="ann")
     assert (ann.paused, ann.told) == (True, "paused")
     assert "Which items these were stays hidden" in annotator_client.get(rating_url).text
     forbidden = api.get(address)
     assert forbidden.status_code == 403 and "right answer is known" in forbidden.text
 
-    lead_client.post(f"{page}acts/{pause.pk}/", {"do": "override", "reason": " "})
+    lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "override", "reason": " "})
     assert Rater.objects.get(key="ann").paused
-    lead_client.post(f"{page}acts/{pause.pk}/", {"do": "override", "reason": "was trained anew"})
+    lead_client.post(
+        f"{page}interventions/{pause.pk}/", {"do": "override", "reason": "was trained anew"}
+    )
     ann.refresh_from_db()
     assert (ann.paused, ann.told) == (False, "")
     assert set(GoldIntervention.objects.values_list("state", "reason")) == {

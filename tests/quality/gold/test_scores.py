@@ -163,7 +163,7 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     assert GoldScore.objects.get(rater__key="ann").n == n + 1
     assert_scores_match_formulas(question_with_gold)
     review = GoldReview.objects.get()
-    assert review.reason == "I wrote it" and review.evidence["people"] == 4
+    assert review.reason == "I wrote it" and review.evidence["n_people"] == 4
     client_for(lead).post(address, {"verdict": "retire"})
     recompute.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="ann").n == n
@@ -216,9 +216,9 @@ def test_changed_threshold_recomputes_the_evidence(
     recompute.recompute_question(question_with_gold.pk, at_once=True)
     before = GoldScore.objects.get(rater__key="dan").max_evidence
     address = f"/projects/{question_with_gold.project_id}/gold/settings/"
-    assert client_for(lead).post(address, {"bar": "1"}).status_code == 400
-    assert client_for(lead).post(address, {"bar": "nan"}).status_code == 400
-    assert client_for(lead).post(address, {"bar": "0.95"}).status_code == 302
+    assert client_for(lead).post(address, {"pass_mark": "1"}).status_code == 400
+    assert client_for(lead).post(address, {"pass_mark": "nan"}).status_code == 400
+    assert client_for(lead).post(address, {"pass_mark": "0.95"}).status_code == 302
     assert question_with_gold.pk in input_version.list_outdated_questions()
     recompute.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").max_evidence > before

@@ -79,7 +79,9 @@ def test_labels_are_downloaded_as_files(client: Client, base_url: str, kind: str
 def test_file_contains_only_labels_above_the_confidence(client: Client, base_url: str) -> None:
     rows: Any = client.get(f"{base_url}labels.csv?at_least=0.99").getvalue()
     state = Consensus.objects.get()
-    (n_confident,) = (row["items"] for row in state.certainty_levels if row["least"] == 0.99)
+    (n_confident,) = (
+        row["n_items"] for row in state.certainty_levels if row["min_confidence"] == 0.99
+    )
     assert len(rows.splitlines()) == n_confident + 1
     for query in ("at_least=2", "at_least=x"):
         assert client.get(f"{base_url}labels.csv?{query}").status_code == 404

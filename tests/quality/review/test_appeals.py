@@ -156,12 +156,12 @@ def test_appealed_items_come_to_review_again(
         )
     review_page = client.get(queue_url)
     # the older decision first
-    assert (review_page.context["left"], review_page.context["item"]) == (2, items[0])
+    assert (review_page.context["n_remaining"], review_page.context["item"]) == (2, items[0])
     assert "It breaks callers." in review_page.text
     assert "as 3.1 says" in review_page.text  # the decision itself, not blind
     url = f"{base_url}review/{items[0].pk}/decide/?contested=1"
     next_page = client.post(url, {"code": "1", "reason": "he is right"}, follow=True)
-    assert (next_page.context["left"], next_page.context["item"]) == (1, items[1])
+    assert (next_page.context["n_remaining"], next_page.context["item"]) == (1, items[1])
     label = ItemLabel.objects.get(question=rated_question, item=items[0])
     assert (label.source, label.code) == ("decision", 1)
     # The appeal still needs an answer.
