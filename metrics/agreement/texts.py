@@ -353,7 +353,7 @@ others; the rater's own chart begins anew all the same.
 | `no_peers` | nobody else rated the rater's items |
 | `cannot_tell_who` | two raters who have only each other: one alarm names both |
 
-**Cases.** `quality/alarms/` looks through a question when its ratings changed: people's standing
+**Cases.** `quality/alerts/` looks through a question when its ratings changed: people's standing
 ratings, each on the day on which it was first given; models are neither peers nor alarmed. Every
 look begins from all ratings, so the order in which they came does not matter, and a history that is
 imported raises what it would have raised. An alarm that no case knows becomes one: same kind and
@@ -363,13 +363,13 @@ those of all ratings so far, which the promise takes as known. A question with m
 comparisons (`too_many_comparisons`) is not looked through.
 
 **The status of a rater**: *ask them* (`act`) while an alarm is open or looked at
-(`drift_alarm`), and while the evidence on gold is at the threshold of a pause
-(`gold_below_bar`); *watch* while one is muted (`alarm_muted`), and from evidence 250 on
-(`drift_watched`); *unknown* below 30
-compared items (`too_few_items`); else *nothing found* (`fine`): not that
+(`drift`), and while the evidence on gold is at the threshold of a pause
+(`gold`); *watch* while one is muted (`drift`), and from evidence 250 on
+(`drift`); *unknown* below 30
+compared items (`too_few_items`); else *nothing found* (`ok`): not that
 the rater is good; a page says *agrees less* instead, and that chance alone does not explain it,
 where the whole interval of kappa with the others lies below the funnel. What a case is about stands
-beside (`apart_from_peers`, `one_answer`, `too_fast`), as long as it is not resolved and today's
+beside (`low_agreement`, `same_answer`, `too_fast`), as long as it is not resolved and today's
 ratings would raise it still.
 
 **Sensitivity.** A project's alarms ring at an evidence A: 5,000 (*few and sure*, the default),
