@@ -11,7 +11,8 @@ schema = SpectacularJSONAPIView.as_view(
 )
 
 urlpatterns = [
-    path("", include("ratings.api.urls")),  # first: requested most often
+    path("", include("quality.api_urls")),  # before ratings: raters/status/ is no rater's key
+    path("", include("ratings.api.urls")),
     path("schema/", schema, name="api-schema"),
     path("audit-log/", api.SiteAuditLog.as_view(), name="api-site-audit-log"),
     path(
@@ -20,6 +21,5 @@ urlpatterns = [
         name="api-project-audit-log",
     ),
     path("", include("metrics.api.urls")),
-    path("", include("quality.api_urls")),
     path("", include("projects.api.urls")),
 ]

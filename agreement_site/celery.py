@@ -46,7 +46,7 @@ class Sweeper(bootsteps.StartStopStep):
         "quality.tasks.sweep_gold": 0.4,
         "quality.tasks.sweep_raters": 0.4,
         "agreement_site.housekeeping.sweep": 1.0,
-        "quality.tasks.sweep_alarms": 2.0,
+        "quality.tasks.sweep_alerts": 2.0,
     }
 
     def __init__(self, worker: Any, **options: Any) -> None:

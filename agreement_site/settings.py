@@ -500,10 +500,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "ENUM_NAME_OVERRIDES": {
-        "AlarmState": ["open", "looked_at", "muted", "resolved"],
+        "AlertState": ["open", "acknowledged", "muted", "resolved"],
         "AppealState": ["open", "upheld", "refused"],
         "ExamState": ["open", "passed", "failed", "waived"],
-        "GoldActState": ["proposed", "done", "overridden"],
+        "GoldInterventionState": ["proposed", "done", "overridden"],
     },
 }
 

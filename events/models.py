@@ -18,9 +18,9 @@ class Event(models.Model):
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="events", db_index=False)
-    # The kind of event, named by the app that records it: alarm_raised, alarm_resolved, ...
+    # The kind of event, named by the app that records it: alert_raised, alert_resolved, ...
     kind = models.CharField(max_length=40)
-    # The object of the event: "alarm/12".
+    # The object of the event: "alert/12".
     subject = models.CharField(max_length=100, blank=True)
     # Details, as names and numbers.
     data = models.JSONField(default=dict)

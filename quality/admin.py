@@ -7,63 +7,70 @@ from django.contrib import admin
 from projects.admin_base import ReadOnlyAdmin
 
 from .models import (
-    Alarm,
-    AlarmRules,
-    AlarmStep,
+    Alert,
+    AlertScan,
+    AlertSettings,
+    AlertStep,
     Appeal,
-    Claim,
     Consensus,
     Decision,
-    DriftRun,
-    DriftStanding,
+    DriftState,
     Escalation,
-    GoldAct,
+    GoldIntervention,
     GoldItem,
     GoldReview,
     GoldScore,
     GoldState,
     ItemLabel,
     LabelRules,
-    NamesSeen,
+    NameReveal,
     RaterConfusion,
     RepeatScore,
     RepeatState,
+    ReviewAssignment,
+    ReviewClaim,
     SecondOpinion,
-    Sent,
-    Triage,
+    StoredRaterComparison,
 )
 
 
 @admin.register(Consensus)
 class ConsensusAdmin(ReadOnlyAdmin):
-    list_display = ("question", "method", "n_items", "n_ratings", "expected_errors", "made_at")
+    list_display = ("question", "method", "n_items", "n_ratings", "expected_errors", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key", "question__project__name")
 
 
 @admin.register(LabelRules)
 class LabelRulesAdmin(ReadOnlyAdmin):
-    list_display = ("question", "escalate", "sure_from", "most", "used", "budget")
+    list_display = (
+        "question",
+        "request_ratings",
+        "certain_from",
+        "max_ratings",
+        "n_requested",
+        "budget",
+    )
     list_select_related = ("question",)
 
 
 @admin.register(Appeal)
 class AppealAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "rater", "about", "state", "made_at")
+    list_display = ("item", "question", "rater", "about", "state", "created_at")
     list_select_related = ("question", "item", "rater")
     search_fields = ("item__key",)
 
 
 @admin.register(SecondOpinion)
 class SecondOpinionAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "code", "by", "made_at")
+    list_display = ("item", "question", "code", "by", "created_at")
     list_select_related = ("question", "item", "by")
     search_fields = ("item__key",)
 
 
 @admin.register(Escalation)
 class EscalationAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "state", "why", "asked", "changed_at")
+    list_display = ("item", "question", "state", "reason", "n_requested", "changed_at")
     list_select_related = ("question", "item")
     search_fields = ("item__key",)
 
@@ -77,7 +84,7 @@ class ItemLabelAdmin(ReadOnlyAdmin):
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "number", "code", "by", "made_at")
+    list_display = ("item", "question", "number", "code", "by", "created_at")
     list_select_related = ("question", "item", "by")
     search_fields = ("item__key",)
 
@@ -88,53 +95,61 @@ class RaterConfusionAdmin(ReadOnlyAdmin):
     list_select_related = ("question", "rater")
 
 
-@admin.register(Claim)
-class ClaimAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "by", "until", "passed")
+@admin.register(ReviewClaim)
+class ReviewClaimAdmin(ReadOnlyAdmin):
+    list_display = ("item", "question", "by", "expires_at", "postponed")
     list_select_related = ("question", "item", "by")
 
 
-@admin.register(Sent)
-class SentAdmin(ReadOnlyAdmin):
+@admin.register(ReviewAssignment)
+class ReviewAssignmentAdmin(ReadOnlyAdmin):
     list_display = ("item", "question", "by", "sent_at")
     list_select_related = ("question", "item", "by")
 
 
-@admin.register(NamesSeen)
-class NamesSeenAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "by", "seen_at")
+@admin.register(NameReveal)
+class NameRevealAdmin(ReadOnlyAdmin):
+    list_display = ("item", "question", "by", "revealed_at")
     list_select_related = ("question", "item", "by")
 
 
-@admin.register(Alarm)
-class AlarmAdmin(ReadOnlyAdmin):
-    list_display = ("question", "rater", "kind", "measure", "since", "size", "state", "raised_at")
+@admin.register(Alert)
+class AlertAdmin(ReadOnlyAdmin):
+    list_display = ("question", "rater", "kind", "measure", "since", "size", "state", "created_at")
     list_select_related = ("question", "rater")
     list_filter = ("state", "kind")
 
 
-@admin.register(AlarmStep)
-class AlarmStepAdmin(ReadOnlyAdmin):
-    list_display = ("alarm", "state", "answer", "by", "at")
-    list_select_related = ("alarm", "by")
+@admin.register(AlertStep)
+class AlertStepAdmin(ReadOnlyAdmin):
+    list_display = ("alert", "state", "cause", "by", "at")
+    list_select_related = ("alert", "by")
 
 
-@admin.register(DriftStanding)
-class DriftStandingAdmin(ReadOnlyAdmin):
+@admin.register(DriftState)
+class DriftStateAdmin(ReadOnlyAdmin):
     list_display = ("rater", "question", "evidence", "watched", "n", "reason")
     list_select_related = ("question", "rater")
 
 
 @admin.register(GoldState)
 class GoldStateAdmin(ReadOnlyAdmin):
-    list_display = ("question", "bar", "n_single", "n_several", "n_shares", "n_answers", "made_at")
+    list_display = (
+        "question",
+        "pass_mark",
+        "n_single",
+        "n_several",
+        "n_shares",
+        "n_answers",
+        "computed_at",
+    )
     list_select_related = ("question",)
     search_fields = ("question__key", "question__project__name")
 
 
 @admin.register(GoldScore)
 class GoldScoreAdmin(ReadOnlyAdmin):
-    list_display = ("rater", "question", "n", "right", "accuracy", "evidence", "highest")
+    list_display = ("rater", "question", "n", "right", "accuracy", "evidence", "max_evidence")
     list_select_related = ("rater", "question")
     search_fields = ("rater__key",)
 
@@ -148,34 +163,43 @@ class GoldItemAdmin(ReadOnlyAdmin):
 
 @admin.register(GoldReview)
 class GoldReviewAdmin(ReadOnlyAdmin):
-    list_display = ("gold", "verdict", "by", "made_at")
+    list_display = ("gold", "verdict", "by", "created_at")
     list_select_related = ("gold", "by")
 
 
-@admin.register(GoldAct)
-class GoldActAdmin(ReadOnlyAdmin):
-    list_display = ("question", "rater", "step", "state", "evidence", "answers", "made_at", "by")
+@admin.register(GoldIntervention)
+class GoldInterventionAdmin(ReadOnlyAdmin):
+    list_display = (
+        "question",
+        "rater",
+        "step",
+        "state",
+        "evidence",
+        "n_answers",
+        "created_at",
+        "by",
+    )
     list_select_related = ("question", "rater", "by")
     list_filter = ("step", "state")
     search_fields = ("=rater__key",)
 
 
-@admin.register(AlarmRules)
-class AlarmRulesAdmin(ReadOnlyAdmin):
+@admin.register(AlertSettings)
+class AlertSettingsAdmin(ReadOnlyAdmin):
     list_display = ("project", "sensitivity")
     list_select_related = ("project",)
 
 
-@admin.register(DriftRun)
-class DriftRunAdmin(ReadOnlyAdmin):
-    list_display = ("question", "n_ratings", "reason", "made_at")
+@admin.register(AlertScan)
+class AlertScanAdmin(ReadOnlyAdmin):
+    list_display = ("question", "n_ratings", "reason", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key",)
 
 
 @admin.register(RepeatState)
 class RepeatStateAdmin(ReadOnlyAdmin):
-    list_display = ("question", "n", "same", "low", "high", "made_at")
+    list_display = ("question", "n", "same", "low", "high", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key",)
 
@@ -187,8 +211,8 @@ class RepeatScoreAdmin(ReadOnlyAdmin):
     search_fields = ("=rater__key",)
 
 
-@admin.register(Triage)
-class TriageAdmin(ReadOnlyAdmin):
-    list_display = ("question", "made_at")
+@admin.register(StoredRaterComparison)
+class StoredRaterComparisonAdmin(ReadOnlyAdmin):
+    list_display = ("question", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key",)

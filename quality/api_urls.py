@@ -7,16 +7,19 @@ from .gold import intervention_api
 from .labels import api as labels_api
 from .review import api as review_api
 
-QUALITY = "projects/<int:project_id>/quality/"
+PROJECT = "projects/<int:project_id>/"
+QUALITY = f"{PROJECT}quality/"
 
 urlpatterns = [
+    path(f"{PROJECT}labels/", labels_api.LabelListView.as_view(), name="api-labels"),
+    path(f"{PROJECT}alerts/", api.AlertListView.as_view(), name="api-alerts"),
+    path(f"{PROJECT}alerts/<int:alert_id>/", api.AlertDetailView.as_view(), name="api-alert"),
+    path(f"{QUALITY}label-rules/", review_api.LabelRulesView.as_view(), name="api-label-rules"),
     path(
-        "projects/<int:project_id>/labels/", labels_api.LabelListView.as_view(), name="api-labels"
+        f"{QUALITY}second-opinions/",
+        review_api.SecondOpinionsView.as_view(),
+        name="api-second-opinions",
     ),
-    path(f"{QUALITY}alarms/", api.AlertListView.as_view(), name="api-alarms"),
-    path(f"{QUALITY}alarms/<int:alarm_id>/", api.AlertDetailView.as_view(), name="api-alarm"),
-    path(f"{QUALITY}rules/", review_api.LabelRulesView.as_view(), name="api-rules"),
-    path(f"{QUALITY}second/", review_api.SecondOpinionsView.as_view(), name="api-second-opinions"),
     path(f"{QUALITY}appeals/", review_api.AppealListView.as_view(), name="api-appeals"),
     path(
         f"{QUALITY}appeals/<int:appeal_id>/",
@@ -25,13 +28,17 @@ urlpatterns = [
     ),
     path(f"{QUALITY}exam/", exams_api.ExamRulesView.as_view(), name="api-exam-rules"),
     path(f"{QUALITY}exams/", exams_api.ExamListView.as_view(), name="api-exams"),
-    path(f"{QUALITY}acts/", intervention_api.GoldInterventionListView.as_view(), name="api-acts"),
     path(
-        f"{QUALITY}acts/<int:act_id>/",
+        f"{QUALITY}interventions/",
+        intervention_api.GoldInterventionListView.as_view(),
+        name="api-gold-interventions",
+    ),
+    path(
+        f"{QUALITY}interventions/<int:intervention_id>/",
         intervention_api.GoldInterventionDetailView.as_view(),
-        name="api-act",
+        name="api-gold-intervention",
     ),
     path(f"{QUALITY}gold/", gold_api.GoldListView.as_view(), name="api-golds"),
     path(f"{QUALITY}gold/<path:item_key>/", gold_api.GoldDetailView.as_view(), name="api-gold"),
-    path(f"{QUALITY}raters/", api.RaterStatusListView.as_view(), name="api-scorecards"),
+    path(f"{PROJECT}raters/status/", api.RaterStatusListView.as_view(), name="api-rater-status"),
 ]

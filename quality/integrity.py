@@ -16,17 +16,17 @@ from django.utils import timezone
 from metrics.integrity.audit_hooks import RegisteredAudit
 from projects.models import Question
 from quality.alerts import sweep
-from quality.alerts.detection import input_version as alarms_stamp
+from quality.alerts.detection import input_version as alerts_input_version
 from quality.alerts.detection import scan, storage
 from quality.gold import input_version as gold_stamp
 from quality.gold import recompute as gold
 from quality.models import (
-    DriftRun,
-    DriftStanding,
+    AlertScan,
+    DriftState,
     GoldItem,
     GoldScore,
     GoldState,
-    Renewed,
+    RecomputedResult,
     RepeatScore,
     RepeatState,
 )
@@ -40,7 +40,9 @@ def list_gold_differences(question_id: int) -> list[str]:
     row = _get_current_row(GoldState, question_id, gold_stamp.get_input_versions(question_id))
     if row is None:
         return []
-    gold_scores, items, totals = gold.compute_gold_results(_get_question(question_id), row.bar)
+    gold_scores, items, totals = gold.compute_gold_results(
+        _get_question(question_id), row.pass_mark
+    )
     return [
         *_compare_fields("GoldState", row, GoldState(**totals), totals),
         *_compare_rows(GoldScore, question_id, gold_scores, key="rater_id"),
@@ -62,14 +64,16 @@ def list_repeat_differences(question_id: int) -> list[str]:
 
 def list_drift_differences(question_id: int) -> list[str]:
     if (
-        _get_current_row(DriftRun, question_id, alarms_stamp.get_input_versions(question_id))
+        _get_current_row(
+            AlertScan, question_id, alerts_input_version.get_input_versions(question_id)
+        )
         is None
     ):
         return []
     question = _get_question(question_id)
     result = scan.scan_question(question, today=timezone.now().date())
     new_rows = storage.build_drift_states(question, result.drift) if result.drift else []
-    return _compare_rows(DriftStanding, question_id, new_rows, key="rater_id")
+    return _compare_rows(DriftState, question_id, new_rows, key="rater_id")
 
 
 CHECKS = [
@@ -90,10 +94,12 @@ def _get_question(question_id: int) -> Question:
     return questions.get(pk=question_id)
 
 
-def _get_current_row(rows: type[Renewed], question_id: int, versions: InputVersions) -> Any:
+def _get_current_row(
+    rows: type[RecomputedResult], question_id: int, versions: InputVersions
+) -> Any:
     """Return the row if its input version is the current one, else None."""
     row = rows._default_manager.filter(pk=question_id).first()
-    if row is None or row.made_at is None or row.rests_on != versions.get(question_id):
+    if row is None or row.computed_at is None or row.input_version != versions.get(question_id):
         return None
     return row
 

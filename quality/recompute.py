@@ -20,12 +20,12 @@ from django.utils import timezone
 from core.jobs.lease import LeaseLost, build_unclaimed_filter, claim_lease, release
 from metrics.models import CountState
 from projects.models import GoldAnswer, Question
-from quality.models import Renewed
+from quality.models import RecomputedResult
 from ratings.models import Apart
 
 logger = logging.getLogger(__name__)
 
-ResultRow = TypeVar("ResultRow", bound=Renewed)
+ResultRow = TypeVar("ResultRow", bound=RecomputedResult)
 InputVersions = dict[int, dict[str, Any]]  # by question
 
 
@@ -38,7 +38,7 @@ class Recomputation:
     """
 
     name: str  # for the log
-    model: type[Renewed]
+    model: type[RecomputedResult]
     compute: Callable[[Any], None]
     list_outdated: Callable[[], list[int]]
     pause_factor: float  # pause after a computation, as a multiple of its duration
@@ -87,22 +87,28 @@ class Recomputation:
             release(row)
         return True
 
-    def is_pausing(self, row: Renewed) -> bool:
+    def is_pausing(self, row: RecomputedResult) -> bool:
         """Return whether the last computation is so recent that more changes should be awaited."""
-        if row.made_at is None:
+        if row.computed_at is None:
             return False
-        pause = min(self.max_pause, datetime.timedelta(seconds=self.pause_factor * row.seconds))
-        return timezone.now() < row.made_at + pause
+        pause = min(
+            self.max_pause, datetime.timedelta(seconds=self.pause_factor * row.duration_seconds)
+        )
+        return timezone.now() < row.computed_at + pause
 
 
-def list_outdated(model: type[Renewed], versions: Mapping[int, dict[str, Any]]) -> list[int]:
+def list_outdated(
+    model: type[RecomputedResult], versions: Mapping[int, dict[str, Any]]
+) -> list[int]:
     """Return ids of questions whose row is missing or has another input version, oldest first."""
-    row_of_question = {row.pk: row for row in model._default_manager.only("rests_on", "made_at")}
+    row_of_question = {
+        row.pk: row for row in model._default_manager.only("input_version", "computed_at")
+    }
     outdated = []
     for question_id, version in versions.items():
         row = row_of_question.get(question_id)
-        if row is None or row.rests_on != version:
-            since = row.made_at.timestamp() if row is not None and row.made_at else 0.0
+        if row is None or row.input_version != version:
+            since = row.computed_at.timestamp() if row is not None and row.computed_at else 0.0
             outdated.append((since, question_id))
     return [question_id for _since, question_id in sorted(outdated)]
 

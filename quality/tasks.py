@@ -19,7 +19,7 @@ def sweep_all() -> int:
     return n_recomputed
 
 
-def sweep_alarms() -> int:
+def sweep_alerts() -> int:
     """Scan questions whose ratings changed."""
     return sweep.sweep_alerts()
 

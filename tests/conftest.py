@@ -277,9 +277,9 @@ def make_alert(db: None) -> Callable[..., Any]:
     """Return ``make_alert(question, rater, **fields)``, which creates a rater drift alert."""
     from django.utils import timezone
 
-    from quality.models import Alarm
+    from quality.models import Alert
 
-    def create_alert(question: Any, rater: Any, **fields: Any) -> Alarm:
+    def create_alert(question: Any, rater: Any, **fields: Any) -> Alert:
         day = datetime.date(2026, 8, 17)
         week = datetime.timedelta(days=7)
         defaults = {
@@ -288,8 +288,8 @@ def make_alert(db: None) -> Callable[..., Any]:
             "since": day,
             "since_earliest": day - week,
             "since_latest": day + week,
-            "noticed": day + 2 * week,
-            "raised_at": timezone.now(),
+            "detected_on": day + 2 * week,
+            "created_at": timezone.now(),
             "size": -0.36,
             "low": -0.5,
             "high": -0.22,
@@ -303,7 +303,7 @@ def make_alert(db: None) -> Callable[..., Any]:
                 "evidence": [0.0, 3.5, 5500.0],
             },
         }
-        return Alarm.objects.create(question=question, rater=rater, **{**defaults, **fields})
+        return Alert.objects.create(question=question, rater=rater, **{**defaults, **fields})
 
     return create_alert
 

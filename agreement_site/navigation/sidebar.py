@@ -50,7 +50,7 @@ PROJECT_ENTRIES = (
         shortcut="d",
     ),
     SidebarEntry("questions", _("Questions"), RESULT_ROLES, shortcut="q"),
-    SidebarEntry("raters", _("Raters"), RESULT_ROLES, ("write",), shortcut="r"),
+    SidebarEntry("raters", _("Raters"), RESULT_ROLES, ("rater-messages",), shortcut="r"),
     SidebarEntry(
         "items",
         _("Items"),
@@ -58,16 +58,14 @@ PROJECT_ENTRIES = (
         ("item", "new-item", "chosen-items", "set-aside"),
         shortcut="i",
     ),
-    SidebarEntry(
-        "labels", _("Labels"), RESULT_ROLES, ("adjudicate", "appeals", "plan"), shortcut="l"
-    ),
-    SidebarEntry("alarms", _("Alarms"), RESULT_ROLES, shortcut="a"),
+    SidebarEntry("labels", _("Labels"), RESULT_ROLES, ("review", "appeals", "plan"), shortcut="l"),
+    SidebarEntry("alerts", _("Alarms"), RESULT_ROLES, shortcut="a"),
     SidebarEntry("rate", _("Rate"), RATING_ROLES, starts_group=True, shortcut="n"),
     SidebarEntry(
         "my_ratings",
         _("My ratings"),
         frozenset({Role.ANNOTATOR}),
-        ("decisions", "exam", "known-answers"),
+        ("decisions", "exam", "gold-appeals"),
         shortcut="m",
     ),
     SidebarEntry("gold", _("Gold"), LEAD_ROLES, ("exams",), starts_group=True),

@@ -141,7 +141,7 @@ TERMS: dict[str, tuple[str, str]] = {
         _("People and models"),
         _("The same coefficient among people, among models, and between the two."),
     ),
-    "harm": (
+    "impact": (
         _("Harm"),
         _(
             "Ratings times how far the rater’s kappa lies below the middle rater’s: how many "

@@ -353,7 +353,7 @@ others; the rater's own chart begins anew all the same.
 | `no_peers` | nobody else rated the rater's items |
 | `cannot_tell_who` | two raters who have only each other: one alarm names both |
 
-**Cases.** `quality/alarms/` looks through a question when its ratings changed: people's standing
+**Cases.** `quality/alerts/` looks through a question when its ratings changed: people's standing
 ratings, each on the day on which it was first given; models are neither peers nor alarmed. Every
 look begins from all ratings, so the order in which they came does not matter, and a history that is
 imported raises what it would have raised. An alarm that no case knows becomes one: same kind and
@@ -363,13 +363,13 @@ those of all ratings so far, which the promise takes as known. A question with m
 comparisons (`too_many_comparisons`) is not looked through.
 
 **The status of a rater**: *ask them* (`act`) while an alarm is open or looked at
-(`drift_alarm`), and while the evidence on gold is at the threshold of a pause
-(`gold_below_bar`); *watch* while one is muted (`alarm_muted`), and from evidence 250 on
-(`drift_watched`); *unknown* below 30
-compared items (`too_few_items`); else *nothing found* (`fine`): not that
+(`drift`), and while the evidence on gold is at the threshold of a pause
+(`gold`); *watch* while one is muted (`drift`), and from evidence 250 on
+(`drift`); *unknown* below 30
+compared items (`too_few_items`); else *nothing found* (`ok`): not that
 the rater is good; a page says *agrees less* instead, and that chance alone does not explain it,
 where the whole interval of kappa with the others lies below the funnel. What a case is about stands
-beside (`apart_from_peers`, `one_answer`, `too_fast`), as long as it is not resolved and today's
+beside (`low_agreement`, `same_answer`, `too_fast`), as long as it is not resolved and today's
 ratings would raise it still.
 
 **Sensitivity.** A project's alarms ring at an evidence A: 5,000 (*few and sure*, the default),
@@ -378,7 +378,7 @@ of a rater, 20, 4 or 1 years of 250. An alarm takes about 30 ln(A) / ln(5000) ti
 / delta^2 of the rater's own compared items, n of them a day, for a shift delta that leaves the
 scatter as it is; one that adds scatter, as guessing does, takes up to half as many again.
 
-What was measured stands in [alarms.md](../benchmarks/alarms.md); `manage.py simulate` writes
+What was measured stands in [alerts.md](../benchmarks/alerts.md); `manage.py simulate` writes
 streams of which it is known who drifted.
 """
 
@@ -399,7 +399,7 @@ many do, because items differ, too: outside is a reason to look, and how far out
 reason.
 
 **Agree less, nearly always the same answer, too fast.** Who has a case of `rater_apart`,
-`rater_same` or `rater_fast` (above) that is not resolved, and that today's ratings would raise
+`rater_same_answer` or `rater_fast` (above) that is not resolved, and that today's ratings would raise
 still. There is no other rule.
 """
 
@@ -419,7 +419,7 @@ standard deviations where these are more: 1.4826 times the median absolute devia
 and the lowest of many is no outlier. The evidence that the level is below the bound is the Bayes
 factor above with omega 0.20. Of somebody who drifted, only the days before count.
 
-**Always the same answer** (`rater_same`). Asked are own ratings of items of which more than half of
+**Always the same answer** (`rater_same_answer`). Asked are own ratings of items of which more than half of
 the other ratings are not the rater's most used category c. Counted is how often the rater leaves c,
 too, against a quarter of how often all others do when they are asked so: E = B(x+1, y+1)
 I_p(x+1, y+1) / (p p^x (1-p)^y), x times left and y not, the mean likelihood ratio over all smaller
@@ -446,7 +446,7 @@ and while a case of a rater is not resolved, no other kind rings for the same ra
 in days that they share, the first of: question, pair, category. When more than half of the raters
 at work drifted apart in the days in which the question fell, that rings instead of them.
 
-**Counts.** `overlap_behind`: 20 items or more that the queue asks for, and a tenth of those begun
+**Counts.** `ratings_missing`: 20 items or more that the queue asks for, and a tenth of those begun
 in the last 60 days, were begun two weeks ago and have fewer ratings than the project wants.
 `gold_suspected`: gold answers in doubt (above), all of a question in one case; more of them after
 it was resolved are another one.

@@ -86,7 +86,7 @@ def apply_action(request: HttpRequest, project_id: int) -> HttpResponse:
     selected_members, raters = people_list.get_selected(project, request.POST.getlist("person"))
     if action == "write" and raters:  # the page belongs to a higher package
         ids = ",".join(str(rater.pk) for rater in raters)
-        address = reverse("raters_write", args=[project.pk])
+        address = reverse("rater_messages", args=[project.pk])
         return redirect(f"{address}?{urlencode({'rater': ids, 'back': 'people'})}")
     undo = ""
     try:

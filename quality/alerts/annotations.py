@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import format_count
 from projects.models import Member, Question, Rater
-from quality.models import Alarm, GoldAct, State
+from quality.models import Alert, AlertState, GoldIntervention
 
 from .kinds import KINDS
 
@@ -24,11 +24,13 @@ def list_chart_annotations(question: Question, rater: Rater | None) -> list[tupl
 
     The day is the onset, or the day of detection where the onset is the rater's first day.
     """
-    alerts = Alarm.objects.filter(
-        question=question, state__in=(State.OPEN, State.LOOKED_AT), kind__in=CHART_KINDS
+    alerts = Alert.objects.filter(
+        question=question,
+        state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED),
+        kind__in=CHART_KINDS,
     )
     if rater is not None:
-        alerts = alerts.filter(Q(rater=rater) | Q(other=rater))
+        alerts = alerts.filter(Q(rater=rater) | Q(other_rater=rater))
     newest = alerts.select_related("rater").defer("chart").order_by("-pk")[:MAX_ANNOTATIONS]
     return [
         (_get_annotation_day(alert), _format_annotation(alert, for_one_rater=rater is not None))
@@ -44,17 +46,19 @@ def get_rater_annotations(
     For leads also of proposed warnings and pauses.
     """
     annotations: dict[int, list[tuple[str, str]]] = {}
-    alerts = Alarm.objects.filter(question=question, state__in=(State.OPEN, State.LOOKED_AT))
-    alerts = alerts.filter(Q(rater__in=raters) | Q(other__in=raters)).order_by("pk")
-    for alert_id, *rater_ids in alerts.values_list("pk", "rater_id", "other_id"):
-        url = reverse("alarm", args=[question.project_id, alert_id])
+    alerts = Alert.objects.filter(
+        question=question, state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED)
+    )
+    alerts = alerts.filter(Q(rater__in=raters) | Q(other_rater__in=raters)).order_by("pk")
+    for alert_id, *rater_ids in alerts.values_list("pk", "rater_id", "other_rater_id"):
+        url = reverse("alert", args=[question.project_id, alert_id])
         for rater_id in rater_ids:
             if rater_id is not None:
                 annotations.setdefault(rater_id, []).append((_("alarm"), url))
     if role == Member.Role.LEAD:
-        interventions = GoldAct.objects.filter(question=question, rater__in=raters)
+        interventions = GoldIntervention.objects.filter(question=question, rater__in=raters)
         url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
-        for intervention in interventions.filter(state=GoldAct.State.PROPOSED):
+        for intervention in interventions.filter(state=GoldIntervention.State.PROPOSED):
             params = {
                 "step": intervention.get_step_display(),
                 "state": intervention.get_state_display(),
@@ -69,14 +73,14 @@ def get_raters_to_check_link(question: Question) -> tuple[str, str] | None:
 
     They should be checked before their answers are used for a decision.
     """
-    alerts = Alarm.objects.filter(question=question, state=State.OPEN, rater__paused=False)
+    alerts = Alert.objects.filter(question=question, state=AlertState.OPEN, rater__paused=False)
     n_raters = alerts.aggregate(n=Count("rater", distinct=True))["n"]
     if not n_raters:
         return None
     text = ngettext("Look at one rater first", "Look at %(n)s raters first", n_raters) % {
         "n": format_count(n_raters)
     }
-    query = urlencode({"question": question.key, "show": "alarm"})
+    query = urlencode({"question": question.key, "show": "alert"})
     return text, f"{reverse('raters', args=[question.project_id])}?{query}"
 
 
@@ -84,11 +88,11 @@ def get_raters_to_check_link(question: Question) -> tuple[str, str] | None:
 CHART_KINDS = [kind for kind, declared in KINDS.items() if declared.about]
 
 
-def _get_annotation_day(alert: Alarm) -> str:
-    return (alert.noticed if KINDS[alert.kind].from_start else alert.since).isoformat()
+def _get_annotation_day(alert: Alert) -> str:
+    return (alert.detected_on if KINDS[alert.kind].from_start else alert.since).isoformat()
 
 
-def _format_annotation(alert: Alarm, *, for_one_rater: bool) -> str:
+def _format_annotation(alert: Alert, *, for_one_rater: bool) -> str:
     """Return the text of an annotation, without the rater's name in the chart of one rater."""
     if for_one_rater or alert.rater is None:
         return _("alarm")

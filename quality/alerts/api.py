@@ -24,27 +24,36 @@ from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
 from quality.alerts import services
-from quality.models import Alarm, AlarmStep, DriftStanding, State
-from quality.rater_status.status import RaterSummary, build_undefined_value, list_rater_summaries
+from quality.models import Alert, AlertState, AlertStep, DriftState
+from quality.rater_status.status import (
+    RaterSummary,
+    StatusReason,
+    build_undefined_value,
+    list_rater_summaries,
+)
+from quality.rater_status.texts import get_reason_text
 
 from .serializers import AlertDetailOut, AlertOut, AlertStepIn, RaterStatusOut
 
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
 FIELDS = (
-    "id", "kind", "measure", "since", "since_earliest", "since_latest", "noticed", "raised_at",
-    "size", "low", "high", "n", "n_before", "evidence", "facts", "state", "until", "stands",
+    "id", "kind", "measure", "since", "since_earliest", "since_latest", "detected_on",
+    "size", "low", "high", "n", "n_before", "evidence", "facts", "state", "muted_until", "supported",
 )  # fmt: skip
+
+# Impacts are compared in steps of a thousandth: a cursor holds integers.
+IMPACT_STEPS = 1_000
 
 
 class AlertListView(ApiView):
     @describe_get(
-        "listAlarms",
-        "What somebody should look at, oldest first",
-        build_page_serializer("Alarm", AlertOut),
+        "listAlerts",
+        "Alerts, oldest first",
+        build_page_serializer("Alert", AlertOut),
         [
             build_parameter("question", "Key of a question; all questions when left out"),
-            build_parameter("state", "Only alarms in this state", enum=State.values),
+            build_parameter("state", "Only alerts in this state", enum=AlertState.values),
             *PAGE_PARAMETERS,
         ],
     )
@@ -55,7 +64,7 @@ class AlertListView(ApiView):
         if "question" in params:
             alerts = alerts.filter(question=get_question(project, params["question"]))
         if "state" in params:
-            alerts = alerts.filter(state=get_choice(params, "state", State.values, default=""))
+            alerts = alerts.filter(state=get_choice(params, "state", AlertState.values, default=""))
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             next_alerts = alerts.filter(pk__gt=after[0]) if after else alerts
@@ -68,20 +77,20 @@ class AlertListView(ApiView):
 
 
 class AlertDetailView(ApiView):
-    @describe_get("getAlarm", "An alarm with all steps of its life", AlertDetailOut)
-    def get(self, request: Request, project_id: int, alarm_id: int) -> Response:
+    @describe_get("getAlert", "An alert with all changes of its state", AlertDetailOut)
+    def get(self, request: Request, project_id: int, alert_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         parse_query(request)
-        return Response(_serialize_alert_with_steps(_get_alert_or_404(project, alarm_id)))
+        return Response(_serialize_alert_with_steps(_get_alert_or_404(project, alert_id)))
 
     @describe_write(
-        "answerAlarm", "Take an alarm a step on", body=AlertStepIn, response=AlertDetailOut
+        "updateAlert", "Change the state of an alert", body=AlertStepIn, response=AlertDetailOut
     )
-    def post(self, request: Request, project_id: int, alarm_id: int) -> Response:
+    def post(self, request: Request, project_id: int, alert_id: int) -> Response:
         """The numbers of an alert never change; every step is stored."""
         project = self.get_project(request, project_id, role=LEAD)
         parse_query(request)
-        alert = _get_alert_or_404(project, alarm_id)
+        alert = _get_alert_or_404(project, alert_id)
         serializer = AlertStepIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
@@ -90,22 +99,22 @@ class AlertDetailView(ApiView):
                 alert=alert,
                 state=data["state"],
                 reason=data.get("reason", ""),
-                answer=data.get("answer", ""),
-                until=data.get("until"),
+                cause=data.get("cause", ""),
+                muted_until=data.get("muted_until"),
                 by=request.user,
             )
         except services.InvalidAlertStep as error:
             raise BadRequest(
-                "The alarm was not changed.", fields={error.field: error.message}
+                "The alert was not changed.", fields={error.field: error.message}
             ) from None
-        return Response(_serialize_alert_with_steps(_get_alert_or_404(project, alarm_id)))
+        return Response(_serialize_alert_with_steps(_get_alert_or_404(project, alert_id)))
 
 
 class RaterStatusListView(ApiView):
     @describe_get(
-        "listScorecards",
-        "What is known of each person who rates, with one status",
-        build_page_serializer("Scorecard", RaterStatusOut),
+        "listRaterStatuses",
+        "Status of each person who rates, with its reasons, worst first",
+        build_page_serializer("RaterStatus", RaterStatusOut),
         [QUESTION_PARAMETER, *PAGE_PARAMETERS],
     )
     def get(self, request: Request, project_id: int) -> Response:
@@ -115,54 +124,57 @@ class RaterStatusListView(ApiView):
         summaries = list_rater_summaries(
             question, ordered=QuestionScale.for_question(question).type.ordered
         )
+        summary_of_key = {_get_cursor_key(summary): summary for summary in summaries}
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_summaries = [
-                summary for summary in summaries if not after or summary.rater.pk > after[0]
-            ]
-            return [
-                ((summary.rater.pk,), _serialize_rater_status(summary))
-                for summary in next_summaries[:size]
-            ]
+            keys = sorted(key for key in summary_of_key if not after or key > tuple(after))
+            return [(key, _serialize_rater_status(summary_of_key[key])) for key in keys[:size]]
 
-        return Response(paginate(request, params, key_length=1, read=read))
+        return Response(paginate(request, params, key_length=3, read=read))
+
+
+def _get_cursor_key(summary: RaterSummary) -> tuple[int, int, int]:
+    """Return the place of a rater in the list, worst first, as integers."""
+    status, negative_impact = summary.rank
+    return status, round(negative_impact * IMPACT_STEPS), summary.rater.pk
 
 
 def _get_project_alerts(project: Project) -> Any:
-    alerts = Alarm.objects.filter(question__project=project).defer("chart")
-    return alerts.select_related("question", "rater", "other")
+    alerts = Alert.objects.filter(question__project=project).defer("chart")
+    return alerts.select_related("question", "rater", "other_rater")
 
 
-def _get_alert_or_404(project: Project, alarm_id: int) -> Alarm:
-    alert: Alarm | None = _get_project_alerts(project).filter(pk=alarm_id).first()
+def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
+    alert: Alert | None = _get_project_alerts(project).filter(pk=alert_id).first()
     if alert is None:
-        raise Http404("No such alarm.")
+        raise Http404("No such alert.")
     return alert
 
 
-def _serialize_alert(alert: Alarm) -> dict[str, Any]:
+def _serialize_alert(alert: Alert) -> dict[str, Any]:
     return {name: getattr(alert, name) for name in FIELDS} | {
         "question": alert.question.key,
         "rater": alert.rater.key if alert.rater else None,
-        "other_rater": alert.other.key if alert.other else None,
+        "other_rater": alert.other_rater.key if alert.other_rater else None,
+        "raised_at": alert.created_at,
         "category": alert.facts.get("category"),
         "reason": alert.reason or None,
-        "answer": alert.answer or None,
+        "cause": alert.cause or None,
     }
 
 
-def _serialize_alert_with_steps(alert: Alarm) -> dict[str, Any]:
-    steps = AlarmStep.objects.filter(alarm=alert).select_related("by")
+def _serialize_alert_with_steps(alert: Alert) -> dict[str, Any]:
+    steps = AlertStep.objects.filter(alert=alert).select_related("by")
     return _serialize_alert(alert) | {"steps": [_serialize_step(step) for step in steps]}
 
 
-def _serialize_step(step: AlarmStep) -> dict[str, Any]:
+def _serialize_step(step: AlertStep) -> dict[str, Any]:
     return {
         "at": step.at,
         "by": step.by.username if step.by else None,
         "state": step.state,
-        "answer": step.answer or None,
-        "until": step.until,
+        "cause": step.cause or None,
+        "muted_until": step.muted_until,
         "reason": step.reason,
     }
 
@@ -173,7 +185,8 @@ def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
         "name": summary.rater.name,
         "group": summary.rater.group,
         "status": summary.status.value,
-        "reasons": summary.reasons,
+        "impact": summary.impact,
+        "reasons": [_serialize_reason(reason, summary.rater.pk) for reason in summary.reasons],
         "ratings": summary.n_ratings,
         "seconds": summary.seconds,
         "peers": summary.peers,
@@ -181,11 +194,22 @@ def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
         "gold": summary.gold_kappa,
         "repeats": summary.repeat_kappa,
         "drift": _serialize_drift_state(summary.drift),
-        "alarms": [alert.pk for alert in summary.alerts],
+        "alerts": [alert.pk for alert in summary.alerts],
     }
 
 
-def _serialize_drift_state(row: DriftStanding | None) -> dict[str, Any]:
+def _serialize_reason(reason: StatusReason, rater_id: int) -> dict[str, Any]:
+    return {
+        "code": reason.code.value,
+        "text": get_reason_text(reason, rater_id),
+        "value": reason.value,
+        "low": reason.low,
+        "high": reason.high,
+        "n": reason.n,
+    }
+
+
+def _serialize_drift_state(row: DriftState | None) -> dict[str, Any]:
     if row is None:
         empty = dict.fromkeys(("measure", "since", "size", "low", "high"))
         return {"watched": False, "evidence": 0.0, "n": 0, "reason": "not_counted", **empty}

@@ -10,18 +10,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from metrics.views.common.charts import vega_lite
-from quality.models import Alarm, Measure
+from quality.models import Alert, AlertMeasure
 from ratings.services.days import EPOCH
 
 Rows = list[dict[str, Any]]
 
 _TITLES: dict[str, Promise] = {
-    Measure.BIAS: gettext_lazy("above or below the others"),
-    Measure.AGREEMENT: gettext_lazy("agreement (kappa)"),
+    AlertMeasure.BIAS: gettext_lazy("above or below the others"),
+    AlertMeasure.AGREEMENT: gettext_lazy("agreement (kappa)"),
 }
 
 
-def list_chart_rows(alert: Alarm) -> Rows:
+def list_chart_rows(alert: Alert) -> Rows:
     """Return a row per day or week: start, value, n, part (before or since) and the part's level."""
     chart = alert.chart
     since = (alert.since - EPOCH).days
@@ -43,9 +43,9 @@ def _compute_level(days: list[tuple[int, int, float]], since: int, part: str) ->
     return sum(n * mean for n, mean in points) / n_items if n_items else None
 
 
-def build_spec(alert: Alarm) -> vega_lite.Spec:
+def build_spec(alert: Alert) -> vega_lite.Spec:
     """Return the Vega-Lite specification of the chart."""
-    bias = alert.measure == Measure.BIAS
+    bias = alert.measure == AlertMeasure.BIAS
     title = _TITLES.get(alert.measure) or alert.get_measure_display()
     x = vega_lite.build_time_axis("day")
     y: vega_lite.Spec = {"type": "quantitative", "scale": {"zero": bias}}
@@ -87,7 +87,7 @@ def build_spec(alert: Alarm) -> vega_lite.Spec:
     }
 
 
-def _build_onset_range(alert: Alarm, x: vega_lite.Spec) -> vega_lite.Spec:
+def _build_onset_range(alert: Alert, x: vega_lite.Spec) -> vega_lite.Spec:
     """Return the layer that shades the days between which the change began."""
     until = alert.since_latest + datetime.timedelta(days=1)
     values = [{"start": alert.since_earliest.isoformat(), "until": until.isoformat()}]
@@ -98,9 +98,9 @@ def _build_onset_range(alert: Alarm, x: vega_lite.Spec) -> vega_lite.Spec:
     }
 
 
-def _build_onset_marks(alert: Alarm, x: vega_lite.Spec) -> list[vega_lite.Spec]:
+def _build_onset_marks(alert: Alert, x: vega_lite.Spec) -> list[vega_lite.Spec]:
     """Return the layers with a labeled rule at the onset and one at the day of detection."""
-    marks = [(alert.since, _("since then")), (alert.noticed, _("noticed"))]
+    marks = [(alert.since, _("since then")), (alert.detected_on, _("noticed"))]
     data = {"values": [{"start": day.isoformat(), "words": words} for day, words in marks]}
     words = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "dy": 2, "fontSize": 11}
     return [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from metrics.scale import QuestionScale
 from projects.models import Rater
-from quality.models import Alarm
+from quality.models import Alert
 from ratings.models import Rating
 from ratings.services.days import EPOCH
 
@@ -45,7 +45,7 @@ class CategoryUse:
         return self.since - self.before
 
 
-def list_deviating_ratings(alert: Alarm, scale: QuestionScale) -> list[DeviatingRating]:
+def list_deviating_ratings(alert: Alert, scale: QuestionScale) -> list[DeviatingRating]:
     """Return the rater's ratings since the onset that deviate from others', largest distance first.
 
     Reads the newest MAX_RATINGS_READ ratings and returns at most MAX_RATINGS_SHOWN.
@@ -84,7 +84,7 @@ def list_deviating_ratings(alert: Alarm, scale: QuestionScale) -> list[Deviating
     return [rating for rating in deviating if rating.distance > 0][:MAX_RATINGS_SHOWN]
 
 
-def _get_codes_of_others(alert: Alarm, item_ids: list[int]) -> dict[int, list[int]]:
+def _get_codes_of_others(alert: Alert, item_ids: list[int]) -> dict[int, list[int]]:
     """Return {item id: codes that other people gave it}."""
     rows = (
         Rating.objects.current()
@@ -104,7 +104,7 @@ def _compute_distance(own_index: int, other_indexes: list[int], *, ordered: bool
     return sum(other_index != own_index for other_index in other_indexes) / len(other_indexes)
 
 
-def compute_category_use(alert: Alarm, scale: QuestionScale) -> list[CategoryUse]:
+def compute_category_use(alert: Alert, scale: QuestionScale) -> list[CategoryUse]:
     """Return the rater's use of each category before and since the onset.
 
     Covers the days of the alert's chart. Empty where either part has no rating.

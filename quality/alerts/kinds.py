@@ -1,4 +1,4 @@
-"""Registry of the kinds of alerts: their sentences, links, answers and charts.
+"""Registry of the kinds of alerts: their sentences, links, causes and charts.
 
 The rules that raise them are in metrics.agreement (drift, outliers) and in overlap.py;
 suspected gold is detected by quality.gold.
@@ -13,21 +13,21 @@ from functools import partial
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from quality.models import Alarm, Answer, Kind
+from quality.models import Alert, AlertCause, AlertKind
 
 from . import links
 from .texts import counts, drift, error_rates, level_changes, raters
 
 # Optional sections of an alert's page.
-DEVIATING_RATINGS, CATEGORY_USE = "differing", "use"
+DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
 ABOUT_RATER, ABOUT_QUESTION = "rater", "question"
-RATER_ANSWERS = {
-    Answer.REAL: _("It is real: resolved"),
-    Answer.NOT_HIS_FAULT: _("Not this rater’s fault"),
+RATER_CAUSES = {
+    AlertCause.REAL: _("It is real: resolved"),
+    AlertCause.NOT_RATER: _("Not this rater’s fault"),
 }
-OTHER_ANSWERS = {
-    Answer.REAL: _("It is real: resolved"),
-    Answer.EXPLAINED: _("It has another cause"),
+OTHER_CAUSES = {
+    AlertCause.REAL: _("It is real: resolved"),
+    AlertCause.EXPLAINED: _("It has another cause"),
 }
 
 
@@ -40,7 +40,7 @@ class AlertKindDefinition:
     * ``basis``: further sentences on the data behind it; ``explanations``: other possible causes.
     * ``link``: (address, text) of the page where one acts on it.
     * ``error_rate``: how often such an alert is false at its level of evidence.
-    * ``answers``: the possible answers with their labels; ``hint``: the effect of an answer.
+    * ``causes``: the possible causes with their labels; ``hint``: the effect of a cause.
     * ``sections``: DEVIATING_RATINGS and CATEGORY_USE, where its page shows them.
     * ``chart``: caption of the chart, None without one.
     * ``about``: ABOUT_RATER or ABOUT_QUESTION, empty for counts. Of two kinds about the same
@@ -48,16 +48,16 @@ class AlertKindDefinition:
     * ``from_start``: the rater never was different.
     """
 
-    sentence: Callable[[Alarm], str]
-    basis: Callable[[Alarm], list[str]]
-    explanations: Callable[[Alarm], list[str]]
-    link: Callable[[Alarm], tuple[str, str]]
-    error_rate: Callable[[Alarm], str]
-    answers: Mapping[Answer, Promise]
+    sentence: Callable[[Alert], str]
+    basis: Callable[[Alert], list[str]]
+    explanations: Callable[[Alert], list[str]]
+    link: Callable[[Alert], tuple[str, str]]
+    error_rate: Callable[[Alert], str]
+    causes: Mapping[AlertCause, Promise]
     hint: Promise
     sections: frozenset[str] = frozenset()
     chart: Promise | None = None
-    brief: Callable[[Alarm, int], str] | None = None
+    brief: Callable[[Alert, int], str] | None = None
     about: str = ""
     from_start: bool = False
 
@@ -68,7 +68,7 @@ _rater_kind = partial(
     AlertKindDefinition,
     link=links.get_rater_link,
     error_rate=error_rates.describe_lifetime_error_rate,
-    answers=RATER_ANSWERS,
+    causes=RATER_CAUSES,
     hint=_("While a case of a rater is not resolved, no other kind rings for the same rater."),
     sections=frozenset({DEVIATING_RATINGS}),
     chart=_("Dots: one day of this rater, larger for more items. The line is their mean."),
@@ -80,7 +80,7 @@ _level_change_kind = partial(
     basis=level_changes.list_basis,
     explanations=level_changes.list_explanations,
     error_rate=error_rates.describe_question_error_rate,
-    answers=OTHER_ANSWERS,
+    causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
     chart=_(
         "Dots: the mean of a week, larger for more items. Lines: the levels before and since. Grey:"
@@ -90,14 +90,14 @@ _level_change_kind = partial(
 )
 
 KINDS: dict[str, AlertKindDefinition] = {
-    Kind.RATER_DRIFT: AlertKindDefinition(
+    AlertKind.RATER_DRIFT: AlertKindDefinition(
         sentence=drift.build_sentence,
         brief=drift.build_brief_text,
         basis=drift.list_basis,
         explanations=drift.list_explanations,
         link=links.get_rater_link,
         error_rate=error_rates.describe_rater_error_rate,
-        answers=RATER_ANSWERS,
+        causes=RATER_CAUSES,
         hint=_(
             "Real: the new level is this rater’s own from now on, and the ratings since then stay"
             " out of the comparison for others. Not this rater’s fault: they are compared with the"
@@ -111,57 +111,57 @@ KINDS: dict[str, AlertKindDefinition] = {
         ),
         about=ABOUT_RATER,
     ),
-    Kind.RATER_SAME: _rater_kind(
+    AlertKind.RATER_SAME_ANSWER: _rater_kind(
         sentence=raters.build_same_answer_sentence,
         brief=raters.build_same_answer_brief_text,
         basis=raters.list_same_answer_basis,
         explanations=raters.list_same_answer_explanations,
     ),
-    Kind.RATER_FAST: _rater_kind(
+    AlertKind.RATER_FAST: _rater_kind(
         sentence=raters.build_fast_sentence,
         brief=raters.build_fast_brief_text,
         basis=raters.list_fast_basis,
         explanations=raters.list_fast_explanations,
     ),
-    Kind.RATER_APART: _rater_kind(
+    AlertKind.RATER_APART: _rater_kind(
         sentence=raters.build_outlier_sentence,
         brief=raters.build_outlier_brief_text,
         basis=raters.list_outlier_basis,
         explanations=raters.list_outlier_explanations,
     ),
-    Kind.QUESTION_FELL: _level_change_kind(
+    AlertKind.QUESTION_FELL: _level_change_kind(
         sentence=level_changes.build_question_sentence, link=links.get_question_link
     ),
-    Kind.PAIR_DIVERGED: _level_change_kind(
+    AlertKind.PAIR_DIVERGED: _level_change_kind(
         sentence=level_changes.build_pair_sentence,
         brief=level_changes.build_pair_brief_text,
         link=links.get_pair_link,
     ),
-    Kind.CATEGORY_COLLAPSED: _level_change_kind(
+    AlertKind.CATEGORY_COLLAPSED: _level_change_kind(
         sentence=level_changes.build_category_sentence, link=links.get_categories_link
     ),
-    Kind.OVERLAP_BEHIND: AlertKindDefinition(
+    AlertKind.RATINGS_MISSING: AlertKindDefinition(
         sentence=counts.build_overlap_sentence,
         basis=counts.list_overlap_basis,
         explanations=counts.list_overlap_explanations,
         link=links.get_members_link,
         error_rate=error_rates.describe_count,
-        answers=OTHER_ANSWERS,
+        causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
     ),
-    Kind.GOLD_SUSPECTED: AlertKindDefinition(
+    AlertKind.GOLD_SUSPECTED: AlertKindDefinition(
         sentence=counts.build_gold_sentence,
         basis=counts.list_gold_basis,
         explanations=counts.list_gold_explanations,
         link=links.get_gold_link,
         error_rate=error_rates.describe_gold_error_rate,
-        answers=OTHER_ANSWERS,
+        causes=OTHER_CAUSES,
         hint=_("A gold answer in doubt is in no score until it is kept or retired."),
     ),
 }
 
 
-def get_brief_text(alert: Alarm, rater: int) -> str:
+def get_brief_text(alert: Alert, rater: int) -> str:
     """Return the text of an alert that stands beside the name of one of its raters."""
     kind = KINDS[alert.kind]
     return kind.brief(alert, rater) if kind.brief else kind.sentence(alert)

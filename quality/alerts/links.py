@@ -7,39 +7,39 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from quality.models import Alarm
+from quality.models import Alert
 
 
-def _build_url(alert: Alarm, url_name: str, *args: object, **params: str) -> str:
+def _build_url(alert: Alert, url_name: str, *args: object, **params: str) -> str:
     """Return the URL of a page of the alert's project, with its question in the query."""
     path = reverse(url_name, args=[alert.question.project_id, *args])
     return f"{path}?{urlencode({**params, 'question': alert.question.key})}"
 
 
-def get_rater_link(alert: Alarm) -> tuple[str, str]:
+def get_rater_link(alert: Alert) -> tuple[str, str]:
     assert alert.rater is not None
     return _build_url(alert, "rater", alert.rater.key), _("All about this rater")
 
 
-def get_pair_link(alert: Alarm) -> tuple[str, str]:
-    assert alert.rater is not None and alert.other is not None
-    return _build_url(alert, "pair", a=alert.rater.key, b=alert.other.key), _(
+def get_pair_link(alert: Alert) -> tuple[str, str]:
+    assert alert.rater is not None and alert.other_rater is not None
+    return _build_url(alert, "pair", a=alert.rater.key, b=alert.other_rater.key), _(
         "Where the two differ"
     )
 
 
-def get_question_link(alert: Alarm) -> tuple[str, str]:
+def get_question_link(alert: Alert) -> tuple[str, str]:
     return _build_url(alert, "dashboard"), _("All about this question")
 
 
-def get_categories_link(alert: Alarm) -> tuple[str, str]:
+def get_categories_link(alert: Alert) -> tuple[str, str]:
     url = reverse("question", args=[alert.question.project_id, alert.question.key])
     return url, _("The categories and their words")
 
 
-def get_members_link(alert: Alarm) -> tuple[str, str]:
+def get_members_link(alert: Alert) -> tuple[str, str]:
     return reverse("people", args=[alert.question.project_id]), _("Who rates")
 
 
-def get_gold_link(alert: Alarm) -> tuple[str, str]:
+def get_gold_link(alert: Alert) -> tuple[str, str]:
     return _build_url(alert, "gold"), _("Keep or retire them")

@@ -14,18 +14,18 @@ from core import security_log
 from metrics.agreement import drift
 from metrics.agreement.drift.daily_scores import estimate_variances
 from projects.models import Project
-from quality.models import AlarmRules, DriftRun, Sensitivity
+from quality.models import AlertScan, AlertSettings, Sensitivity
 
-# Evidence thresholds. At threshold A the mean time to a false alarm is at least A working days of
+# Evidence thresholds. At threshold A the mean time to a false alert is at least A working days of
 # one rater (docs/statistics.md).
 EVIDENCE_LEVELS: dict[str, float] = {
-    Sensitivity.SURE: 5_000.0,
-    Sensitivity.MIDDLE: 1_000.0,
-    Sensitivity.EARLY: 250.0,
+    Sensitivity.LOW: 5_000.0,
+    Sensitivity.MEDIUM: 1_000.0,
+    Sensitivity.HIGH: 250.0,
 }
-DEFAULT_LEVEL = EVIDENCE_LEVELS[Sensitivity.SURE]
+DEFAULT_LEVEL = EVIDENCE_LEVELS[Sensitivity.LOW]
 # At threshold 5,000 an alert needs this many times s2 / delta^2 compared items of the rater; the
-# factor falls with the logarithm of the threshold (benchmarks/alarms.md).
+# factor falls with the logarithm of the threshold (benchmarks/alerts.md).
 ITEMS_FACTOR = 30.0
 WORKING_DAYS_PER_YEAR = 250  # working days
 VOLUME_DAYS = 90  # newest days from which the volume is computed
@@ -43,8 +43,8 @@ def get_evidence_level(project_id: int) -> float:
 
 def get_sensitivity(project_id: int) -> str:
     """Return the sensitivity of a project; the default where none was chosen."""
-    stored = AlarmRules.objects.filter(project=project_id).values_list("sensitivity", flat=True)
-    return stored.first() or Sensitivity.SURE
+    stored = AlertSettings.objects.filter(project=project_id).values_list("sensitivity", flat=True)
+    return stored.first() or Sensitivity.LOW
 
 
 @transaction.atomic
@@ -55,13 +55,15 @@ def set_sensitivity(*, project: Project, sensitivity: str, by: Any) -> None:
     """
     if sensitivity not in Sensitivity.values:
         raise InvalidSensitivity(_("one of %(known)s") % {"known": ", ".join(Sensitivity.values)})
-    alert_rules, _created = AlarmRules.objects.select_for_update().get_or_create(project=project)
-    if alert_rules.sensitivity == sensitivity:
+    alert_settings, _created = AlertSettings.objects.select_for_update().get_or_create(
+        project=project
+    )
+    if alert_settings.sensitivity == sensitivity:
         return
-    before, alert_rules.sensitivity = alert_rules.sensitivity, sensitivity
-    alert_rules.save(update_fields=["sensitivity"])
+    before, alert_settings.sensitivity = alert_settings.sensitivity, sensitivity
+    alert_settings.save(update_fields=["sensitivity"])
     security_log.log_event(
-        "alarm_sensitivity_changed",
+        "alert_sensitivity_changed",
         project_id=project.pk,
         by=by.pk,
         before={"sensitivity": before},
@@ -76,7 +78,7 @@ def compute_volume(drift_result: drift.DriftResult) -> dict[str, float]:
     """Return the workload of a question's newest 90 days, for list_expected_alerts.
 
     Keys: ``raters``; ``rater_days``: working days of all raters; ``span``: days covered;
-    ``a_day``: median of compared items per day; ``s2_<score>``: variance that one item
+    ``items_per_day``: median of compared items per day; ``s2_<score>``: variance that one item
     contributes to a score, its own plus its part of the variation between days.
     """
     days = next(iter(drift_result.days.values()), None)
@@ -89,7 +91,7 @@ def compute_volume(drift_result: drift.DriftResult) -> dict[str, float]:
         "raters": float(np.unique(days.rater[in_window]).size),
         "rater_days": float(in_window.sum()),
         "span": span,
-        "a_day": float(np.median(n)),
+        "items_per_day": float(np.median(n)),
     }
     for score, score_days in drift_result.days.items():
         spread = estimate_variances(
@@ -97,16 +99,16 @@ def compute_volume(drift_result: drift.DriftResult) -> dict[str, float]:
         )
         rater_indexes = np.unique(days.rater[in_window])
         s2, kappa2 = np.median(spread.s2[rater_indexes]), np.median(spread.kappa2[rater_indexes])
-        values[f"s2_{score}"] = float(s2 + kappa2 * values["a_day"])
+        values[f"s2_{score}"] = float(s2 + kappa2 * values["items_per_day"])
     return values
 
 
 @dataclass(frozen=True)
 class ExpectedAlerts:
-    """False alarms and detection delay at one sensitivity.
+    """False alerts and detection delay at one sensitivity.
 
-    ``years_per_false_alarm``: of one rater's work per false alarm, at least.
-    ``false_alarms_per_year``: false alarms per year of the current raters, at most; None without
+    ``years_per_false_alert``: of one rater's work per false alert, at least.
+    ``false_alerts_per_year``: false alerts per year of the current raters, at most; None without
     data. ``items``, ``days``: compared items, and days of work for them, until a shift of
     ``shift`` in ``measure`` is detected.
     """
@@ -114,8 +116,8 @@ class ExpectedAlerts:
     sensitivity: str
     label: str
     level: float
-    years_per_false_alarm: float
-    false_alarms_per_year: float | None
+    years_per_false_alert: float
+    false_alerts_per_year: float | None
     measure: str
     shift: float
     items: float | None
@@ -125,9 +127,9 @@ class ExpectedAlerts:
 def list_expected_alerts(project: Project) -> list[ExpectedAlerts]:
     """Return the expected alerts of each sensitivity for the questions of a project.
 
-    False alarms add up over questions; delays are those of the question with the most ratings.
+    False alerts add up over questions; delays are those of the question with the most ratings.
     """
-    runs = DriftRun.objects.filter(question__project=project).order_by("-n_ratings")
+    runs = AlertScan.objects.filter(question__project=project).order_by("-n_ratings")
     volumes = [run.volume for run in runs if run.volume]
     return [
         _compute_expected_alerts(value, str(label), volumes) for value, label in Sensitivity.choices
@@ -144,7 +146,7 @@ def _compute_expected_alerts(
     if largest:
         factor = ITEMS_FACTOR * math.log(level) / math.log(DEFAULT_LEVEL)
         items = factor * largest[f"s2_{measure}"] / REFERENCE_SHIFTS[measure] ** 2
-        days = max(1.0, items / max(1.0, largest["a_day"]))
+        days = max(1.0, items / max(1.0, largest["items_per_day"]))
         rater_days_per_year = sum(
             volume["rater_days"] * 365 / max(volume["span"], 7) for volume in volumes
         )
@@ -153,8 +155,8 @@ def _compute_expected_alerts(
         sensitivity=value,
         label=label,
         level=level,
-        years_per_false_alarm=level / WORKING_DAYS_PER_YEAR,
-        false_alarms_per_year=per_year,
+        years_per_false_alert=level / WORKING_DAYS_PER_YEAR,
+        false_alerts_per_year=per_year,
         measure=measure,
         shift=REFERENCE_SHIFTS[measure],
         items=items,

@@ -14,7 +14,7 @@ from metrics.views.common.number_formats import format_count, format_number
 from projects.models import Member
 from projects.permissions import get_project
 from quality.alerts import sensitivity
-from quality.models import Measure
+from quality.models import AlertMeasure
 
 
 @login_required
@@ -30,10 +30,10 @@ def edit_sensitivity(request: HttpRequest, project_id: int) -> HttpResponse:
             error, status = str(invalid), 400
         else:
             messages.success(request, _("Saved."))
-            return redirect("alarm_rules", project_id=project.pk)
+            return redirect("alert_settings", project_id=project.pk)
     context = {
         "project": project,
-        "chosen": sensitivity.get_sensitivity(project.pk),
+        "sensitivity": sensitivity.get_sensitivity(project.pk),
         "levels": [
             (option, _describe_option(option))
             for option in sensitivity.list_expected_alerts(project)
@@ -45,7 +45,7 @@ def edit_sensitivity(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
     """Return sentences on the error rate and the detection delay at one sensitivity."""
-    years = round(option.years_per_false_alarm)
+    years = round(option.years_per_false_alert)
     sentences = [
         ngettext(
             "At most one false alarm in a year of one rater’s work.",
@@ -54,10 +54,10 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
         )
         % {"years": format_count(years)}
     ]
-    if option.false_alarms_per_year is None or option.items is None or option.days is None:
+    if option.false_alerts_per_year is None or option.items is None or option.days is None:
         return sentences
     params = {
-        "a_year": format_number(option.false_alarms_per_year, 1),
+        "a_year": format_number(option.false_alerts_per_year, 1),
         "items": format_count(int(round(option.items, -1 if option.items >= 100 else 0))),
         "days": format_count(round(option.days)),
         "shift": format_number(option.shift),
@@ -65,7 +65,7 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
     sentences.append(
         _("With the raters of the newest 90 days: at most %(a_year)s false alarms a year.") % params
     )
-    if option.measure == Measure.BIAS:
+    if option.measure == AlertMeasure.BIAS:
         delay = _(
             "Who rates %(shift)s categories lower or higher is noticed after about %(items)s own"
             " items that others rated too: %(days)s days of work."

@@ -1,4 +1,4 @@
-"""Change the state of an alert: open, looked at, muted or resolved.
+"""Change the state of an alert: open, acknowledged, muted or resolved.
 
 Each change is stored as a step and recorded as an event.
 """
@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from quality.models import Alarm, AlarmStep, State
+from quality.models import Alert, AlertState, AlertStep
 
 from .detection.storage import record_alert_event
 from .kinds import KINDS
@@ -32,67 +32,69 @@ class InvalidAlertStep(ValueError):
 @transaction.atomic
 def change_alert_state(
     *,
-    alert: Alarm,
+    alert: Alert,
     state: str,
     reason: str = "",
-    answer: str = "",
-    until: datetime.date | None = None,
+    cause: str = "",
+    muted_until: datetime.date | None = None,
     by: Any,
-) -> Alarm:
+) -> Alert:
     """Change the state of an alert and store the step.
 
-    ``until``: the last day of a mute; None mutes without an end. ``answer``: the cause of a
-    resolved alert, one of the answers of its kind (kinds.py). After a drift was answered with
-    ``not_his_fault``, the next scan compares others with the rater's ratings again. Raises
+    ``muted_until``: the last day of a mute; None mutes without an end. ``cause``: the cause of a
+    resolved alert, one of the causes of its kind (kinds.py). After a drift was resolved with
+    ``not_rater``, the next scan compares others with the rater's ratings again. Raises
     InvalidAlertStep. Repeating the current state without a reason changes nothing. Locks the
     alert's row.
     """
-    stored_alert = Alarm.objects.select_for_update().get(pk=alert.pk)
+    stored_alert = Alert.objects.select_for_update().get(pk=alert.pk)
     reason = reason.strip()
-    _validate_step(stored_alert, state, reason=reason, answer=answer, until=until)
-    if (stored_alert.state, stored_alert.answer, stored_alert.until) == (
+    _validate_step(stored_alert, state, reason=reason, cause=cause, muted_until=muted_until)
+    if (stored_alert.state, stored_alert.cause, stored_alert.muted_until) == (
         state,
-        answer,
-        until,
+        cause,
+        muted_until,
     ) and not reason:
         return stored_alert
-    stored_alert.state, stored_alert.answer, stored_alert.until = state, answer, until
-    stored_alert.save(update_fields=["state", "answer", "until"])
-    AlarmStep.objects.create(
-        alarm=stored_alert,
+    stored_alert.state, stored_alert.cause, stored_alert.muted_until = state, cause, muted_until
+    stored_alert.save(update_fields=["state", "cause", "muted_until"])
+    AlertStep.objects.create(
+        alert=stored_alert,
         by=by,
         at=timezone.now(),
         state=state,
-        answer=answer,
-        until=until,
+        cause=cause,
+        muted_until=muted_until,
         reason=reason,
     )
-    event_kind = "alarm_opened" if state == State.OPEN else f"alarm_{state}"
-    until_text = None if until is None else until.isoformat()
+    event_kind = "alert_reopened" if state == AlertState.OPEN else f"alert_{state}"
+    muted_until_text = None if muted_until is None else muted_until.isoformat()
     record_alert_event(
-        stored_alert, event_kind, by=by, reason=reason, answer=answer, until=until_text
+        stored_alert, event_kind, by=by, reason=reason, cause=cause, muted_until=muted_until_text
     )
     return stored_alert
 
 
 def _validate_step(
-    alert: Alarm, state: str, *, reason: str, answer: str, until: datetime.date | None
+    alert: Alert, state: str, *, reason: str, cause: str, muted_until: datetime.date | None
 ) -> None:
     """Raise InvalidAlertStep where a value does not fit the alert's kind or the new state."""
-    allowed_answers = [allowed.value for allowed in KINDS[alert.kind].answers]
-    if state not in State.values:
-        raise InvalidAlertStep("state", _("one of %(known)s") % {"known": ", ".join(State.values)})
-    if answer and answer not in allowed_answers:
+    allowed_causes = [allowed.value for allowed in KINDS[alert.kind].causes]
+    if state not in AlertState.values:
         raise InvalidAlertStep(
-            "answer", _("one of %(known)s") % {"known": ", ".join(allowed_answers)}
+            "state", _("one of %(known)s") % {"known": ", ".join(AlertState.values)}
         )
-    if answer and state != State.RESOLVED:
-        raise InvalidAlertStep("answer", _("only with the state resolved"))
-    if until is not None and state != State.MUTED:
-        raise InvalidAlertStep("until", _("only with the state muted"))
-    if until is not None and until <= timezone.now().date():
-        raise InvalidAlertStep("until", _("a day after today"))
-    if state in {State.MUTED, State.RESOLVED} and not reason:
+    if cause and cause not in allowed_causes:
+        raise InvalidAlertStep(
+            "cause", _("one of %(known)s") % {"known": ", ".join(allowed_causes)}
+        )
+    if cause and state != AlertState.RESOLVED:
+        raise InvalidAlertStep("cause", _("only with the state resolved"))
+    if muted_until is not None and state != AlertState.MUTED:
+        raise InvalidAlertStep("muted_until", _("only with the state muted"))
+    if muted_until is not None and muted_until <= timezone.now().date():
+        raise InvalidAlertStep("muted_until", _("a day after today"))
+    if state in {AlertState.MUTED, AlertState.RESOLVED} and not reason:
         raise InvalidAlertStep("reason", _("say why, or what was done"))
     if len(reason) > MAX_REASON_LENGTH:
         raise InvalidAlertStep("reason", _("at most %(most)s signs") % {"most": MAX_REASON_LENGTH})
@@ -101,8 +103,8 @@ def _validate_step(
 def end_mutes() -> int:
     """Reopen the alerts whose mute ended today or earlier; return how many."""
     today = timezone.now().date()
-    expired = Alarm.objects.filter(state=State.MUTED, until__lte=today).order_by("pk")
+    expired = Alert.objects.filter(state=AlertState.MUTED, muted_until__lte=today).order_by("pk")
     alerts = list(expired.select_related("question"))
     for alert in alerts:
-        change_alert_state(alert=alert, state=State.OPEN, reason="", by=None)
+        change_alert_state(alert=alert, state=AlertState.OPEN, reason="", by=None)
     return len(alerts)

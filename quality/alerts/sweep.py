@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from core.jobs.lease import get_leased_rows, update_leased
 from projects.models import Question
-from quality.models import DriftRun
+from quality.models import AlertScan
 from quality.recompute import Recomputation
 
 from . import services
@@ -23,7 +23,7 @@ from .detection.storage import store_scan
 MAX_PAUSE = datetime.timedelta(hours=1)
 
 
-def _scan(run: DriftRun) -> None:
+def _scan(run: AlertScan) -> None:
     """Scan the run's question, store the alerts and release the lease with the run's results."""
     started = time.monotonic()
     # Read the input version first: later changes must make the result outdated again.
@@ -35,18 +35,18 @@ def _scan(run: DriftRun) -> None:
     update_leased(
         run,
         get_leased_rows(run),
-        rests_on=current_version,
+        input_version=current_version,
         n_ratings=result.n_ratings,
         reason=result.reason,
         volume=result.volume,
-        seconds=time.monotonic() - started,
-        made_at=timezone.now(),
+        duration_seconds=time.monotonic() - started,
+        computed_at=timezone.now(),
     )
 
 
 RECOMPUTATION = Recomputation(
-    "alarms",
-    DriftRun,
+    "alerts",
+    AlertScan,
     _scan,
     input_version.list_outdated_questions,
     pause_factor=20.0,

@@ -22,8 +22,8 @@ from projects.permissions import get_project
 from quality.alerts import evidence, services
 from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
 from quality.inbox import selectors
-from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, State
-from quality.models.alert import AlarmQuerySet
+from quality.models import Alert, AlertScan, AlertState, AlertStep, DriftState
+from quality.models.alert import AlertQuerySet
 from quality.rater_status import texts
 
 from . import chart
@@ -41,7 +41,7 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
     Resolved alerts are hidden unless the query asks for a state.
     """
     project = get_project(request.user, project_id, role=VIEWER)
-    state = get_choice(request.GET, "state", State.values)
+    state = get_choice(request.GET, "state", AlertState.values)
     alerts, question = _get_project_alerts(project), None
     if question_key := request.GET.get("question"):
         question = next(
@@ -51,25 +51,25 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
         if question is None:
             raise Http404(_("No such question."))
         alerts = alerts.filter(question=question)
-    alerts = alerts.filter(state=state) if state else alerts.exclude(state=State.RESOLVED)
+    alerts = alerts.filter(state=state) if state else alerts.exclude(state=AlertState.RESOLVED)
     paginator = Paginator(alerts.order_by_newest(), get_page_size(ALERTS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
-    watched = DriftStanding.objects.filter(question__project=project, watched=True)
-    runs = list(DriftRun.objects.filter(question__project=project).select_related("question"))
+    watched = DriftState.objects.filter(question__project=project, watched=True)
+    runs = list(AlertScan.objects.filter(question__project=project).select_related("question"))
     context = {
         "project": project,
         "page": page,
-        "cases": [(alert, KINDS[alert.kind].sentence(alert)) for alert in page.object_list],
+        "alerts": [(alert, KINDS[alert.kind].sentence(alert)) for alert in page.object_list],
         "state": state or "",
         "question": question,
-        "decisions": _list_other_tasks(project),
-        "states": State.choices,
+        "inbox_entries": _list_other_tasks(project),
+        "states": AlertState.choices,
         "watched": watched.select_related("rater", "question").order_by("-evidence")[:20],
-        "looked_at": max((run.made_at for run in runs if run.made_at), default=None),
-        "not_looked": [
+        "last_scan": max((run.computed_at for run in runs if run.computed_at), default=None),
+        "not_scanned": [
             (run.question, texts.NOT_SCANNED_TEXTS[run.reason]) for run in runs if run.reason
         ],
     }
@@ -78,42 +78,44 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_safe
-def show_alert(request: HttpRequest, project_id: int, alarm_id: int) -> HttpResponse:
+def show_alert(request: HttpRequest, project_id: int, alert_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=VIEWER)
-    return _render_alert(request, project, _get_alert_or_404(project, alarm_id))
+    return _render_alert(request, project, _get_alert_or_404(project, alert_id))
 
 
 @login_required
 @require_POST
-def change_state(request: HttpRequest, project_id: int, alarm_id: int) -> HttpResponse:
-    """Change the state of an alert: looked at, muted, resolved or open again."""
+def change_state(request: HttpRequest, project_id: int, alert_id: int) -> HttpResponse:
+    """Change the state of an alert: acknowledged, muted, resolved or open again."""
     project = get_project(request.user, project_id, role=LEAD)
-    alert = _get_alert_or_404(project, alarm_id)
-    state, _sep, answer = request.POST.get("do", "").partition(":")
+    alert = _get_alert_or_404(project, alert_id)
+    state, _sep, cause = request.POST.get("do", "").partition(":")
     try:
-        until = _parse_date(request.POST.get("until", "")) if state == State.MUTED else None
+        muted_until = (
+            _parse_date(request.POST.get("muted_until", "")) if state == AlertState.MUTED else None
+        )
         services.change_alert_state(
             alert=alert,
             state=state,
-            answer=answer,
+            cause=cause,
             reason=request.POST.get("reason", ""),
-            until=until,
+            muted_until=muted_until,
             by=request.user,
         )
     except services.InvalidAlertStep as error:
         return _render_alert(request, project, alert, error=error.message, status=400)
-    return redirect("alarm", project_id=project.pk, alarm_id=alert.pk)
+    return redirect("alert", project_id=project.pk, alert_id=alert.pk)
 
 
 @login_required
 @require_safe
-def export_chart(request: HttpRequest, project_id: int, alarm_id: int, form: str) -> HttpResponse:
+def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str) -> HttpResponse:
     """Return the chart of an alert.
 
     ``form``: json (specification, rows and locale) or csv (rows).
     """
     project = get_project(request.user, project_id, role=VIEWER)
-    alert = Alarm.objects.filter(question__project=project, pk=alarm_id).first()
+    alert = Alert.objects.filter(question__project=project, pk=alert_id).first()
     if alert is None or form not in ("json", "csv"):
         raise Http404(_("No such chart."))
     rows = chart.list_chart_rows(alert)
@@ -121,7 +123,7 @@ def export_chart(request: HttpRequest, project_id: int, alarm_id: int, form: str
         spec = chart.build_spec(alert)
         return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.build_locale()})
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="concord-alarm-{alert.pk}.csv"'
+    response["Content-Disposition"] = f'attachment; filename="concord-alert-{alert.pk}.csv"'
     columns = ["start", "value", "n", "part", "level"]
     writer = csv.writer(response)
     writer.writerow(columns)
@@ -135,13 +137,13 @@ def _list_other_tasks(project: Any) -> list[selectors.InboxEntry]:
     return [entry for entry in entries if entry.kind != selectors.ALERTS]
 
 
-def _get_project_alerts(project: Project) -> AlarmQuerySet:
-    alerts = Alarm.objects.filter(question__project=project).defer("chart")
-    return alerts.select_related("question__project", "rater", "other")
+def _get_project_alerts(project: Project) -> AlertQuerySet:
+    alerts = Alert.objects.filter(question__project=project).defer("chart")
+    return alerts.select_related("question__project", "rater", "other_rater")
 
 
-def _get_alert_or_404(project: Project, alarm_id: int) -> Alarm:
-    alert = _get_project_alerts(project).defer(None).filter(pk=alarm_id).first()
+def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
+    alert = _get_project_alerts(project).defer(None).filter(pk=alert_id).first()
     if alert is None:
         raise Http404(_("No such alarm."))
     return alert
@@ -154,31 +156,31 @@ def _parse_date(text: str) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise services.InvalidAlertStep("until", _("Write the day as 2026-12-31.")) from None
+        raise services.InvalidAlertStep("muted_until", _("Write the day as 2026-12-31.")) from None
 
 
 def _render_alert(
-    request: HttpRequest, project: Project, alert: Alarm, *, error: str = "", status: int = 200
+    request: HttpRequest, project: Project, alert: Alert, *, error: str = "", status: int = 200
 ) -> HttpResponse:
     scale, definition = QuestionScale.for_question(alert.question), KINDS[alert.kind]
     context: dict[str, Any] = {
         "project": project,
-        "case": alert,
+        "alert": alert,
         "kind": definition,
         "sentence": definition.sentence(alert),
         "basis": [*definition.basis(alert), definition.error_rate(alert)],
         "explanations": definition.explanations(alert),
-        "place": definition.link(alert),
+        "link": definition.link(alert),
         "rows": chart.list_chart_rows(alert),
         "weekly": definition.about == ABOUT_QUESTION,
-        "use": evidence.compute_category_use(alert, scale)
+        "category_use": evidence.compute_category_use(alert, scale)
         if CATEGORY_USE in definition.sections
         else None,
-        "differing": evidence.list_deviating_ratings(alert, scale)
+        "deviating_ratings": evidence.list_deviating_ratings(alert, scale)
         if DEVIATING_RATINGS in definition.sections
         else None,
-        "steps": AlarmStep.objects.filter(alarm=alert).select_related("by"),
-        "answers": [(answer.value, label) for answer, label in definition.answers.items()],
+        "steps": AlertStep.objects.filter(alert=alert).select_related("by"),
+        "causes": [(cause.value, label) for cause, label in definition.causes.items()],
         "error": error,
         "reason": request.POST.get("reason", ""),
     }

@@ -9,7 +9,7 @@ import numpy as np
 
 from metrics.agreement import consensus
 from metrics.scale import QuestionScale
-from quality.models import Method
+from quality.models import ConsensusMethod
 
 from .votes import FixedCodes
 
@@ -66,10 +66,14 @@ class ConsensusLabels:
         if self.confidence is None:
             return []
         levels = []
-        for least in CERTAINTY_LEVELS:
-            certain = self.confidence[self.confidence >= least]
+        for min_confidence in CERTAINTY_LEVELS:
+            certain = self.confidence[self.confidence >= min_confidence]
             levels.append(
-                {"least": least, "items": certain.size, "errors": float((1 - certain).sum())}
+                {
+                    "min_confidence": min_confidence,
+                    "n_items": certain.size,
+                    "expected_errors": float((1 - certain).sum()),
+                }
             )
         return levels
 
@@ -90,7 +94,7 @@ def fit_labels(
         empty = np.zeros(0, np.int64)
         return ConsensusLabels(empty, empty, None, np.zeros((0, scale.k)), None, empty)
     majority_labels = _compute_majority(votes, indexes, scale, method)
-    if method != Method.DAWID_SKENE or scale.k < 2:
+    if method != ConsensusMethod.DAWID_SKENE or scale.k < 2:
         return majority_labels
     fixed_codes = _to_fixed_arrays(fixed.codes, scale)
     estimate = consensus.fit_dawid_skene(
@@ -140,7 +144,7 @@ def _to_fixed_arrays(
 def _compute_majority(
     votes: np.ndarray, indexes: np.ndarray, scale: QuestionScale, method: str
 ) -> ConsensusLabels:
-    if method == Method.WEIGHTED:
+    if method == ConsensusMethod.WEIGHTED:
         majority = consensus.weighted_majority_vote(votes["item"], votes["rater"], indexes, scale.k)
     else:
         majority = consensus.majority_vote(votes["item"], indexes, scale.k)

@@ -28,7 +28,7 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
 
 def is_outdated(row: Consensus) -> bool:
     """Return whether the input of the question's labels has changed since they were computed."""
-    return get_input_versions(row.question_id).get(row.question_id) != row.rests_on
+    return get_input_versions(row.question_id).get(row.question_id) != row.input_version
 
 
 def list_outdated_questions() -> list[int]:

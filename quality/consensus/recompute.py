@@ -45,13 +45,13 @@ def _recompute(row: Consensus) -> None:
         n_items=int(labels.item.size),
         n_ratings=int(labels.ratings.sum()),
         expected_errors=labels.expected_errors,
-        sure=labels.list_certainty_levels(),
+        certainty_levels=labels.list_certainty_levels(),
         model=labels.model,
         calibration=labels.calibration,
         reason=labels.reason,
-        rests_on=current_version,
-        seconds=time.monotonic() - started,
-        made_at=timezone.now(),
+        input_version=current_version,
+        duration_seconds=time.monotonic() - started,
+        computed_at=timezone.now(),
     )
 
 

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from core import security_log
 from projects.models import Question
-from quality.models import Consensus, Method
+from quality.models import Consensus, ConsensusMethod
 
 from . import storage
 
@@ -20,15 +20,15 @@ def set_method(*, question: Question, method: str, with_models: bool, by: Any) -
     The next sweep recomputes them. Records a security event. Raises ValueError for an unknown
     method.
     """
-    if method not in Method.values:
-        raise ValueError(f"unknown method '{method}'; one of {', '.join(Method.values)}")
+    if method not in ConsensusMethod.values:
+        raise ValueError(f"unknown method '{method}'; one of {', '.join(ConsensusMethod.values)}")
     row = storage.lock_consensus(question.pk)
     before = {"method": row.method, "with_models": row.with_models}
     row.method = method
     row.with_models = with_models
     row.save(update_fields=["method", "with_models"])
     security_log.log_event(
-        "labels_changed",
+        "label_method_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,

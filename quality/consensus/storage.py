@@ -14,7 +14,7 @@ from django.utils import timezone
 from core.db import bulk
 from core.jobs.lease import LeaseLost
 from metrics.scale import QuestionScale
-from quality.models import Consensus, ItemLabel, RaterConfusion, Source
+from quality.models import Consensus, ItemLabel, LabelSource, RaterConfusion
 
 from .fit import TIED, ConsensusLabels
 from .votes import FixedCodes, get_items_decided_since
@@ -30,14 +30,14 @@ COLUMNS = (
     "source",
     "confidence",
     "doubt",
-    "shares",
+    "distribution",
     "mean",
     "n_ratings",
     "reason",
-    "made_at",
+    "computed_at",
 )
-CONFUSION_COLUMNS = ("question_id", "rater_id", "confusion", "rests_on", "accuracy", "bias")
-COMPARED_COLUMNS = ("code", "source", "confidence", "shares", "mean", "n_ratings", "reason")
+CONFUSION_COLUMNS = ("question_id", "rater_id", "confusion", "expected_counts", "accuracy", "bias")
+COMPARED_COLUMNS = ("code", "source", "confidence", "distribution", "mean", "n_ratings", "reason")
 LabelRow = tuple[Any, ...]  # of COLUMNS
 
 
@@ -117,13 +117,13 @@ def iter_label_rows(
     }
     n_ratings_of = dict(zip(labels.item.tolist(), labels.ratings.tolist(), strict=True))
     for item_id, category_index in fixed_indexes.items():
-        source = Source.DECISION if item_id in fixed.decided else Source.GOLD
+        source = LabelSource.DECISION if item_id in fixed.decided else LabelSource.GOLD
         n_ratings = n_ratings_of.get(item_id, 0)
         yield build_fixed_row(
             question_id, item_id, category_index, scale, source=source.value, n_ratings=n_ratings
         )
     codes = [*scale.codes.tolist(), None]  # the last one for a label of -1
-    made_at = get_db_now()
+    computed_at = get_db_now()
     shares = labels.shares.tolist()
     for index, item_id in enumerate(labels.item.tolist()):
         if item_id in fixed_indexes:
@@ -135,14 +135,14 @@ def iter_label_rows(
             question_id,
             item_id,
             code,
-            Source.CONSENSUS.value,
+            LabelSource.CONSENSUS.value,
             confidence,
             1 - highest if code is not None else 1.0,
             json.dumps(shares[index]),
             None if labels.mean is None else float(labels.mean[index]),
             int(labels.ratings[index]),
             "" if code is not None else TIED,
-            made_at,
+            computed_at,
         )
 
 
@@ -160,8 +160,8 @@ def is_changed(stored: tuple[Any, ...] | None, row: LabelRow) -> bool:
     new = dict(zip(COLUMNS, row, strict=True))
     if any(old[name] != new[name] for name in ("code", "source", "n_ratings", "reason")):
         return True
-    before = [old["confidence"], old["mean"], *old["shares"]]
-    after = [new["confidence"], new["mean"], *json.loads(new["shares"])]
+    before = [old["confidence"], old["mean"], *old["distribution"]]
+    after = [new["confidence"], new["mean"], *json.loads(new["distribution"])]
     return len(before) != len(after) or any(map(_is_changed_value, before, after))
 
 

@@ -45,7 +45,7 @@ def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
         rater = get_by_key(Rater, selection.project, request.GET["rater"])
         confusion = rows.filter(rater=rater).first()
         matrix = _build_matrix(confusion, consensus, selection.scale.labels)
-        context |= {"rater": rater, "found": confusion, "matrix": matrix}
+        context |= {"rater": rater, "confusion": confusion, "matrix": matrix}
         return render(request, "quality/consensus/rater_confusion.html", context)
     paginator = Paginator(rows.order_by("accuracy", "rater__key"), get_page_size(RATERS_PER_PAGE))
     number = get_page_number(request)
@@ -67,5 +67,5 @@ def _build_matrix(
     """
     if confusion is None or consensus is None or len(labels) != len(confusion.confusion):
         return []
-    rows = zip(labels, confusion.confusion, confusion.rests_on, strict=True)
+    rows = zip(labels, confusion.confusion, confusion.expected_counts, strict=True)
     return [ConfusionRow(*row) for row in rows]

@@ -21,7 +21,7 @@ from django.utils import timezone
 from core.db import bulk
 from projects.models import Member, Question, Rater
 from quality.consensus import storage
-from quality.models import Consensus, Escalation, ItemLabel, LabelRules, Source
+from quality.models import Consensus, Escalation, ItemLabel, LabelRules, LabelSource
 from ratings.models import Rating
 from ratings.services import slots
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 100  # per transaction; until it ends the queue skips these items
 State = Escalation.State
-Why = Escalation.Why
+Reason = Escalation.Reason
 
 # Returns a row where somebody could still rate an item: a rater to whom it was never assigned, or
 # an annotator without any rating.
@@ -58,7 +58,7 @@ _ITEM_HAS_RATER_SQL = f"""
     """
 _STRANDED_ITEMS_SQL = f"""
     SELECT item_id FROM quality_escalation e
-    WHERE question_id = %s AND state = 'waiting'
+    WHERE question_id = %s AND state = 'requested'
         AND NOT EXISTS ({_AVAILABLE_RATER_SQL.format(item="e.item_id")})
     """
 
@@ -83,8 +83,8 @@ def sweep() -> int:
 
 def _build_active_condition() -> Q:
     """Return the condition for rules that are on, or were switched off with requests pending."""
-    questions_with_requests = Escalation.objects.filter(state=State.WAITING).values("question")
-    return Q(escalate=True) | Q(question__in=questions_with_requests)
+    questions_with_requests = Escalation.objects.filter(state=State.REQUESTED).values("question")
+    return Q(request_ratings=True) | Q(question__in=questions_with_requests)
 
 
 def update_requests(question: Question) -> int:
@@ -94,10 +94,12 @@ def update_requests(question: Question) -> int:
     """
     rules = LabelRules.objects.get(question=question)
     input_version = _get_input_version(question)
-    if input_version is None or rules.looked_at == input_version:
+    if input_version is None or rules.input_version == input_version:
         return 0
     # New labels alone do not reopen items that already go to review.
-    reconsider_all = rules.looked_at | {"made_at": input_version["made_at"]} != input_version
+    reconsider_all = (
+        rules.input_version | {"computed_at": input_version["computed_at"]} != input_version
+    )
     n_changed = 0
     # Settled items return their part of the budget before others use it.
     for list_candidates in (
@@ -106,8 +108,8 @@ def update_requests(question: Question) -> int:
     ):
         for items in _iter_chunks(list_candidates(question)):
             n_changed += _update_items(question, items)
-    LabelRules.objects.filter(question=question, looked_at=rules.looked_at).update(
-        looked_at=input_version
+    LabelRules.objects.filter(question=question, input_version=rules.input_version).update(
+        input_version=input_version
     )
     return n_changed
 
@@ -119,15 +121,15 @@ def _get_input_version(question: Question) -> dict[str, object] | None:
     questions.
     """
     project_consensus = Consensus.objects.filter(question__project=question.project_id)
-    made_at = project_consensus.aggregate(at=Max("made_at"))["at"]
+    computed_at = project_consensus.aggregate(at=Max("computed_at"))["at"]
     if (
-        made_at is None
-        or not project_consensus.filter(question=question, made_at__isnull=False).exists()
+        computed_at is None
+        or not project_consensus.filter(question=question, computed_at__isnull=False).exists()
     ):
         return None
     raters = Rater.objects.filter(project=question.project_id)
     return {
-        "made_at": made_at.isoformat(),
+        "computed_at": computed_at.isoformat(),
         "overlap": question.project.overlap,
         "raters": raters.filter(user__isnull=False, paused=False).count(),
         "members": Member.objects.filter(project=question.project_id).count(),
@@ -141,11 +143,11 @@ def _list_settled_items(question: Question) -> list[int]:
     """
     rules = LabelRules.objects.get(question=question)
     rows = Escalation.objects.filter(question=question)
-    if not rules.escalate:
-        pending = rows.filter(state=State.WAITING).order_by("item_id")
+    if not rules.request_ratings:
+        pending = rows.filter(state=State.REQUESTED).order_by("item_id")
         return list(pending.values_list("item_id", flat=True))
     uncertain = _get_uncertain_labels(question, rules).filter(item=OuterRef("item"))
-    settled = rows.exclude(state=State.SURE).filter(~Exists(uncertain)).order_by("item_id")
+    settled = rows.exclude(state=State.CERTAIN).filter(~Exists(uncertain)).order_by("item_id")
     item_ids = list(settled.values_list("item_id", flat=True))
     values = [question.pk, *[question.project_id] * 2]
     item_ids += [
@@ -161,21 +163,21 @@ def _list_uncertain_items(question: Question, *, reconsider_all: bool) -> list[i
     come back when there is budget again.
     """
     rules = LabelRules.objects.get(question=question)
-    if not rules.escalate:
+    if not rules.request_ratings:
         return []
     fully_rated = _get_uncertain_labels(question, rules)
     fully_rated = fully_rated.filter(item__places_taken__gte=question.project.overlap)
     if not reconsider_all:
-        in_review = Escalation.objects.filter(question=question, state=State.DECIDE)
-        if rules.used < rules.budget:
-            in_review = in_review.exclude(why=Why.BUDGET)
+        in_review = Escalation.objects.filter(question=question, state=State.REVIEW)
+        if rules.n_requested < rules.budget:
+            in_review = in_review.exclude(reason=Reason.BUDGET)
         fully_rated = fully_rated.exclude(item__in=in_review.values("item"))
     return list(fully_rated.order_by("-doubt", "item_id").values_list("item_id", flat=True))
 
 
 def _get_uncertain_labels(question: Question, rules: LabelRules) -> QuerySet[ItemLabel]:
     return ItemLabel.objects.filter(
-        question=question, source=Source.CONSENSUS, doubt__gt=1 - rules.sure_from
+        question=question, source=LabelSource.CONSENSUS, doubt__gt=1 - rules.certain_from
     )
 
 
@@ -202,13 +204,13 @@ def _update_items(question: Question, items: list[int]) -> int:
     n_changed = 0
     for item_id in sorted(items):  # a fixed order of locks avoids deadlocks
         row = escalations.get(item_id) or Escalation(question=question, item_id=item_id, state="")
-        before = (row.state, row.why, row.asked)
+        before = (row.state, row.reason, row.n_requested)
         update.update_item(row, labels.get(item_id))
-        if row.state and (row.state, row.why, row.asked) != before:
+        if row.state and (row.state, row.reason, row.n_requested) != before:
             row.changed_at = timezone.now()
             row.save()
             n_changed += 1
-    rules.save(update_fields=["used"])
+    rules.save(update_fields=["n_requested"])
     return n_changed
 
 
@@ -235,21 +237,21 @@ class _BatchUpdate:
         if not self._is_uncertain(label):
             if row.state:
                 self._cancel_request(row, demand)
-                row.state, row.why = State.SURE, ""
-        elif not self.rules.escalate:
+                row.state, row.reason = State.CERTAIN, ""
+        elif not self.rules.request_ratings:
             self._cancel_request(row, demand)
-            row.state, row.why = State.DECIDE, Why.STOPPED
-        elif row.state == State.WAITING and demand.has_free_slot:
+            row.state, row.reason = State.REVIEW, Reason.DISABLED
+        elif row.state == State.REQUESTED and demand.has_free_slot:
             if not demand.open and not self._has_available_rater(row.item_id):
                 self._cancel_request(row, demand)
-                row.state, row.why = State.DECIDE, Why.NOBODY
+                row.state, row.reason = State.REVIEW, Reason.NO_RATER
         elif demand.is_complete and self._is_label_complete(row.item_id, label):
             self._request_rating(row, demand)
 
     def _is_uncertain(self, label: ItemLabel | None) -> bool:
-        if label is None or label.source != Source.CONSENSUS:
+        if label is None or label.source != LabelSource.CONSENSUS:
             return False
-        return label.doubt > 1 - self.rules.sure_from
+        return label.doubt > 1 - self.rules.certain_from
 
     def _is_label_complete(self, item_id: int, label: ItemLabel | None) -> bool:
         """Return whether the stored label contains all current ratings of the item.
@@ -263,25 +265,25 @@ class _BatchUpdate:
 
     def _request_rating(self, row: Escalation, demand: slots.SlotDemand) -> None:
         """Request one more rating, or send the item to review with the reason."""
-        row.state, row.why = State.DECIDE, ""
-        if demand.taken >= self.rules.most:
-            row.why = Why.MOST
-        elif self.rules.used >= self.rules.budget:
-            row.why = Why.BUDGET
+        row.state, row.reason = State.REVIEW, ""
+        if demand.taken >= self.rules.max_ratings:
+            row.reason = Reason.MAX_RATINGS
+        elif self.rules.n_requested >= self.rules.budget:
+            row.reason = Reason.BUDGET
         elif not self._has_available_rater(row.item_id):
-            row.why = Why.NOBODY
+            row.reason = Reason.NO_RATER
         else:
             self._set_target(row.item_id, demand.taken + 1)
-            row.state = State.WAITING
-            row.asked += 1
-            self.rules.used += 1
+            row.state = State.REQUESTED
+            row.n_requested += 1
+            self.rules.n_requested += 1
 
     def _cancel_request(self, row: Escalation, demand: slots.SlotDemand) -> None:
         """Withdraw a pending request that is no longer needed."""
-        if row.state == State.WAITING and row.asked and demand.has_free_slot:
+        if row.state == State.REQUESTED and row.n_requested and demand.has_free_slot:
             self._set_target(row.item_id, demand.taken)
-            row.asked -= 1
-            self.rules.used -= 1
+            row.n_requested -= 1
+            self.rules.n_requested -= 1
 
     def _has_available_rater(self, item_id: int) -> bool:
         project_id = self.question.project_id

@@ -17,13 +17,13 @@ MAX_RATINGS = 1000
 MAX_BUDGET = 10_000_000
 MAX_DAYS = 1000
 RULES = (
-    "escalate",
-    "sure_from",
-    "most",
+    "request_ratings",
+    "certain_from",
+    "max_ratings",
     "budget",
-    "second_share",
-    "tell_raters",
-    "tell_after",
+    "second_opinion_share",
+    "show_to_raters",
+    "show_after_days",
 )
 
 
@@ -36,9 +36,9 @@ def get_label_rules(question: Question) -> LabelRules:
 def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules:
     """Set some of RULES and record the change.
 
-    ``escalate``: request further ratings from the next sweep on; ``second_share``: share of
-    decided items shown to a second adjudicator; ``tell_raters``: raters see decisions on their
-    items after ``tell_after`` days. Raises InvalidSettings, without changes.
+    ``request_ratings``: request further ratings from the next sweep on; ``second_opinion_share``: share of
+    decided items shown to a second adjudicator; ``show_to_raters``: raters see decisions on their
+    items after ``show_after_days`` days. Raises InvalidSettings, without changes.
     """
     current = get_label_rules(question)
     before = {name: getattr(current, name) for name in RULES}
@@ -51,8 +51,8 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
         return row
     for name, value in new.items():
         setattr(row, name, value)
-    row.looked_at = {}  # so that the next sweep applies the rules at once
-    row.save(update_fields=[*new, "looked_at"])
+    row.input_version = {}  # so that the next sweep applies the rules at once
+    row.save(update_fields=[*new, "input_version"])
     record_event(
         project_id=question.project_id,
         kind="label_rules_changed",
@@ -61,7 +61,7 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
         by=by,
     )
     security_log.log_event(
-        "escalation_rules_changed",
+        "label_rules_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,
@@ -74,16 +74,16 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
 def _validate(values: dict[str, Any], *, overlap: int) -> dict[str, str]:
     """Return {name: error message}; empty when all values are valid."""
     errors = {}
-    if not 0.5 <= values["sure_from"] <= 0.999:
-        errors["sure_from"] = _("A number from 0.5 to 0.999.")
-    if not 2 <= values["most"] <= MAX_RATINGS:
-        errors["most"] = _("A whole number from 2 to %(most)s.") % {"most": MAX_RATINGS}
-    elif values["escalate"] and values["most"] <= overlap:
+    if not 0.5 <= values["certain_from"] <= 0.999:
+        errors["certain_from"] = _("A number from 0.5 to 0.999.")
+    if not 2 <= values["max_ratings"] <= MAX_RATINGS:
+        errors["max_ratings"] = _("A whole number from 2 to %(most)s.") % {"most": MAX_RATINGS}
+    elif values["request_ratings"] and values["max_ratings"] <= overlap:
         message = _("More than the %(overlap)s ratings that every item gets.")
-        errors["most"] = message % {"overlap": overlap}
-    if not 0 <= values["second_share"] <= 1:
-        errors["second_share"] = _("A number from 0 to 1.")
-    for name, maximum in (("budget", MAX_BUDGET), ("tell_after", MAX_DAYS)):
+        errors["max_ratings"] = message % {"overlap": overlap}
+    if not 0 <= values["second_opinion_share"] <= 1:
+        errors["second_opinion_share"] = _("A number from 0 to 1.")
+    for name, maximum in (("budget", MAX_BUDGET), ("show_after_days", MAX_DAYS)):
         if not 0 <= values[name] <= maximum:
             errors[name] = _("A whole number from 0 to %(most)s.") % {"most": maximum}
     return errors

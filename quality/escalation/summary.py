@@ -14,12 +14,12 @@ def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, An
     """Return the numbers of items by state and reason, or None where requests were never used."""
     rows = Escalation.objects.filter(question=question)
     by_state = dict(rows.values_list("state").annotate(Count("pk")).order_by())
-    if not by_state and not rules.escalate:
+    if not by_state and not rules.request_ratings:
         return None
-    in_review = rows.filter(state=Escalation.State.DECIDE).exclude(why="").order_by("why")
-    reason_counts = in_review.values_list("why").annotate(Count("pk"))
+    in_review = rows.filter(state=Escalation.State.REVIEW).exclude(reason="").order_by("reason")
+    reason_counts = in_review.values_list("reason").annotate(Count("pk"))
     return {
         "rules": rules,
         "states": [(state.label, by_state.get(state, 0)) for state in Escalation.State],
-        "reasons": [(Escalation.Why(name).label, n) for name, n in reason_counts],
+        "reasons": [(Escalation.Reason(name).label, n) for name, n in reason_counts],
     }

@@ -22,15 +22,15 @@ from quality.validation import InvalidSettings
 class LabelRulesForm(forms.Form):
     """Form of the rules; bounds are checked in quality.escalation.settings."""
 
-    escalate = forms.BooleanField(
+    request_ratings = forms.BooleanField(
         label=_lazy("Ask again for an item whose label is in doubt"), required=False
     )
-    sure_from = forms.FloatField(
+    certain_from = forms.FloatField(
         label=_lazy("A label is sure from"),
         help_text=_lazy("The probability of the label; with a majority, its share of the votes."),
         widget=forms.NumberInput({"step": "any"}),
     )
-    most = forms.IntegerField(
+    max_ratings = forms.IntegerField(
         label=_lazy("Ratings an item at most"),
         help_text=_lazy("With the planned ones. After that it goes to a decision."),
     )
@@ -38,15 +38,15 @@ class LabelRulesForm(forms.Form):
         label=_lazy("Ratings beyond the planned ones, in all"),
         help_text=_lazy("When they are used up, items in doubt go to a decision."),
     )
-    second_share = forms.FloatField(
+    second_opinion_share = forms.FloatField(
         label=_lazy("Share of decided items for a second adjudicator"),
         help_text=_lazy("From 0 (none) to 1. Nobody is told which: the second one decides blind."),
         widget=forms.NumberInput({"step": "any"}),
     )
-    tell_raters = forms.BooleanField(
+    show_to_raters = forms.BooleanField(
         label=_lazy("Raters learn what was decided of items that they rated"), required=False
     )
-    tell_after = forms.IntegerField(label=_lazy("After so many days"))
+    show_after_days = forms.IntegerField(label=_lazy("After so many days"))
 
 
 @login_required

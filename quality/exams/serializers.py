@@ -13,7 +13,7 @@ from core.api.strict_fields import (
     StrictSerializer,
 )
 from quality.exams.decisions import MAX_REASON_LENGTH
-from quality.models import GoldAct
+from quality.models import GoldIntervention
 from ratings.models import Exam
 
 
@@ -79,11 +79,11 @@ class GoldInterventionOut(serializers.Serializer):
     id = serializers.IntegerField()
     question = serializers.CharField()
     rater = serializers.CharField()
-    step = serializers.ChoiceField(GoldAct.Step.values)
-    state = serializers.ChoiceField(GoldAct.State.values)
+    step = serializers.ChoiceField(GoldIntervention.Step.values)
+    state = serializers.ChoiceField(GoldIntervention.State.values)
     evidence = serializers.FloatField(help_text="Highest evidence when it was created")
-    answers = serializers.IntegerField(help_text="Number of answers it is based on")
-    made_at = serializers.DateTimeField()
+    n_answers = serializers.IntegerField(help_text="Number of answers it is based on")
+    created_at = serializers.DateTimeField()
     by = serializers.CharField(allow_null=True, help_text="null: the project's rule, or undecided")
     decided_at = serializers.DateTimeField(allow_null=True)
     reason = serializers.CharField(allow_blank=True)

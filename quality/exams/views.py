@@ -310,5 +310,5 @@ def submit_decision(request: HttpRequest, project_id: int, rater_id: int) -> Htt
 
 def _redirect_to_exams(selection: Selection) -> HttpResponse:
     return redirect(
-        f"{reverse('exams', args=[selection.project.pk])}?question={selection.question.key}"
+        f"{reverse('exam_settings', args=[selection.project.pk])}?question={selection.question.key}"
     )

@@ -151,6 +151,6 @@ def _serialize_version(row: GoldAnswer, labels: dict[int, str]) -> dict[str, Any
         "answer": gold.format_answer(row.answer, labels),
         "explanation": row.explanation,
         "by": row.by.get_username() if row.by else None,
-        "made_at": row.created_at,
+        "created_at": row.created_at,
         "retired_at": row.retired_at,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Count, Max
 
 from quality import recompute
-from quality.models import GoldAct, GoldReview, GoldState
+from quality.models import GoldIntervention, GoldReview, GoldState
 from ratings.models import Assignment
 
 
@@ -18,10 +18,10 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
     reviews = GoldReview.objects.filter(gold__question__in=list(gold_versions))
     last_reviews = dict(reviews.values_list("gold__question_id").order_by().annotate(Max("pk")))
     count_versions = recompute.get_count_versions(
-        only, bar="gold_state__bar", rule="gold_state__rule"
+        only, pass_mark="gold_state__pass_mark", rule="gold_state__rule"
     )
-    overrides = GoldAct.objects.filter(
-        question__in=list(gold_versions), state=GoldAct.State.OVERRIDDEN
+    overrides = GoldIntervention.objects.filter(
+        question__in=list(gold_versions), state=GoldIntervention.State.OVERRIDDEN
     )
     override_counts = dict(overrides.values_list("question").order_by().annotate(Count("pk")))
     versions = {}
@@ -40,7 +40,7 @@ def is_outdated(question_id: int) -> bool:
     """Return whether the input of the question's scores has changed since they were computed."""
     row = GoldState.objects.filter(question_id=question_id).first()
     version = get_input_versions(question_id).get(question_id)
-    return version is not None and (row is None or row.rests_on != version)
+    return version is not None and (row is None or row.input_version != version)
 
 
 def list_outdated_questions() -> list[int]:

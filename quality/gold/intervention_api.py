@@ -23,22 +23,24 @@ from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
 from quality.exams.serializers import GoldInterventionIn, GoldInterventionOut
 from quality.gold import interventions
-from quality.models import GoldAct
+from quality.models import GoldIntervention
 
 LEAD = Member.Role.LEAD
 FIELDS = (
-    "id", "step", "state", "evidence", "answers", "made_at", "decided_at", "reason",
+    "id", "step", "state", "evidence", "n_answers", "created_at", "decided_at", "reason",
 )  # fmt: skip
 
 
 class GoldInterventionListView(ApiView):
     @describe_get(
-        "listGoldActs",
+        "listGoldInterventions",
         "Warnings and pauses by answers on gold, oldest first",
-        build_page_serializer("GoldAct", GoldInterventionOut),
+        build_page_serializer("GoldIntervention", GoldInterventionOut),
         [
             build_parameter("question", "Key of a question; all questions when left out"),
-            build_parameter("state", "Only acts in this state", enum=GoldAct.State.values),
+            build_parameter(
+                "state", "Only interventions in this state", enum=GoldIntervention.State.values
+            ),
             *PAGE_PARAMETERS,
         ],
     )
@@ -49,7 +51,9 @@ class GoldInterventionListView(ApiView):
         if "question" in params:
             rows = rows.filter(question=get_question(project, params["question"]))
         if "state" in params:
-            rows = rows.filter(state=get_choice(params, "state", GoldAct.State.values, default=""))
+            rows = rows.filter(
+                state=get_choice(params, "state", GoldIntervention.State.values, default="")
+            )
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             next_rows = rows.filter(pk__gt=after[0]) if after else rows
@@ -61,23 +65,23 @@ class GoldInterventionListView(ApiView):
 
 
 class GoldInterventionDetailView(ApiView):
-    @describe_get("getGoldAct", "One of them", GoldInterventionOut)
-    def get(self, request: Request, project_id: int, act_id: int) -> Response:
+    @describe_get("getGoldIntervention", "An intervention", GoldInterventionOut)
+    def get(self, request: Request, project_id: int, intervention_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query(request)
-        return Response(_serialize_intervention(_get_intervention_or_404(project, act_id)))
+        return Response(_serialize_intervention(_get_intervention_or_404(project, intervention_id)))
 
     @describe_write(
-        "decideGoldAct",
-        "Carry out what is proposed, or override it",
+        "decideGoldIntervention",
+        "Carry out a proposed intervention, or override it",
         body=GoldInterventionIn,
         response=GoldInterventionOut,
     )
-    def post(self, request: Request, project_id: int, act_id: int) -> Response:
+    def post(self, request: Request, project_id: int, intervention_id: int) -> Response:
         """An override needs a reason; it ends the intervention, and the evidence starts again."""
         project = self.get_project(request, project_id, role=LEAD)
         parse_query(request)
-        intervention = _get_intervention_or_404(project, act_id)
+        intervention = _get_intervention_or_404(project, intervention_id)
         serializer = GoldInterventionIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
@@ -90,22 +94,24 @@ class GoldInterventionDetailView(ApiView):
                 )
         except interventions.InvalidIntervention as error:
             raise BadRequest(str(error)) from None
-        return Response(_serialize_intervention(_get_intervention_or_404(project, act_id)))
+        return Response(_serialize_intervention(_get_intervention_or_404(project, intervention_id)))
 
 
 def _get_project_interventions(project: Project) -> Any:
-    rows = GoldAct.objects.filter(question__project=project)
+    rows = GoldIntervention.objects.filter(question__project=project)
     return rows.select_related("question", "rater", "by")
 
 
-def _get_intervention_or_404(project: Project, act_id: int) -> GoldAct:
-    intervention: GoldAct | None = _get_project_interventions(project).filter(pk=act_id).first()
+def _get_intervention_or_404(project: Project, intervention_id: int) -> GoldIntervention:
+    intervention: GoldIntervention | None = (
+        _get_project_interventions(project).filter(pk=intervention_id).first()
+    )
     if intervention is None:
-        raise Http404("No such act.")
+        raise Http404("No such intervention.")
     return intervention
 
 
-def _serialize_intervention(intervention: GoldAct) -> dict[str, Any]:
+def _serialize_intervention(intervention: GoldIntervention) -> dict[str, Any]:
     return {name: getattr(intervention, name) for name in FIELDS} | {
         "question": intervention.question.key,
         "rater": intervention.rater.key,

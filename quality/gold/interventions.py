@@ -23,9 +23,9 @@ from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from projects.models import Question, Rater
 from projects.services.raters.updates import pause_rater
 from quality import validation
-from quality.models import GoldAct, GoldScore, GoldState
+from quality.models import GoldIntervention, GoldScore, GoldState
 
-Step, State, Rule = GoldAct.Step, GoldAct.State, GoldState.Rule
+Step, State, Rule = GoldIntervention.Step, GoldIntervention.State, GoldState.Rule
 
 WARN_AT = 20.0
 MAX_REASON_LENGTH = 2_000
@@ -39,21 +39,21 @@ class InvalidIntervention(ValueError):
 
 def get_evidence_starts(question_id: int) -> dict[int, datetime.datetime]:
     """Return {rater id: time of the last override}; the evidence counts later answers only."""
-    rows = GoldAct.objects.filter(question=question_id, state=State.OVERRIDDEN).order_by()
+    rows = GoldIntervention.objects.filter(question=question_id, state=State.OVERRIDDEN).order_by()
     return dict(rows.values_list("rater").annotate(Max("decided_at")))
 
 
 @transaction.atomic
 def override_resumed_pauses(question_id: int) -> None:
     """Override the pauses of raters whom a lead resumed elsewhere."""
-    rows = GoldAct.objects.filter(question=question_id, step=Step.PAUSE, state=State.DONE)
+    rows = GoldIntervention.objects.filter(question=question_id, step=Step.PAUSE, state=State.DONE)
     for intervention in rows.filter(rater__paused=False).select_related("rater", "question"):
         _override(intervention, reason=RESUMED, by=None)
 
 
 def create_interventions(
     question: Question, rule: str, scores: Iterable[GoldScore]
-) -> list[GoldAct]:
+) -> list[GoldIntervention]:
     """Create the interventions that the evidence calls for and that do not exist yet.
 
     ``rule``: whether they are proposed or carried out. Runs in the transaction that stores the
@@ -61,23 +61,23 @@ def create_interventions(
     """
     if rule == Rule.OFF:
         return []
-    score_of_rater = {row.rater_id: row for row in scores if row.highest >= WARN_AT}
+    score_of_rater = {row.rater_id: row for row in scores if row.max_evidence >= WARN_AT}
     people = Rater.objects.filter(pk__in=score_of_rater, kind=Rater.Kind.HUMAN).order_by("pk")
     steps_of_rater = _get_current_steps(question, score_of_rater)
     interventions = []
     for rater in people:
         score = score_of_rater[rater.pk]
-        step = Step.PAUSE if score.highest >= PAUSE_EVIDENCE else Step.WARN
+        step = Step.PAUSE if score.max_evidence >= PAUSE_EVIDENCE else Step.WARN
         if {step, Step.PAUSE} & steps_of_rater.get(rater.pk, set()):
             continue
-        intervention = GoldAct.objects.create(
+        intervention = GoldIntervention.objects.create(
             question=question,
             rater=rater,
             step=step,
             state=State.PROPOSED,
-            evidence=score.highest,
-            answers=score.n,
-            made_at=timezone.now(),
+            evidence=score.max_evidence,
+            n_answers=score.n,
+            created_at=timezone.now(),
         )
         if rule == Rule.AUTOMATIC:
             _carry_out(intervention, by=None)
@@ -88,7 +88,7 @@ def create_interventions(
 
 
 @transaction.atomic
-def carry_out_intervention(*, intervention: GoldAct, by: Any) -> GoldAct:
+def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIntervention:
     """Carry out a proposed intervention. Raises InvalidIntervention."""
     row = _lock_intervention(intervention)
     if row.state != State.PROPOSED:
@@ -98,7 +98,9 @@ def carry_out_intervention(*, intervention: GoldAct, by: Any) -> GoldAct:
 
 
 @transaction.atomic
-def override_intervention(*, intervention: GoldAct, reason: str, by: Any) -> GoldAct:
+def override_intervention(
+    *, intervention: GoldIntervention, reason: str, by: Any
+) -> GoldIntervention:
     """Override an intervention: the rater continues, and the evidence starts again.
 
     Ends all interventions against the rater in this question. Raises InvalidIntervention.
@@ -113,9 +115,9 @@ def override_intervention(*, intervention: GoldAct, reason: str, by: Any) -> Gol
     return row
 
 
-def _lock_intervention(intervention: GoldAct) -> GoldAct:
+def _lock_intervention(intervention: GoldIntervention) -> GoldIntervention:
     return (
-        GoldAct.objects.select_for_update(of=("self",))
+        GoldIntervention.objects.select_for_update(of=("self",))
         .select_related("rater", "question")
         .get(pk=intervention.pk)
     )
@@ -124,13 +126,13 @@ def _lock_intervention(intervention: GoldAct) -> GoldAct:
 def _get_current_steps(question: Question, raters: Collection[int]) -> dict[int, set[str]]:
     """Return {rater id: steps of interventions that are not overridden}."""
     steps: dict[int, set[str]] = {}
-    rows = GoldAct.objects.filter(question=question, rater__in=raters)
+    rows = GoldIntervention.objects.filter(question=question, rater__in=raters)
     for rater, step in rows.exclude(state=State.OVERRIDDEN).values_list("rater", "step"):
         steps.setdefault(rater, set()).add(step)
     return steps
 
 
-def _carry_out(intervention: GoldAct, *, by: Any) -> None:
+def _carry_out(intervention: GoldIntervention, *, by: Any) -> None:
     intervention.state, intervention.by, intervention.decided_at = State.DONE, by, timezone.now()
     intervention.save(update_fields=["state", "by", "decided_at"])
     rater = intervention.rater
@@ -144,14 +146,16 @@ def _carry_out(intervention: GoldAct, *, by: Any) -> None:
     _record_event(intervention, f"gold_{intervention.step}_carried_out", by=by)
 
 
-def _override(intervention: GoldAct, *, reason: str, by: Any) -> None:
+def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
     now = timezone.now()
-    rows = GoldAct.objects.filter(question=intervention.question, rater=intervention.rater)
+    rows = GoldIntervention.objects.filter(question=intervention.question, rater=intervention.rater)
     ended = list(rows.exclude(state=State.OVERRIDDEN).values_list("step", "state"))
     rows.exclude(state=State.OVERRIDDEN).update(
         state=State.OVERRIDDEN, by=by, decided_at=now, reason=reason
     )
-    other_interventions = GoldAct.objects.filter(rater=intervention.rater, state=State.DONE)
+    other_interventions = GoldIntervention.objects.filter(
+        rater=intervention.rater, state=State.DONE
+    )
     rater = intervention.rater
     was_paused = (Step.PAUSE, State.DONE) in ended and rater.paused
     if was_paused and not other_interventions.filter(step=Step.PAUSE).exists():
@@ -159,11 +163,13 @@ def _override(intervention: GoldAct, *, reason: str, by: Any) -> None:
     if rater.told == Rater.Told.WARNED and not other_interventions.exists():
         rater.told = ""
         rater.save(update_fields=["told"])
-    _record_security_event("gold_overridden", intervention, by, reason=reason)
-    _record_event(intervention, "gold_overridden", by=by)
+    _record_security_event("gold_intervention_overridden", intervention, by, reason=reason)
+    _record_event(intervention, "gold_intervention_overridden", by=by)
 
 
-def _record_security_event(event_name: str, intervention: GoldAct, by: Any, **details: Any) -> None:
+def _record_security_event(
+    event_name: str, intervention: GoldIntervention, by: Any, **details: Any
+) -> None:
     security_log.log_event(
         event_name,
         project_id=intervention.question.project_id,
@@ -179,7 +185,7 @@ def _record_security_event(event_name: str, intervention: GoldAct, by: Any, **de
     )
 
 
-def _record_event(intervention: GoldAct, kind: str, *, by: Any) -> None:
+def _record_event(intervention: GoldIntervention, kind: str, *, by: Any) -> None:
     record_event(
         project_id=intervention.question.project_id,
         kind=kind,
@@ -188,7 +194,7 @@ def _record_event(intervention: GoldAct, kind: str, *, by: Any) -> None:
             "question": intervention.question.key,
             "step": intervention.step,
             "evidence": intervention.evidence,
-            "answers": intervention.answers,
+            "n_answers": intervention.n_answers,
         },
         by=by,
     )

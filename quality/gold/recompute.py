@@ -31,9 +31,9 @@ def _recompute(row: GoldState) -> None:
     interventions.override_resumed_pauses(question.pk)
     # Read the input version first: later changes must make the scores outdated again.
     current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
-    gold_scores, items, summary = compute_gold_results(question, row.bar)
-    row.rests_on = current_version
-    row.seconds = time.monotonic() - started
+    gold_scores, items, summary = compute_gold_results(question, row.pass_mark)
+    row.input_version = current_version
+    row.duration_seconds = time.monotonic() - started
     _store_results(row, gold_scores, items, summary)
 
 
@@ -81,7 +81,7 @@ def _compute_totals(
         "n_several": sum(len(gold.right) > 1 for gold in gold_of_item.values()),
         "n_shares": sum(gold.shares for gold in gold_of_item.values()),
         "n_answers": len(responses),
-        "n_apart": sum(response.is_check for response in responses),
+        "n_check_answers": sum(response.is_check for response in responses),
     }
 
 
@@ -90,7 +90,11 @@ def _store_results(
     row: GoldState, gold_scores: list[GoldScore], items: list[GoldItem], summary: dict[str, int]
 ) -> None:
     """Replace all rows of the question. Raises Lost where another worker has taken over."""
-    metadata = {"rests_on": row.rests_on, "seconds": row.seconds, "made_at": timezone.now()}
+    metadata = {
+        "input_version": row.input_version,
+        "duration_seconds": row.duration_seconds,
+        "computed_at": timezone.now(),
+    }
     if not get_leased_rows(row).update(**summary, **metadata):
         raise LeaseLost
     GoldScore.objects.filter(question_id=row.question_id).delete()

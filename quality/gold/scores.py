@@ -98,9 +98,9 @@ def build_score(
         classes=_list_class_scores(table, scale),
         weeks=_list_week_scores(responses, np.array(right), evidence_course),
         evidence=float(evidence_course[-1]),
-        highest=float(evidence_course.max()),
-        reached=reached,
-        reached_at=None if reached is None else responses[reached - 1].at,
+        max_evidence=float(evidence_course.max()),
+        n_until_pause=reached,
+        pause_reached_at=None if reached is None else responses[reached - 1].at,
     )
 
 

@@ -42,7 +42,7 @@ class GoldVersionOut(serializers.Serializer):
     answer = GoldAnswerField(help_text="A label, several accepted labels, or {label: share}")
     explanation = serializers.CharField(allow_blank=True)
     by = serializers.CharField(allow_null=True)
-    made_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
     retired_at = serializers.DateTimeField(allow_null=True, help_text="null: in force")
 
 

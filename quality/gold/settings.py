@@ -31,11 +31,11 @@ def set_pass_mark(
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose what follows."))
     row, _created = GoldState.objects.get_or_create(question=question)
-    before = {"pass_mark": row.bar, "rule": row.rule}
-    row.bar, row.rule = value, rule or row.rule
-    row.save(update_fields=["bar", "rule"])
+    before = {"pass_mark": row.pass_mark, "rule": row.rule}
+    row.pass_mark, row.rule = value, rule or row.rule
+    row.save(update_fields=["pass_mark", "rule"])
     security_log.log_event(
-        "gold_pass_mark_changed",
+        "gold_settings_changed",
         project_id=question.project_id,
         by=by.pk,
         question=question.key,

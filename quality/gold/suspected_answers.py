@@ -74,33 +74,33 @@ def build_gold_items(
         if item_id in suspects:
             suspect, codes = suspects[item_id], codes_of_people.get(item_id, {})
             row.probability = suspect.probability
-            row.people = suspect.n_raters
-            row.better = int(scale.codes[suspect.likely_code])
+            row.n_people = suspect.n_raters
+            row.likely_code = int(scale.codes[suspect.likely_code])
             row.suspected = suspect.is_suspect and not gold.is_confirmed
             accuracies = _compute_other_accuracies(gold.single_category, codes, tally)
-            _count_good_raters(
-                row, codes, accuracies, pass_mark=pass_mark, better=suspect.likely_code
+            _count_passing_raters(
+                row, codes, accuracies, pass_mark=pass_mark, likely_code=suspect.likely_code
             )
         rows.append(row)
     return rows
 
 
-def _count_good_raters(
+def _count_passing_raters(
     row: GoldItem,
     codes: Mapping[int, int],
     accuracies: Mapping[int, float],
     *,
     pass_mark: float,
-    better: int,
+    likely_code: int,
 ) -> None:
-    """Count the raters who pass on all other gold, and those of them who choose ``better``.
+    """Count the raters who pass on all other gold, and those of them who choose ``likely_code``.
 
     ``codes``: {rater id: code}; ``accuracies``: {rater id: accuracy on all other gold}.
     """
     for rater_id, code in codes.items():
         if accuracies[rater_id] >= pass_mark:
-            row.good += 1
-            row.good_better += code == better
+            row.n_passing += 1
+            row.n_passing_likely += code == likely_code
 
 
 def _compute_other_accuracies(
@@ -149,11 +149,19 @@ def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) 
         reason=reason,
         evidence=_get_evidence(gold),
         by=by,
-        made_at=timezone.now(),
+        created_at=timezone.now(),
     )
 
 
 def _get_evidence(gold: GoldAnswer) -> dict[str, object]:
     """Return the columns of the gold item that the review is based on."""
-    columns = ("exposures", "right", "probability", "people", "better", "good", "good_better")
+    columns = (
+        "exposures",
+        "right",
+        "probability",
+        "n_people",
+        "likely_code",
+        "n_passing",
+        "n_passing_likely",
+    )
     return GoldItem.objects.filter(gold=gold).values(*columns).first() or {}

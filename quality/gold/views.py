@@ -18,7 +18,7 @@ from metrics.agreement.rater_quality.gold import MIN_ANSWERS, PAUSE_EVIDENCE
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from quality.gold import input_version, interventions, settings, suspected_answers
-from quality.models import GoldAct, GoldItem, GoldReview, GoldScore, GoldState
+from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
 from ratings.services.days import date_from_day
 
 RATERS_PER_PAGE = 50
@@ -34,7 +34,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     selection = get_permitted_selection(request, project_id, role=LEAD)
     question = selection.question
     scores = GoldScore.objects.filter(question=question).select_related("rater")
-    sorted_scores = scores.order_by("-highest", "low", "rater__key")
+    sorted_scores = scores.order_by("-max_evidence", "low", "rater__key")
     raters = Paginator(sorted_scores, get_page_size(RATERS_PER_PAGE)).get_page(
         request.GET.get("page")
     )
@@ -58,7 +58,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         "items": Paginator(by_exposure, get_page_size(ITEMS_PER_PAGE)).get_page(
             request.GET.get("items")
         ),
-        "acts": _list_interventions(question),
+        "interventions": _list_interventions(question),
         "rules": GoldState.Rule.choices,
         "pause_at": PAUSE_EVIDENCE,
         "worded_from": MIN_ANSWERS,
@@ -67,12 +67,15 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     return render(request, "quality/gold/overview.html", context)
 
 
-def _list_interventions(question: Question) -> list[GoldAct]:
+def _list_interventions(question: Question) -> list[GoldIntervention]:
     """Return proposed and current interventions, proposed ones first."""
-    rows = GoldAct.objects.filter(question=question).exclude(state=GoldAct.State.OVERRIDDEN)
+    rows = GoldIntervention.objects.filter(question=question).exclude(
+        state=GoldIntervention.State.OVERRIDDEN
+    )
     interventions = rows.select_related("rater", "by").order_by("-pk")[:MAX_INTERVENTIONS]
     return sorted(
-        interventions, key=lambda intervention: intervention.state != GoldAct.State.PROPOSED
+        interventions,
+        key=lambda intervention: intervention.state != GoldIntervention.State.PROPOSED,
     )
 
 
@@ -81,14 +84,14 @@ def _describe_gold(row: GoldItem, selection: Selection) -> dict[str, Any]:
     labels = {category.code: category.label for category in selection.question.categories.all()}
     answer = row.gold.answer
     right = [labels.get(int(code), "") for code in answer]
-    has_good_raters = row.good > 0
+    has_passing_raters = row.n_passing > 0
     return {
         "row": row,
         "gold": ", ".join(right),
-        "better": labels.get(row.better, "") if row.better is not None else "",
-        "good": has_good_raters,
-        "saying": row.good_better,
-        "of": row.good,
+        "likely_label": labels.get(row.likely_code, "") if row.likely_code is not None else "",
+        "has_passing_raters": has_passing_raters,
+        "n_passing_likely": row.n_passing_likely,
+        "n_passing": row.n_passing,
     }
 
 
@@ -146,10 +149,14 @@ def submit_review(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
 
 @login_required
 @require_POST
-def submit_intervention(request: HttpRequest, project_id: int, act_id: int) -> HttpResponse:
+def submit_intervention(
+    request: HttpRequest, project_id: int, intervention_id: int
+) -> HttpResponse:
     """Carry out a proposed intervention, or override it with a ``reason`` (``do``)."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
-    intervention = get_object_or_404(GoldAct, question=selection.question, pk=act_id)
+    intervention = get_object_or_404(
+        GoldIntervention, question=selection.question, pk=intervention_id
+    )
     try:
         if request.POST.get("do") == "carry_out":
             interventions.carry_out_intervention(intervention=intervention, by=request.user)
@@ -170,10 +177,10 @@ def submit_intervention(request: HttpRequest, project_id: int, act_id: int) -> H
 def set_pass_mark(request: HttpRequest, project_id: int) -> HttpResponse:
     """Set the pass mark of raters, and what follows when one is below it."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
-    bar, rule = request.POST.get("bar", ""), request.POST.get("rule")
+    pass_mark, rule = request.POST.get("pass_mark", ""), request.POST.get("rule")
     try:
         settings.set_pass_mark(
-            question=selection.question, pass_mark=bar, rule=rule, by=request.user
+            question=selection.question, pass_mark=pass_mark, rule=rule, by=request.user
         )
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")

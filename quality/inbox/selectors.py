@@ -16,24 +16,24 @@ from django.utils.translation import ngettext
 from metrics.views.common import number_formats
 from projects.models import Member, Question
 from quality.models import (
-    Alarm,
+    Alert,
+    AlertState,
     Appeal,
     Escalation,
-    GoldAct,
+    GoldIntervention,
     ItemLabel,
-    Source,
-    State,
+    LabelSource,
 )
 from quality.models.consensus import DOUBT
 from ratings.models import Exam
 
 ALERTS, INTERVENTIONS, EXAMS, APPEALS = (
-    "alarms",
+    "alerts",
     "gold",
-    "exams",
+    "exam_settings",
     "appeals",
 )  # URL names of the pages
-UNCERTAIN_ITEMS = "adjudicate"
+UNCERTAIN_ITEMS = "review"
 LEAD = Member.Role.LEAD
 REVIEW_ROLES = (LEAD, Member.Role.ADJUDICATOR)
 
@@ -81,10 +81,12 @@ def get_project_entries(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]
     """
     project_ids = list(roles)
     led_ids = [project for project, role in roles.items() if role == LEAD]
-    rows = _count_by_project(ALERTS, Alarm.objects.filter(state=State.OPEN), project_ids).union(
+    rows = _count_by_project(
+        ALERTS, Alert.objects.filter(state=AlertState.OPEN), project_ids
+    ).union(
         _count_by_project(
             INTERVENTIONS,
-            GoldAct.objects.filter(state=GoldAct.State.PROPOSED),
+            GoldIntervention.objects.filter(state=GoldIntervention.State.PROPOSED),
             led_ids,
             per_question=True,
         ),
@@ -110,11 +112,11 @@ def get_question_entries(
         [project.pk] if role in allowed_roles else [] for allowed_roles in ((LEAD,), REVIEW_ROLES)
     )
     rows = _count_by_project(
-        ALERTS, Alarm.objects.filter(state=State.OPEN), visible_ids, per_question=True
+        ALERTS, Alert.objects.filter(state=AlertState.OPEN), visible_ids, per_question=True
     ).union(
         _count_by_project(
             INTERVENTIONS,
-            GoldAct.objects.filter(state=GoldAct.State.PROPOSED),
+            GoldIntervention.objects.filter(state=GoldIntervention.State.PROPOSED),
             led_ids,
             per_question=True,
         ),
@@ -158,9 +160,11 @@ def _get_exams_without_tries() -> QuerySet[Exam]:
 def _get_uncertain_labels() -> QuerySet[ItemLabel]:
     """Return the labels that need a decision for their doubt (see get_review_queue)."""
     pending_requests = Escalation.objects.filter(
-        question=OuterRef("question"), item=OuterRef("item"), state=Escalation.State.WAITING
+        question=OuterRef("question"), item=OuterRef("item"), state=Escalation.State.REQUESTED
     )
-    uncertain = ItemLabel.objects.filter(source=Source.CONSENSUS, n_ratings__gte=2, doubt__gt=DOUBT)
+    uncertain = ItemLabel.objects.filter(
+        source=LabelSource.CONSENSUS, n_ratings__gte=2, doubt__gt=DOUBT
+    )
     return uncertain.filter(~Exists(pending_requests))
 
 

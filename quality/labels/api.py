@@ -23,7 +23,7 @@ from core.api.schema import (
 from projects.api.base import ApiView, get_question
 from projects.models import Item, Member, Project, Question
 from quality.labels import selectors
-from quality.models import Consensus, Decision, Source
+from quality.models import Consensus, Decision, LabelSource
 from quality.review import decisions
 
 from .serializers import DecisionIn, DecisionOut, LabelOut
@@ -39,7 +39,7 @@ class LabelListView(ApiView):
         build_page_serializer("Label", LabelOut),
         [
             QUESTION_PARAMETER,
-            build_parameter("source", "Only labels of this source", enum=Source.values),
+            build_parameter("source", "Only labels of this source", enum=LabelSource.values),
             build_parameter("min_confidence", "Only labels at least so sure, from 0 to 1"),
             *PAGE_PARAMETERS,
         ],
@@ -53,7 +53,7 @@ class LabelListView(ApiView):
         question = get_question(project, params.get("question"))
         source = None
         if "source" in params:
-            source = get_choice(params, "source", Source.values, default="")
+            source = get_choice(params, "source", LabelSource.values, default="")
         labels = selectors.get_labels(
             question, source=source, at_least=_parse_share(params.get("min_confidence"))
         )
@@ -148,5 +148,5 @@ def _serialize_decision(
         "reason": decision.reason,
         "number": decision.number,
         "decided_by": decision.by.username if decision.by else None,
-        "made_at": decision.made_at,
+        "created_at": decision.created_at,
     }

@@ -12,18 +12,18 @@ from django.db.models import Count
 
 from metrics.models import Reading, Span
 from projects.models import Question, Rater
-from quality.models import Consensus, ItemLabel, Method, Source
+from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource
 from ratings.models import Rating
 
 from . import selectors
 
 METHOD_TEXTS = {
-    Method.DAWID_SKENE: (
+    ConsensusMethod.DAWID_SKENE: (
         "Dawid and Skene's model (1979), maximum a posteriori: the raters' habits are estimated"
         " with ten pseudo-ratings a row, seven of them right."
     ),
-    Method.WEIGHTED: "Majority, each vote weighted by the rater's skill.",
-    Method.MAJORITY: "Majority, each rater one vote; ties have no label.",
+    ConsensusMethod.WEIGHTED: "Majority, each vote weighted by the rater's skill.",
+    ConsensusMethod.MAJORITY: "Majority, each rater one vote; ties have no label.",
 }
 
 
@@ -41,22 +41,28 @@ def build_data_card(question: Question) -> str:
 
 
 def _build_method_section(question: Question, consensus: Consensus | None) -> list[str]:
-    if consensus is None or consensus.made_at is None:
+    if consensus is None or consensus.computed_at is None:
         return ["No labels were made yet."]
     labels = ItemLabel.objects.filter(question=question)
     by_source = dict(labels.values_list("source").annotate(Count("pk")).order_by())
     unlabelled = labels.filter(code=None).count()
     lines = [
-        f"* As of {consensus.made_at:%Y-%m-%d %H:%M} UTC, guidelines"
+        f"* As of {consensus.computed_at:%Y-%m-%d %H:%M} UTC, guidelines"
         f" {question.project.guidelines_version}",
         f"* {sum(by_source.values())} items: "
-        + ", ".join(f"{n} by {Source(source).value}" for source, n in sorted(by_source.items())),
+        + ", ".join(
+            f"{n} by {LabelSource(source).value}" for source, n in sorted(by_source.items())
+        ),
         f"* Without a label (tied): {unlabelled}",
         f"* Hash of the labels (SHA-256): `{compute_digest(question, consensus)}`",
     ]
     if consensus.expected_errors is not None:
         lines.append(f"* Expected wrong labels among these: {consensus.expected_errors:.1f}")
-    return ["## How labels were made", METHOD_TEXTS[Method(consensus.method)], "\n".join(lines)]
+    return [
+        "## How labels were made",
+        METHOD_TEXTS[ConsensusMethod(consensus.method)],
+        "\n".join(lines),
+    ]
 
 
 def _build_agreement_section(question: Question) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from projects.models import Question
-from quality.models import Consensus, Decision, ItemLabel, Source
+from quality.models import Consensus, Decision, ItemLabel, LabelSource
 
 CHUNK_SIZE = 2_000
 # Splits by item key: (name, upper limit of its share of all keys).
@@ -59,11 +59,11 @@ def iter_label_rows(
         "code",
         "source",
         "confidence",
-        "shares",
+        "distribution",
         "mean",
         "n_ratings",
         "reason",
-        "made_at",
+        "computed_at",
     )
     decider_of_item = _get_deciders(label_names.question)
     for (
@@ -90,7 +90,9 @@ def iter_label_rows(
                 "mean": mean,
                 "ratings": n,
                 "reason": reason or None,
-                "decided_by": decider_of_item.get(item_id) if source == Source.DECISION else None,
+                "decided_by": decider_of_item.get(item_id)
+                if source == LabelSource.DECISION
+                else None,
                 "as_of": made_at,
             },
         )

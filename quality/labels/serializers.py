@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from core.api.strict_fields import StrictCharField, StrictSerializer
-from quality.models import Source
+from quality.models import LabelSource
 
 
 class LabelOut(serializers.Serializer):
@@ -29,7 +29,7 @@ class LabelOut(serializers.Serializer):
         """Add ``label`` and ``source``, which would hide attributes of the serializer class."""
         return super().get_fields() | {
             "label": serializers.CharField(allow_null=True, help_text="null: no label"),
-            "source": serializers.ChoiceField(Source.values),
+            "source": serializers.ChoiceField(LabelSource.values),
         }
 
 
@@ -51,7 +51,7 @@ class DecisionOut(serializers.Serializer):
     reason = serializers.CharField(allow_blank=True)
     number = serializers.IntegerField(help_text="Number of the item's decision, from 1")
     decided_by = serializers.CharField()
-    made_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
 
     def get_fields(self) -> dict[str, serializers.Field]:
         return super().get_fields() | {"label": serializers.CharField(allow_null=True)}

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from quality.models import ItemLabel, Source
+from quality.models import ItemLabel, LabelSource
 from ratings.exports.rating_files import join_lines
 
 from .selectors import LabelNames, iter_item_bodies, iter_label_rows
@@ -62,7 +62,7 @@ def _build_task(row: dict[str, Any], body: Any) -> dict[str, Any]:
             "type": "choices",
             "value": {"choices": [row["label"]]},
         }
-        truth = row["source"] != Source.CONSENSUS
+        truth = row["source"] != LabelSource.CONSENSUS
         task["annotations"].append({"result": [result], "ground_truth": truth})
     task["meta"] = {"source": row["source"], "confidence": row["confidence"]}
     return task

@@ -32,7 +32,7 @@ from quality.consensus import input_version, settings
 from quality.escalation.settings import get_label_rules
 from quality.escalation.summary import summarize_escalations
 from quality.labels import data_card, files, selectors
-from quality.models import Appeal, Consensus, Escalation, Method, Source
+from quality.models import Appeal, Consensus, ConsensusMethod, Escalation, LabelSource
 from quality.models.consensus import DOUBT
 from quality.review import decisions, second_opinions
 from ratings.files import parquet_file
@@ -47,7 +47,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
     selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
     consensus = Consensus.objects.filter(question=selection.question).first()
     label_names = selectors.LabelNames.for_question(selection.question, consensus)
-    source = get_choice(request.GET, "source", Source.values)
+    source = get_choice(request.GET, "source", LabelSource.values)
     after = get_after_id(request.GET)
     labels = selectors.get_labels(selection.question, source=source).filter(item__gt=after)
     page_size = get_page_size(LABELS_PER_PAGE)
@@ -62,17 +62,17 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "consensus": consensus,
         "waiting": consensus is not None and input_version.is_outdated(consensus),
         "rows": [
-            row | {"asked": escalations.get(item_id), "content": items.get(item_id)}
+            row | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
             for item_id, row in rows[:page_size]
         ],
         "next_after": rows[page_size - 1][0] if has_more else None,
         "after": after,
         "source": source or "",
-        "sources": Source.choices,
-        "methods": Method.choices,
-        "doubtful": _count_uncertain_items(selection, consensus),
+        "sources": LabelSource.choices,
+        "methods": ConsensusMethod.choices,
+        "n_uncertain": _count_uncertain_items(selection, consensus),
         "open_appeals": Appeal.objects.filter(question=selection.question, state="open").count(),
-        "adjudicators": second_opinions.compute_agreement(selection.question),
+        "adjudicator_agreement": second_opinions.compute_agreement(selection.question),
         "escalation": summarize_escalations(
             selection.question, get_label_rules(selection.question)
         ),
@@ -141,7 +141,7 @@ def set_method(request: HttpRequest, project_id: int) -> HttpResponse:
     """Set the method by which the question's labels are computed."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
     method = request.POST.get("method", "")
-    if method not in Method.values:
+    if method not in ConsensusMethod.values:
         return HttpResponseBadRequest(_("Choose one of the methods."), content_type="text/plain")
     settings.set_method(
         question=selection.question,

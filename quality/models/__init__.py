@@ -1,59 +1,59 @@
 """Models of quality control: alerts, gold scores, labels, decisions and escalations."""
 
 from .alert import (
-    Alarm,
-    AlarmRules,
-    AlarmStep,
-    Answer,
-    DriftRun,
-    DriftStanding,
-    Kind,
-    Measure,
+    Alert,
+    AlertCause,
+    AlertKind,
+    AlertMeasure,
+    AlertScan,
+    AlertSettings,
+    AlertState,
+    AlertStep,
+    DriftState,
     Sensitivity,
-    State,
 )
 from .appeal import Appeal
-from .consensus import Consensus, ItemLabel, Method, RaterConfusion, Source
-from .decision import Claim, Decision, NamesSeen, Sent
+from .consensus import Consensus, ConsensusMethod, ItemLabel, LabelSource, RaterConfusion
+from .decision import Decision, NameReveal, ReviewAssignment, ReviewClaim
 from .escalation import Escalation, LabelRules
 from .gold import GoldItem, GoldReview, GoldScore, GoldState
-from .gold_intervention import GoldAct
-from .rater_comparison import Triage
-from .recomputed import Renewed
+from .gold_intervention import GoldIntervention
+from .rater_comparison import StoredRaterComparison
+from .recomputed import RecomputedResult
 from .repeats import RepeatScore, RepeatState
 from .second_opinion import SecondOpinion
 
 __all__ = [
-    "Alarm",
-    "AlarmRules",
-    "AlarmStep",
-    "Answer",
+    "Alert",
+    "AlertSettings",
+    "AlertStep",
+    "AlertCause",
     "Appeal",
-    "Claim",
+    "ReviewClaim",
     "Consensus",
     "Decision",
-    "DriftRun",
-    "DriftStanding",
+    "AlertScan",
+    "DriftState",
     "Escalation",
-    "GoldAct",
+    "GoldIntervention",
     "GoldItem",
     "GoldReview",
     "GoldScore",
     "GoldState",
     "ItemLabel",
-    "Kind",
+    "AlertKind",
     "LabelRules",
-    "Measure",
-    "Method",
-    "NamesSeen",
+    "AlertMeasure",
+    "ConsensusMethod",
+    "NameReveal",
     "RaterConfusion",
-    "Renewed",
+    "RecomputedResult",
     "RepeatScore",
     "RepeatState",
     "SecondOpinion",
     "Sensitivity",
-    "Sent",
-    "Source",
-    "State",
-    "Triage",
+    "ReviewAssignment",
+    "LabelSource",
+    "AlertState",
+    "StoredRaterComparison",
 ]

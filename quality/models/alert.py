@@ -12,74 +12,74 @@ from django.utils.translation import pgettext_lazy
 
 from projects.models import Project, Question, Rater
 
-from .recomputed import Renewed
+from .recomputed import RecomputedResult
 
 
-class Kind(models.TextChoices):
+class AlertKind(models.TextChoices):
     """Kind of an alert; docs/statistics.md defines when each is raised."""
 
     RATER_DRIFT = "rater_drift", _("rates otherwise than before")
-    RATER_SAME = "rater_same", _("nearly always the same answer")
+    RATER_SAME_ANSWER = "rater_same_answer", _("nearly always the same answer")
     RATER_FAST = "rater_fast", _("far faster than the others")
     RATER_APART = "rater_apart", _("apart from the start")
     QUESTION_FELL = "question_fell", _("agreement of a question fell")
     PAIR_DIVERGED = "pair_diverged", _("two raters moved apart")
     CATEGORY_COLLAPSED = "category_collapsed", _("a category does not hold any more")
-    OVERLAP_BEHIND = "overlap_behind", _("ratings wanted per item are missing")
+    RATINGS_MISSING = "ratings_missing", _("ratings wanted per item are missing")
     GOLD_SUSPECTED = "gold_suspected", _("gold answers in doubt")
 
 
-class Measure(models.TextChoices):
+class AlertMeasure(models.TextChoices):
     """Quantity whose change an alert reports."""
 
     AGREEMENT = "agreement", _("agreement with the others")
     BIAS = "bias", _("milder or harsher than the others")
-    ANSWERS = "answers", _("share of other answers than the usual one")
+    OTHER_ANSWERS = "other_answers", _("share of other answers than the usual one")
     PACE = "pace", _("share of ratings that took their time")
-    USE = "use", _("share of the category")
+    CATEGORY_SHARE = "category_share", _("share of the category")
     ITEMS = "items", _("number of items")
 
 
-class State(models.TextChoices):
+class AlertState(models.TextChoices):
     """State of an alert."""
 
     OPEN = "open", pgettext_lazy("waits for an answer", "open")
-    LOOKED_AT = "looked_at", _("looked at")
+    ACKNOWLEDGED = "acknowledged", _("looked at")
     MUTED = "muted", _("muted")
     RESOLVED = "resolved", _("resolved")
 
 
-class Answer(models.TextChoices):
+class AlertCause(models.TextChoices):
     """Cause of a resolved alert, as the lead found it."""
 
     REAL = "real", _("It is real")
-    NOT_HIS_FAULT = "not_his_fault", _("It is not the rater's fault")
+    NOT_RATER = "not_rater", _("It is not the rater's fault")
     EXPLAINED = "explained", _("It has another cause")
 
 
 class Sensitivity(models.TextChoices):
     """Amount of evidence that raises an alert (quality.alerts.sensitivity)."""
 
-    SURE = "sure", _("few and sure")
-    MIDDLE = "middle", _("some, sooner")
-    EARLY = "early", _("many and early")
+    LOW = "low", _("few and sure")
+    MEDIUM = "medium", _("some, sooner")
+    HIGH = "high", _("many and early")
 
 
-class AlarmRules(models.Model):
+class AlertSettings(models.Model):
     """Settings of a project's alerts."""
 
     project = models.OneToOneField(
-        Project, models.CASCADE, primary_key=True, related_name="alarm_rules"
+        Project, models.CASCADE, primary_key=True, related_name="alert_settings"
     )
     sensitivity = models.CharField(
-        max_length=6, choices=Sensitivity.choices, default=Sensitivity.SURE
+        max_length=6, choices=Sensitivity.choices, default=Sensitivity.LOW
     )
 
     class Meta:
-        verbose_name_plural = "alarm rules"
+        verbose_name_plural = "alert settings"
         constraints = [
             models.CheckConstraint(
-                condition=Q(sensitivity__in=Sensitivity.values), name="alarm_sensitivity_known"
+                condition=Q(sensitivity__in=Sensitivity.values), name="alert_sensitivity_known"
             )
         ]
 
@@ -87,41 +87,41 @@ class AlarmRules(models.Model):
         return f"{self.project_id}: {self.sensitivity}"
 
 
-class AlarmQuerySet(models.QuerySet["Alarm"]):
+class AlertQuerySet(models.QuerySet["Alert"]):
     def order_by_newest(self) -> Self:
         """Order by day of detection, newest first; within a day by number of items.
 
         Many alerts share a day when a history is imported.
         """
-        return self.order_by("-noticed", "-n", "-pk")
+        return self.order_by("-detected_on", "-n", "-pk")
 
 
-class Alarm(models.Model):
+class Alert(models.Model):
     """An alert with the numbers at the time when it was raised.
 
-    These never change, whatever later ratings say. Only ``state``, ``answer``, ``until`` and
-    ``stands`` do.
+    These never change, whatever later ratings say. Only ``state``, ``cause``, ``muted_until`` and
+    ``supported`` do.
     """
 
-    question = models.ForeignKey(Question, models.CASCADE, related_name="alarms", db_index=False)
+    question = models.ForeignKey(Question, models.CASCADE, related_name="alerts", db_index=False)
     # Null: not about a single rater.
     rater = models.ForeignKey(
-        Rater, models.CASCADE, null=True, blank=True, related_name="alarms", db_index=False
+        Rater, models.CASCADE, null=True, blank=True, related_name="alerts", db_index=False
     )
     # The second rater of a pair, or of two raters one of whom changed.
-    other = models.ForeignKey(Rater, models.CASCADE, null=True, blank=True, related_name="+")
+    other_rater = models.ForeignKey(Rater, models.CASCADE, null=True, blank=True, related_name="+")
     code = models.SmallIntegerField(null=True, blank=True)  # of the affected category
-    kind = models.CharField(max_length=20, choices=Kind.choices)
-    measure = models.CharField(max_length=9, choices=Measure.choices)
+    kind = models.CharField(max_length=20, choices=AlertKind.choices)
+    measure = models.CharField(max_length=14, choices=AlertMeasure.choices)
     # Day of the onset, and its 95% interval.
     since = models.DateField()
     since_earliest = models.DateField()
     since_latest = models.DateField()
-    # Day whose ratings reached the evidence threshold; raised_at is when the row was created.
-    noticed = models.DateField()
-    raised_at = models.DateTimeField()
+    # Day whose ratings reached the evidence threshold; created_at is when the row was created.
+    detected_on = models.DateField()
+    created_at = models.DateTimeField()
     # Size of the change, or the level, with its 95% interval, in units of the measure: kappa for
-    # agreement, ranks for bias, shares for answers, pace and use.
+    # agreement, ranks for bias, shares for other measures.
     size = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
@@ -134,83 +134,87 @@ class Alarm(models.Model):
     # {"days": [days since 1970-01-01], "n": [...], "means": [...], "evidence": [...]} by day (of a
     # rater) or week (of other kinds), at the time when it was raised.
     chart = models.JSONField(default=dict)
-    state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
-    answer = models.CharField(max_length=13, choices=Answer.choices, blank=True)
-    until = models.DateField(null=True, blank=True)  # muted until this day; null: indefinitely
+    state = models.CharField(max_length=12, choices=AlertState.choices, default=AlertState.OPEN)
+    cause = models.CharField(max_length=9, choices=AlertCause.choices, blank=True)
+    muted_until = models.DateField(
+        null=True, blank=True
+    )  # muted until this day; null: indefinitely
     # Whether current ratings still support it.
-    stands = models.BooleanField(default=True)
+    supported = models.BooleanField(default=True)
 
-    objects = AlarmQuerySet.as_manager()
+    objects = AlertQuerySet.as_manager()
 
     class Meta:
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["question", "kind", "rater", "noticed"],
-                condition=Q(other=None),
-                name="alarm_unique",
+                fields=["question", "kind", "rater", "detected_on"],
+                condition=Q(other_rater=None),
+                name="alert_unique",
             ),
-            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="alarm_kind_known"),
+            models.CheckConstraint(condition=Q(kind__in=AlertKind.values), name="alert_kind_known"),
             models.CheckConstraint(
-                condition=Q(measure__in=Measure.values), name="alarm_measure_known"
+                condition=Q(measure__in=AlertMeasure.values), name="alert_measure_known"
             ),
-            models.CheckConstraint(condition=Q(state__in=State.values), name="alarm_state_known"),
             models.CheckConstraint(
-                condition=Q(answer__in=["", *Answer.values]), name="alarm_answer_known"
+                condition=Q(state__in=AlertState.values), name="alert_state_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(cause__in=["", *AlertCause.values]), name="alert_cause_known"
             ),
         ]
         indexes = [
             models.Index(
-                fields=["question"], condition=Q(state=State.OPEN.value), name="alarm_open"
+                fields=["question"], condition=Q(state=AlertState.OPEN.value), name="alert_open"
             ),
-            models.Index(fields=["rater"], name="alarm_by_rater"),
+            models.Index(fields=["rater"], name="alert_by_rater"),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind} since {self.since}"
 
 
-class AlarmStep(models.Model):
+class AlertStep(models.Model):
     """A change of the state of an alert. Never updated or deleted."""
 
-    alarm = models.ForeignKey(Alarm, models.CASCADE, related_name="steps")
+    alert = models.ForeignKey(Alert, models.CASCADE, related_name="steps")
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     at = models.DateTimeField()
-    state = models.CharField(max_length=9, choices=State.choices)
-    answer = models.CharField(max_length=13, choices=Answer.choices, blank=True)
-    until = models.DateField(null=True, blank=True)
+    state = models.CharField(max_length=12, choices=AlertState.choices)
+    cause = models.CharField(max_length=9, choices=AlertCause.choices, blank=True)
+    muted_until = models.DateField(null=True, blank=True)
     reason = models.TextField(blank=True)
 
     class Meta:
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=State.values), name="alarm_step_state_known"
+                condition=Q(state__in=AlertState.values), name="alert_step_state_known"
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.alarm_id}: {self.state}"
+        return f"{self.alert_id}: {self.state}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
-            raise TypeError("A step of an alarm is written once and never changed.")
+            raise TypeError("A step of an alert is written once and never changed.")
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError("A step of an alarm is never deleted.")
+        raise TypeError("A step of an alert is never deleted.")
 
 
-class DriftRun(Renewed):
+class AlertScan(RecomputedResult):
     """The last scan of a question for drift: one row per question.
 
     The worker that scans holds its lease.
     """
 
     question = models.OneToOneField(
-        Question, models.CASCADE, primary_key=True, related_name="drift_run"
+        Question, models.CASCADE, primary_key=True, related_name="alert_scan"
     )
     n_ratings = models.PositiveIntegerField(default=0)
     # Why the question could not be scanned (too_many_comparisons, single_category); else empty.
@@ -222,7 +226,7 @@ class DriftRun(Renewed):
         return f"question {self.question_id}: {self.n_ratings} ratings"
 
 
-class DriftStanding(models.Model):
+class DriftState(models.Model):
     """Drift state of a rater in the segment since their last alert.
 
     ``measure``, ``since`` and the size belong to the measure with the most evidence; empty
@@ -232,11 +236,11 @@ class DriftStanding(models.Model):
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="+")
     evidence = models.FloatField()
-    greatest = models.FloatField()
+    max_evidence = models.FloatField()
     watched = models.BooleanField()
     n = models.PositiveIntegerField()
     reason = models.CharField(max_length=40, blank=True)  # too_short, no_peers
-    measure = models.CharField(max_length=9, choices=Measure.choices, blank=True)
+    measure = models.CharField(max_length=14, choices=AlertMeasure.choices, blank=True)
     since = models.DateField(null=True, blank=True)
     size = models.FloatField(null=True, blank=True)
     low = models.FloatField(null=True, blank=True)
@@ -244,7 +248,7 @@ class DriftStanding(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["question", "rater"], name="drift_standing_unique")
+            models.UniqueConstraint(fields=["question", "rater"], name="drift_state_unique")
         ]
 
     def __str__(self) -> str:

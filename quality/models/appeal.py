@@ -31,7 +31,7 @@ class Appeal(models.Model):
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="appeals")
     about = models.CharField(max_length=8, choices=About.choices, default=About.DECISION)
     text = models.TextField()
-    made_at = models.DateTimeField()
+    created_at = models.DateTimeField()
     state = models.CharField(max_length=7, choices=State.choices, default=State.OPEN)
     answer = models.TextField(blank=True)
     answered_by = models.ForeignKey(

@@ -8,12 +8,12 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import Item, Question, Rater
 
-from .recomputed import Renewed
+from .recomputed import RecomputedResult
 
 DOUBT = 0.05  # labels with less doubt go to review only on request
 
 
-class Method(models.TextChoices):
+class ConsensusMethod(models.TextChoices):
     """Method by which the ratings of an item become one label (docs/statistics.md, "Consensus")."""
 
     DAWID_SKENE = "dawid_skene", _("Dawid and Skene: each rater's habits are estimated")
@@ -21,7 +21,7 @@ class Method(models.TextChoices):
     MAJORITY = "majority", _("majority, each rater one vote")
 
 
-class Source(models.TextChoices):
+class LabelSource(models.TextChoices):
     """Source of a label: decisions take precedence over gold answers, and these over ratings."""
 
     DECISION = "decision", _("decision")
@@ -29,7 +29,7 @@ class Source(models.TextChoices):
     CONSENSUS = "consensus", _("ratings")
 
 
-class Consensus(Renewed):
+class Consensus(RecomputedResult):
     """Settings and result of the labels of a question: one row per question.
 
     The worker that computes them holds its lease.
@@ -39,16 +39,18 @@ class Consensus(Renewed):
         Question, models.CASCADE, primary_key=True, related_name="consensus"
     )
     # Settings of the lead.
-    method = models.CharField(max_length=11, choices=Method.choices, default=Method.DAWID_SKENE)
+    method = models.CharField(
+        max_length=11, choices=ConsensusMethod.choices, default=ConsensusMethod.DAWID_SKENE
+    )
     with_models = models.BooleanField(default=False, help_text=_("Models count as raters"))
     # Codes of the categories, in the order of all lists of probabilities in this module.
     codes = models.JSONField(default=list)
     n_items = models.PositiveIntegerField(default=0)
     n_ratings = models.PositiveIntegerField(default=0)
     expected_errors = models.FloatField(null=True)
-    # [{"least", "items", "errors"}, ...]: number of labels with at least this confidence, and the
+    # [{"min_confidence", "n_items", "expected_errors"}, ...]: number of labels with at least this confidence, and the
     # expected number of wrong ones among them.
-    sure = models.JSONField(default=list)
+    certainty_levels = models.JSONField(default=list)
     # {"classes": [...], "tempering": t, "rounds": n}; empty without an estimate.
     model = models.JSONField(default=dict)
     # [{"low", "high", "n", "predicted", "observed"}, ...]: bins of held-out ratings, with the mean
@@ -61,7 +63,7 @@ class Consensus(Renewed):
         verbose_name_plural = "consensus"
         constraints = [
             models.CheckConstraint(
-                condition=Q(method__in=Method.values), name="consensus_method_known"
+                condition=Q(method__in=ConsensusMethod.values), name="consensus_method_known"
             )
         ]
 
@@ -75,24 +77,24 @@ class ItemLabel(models.Model):
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="labels")
     code = models.SmallIntegerField(null=True)
-    source = models.CharField(max_length=9, choices=Source.choices)
+    source = models.CharField(max_length=9, choices=LabelSource.choices)
     # Probability of the label; null where the method has none.
     confidence = models.FloatField(null=True)
     # From 0 to 1: 1 - confidence; without a confidence, the share of votes for other categories.
     doubt = models.FloatField()
     # Probability of each category in the order of ``Consensus.codes``; with a majority, its share
     # of the votes.
-    shares = models.JSONField(default=list)
+    distribution = models.JSONField(default=list)
     mean = models.FloatField(null=True)  # on interval and ratio scales: the expected value
     n_ratings = models.PositiveIntegerField()
     reason = models.CharField(max_length=40, blank=True)
-    made_at = models.DateTimeField()
+    computed_at = models.DateTimeField()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["question", "item"], name="item_label_unique"),
             models.CheckConstraint(
-                condition=Q(source__in=Source.values), name="item_label_source_known"
+                condition=Q(source__in=LabelSource.values), name="item_label_source_known"
             ),
         ]
         indexes = [
@@ -112,7 +114,7 @@ class RaterConfusion(models.Model):
     # (k, k): rows are true categories, columns the rater's answers; rows sum to 1.
     confusion = models.JSONField()
     # (k,): expected number of ratings behind each row.
-    rests_on = models.JSONField()
+    expected_counts = models.JSONField()
     accuracy = models.FloatField()
     bias = models.FloatField(null=True)  # in ranks, on ordered scales
 

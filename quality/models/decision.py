@@ -26,7 +26,7 @@ class Decision(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    made_at = models.DateTimeField()
+    created_at = models.DateTimeField()
 
     class Meta:
         ordering = ["number"]
@@ -49,24 +49,26 @@ class Decision(models.Model):
         raise TypeError("A decision is never deleted; the next one withdraws it.")
 
 
-class Claim(models.Model):
+class ReviewClaim(models.Model):
     """Claim of an adjudicator on an item that they are deciding, so that nobody else gets it."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    until = models.DateTimeField()
+    expires_at = models.DateTimeField()
     # The user has postponed the item.
-    passed = models.BooleanField(default=False)
+    postponed = models.BooleanField(default=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["question", "item"], name="claim_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["question", "item"], name="review_claim_unique")
+        ]
 
     def __str__(self) -> str:
         return f"{self.item_id}: {self.by_id}"
 
 
-class Sent(models.Model):
+class ReviewAssignment(models.Model):
     """An item that a lead sent to review, whatever its doubt; deleted when it is decided."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
@@ -77,14 +79,16 @@ class Sent(models.Model):
     sent_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        verbose_name_plural = "items sent to be decided"
-        constraints = [models.UniqueConstraint(fields=["question", "item"], name="sent_unique")]
+        verbose_name_plural = "review assignments"
+        constraints = [
+            models.UniqueConstraint(fields=["question", "item"], name="review_assignment_unique")
+        ]
 
     def __str__(self) -> str:
         return f"{self.item_id}: {self.by_id}"
 
 
-class NamesSeen(models.Model):
+class NameReveal(models.Model):
     """Record that an adjudicator looked at the raters' names before deciding."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
@@ -92,10 +96,10 @@ class NamesSeen(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    seen_at = models.DateTimeField(auto_now_add=True)
+    revealed_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        verbose_name_plural = "names seen"
+        verbose_name_plural = "name reveals"
 
     def __str__(self) -> str:
         return f"{self.item_id}: {self.by_id}"

@@ -15,74 +15,76 @@ class LabelRules(models.Model):
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="label_rules"
     )
-    # Request ratings while the confidence is below ``sure_from`` and there are fewer than ``most``
+    # Request ratings while the confidence is below ``certain_from`` and there are fewer than ``max_ratings``
     # current ratings.
-    escalate = models.BooleanField(default=False)
-    sure_from = models.FloatField(default=0.9)
-    most = models.PositiveSmallIntegerField(default=5)
-    # Total ratings that may be requested beyond the planned ones, and those requested so far.
+    request_ratings = models.BooleanField(default=False)
+    certain_from = models.FloatField(default=0.9)
+    max_ratings = models.PositiveSmallIntegerField(default=5)
+    # Total ratings that may be requested beyond the planned ones, and ``n_requested``: those requested so far.
     budget = models.PositiveIntegerField(default=100)
-    used = models.PositiveIntegerField(default=0)
+    n_requested = models.PositiveIntegerField(default=0)
     # Share of decided items that are shown to a second adjudicator as well.
-    second_share = models.FloatField(default=0)
+    second_opinion_share = models.FloatField(default=0)
     # Whether raters see decisions on items that they rated, and after how many days.
-    tell_raters = models.BooleanField(default=False)
-    tell_after = models.PositiveSmallIntegerField(default=7)
+    show_to_raters = models.BooleanField(default=False)
+    show_after_days = models.PositiveSmallIntegerField(default=7)
     # Input version of the last update; a different current one means that it is outdated.
-    looked_at = models.JSONField(default=dict)
+    input_version = models.JSONField(default=dict)
 
     class Meta:
         verbose_name_plural = "label rules"
         constraints = [
             models.CheckConstraint(
-                condition=Q(sure_from__gt=0, sure_from__lt=1), name="label_rules_sure_from"
+                condition=Q(certain_from__gt=0, certain_from__lt=1), name="label_rules_certain_from"
             ),
             models.CheckConstraint(
-                condition=Q(most__gte=2, most__lte=1000), name="label_rules_most"
+                condition=Q(max_ratings__gte=2, max_ratings__lte=1000),
+                name="label_rules_max_ratings",
             ),
             models.CheckConstraint(
-                condition=Q(second_share__gte=0, second_share__lte=1),
-                name="label_rules_second_share",
+                condition=Q(second_opinion_share__gte=0, second_opinion_share__lte=1),
+                name="label_rules_second_opinion_share",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"question {self.question_id}: {self.used} of {self.budget}"
+        return f"question {self.question_id}: {self.n_requested} of {self.budget}"
 
 
 class Escalation(models.Model):
     """An item for which a rating beyond the planned ones was requested, or that goes to review."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", _("waits for a rating more")
-        SURE = "sure", _("became sure")
-        DECIDE = "decide", _("for a decision")
+        REQUESTED = "requested", _("waits for a rating more")
+        CERTAIN = "certain", _("became sure")
+        REVIEW = "review", _("for a decision")
 
-    class Why(models.TextChoices):
+    class Reason(models.TextChoices):
         """Reason why an item goes to review."""
 
-        MOST = "most", _("as many ratings as allowed")
+        MAX_RATINGS = "max_ratings", _("as many ratings as allowed")
         BUDGET = "budget", _("the budget is used up")
-        NOBODY = "nobody", _("nobody is left who has not rated it")
-        STOPPED = "stop", _("asking again was switched off")
+        NO_RATER = "no_rater", _("nobody is left who has not rated it")
+        DISABLED = "disabled", _("asking again was switched off")
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
-    state = models.CharField(max_length=7, choices=State.choices)
-    why = models.CharField(max_length=6, choices=Why.choices, blank=True)
+    state = models.CharField(max_length=9, choices=State.choices)
+    reason = models.CharField(max_length=11, choices=Reason.choices, blank=True)
     # Ratings that this question requested beyond the planned ones.
-    asked = models.PositiveSmallIntegerField(default=0)
+    n_requested = models.PositiveSmallIntegerField(default=0)
     changed_at = models.DateTimeField()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["question", "item"], name="escalation_unique"),
             models.CheckConstraint(
-                condition=Q(state__in=["waiting", "sure", "decide"]), name="escalation_state_known"
+                condition=Q(state__in=["requested", "certain", "review"]),
+                name="escalation_state_known",
             ),
             models.CheckConstraint(
-                condition=Q(why__in=["", "most", "budget", "nobody", "stop"]),
-                name="escalation_why_known",
+                condition=Q(reason__in=["", "max_ratings", "budget", "no_rater", "disabled"]),
+                name="escalation_reason_known",
             ),
         ]
         indexes = [models.Index(fields=["question", "state", "item"], name="escalation_by_state")]

@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import GoldAnswer, Item, Question, Rater
 
-from .recomputed import Renewed
+from .recomputed import RecomputedResult
 
 
-class GoldState(Renewed):
+class GoldState(RecomputedResult):
     """Settings and totals of a question's gold answers: one row per question that ever had gold.
 
     The worker that computes the scores holds its lease.
@@ -31,7 +31,7 @@ class GoldState(Renewed):
         Question, models.CASCADE, primary_key=True, related_name="gold_state"
     )
     # Pass mark: the accuracy against which the evidence is computed.
-    bar = models.FloatField(default=0.7, db_default=0.7)
+    pass_mark = models.FloatField(default=0.7, db_default=0.7)
     rule = models.CharField(
         max_length=9, choices=Rule.choices, default=Rule.OFF, db_default=Rule.OFF
     )
@@ -42,11 +42,13 @@ class GoldState(Renewed):
     # Answers to items with gold, by all raters, and those among them that are check answers
     # (hidden gold).
     n_answers = models.PositiveIntegerField(default=0)
-    n_apart = models.PositiveIntegerField(default=0, db_default=0)
+    n_check_answers = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(bar__gt=0, bar__lt=1), name="gold_bar_reachable"),
+            models.CheckConstraint(
+                condition=Q(pass_mark__gt=0, pass_mark__lt=1), name="gold_pass_mark_reachable"
+            ),
             models.CheckConstraint(
                 condition=Q(rule__in=["off", "propose", "automatic"]), name="gold_rule_known"
             ),
@@ -86,10 +88,10 @@ class GoldScore(models.Model):
     # current value, and the highest since the last override (quality.gold.interventions). At most
     # MAX_EVIDENCE (quality.gold.scores).
     evidence = models.FloatField()
-    highest = models.FloatField()
+    max_evidence = models.FloatField()
     # Number of answers, and time, when it first reached the threshold of a pause.
-    reached = models.PositiveIntegerField(null=True)
-    reached_at = models.DateTimeField(null=True)
+    n_until_pause = models.PositiveIntegerField(null=True)
+    pause_reached_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
@@ -107,7 +109,7 @@ class GoldItem(models.Model):
     """A gold answer in force with the answers of its raters."""
 
     gold = models.OneToOneField(
-        GoldAnswer, models.CASCADE, primary_key=True, related_name="seen_as"
+        GoldAnswer, models.CASCADE, primary_key=True, related_name="gold_item"
     )
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
@@ -117,11 +119,11 @@ class GoldItem(models.Model):
     # For gold with one category, from people's answers: the probability that it is wrong, the
     # number of people, and the most probable category. Null for other gold.
     probability = models.FloatField(null=True)
-    people = models.PositiveIntegerField(default=0)
-    better = models.SmallIntegerField(null=True)
-    # People who reach the pass mark on other gold, and those of them who answer ``better``.
-    good = models.PositiveIntegerField(default=0)
-    good_better = models.PositiveIntegerField(default=0)
+    n_people = models.PositiveIntegerField(default=0)
+    likely_code = models.SmallIntegerField(null=True)
+    # People who reach the pass mark on other gold, and those of them who answer ``likely_code``.
+    n_passing = models.PositiveIntegerField(default=0)
+    n_passing_likely = models.PositiveIntegerField(default=0)
     suspected = models.BooleanField(default=False)  # excluded from scores until a lead decides
     leaked = models.BooleanField(default=False)  # later raters are suddenly more often right
 
@@ -149,7 +151,7 @@ class GoldReview(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    made_at = models.DateTimeField()
+    created_at = models.DateTimeField()
 
     class Meta:
         ordering = ["id"]

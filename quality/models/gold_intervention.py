@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Question, Rater
 
 
-class GoldAct(models.Model):
+class GoldIntervention(models.Model):
     """A warning or a pause of a rater, proposed to the lead or carried out.
 
     An override ends it, and the evidence starts again.
@@ -26,13 +26,13 @@ class GoldAct(models.Model):
         OVERRIDDEN = "overridden", _("overridden")
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
-    rater = models.ForeignKey(Rater, models.CASCADE, related_name="gold_acts")
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="gold_interventions")
     step = models.CharField(max_length=5, choices=Step.choices)
     state = models.CharField(max_length=10, choices=State.choices)
     # Highest evidence when it was created, and the number of answers behind it.
     evidence = models.FloatField()
-    answers = models.PositiveIntegerField()
-    made_at = models.DateTimeField()
+    n_answers = models.PositiveIntegerField()
+    created_at = models.DateTimeField()
     # User who carried it out or overrode it; null where the project's rule did.
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
@@ -46,15 +46,15 @@ class GoldAct(models.Model):
             models.UniqueConstraint(
                 fields=["question", "rater", "step"],
                 condition=~Q(state="overridden"),
-                name="gold_act_one_stands",
+                name="gold_intervention_one_current",
             ),
             models.CheckConstraint(
-                condition=Q(step__in=["warn", "pause"]), name="gold_act_step_known"
+                condition=Q(step__in=["warn", "pause"]), name="gold_intervention_step_known"
             ),
             models.CheckConstraint(
                 condition=Q(state="proposed", decided_at__isnull=True)
                 | Q(state__in=["done", "overridden"], decided_at__isnull=False),
-                name="gold_act_decided_has_time",
+                name="gold_intervention_decided_has_time",
             ),
         ]
 

@@ -6,10 +6,10 @@ from django.db import models
 
 from projects.models import Question
 
-from .recomputed import Renewed
+from .recomputed import RecomputedResult
 
 
-class Triage(Renewed):
+class StoredRaterComparison(RecomputedResult):
     """Comparison of every rater with all others: one row per question.
 
     A single row lets pages of thousands of raters read it at once. The worker that computes it
@@ -17,9 +17,9 @@ class Triage(Renewed):
     """
 
     question = models.OneToOneField(
-        Question, models.CASCADE, primary_key=True, related_name="triage"
+        Question, models.CASCADE, primary_key=True, related_name="rater_comparison"
     )
-    # {"middle", "spread", "raters": [[...], ...]} (quality.rater_status.comparison.Standing)
+    # {"middle", "spread", "raters": [[...], ...]} (quality.rater_status.comparison.ComparedRater)
     body = models.JSONField(default=dict)
 
     def __str__(self) -> str:

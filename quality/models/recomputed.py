@@ -8,14 +8,14 @@ from core.jobs.lease import Leased
 from projects.models import Question
 
 
-class Renewed(Leased):
+class RecomputedResult(Leased):
     """One row per question; the worker that computes it holds its lease."""
 
     question: models.OneToOneField[Question, Question]
     # Input version; when it differs from the current one, the result is outdated.
-    rests_on = models.JSONField(default=dict)
-    seconds = models.FloatField(default=0)  # duration of the computation
-    made_at = models.DateTimeField(null=True, blank=True)
+    input_version = models.JSONField(default=dict)
+    duration_seconds = models.FloatField(default=0)  # duration of the computation
+    computed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         abstract = True

@@ -7,10 +7,10 @@ from django.db.models import F, Q
 
 from projects.models import Question, Rater
 
-from .recomputed import Renewed
+from .recomputed import RecomputedResult
 
 
-class RepeatState(Renewed):
+class RepeatState(RecomputedResult):
     """Totals of all people of a question: one row per question with repeats.
 
     The worker that computes the scores holds its lease.

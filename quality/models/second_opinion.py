@@ -27,7 +27,7 @@ class SecondOpinion(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    made_at = models.DateTimeField()
+    created_at = models.DateTimeField()
 
     class Meta:
         constraints = [

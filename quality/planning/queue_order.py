@@ -23,7 +23,7 @@ from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from metrics.agreement import consensus
 from projects.models import Item, Project, Question, QueueOrder
 from projects.models.item import AVAILABLE
-from quality.models import Consensus, ItemLabel, Source
+from quality.models import Consensus, ItemLabel, LabelSource
 from ratings.annotation.assignments import planned_order
 from ratings.models import Assignment
 
@@ -66,7 +66,7 @@ def _plan_if_outdated(project: Project) -> bool:
 def _get_input_version(project: Project) -> dict[str, Any]:
     labels = Consensus.objects.filter(question__project=project)
     return {
-        "made_at": labels.aggregate(at=Max("made_at"))["at"],
+        "computed_at": labels.aggregate(at=Max("computed_at"))["at"],
         "catalogue": project.catalogue_version,
         "order": project.queue_order,
         "overlap": project.overlap,
@@ -94,7 +94,7 @@ def _list_most_informative(project: Project) -> list[int]:
     """Return the items whose next rating is expected to be most informative."""
     gains: defaultdict[int, float] = defaultdict(float)
     unrated_gain = 0.0
-    for labels in Consensus.objects.filter(question__project=project, made_at__isnull=False):
+    for labels in Consensus.objects.filter(question__project=project, computed_at__isnull=False):
         if "pooled" not in labels.model:
             continue  # nothing was estimated
         pooled = np.array([labels.model["pooled"]])
@@ -115,11 +115,11 @@ def _iter_gains(
     """Yield (item id, expected information in nats) of open items that are not certain."""
     candidates = ItemLabel.objects.filter(
         question=labels.question_id,
-        source=Source.CONSENSUS,
+        source=LabelSource.CONSENSUS,
         doubt__gt=1 - CERTAIN_CONFIDENCE,
         item__in=_get_open_items(project),
     )
-    uncertain = candidates.order_by("-doubt", "item_id").values_list("item_id", "shares")
+    uncertain = candidates.order_by("-doubt", "item_id").values_list("item_id", "distribution")
     valid_rows = [row for row in uncertain[:MAX_UNCERTAIN_LABELS] if len(row[1]) == pooled.shape[1]]
     if valid_rows:
         item_ids, shares = zip(*valid_rows, strict=True)

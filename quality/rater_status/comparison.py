@@ -22,7 +22,7 @@ from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 from quality import recompute
-from quality.models import Triage
+from quality.models import StoredRaterComparison
 
 BODY_FORMAT = 4  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
@@ -63,7 +63,7 @@ class RaterComparison(NamedTuple):
     here, that of the headline.
     """
 
-    made_at: datetime.datetime | None
+    computed_at: datetime.datetime | None
     weights: str
     middle: float | None
     spread: float | None
@@ -86,12 +86,12 @@ class RaterComparison(NamedTuple):
 
 def get_comparison(question: Question) -> RaterComparison:
     """Return the latest comparison; an empty one before the first."""
-    row = Triage.objects.filter(question=question).first()
+    row = StoredRaterComparison.objects.filter(question=question).first()
     if row is None or row.body.get("format") != BODY_FORMAT:
         return RaterComparison(None, question.weights, None, None, {})
     raters = {values[0]: ComparedRater(*values) for values in row.body["raters"]}
     body = row.body
-    return RaterComparison(row.made_at, body["weights"], body["middle"], body["spread"], raters)
+    return RaterComparison(row.computed_at, body["weights"], body["middle"], body["spread"], raters)
 
 
 def get_input_versions(only: int | None = None) -> recompute.InputVersions:
@@ -108,18 +108,18 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
 
 def list_outdated_questions() -> list[int]:
     """Return ids of the questions whose comparison is outdated or missing, oldest first."""
-    return recompute.list_outdated(Triage, get_input_versions())
+    return recompute.list_outdated(StoredRaterComparison, get_input_versions())
 
 
-def _compare(row: Triage) -> None:
+def _compare(row: StoredRaterComparison) -> None:
     """Compute and store the comparison of a question; raises Lost when the lease was lost."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
     # Read the input version first: later changes must make the result outdated again.
     input_version = get_input_versions(question.pk).get(question.pk, {})
     body = _build_body(question, QuestionScale.for_question(question))
-    metadata = {"rests_on": input_version, "seconds": time.monotonic() - started}
-    if not get_leased_rows(row).update(body=body, **metadata, made_at=timezone.now()):
+    metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
+    if not get_leased_rows(row).update(body=body, **metadata, computed_at=timezone.now()):
         raise LeaseLost
 
 
@@ -200,7 +200,7 @@ def has_enough_items(peers: Mapping[str, Any]) -> bool:
 
 RECOMPUTATION = recompute.Recomputation(
     "every rater beside the others",
-    Triage,
+    StoredRaterComparison,
     _compare,
     list_outdated_questions,
     pause_factor=5,

@@ -25,7 +25,7 @@ COLUMNS = (
     "peers_items", "bias", "bias_low", "bias_high", "gold", "gold_low", "gold_high",
     "gold_right", "gold_answers", "repeats", "repeats_low", "repeats_high", "repeats_same",
     "repeats_answers", "drift_measure", "drift_since", "drift_size",
-    "drift_low", "drift_high", "drift_evidence", "open_alarms", "harm",
+    "drift_low", "drift_high", "drift_evidence", "open_alerts", "impact",
     "main_category", "main_share", "main_share_of_others",
 )  # fmt: skip
 
@@ -62,7 +62,7 @@ def _build_comparison_columns(
     result = comparison.raters.get(summary.rater.pk)
     has_category = result is not None and result.n_items > 0 and result.category < len(scale.labels)
     return {
-        "harm": comparison.compute_impact(summary.rater.pk),
+        "impact": summary.impact,
         "main_category": escape_formula(scale.labels[result.category])
         if result and has_category
         else None,
@@ -78,7 +78,7 @@ def _build_row(summary: RaterSummary) -> dict[str, Any]:
             summary.rater.key
         ),  # a spreadsheet would take some texts for formulas
         "status": summary.status.value,
-        "reasons": " ".join(summary.reasons),
+        "reasons": " ".join(dict.fromkeys(reason.code.value for reason in summary.reasons)),
         "ratings": summary.n_ratings,
         "seconds": summary.seconds,
         "peers": summary.peers["value"],
@@ -104,5 +104,5 @@ def _build_row(summary: RaterSummary) -> dict[str, Any]:
         "drift_low": drift.low if drift else None,
         "drift_high": drift.high if drift else None,
         "drift_evidence": drift.evidence if drift else None,
-        "open_alarms": len(summary.alerts),
+        "open_alerts": len(summary.alerts),
     }

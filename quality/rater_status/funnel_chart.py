@@ -66,7 +66,7 @@ def _build_point(rater: RaterListEntry, *, outside: bool, url_template: str) -> 
     row = {"kind": "rater", "rater": rater.name or rater.key, "n": result.n_items}
     row |= {"value": max(result.value, MIN_SHOWN_VALUE), "kappa": result.value}
     row |= {"low": result.low, "high": result.high, "ratings": result.n_ratings}
-    row |= {"outside": outside, "same": "same" in rater.flags}
+    row |= {"outside": outside, "same": "same_answer" in rater.flags}
     return row | {"url": url_template.replace("KEY", rater.key)}
 
 

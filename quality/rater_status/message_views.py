@@ -30,8 +30,8 @@ def build_message_url(
     ``list_query`` and ``origin``: query and page to return to.
     """
     ids = ",".join(str(rater.pk) for rater in raters)
-    query = urlencode({"rater": ids, "passed": list_query, "back": origin})
-    return f"{reverse('raters_write', args=[project.pk])}?{query}"
+    query = urlencode({"rater": ids, "list_query": list_query, "back": origin})
+    return f"{reverse('rater_messages', args=[project.pk])}?{query}"
 
 
 @login_required
@@ -66,12 +66,12 @@ def send_message(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": project,
         "raters": can_read,
         "chosen": selected,
-        "left_out": len(selected) - len(can_read),
-        "longest": rater_messages.MAX_LENGTH,
+        "n_left_out": len(selected) - len(can_read),
+        "max_length": rater_messages.MAX_LENGTH,
         "ids": ",".join(map(str, ids)),
         "text": replace_nul(params.get("text", "")) if error else "",
-        "trouble": error,
-        "passed": params.get("passed", ""),
+        "error": error,
+        "list_query": params.get("list_query", ""),
         "back": params.get("back", ""),
         "back_url": return_url,
     }
@@ -82,7 +82,7 @@ def send_message(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _get_return_url(project: Project, raters: Sequence[Rater], params: QueryDict) -> str:
     """Return the URL of the page that the lead came from: rater, members or list."""
-    list_query = params.get("passed", "")
+    list_query = params.get("list_query", "")
     if params.get("back") == "people":
         return reverse("people", args=[project.pk])
     url = reverse("raters", args=[project.pk])

@@ -21,29 +21,26 @@ from django.utils.translation import gettext_lazy
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
-from quality.models import DriftStanding, GoldScore, Kind, RepeatScore
+from quality.models import AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
-from quality.rater_status.status import get_unresolved_alerts, list_alert_reasons
+from quality.rater_status.status import get_alert_reason, get_unresolved_alerts
 
 MAX_SEARCH_LENGTH = 100
 MAX_MIN_RATINGS = 1_000_000
 MAX_SELECTED = 100  # raters in one action
 # Flag -> text of its filter chip, in the order of the page.
 FLAGS: dict[str, Promise] = {
-    "same": gettext_lazy("nearly always the same answer"),
-    "fast": gettext_lazy("too fast"),
-    "apart": gettext_lazy("far apart"),
-    "drifted": gettext_lazy("drifted"),
-    "alarm": gettext_lazy("alarm"),
+    "same_answer": gettext_lazy("nearly always the same answer"),
+    "too_fast": gettext_lazy("too fast"),
+    "low_agreement": gettext_lazy("far apart"),
+    "drift": gettext_lazy("drifted"),
+    "alert": gettext_lazy("alarm"),
     "gold": gettext_lazy("miss gold"),
-    "few": gettext_lazy("few overlaps"),
+    "not_enough": gettext_lazy("few overlaps"),
     "paused": gettext_lazy("paused"),
 }
-FLAG_OF_REASON = {
-    "apart_from_peers": "apart",
-    "one_answer": "same",
-    "too_fast": "fast",
-}
+# Kinds of alerts that have a flag of their own while current ratings support them.
+FLAGGED_KINDS = {AlertKind.RATER_APART, AlertKind.RATER_SAME_ANSWER, AlertKind.RATER_FAST}
 
 
 class RaterListEntry(NamedTuple):
@@ -66,7 +63,7 @@ class RaterFilter:
     """Filter of the rater list from the query: a flag, a minimum of ratings, a search text."""
 
     flag: str = ""
-    least: int = 0
+    min_ratings: int = 0
     search: str = ""
 
     @classmethod
@@ -76,7 +73,7 @@ class RaterFilter:
         Raises Http404 for an unknown flag and BadRequest for invalid values.
         """
         flag = get_choice(query, "show", list(FLAGS)) or ""
-        text = query.get("least") or "0"
+        text = query.get("min_ratings") or "0"
         if not (text.isascii() and text.isdigit() and int(text[:8]) <= MAX_MIN_RATINGS):
             raise BadRequest(
                 _("“least” is a number of ratings, from 0 to %(most)s.") % {"most": MAX_MIN_RATINGS}
@@ -90,7 +87,7 @@ class RaterFilter:
         """Return whether the rater passes the filter."""
         if self.flag and self.flag not in rater.flags:
             return False
-        if self.least and (rater.result is None or rater.result.n_ratings < self.least):
+        if self.min_ratings and (rater.result is None or rater.result.n_ratings < self.min_ratings):
             return False
         text = self.search.casefold()
         return not text or any(
@@ -106,7 +103,7 @@ def _get_result_field(name: str) -> Callable[[RaterList, RaterListEntry], Any]:
 NO_VALUE: tuple[float | None, int] = (None, 0)
 # Column -> sort key. Raters without a value come last, before them those with too few items.
 SORT_KEYS: dict[str, Callable[[RaterList, RaterListEntry], Any]] = {
-    "harm": lambda _all, line: line.impact,
+    "impact": lambda _all, line: line.impact,
     "rater": lambda _all, line: line.key,
     "ratings": _get_result_field("n_ratings"),
     "peers": _get_result_field("value"),
@@ -142,7 +139,7 @@ class RaterList:
         False where nobody has rated.
         """
         is_computed, input_version = (
-            self.comparison.made_at is not None,
+            self.comparison.computed_at is not None,
             comparison.get_input_versions(self.question.pk),
         )
         return not is_computed and bool(input_version) and bool(self.raters)
@@ -152,7 +149,7 @@ class RaterList:
         """All raters with their flags, unordered."""
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
         alerts = get_unresolved_alerts(self.question)
-        drift_states = DriftStanding.objects.filter(question=self.question, watched=True)
+        drift_states = DriftState.objects.filter(question=self.question, watched=True)
         watched = {*drift_states.values_list("rater_id", flat=True)}
         gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
         below_pass_mark = {*gold_scores.values_list("rater_id", flat=True)}
@@ -161,17 +158,21 @@ class RaterList:
         columns = ("pk", "key", "name", "group", "paused")
         for pk, key, name, group, paused in people.order_by().values_list(*columns):
             result = results.get(pk)
-            flags = {FLAG_OF_REASON[reason] for reason in list_alert_reasons(alerts.get(pk, []))}
-            if any(alert.kind == Kind.RATER_DRIFT for alert in alerts.get(pk, [])):
-                flags.add("drifted")
+            flags = {
+                get_alert_reason(alert).value
+                for alert in alerts.get(pk, [])
+                if alert.supported and alert.kind in FLAGGED_KINDS
+            }
+            if any(alert.kind == AlertKind.RATER_DRIFT for alert in alerts.get(pk, [])):
+                flags.add("drift")
             if pk in alerts or pk in watched:
-                flags.add("alarm")
+                flags.add("alert")
             if pk in below_pass_mark:
                 flags.add("gold")
             if paused:
                 flags.add("paused")
             if result is None or not result.has_enough_items:
-                flags.add("few")
+                flags.add("not_enough")
             impact = self.comparison.compute_impact(pk)
             listed.append(RaterListEntry(pk, key, name, group, result, impact, flags))
         return listed
@@ -183,7 +184,7 @@ class RaterList:
             for flag, text in FLAGS.items()
         ]
 
-    def select(self, rater_filter: RaterFilter, sort: str = "-harm") -> list[RaterListEntry]:
+    def select(self, rater_filter: RaterFilter, sort: str = "-impact") -> list[RaterListEntry]:
         """Return the raters that match, sorted by one column and then by key.
 
         In either order raters without a value come last, and before them those with too few
@@ -211,7 +212,7 @@ class RaterList:
     @cached_property
     def evidence(self) -> dict[int, float | None]:
         """Evidence of drift of each rater."""
-        rows = DriftStanding.objects.filter(question=self.question)
+        rows = DriftState.objects.filter(question=self.question)
         return dict(rows.values_list("rater_id", "evidence"))
 
 

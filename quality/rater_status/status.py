@@ -18,7 +18,7 @@ from metrics.models import RaterReading
 from metrics.results.values import build_uncounted_value
 from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
-from quality.models import Alarm, DriftStanding, GoldScore, Kind, RepeatScore, State
+from quality.models import Alert, AlertKind, AlertState, DriftState, GoldScore, RepeatScore
 
 from .comparison import RaterComparison, get_comparison, has_enough_items
 
@@ -26,24 +26,42 @@ from .comparison import RaterComparison, get_comparison, has_enough_items
 class RaterStatus(StrEnum):
     """Status of a rater in a question."""
 
-    FINE = "fine"
-    WATCH = "watch"
+    OK = "ok"
+    CHECK = "check"
     ACT = "act"
     UNKNOWN = "unknown"
 
 
-# Reason -> the status that it implies; docs/statistics.md defines the reasons.
-STATUS_OF_REASON = {
-    "drift_alarm": RaterStatus.ACT,
-    "gold_below_bar": RaterStatus.ACT,
-    "alarm_muted": RaterStatus.WATCH,
-    "drift_watched": RaterStatus.WATCH,
-    # Kinds of alerts, in addition to drift_alarm for any alert.
-    "apart_from_peers": RaterStatus.WATCH,
-    "one_answer": RaterStatus.WATCH,
-    "too_fast": RaterStatus.WATCH,
-    "too_few_items": RaterStatus.UNKNOWN,
-}
+# Worst first: the order of the raters to check.
+STATUS_ORDER = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.OK, RaterStatus.UNKNOWN)
+
+
+class ReasonCode(StrEnum):
+    """Reason for a status; docs/statistics.md defines each."""
+
+    DRIFT = "drift"
+    LOW_AGREEMENT = "low_agreement"
+    SAME_ANSWER = "same_answer"
+    TOO_FAST = "too_fast"
+    GOLD = "gold"
+    NOT_ENOUGH = "not_enough"
+
+
+@dataclass(frozen=True)
+class StatusReason:
+    """A reason for a status, and the status that it implies.
+
+    ``value``, ``low``, ``high``: the size of the alert or drift, or the accuracy on gold, with its
+    95% interval; ``n``: number of items behind it. ``alert``: the alert that states it.
+    """
+
+    code: ReasonCode
+    status: RaterStatus
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    alert: Alert | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +70,7 @@ class RaterSummary:
 
     ``peers``, ``bias``: stored estimates; ``gold`` and ``repeats``: scores on gold answers and on
     repeated items, None without any; ``drift``: the latest drift state; ``alerts``: unresolved
-    alerts, oldest first.
+    alerts, oldest first; ``impact``: ratings times the gap to the median kappa.
     """
 
     rater: Rater
@@ -62,9 +80,10 @@ class RaterSummary:
     bias: Mapping[str, Any] | None
     gold: GoldScore | None
     repeats: RepeatScore | None
-    drift: DriftStanding | None
-    alerts: list[Alarm] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
+    drift: DriftState | None
+    alerts: list[Alert] = field(default_factory=list)
+    impact: float = 0.0
+    reasons: list[StatusReason] = field(default_factory=list)
 
     @property
     def gold_kappa(self) -> Mapping[str, Any]:
@@ -83,11 +102,16 @@ class RaterSummary:
     @property
     def status(self) -> RaterStatus:
         """Most severe status among the reasons."""
-        implied = {STATUS_OF_REASON[reason] for reason in self.reasons}
-        for status in (RaterStatus.ACT, RaterStatus.WATCH, RaterStatus.UNKNOWN):
+        implied = {reason.status for reason in self.reasons}
+        for status in (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN):
             if status in implied:
                 return status
-        return RaterStatus.FINE
+        return RaterStatus.OK
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Sort key, worst first: by status, then by impact."""
+        return STATUS_ORDER.index(self.status), -self.impact
 
 
 def build_undefined_value(reason: str) -> Value:
@@ -113,7 +137,7 @@ def list_rater_summaries(
         conditions["rater__in"] = raters
     comparison = comparison or get_comparison(question)
     results = _get_results(conditions, comparison.weights, ordered=ordered)
-    drifts = {row.rater_id: row for row in DriftStanding.objects.filter(**conditions)}
+    drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
     alerts = get_unresolved_alerts(question)
@@ -122,9 +146,7 @@ def list_rater_summaries(
         result = results.get(rater.pk, _NO_RESULT)
         drift = drifts.get(rater.pk)
         gold = golds.get(rater.pk)
-        reasons = _list_reasons(result["peers"], drift, alerts[rater.pk])
-        if gold is not None and gold.evidence >= PAUSE_EVIDENCE:
-            reasons.insert(0, "gold_below_bar")
+        reasons = _list_reasons(result["peers"], drift, gold, alerts[rater.pk])
         summaries.append(
             RaterSummary(
                 rater=rater,
@@ -136,6 +158,7 @@ def list_rater_summaries(
                 repeats=repeats.get(rater.pk),
                 drift=drift,
                 alerts=alerts[rater.pk],
+                impact=comparison.compute_impact(rater.pk),
                 reasons=reasons,
             )
         )
@@ -170,50 +193,74 @@ def _get_results(
     return results
 
 
-def get_unresolved_alerts(question: Question) -> dict[int, list[Alarm]]:
+def get_unresolved_alerts(question: Question) -> dict[int, list[Alert]]:
     """Return {rater id: unresolved alerts about the rater}, oldest first."""
-    alerts_of_rater: dict[int, list[Alarm]] = defaultdict(list)
-    alerts = Alarm.objects.filter(question=question).exclude(state=State.RESOLVED)
-    for alert in alerts.order_by("pk").select_related("rater", "other").defer("chart"):
-        for rater_id in (alert.rater_id, alert.other_id):
+    alerts_of_rater: dict[int, list[Alert]] = defaultdict(list)
+    alerts = Alert.objects.filter(question=question).exclude(state=AlertState.RESOLVED)
+    for alert in alerts.order_by("pk").select_related("rater", "other_rater").defer("chart"):
+        for rater_id in (alert.rater_id, alert.other_rater_id):
             if rater_id is not None:
                 alerts_of_rater[rater_id].append(alert)
     return alerts_of_rater
 
 
-ALERT_REASONS = {
-    Kind.RATER_APART: "apart_from_peers",
-    Kind.RATER_SAME: "one_answer",
-    Kind.RATER_FAST: "too_fast",
+# Kind of alert about a rater -> the reason that it gives.
+REASON_OF_ALERT = {
+    AlertKind.RATER_DRIFT: ReasonCode.DRIFT,
+    AlertKind.PAIR_DIVERGED: ReasonCode.DRIFT,
+    AlertKind.RATER_APART: ReasonCode.LOW_AGREEMENT,
+    AlertKind.RATER_SAME_ANSWER: ReasonCode.SAME_ANSWER,
+    AlertKind.RATER_FAST: ReasonCode.TOO_FAST,
 }
 
 
-def list_alert_reasons(alerts: Collection[Alarm]) -> list[str]:
-    """Return the reasons for a status in alerts that current ratings still support."""
-    return [
-        ALERT_REASONS[Kind(alert.kind)]
-        for alert in alerts
-        if alert.stands and alert.kind in ALERT_REASONS
-    ]
+def get_alert_reason(alert: Alert) -> ReasonCode:
+    """Return the reason that an alert about a rater gives for their status."""
+    return REASON_OF_ALERT[AlertKind(alert.kind)]
 
 
 def is_outlier(question: Question, rater: Rater) -> bool:
     """Return whether an unresolved alert says that the rater agrees clearly less than the others."""
-    alerts = Alarm.objects.filter(question=question, rater=rater, kind=Kind.RATER_APART)
-    return alerts.filter(stands=True).exclude(state=State.RESOLVED).exists()
+    alerts = Alert.objects.filter(question=question, rater=rater, kind=AlertKind.RATER_APART)
+    return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()
 
 
 def _list_reasons(
-    peers: Mapping[str, Any] | Value, drift: DriftStanding | None, alerts: list[Alarm]
-) -> list[str]:
+    peers: Mapping[str, Any] | Value,
+    drift: DriftState | None,
+    gold: GoldScore | None,
+    alerts: list[Alert],
+) -> list[StatusReason]:
     reasons = []
-    states = {alert.state for alert in alerts}
-    if states & {State.OPEN, State.LOOKED_AT}:
-        reasons.append("drift_alarm")
-    elif states:
-        reasons.append("alarm_muted")
+    if gold is not None and gold.evidence >= PAUSE_EVIDENCE:
+        reasons.append(
+            StatusReason(
+                ReasonCode.GOLD, RaterStatus.ACT, gold.accuracy, gold.low, gold.high, gold.n
+            )
+        )
+    reasons += [_build_alert_reason(alert) for alert in alerts]
     if drift is not None and drift.watched:
-        reasons.append("drift_watched")
+        reasons.append(
+            StatusReason(
+                ReasonCode.DRIFT, RaterStatus.CHECK, drift.size, drift.low, drift.high, drift.n
+            )
+        )
     if not has_enough_items(peers):
-        reasons.append("too_few_items")
-    return reasons + list_alert_reasons(alerts)
+        reasons.append(
+            StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=peers["n_items"] or 0)
+        )
+    return reasons
+
+
+def _build_alert_reason(alert: Alert) -> StatusReason:
+    """Return the reason for a status in an unresolved alert; a muted one only asks for a check."""
+    is_muted = alert.state == AlertState.MUTED
+    return StatusReason(
+        get_alert_reason(alert),
+        RaterStatus.CHECK if is_muted else RaterStatus.ACT,
+        alert.size,
+        alert.low,
+        alert.high,
+        alert.n,
+        alert,
+    )

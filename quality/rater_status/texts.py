@@ -6,25 +6,30 @@ The texts of alerts are in quality.alerts.kinds.
 from __future__ import annotations
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from quality.rater_status.status import ALERT_REASONS, RaterStatus, RaterSummary
+from quality.alerts.kinds import get_brief_text
+from quality.models import AlertKind, AlertState
+from quality.rater_status.status import RaterStatus, RaterSummary, ReasonCode, StatusReason
 
 STATUS_LABELS: dict[str, Promise] = {
-    RaterStatus.FINE: gettext_lazy("nothing found"),
-    RaterStatus.WATCH: gettext_lazy("watch"),
+    RaterStatus.OK: gettext_lazy("nothing found"),
+    RaterStatus.CHECK: gettext_lazy("watch"),
     RaterStatus.ACT: gettext_lazy("ask them"),
     RaterStatus.UNKNOWN: gettext_lazy("too little known"),
 }
+# Texts of the reasons that no alert states.
 REASON_TEXTS: dict[str, Promise] = {
-    "drift_alarm": gettext_lazy("an alarm is open"),
-    "gold_below_bar": gettext_lazy("misses gold answers more often than the bar allows"),
-    "alarm_muted": gettext_lazy("an alarm is muted"),
-    "drift_watched": gettext_lazy("may be moving; not enough for an alarm"),
-    "apart_from_peers": gettext_lazy("agrees clearly less with everybody than the others do"),
-    "one_answer": gettext_lazy("nearly always the same answer"),
-    "too_fast": gettext_lazy("far faster than the others"),
-    "too_few_items": gettext_lazy("fewer than 30 items that others rated too"),
+    ReasonCode.GOLD: gettext_lazy("misses gold answers more often than the bar allows"),
+    ReasonCode.DRIFT: gettext_lazy("may be moving; not enough for an alarm"),
+    ReasonCode.NOT_ENOUGH: gettext_lazy("fewer than 30 items that others rated too"),
+}
+# Short texts of kinds of alerts.
+ALERT_TEXTS: dict[str, Promise] = {
+    AlertKind.RATER_APART: gettext_lazy("agrees clearly less with everybody than the others do"),
+    AlertKind.RATER_SAME_ANSWER: gettext_lazy("nearly always the same answer"),
+    AlertKind.RATER_FAST: gettext_lazy("far faster than the others"),
 }
 # Reason -> why a question could not be scanned.
 NOT_SCANNED_TEXTS: dict[str, Promise] = {
@@ -39,11 +44,34 @@ def get_status_label(summary: RaterSummary) -> str:
     return str(STATUS_LABELS[summary.status])
 
 
+def get_reason_text(reason: StatusReason, rater_id: int) -> str:
+    """Return the text of a reason for the status of a rater."""
+    if reason.alert is not None:
+        return get_brief_text(reason.alert, rater_id)
+    return str(REASON_TEXTS[reason.code])
+
+
 def list_reason_texts(summary: RaterSummary) -> list[str]:
-    return [str(REASON_TEXTS[reason]) for reason in summary.reasons]
+    """Return the texts of all reasons without the details of alerts, for readers without access."""
+    supported_kinds = [alert.kind for alert in summary.alerts if alert.supported]
+    return [
+        *list_other_reason_texts(summary),
+        *([_("an alarm is open")] if _has_open_alert(summary) else []),
+        *(str(ALERT_TEXTS[kind]) for kind in supported_kinds if kind in ALERT_TEXTS),
+    ]
 
 
 def list_other_reason_texts(summary: RaterSummary) -> list[str]:
     """Return the texts of the reasons that the summary's alerts do not state themselves."""
-    alert_reasons = {"drift_alarm", *ALERT_REASONS.values()}
-    return [str(REASON_TEXTS[reason]) for reason in summary.reasons if reason not in alert_reasons]
+    reason_texts = [
+        get_reason_text(reason, summary.rater.pk)
+        for reason in summary.reasons
+        if reason.alert is None
+    ]
+    if summary.alerts and not _has_open_alert(summary):
+        reason_texts.insert(0, _("an alarm is muted"))
+    return reason_texts
+
+
+def _has_open_alert(summary: RaterSummary) -> bool:
+    return any(alert.state != AlertState.MUTED for alert in summary.alerts)

@@ -28,7 +28,7 @@ from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.services.raters.updates import pause_raters
 from quality.alerts.kinds import get_brief_text
-from quality.models import Alarm, GoldAct
+from quality.models import Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.status import RaterStatus, RaterSummary, list_rater_summaries
 
@@ -49,7 +49,7 @@ RATERS_PER_PAGE = 50
 KEPT_PARAMETERS = (
     "question",
     "show",
-    "least",
+    "min_ratings",
     "search",
     "sort",
     "page",
@@ -69,8 +69,8 @@ class RaterTableRow:
     status: str
     reasons: list[str]
     other_reasons: list[str]
-    alerts: list[tuple[Alarm, str]]
-    interventions: list[GoldAct]
+    alerts: list[tuple[Alert, str]]
+    interventions: list[GoldIntervention]
 
 
 @login_required
@@ -84,7 +84,7 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
     """Render the list for a project that the caller has checked (also for shared views)."""
     selection = get_selection(request, project)
     sort_choices = [*SORT_KEYS, *(f"-{name}" for name in SORT_KEYS)]
-    sort = get_choice(request.GET, "sort", sort_choices) or "-harm"
+    sort = get_choice(request.GET, "sort", sort_choices) or "-impact"
     rater_filter = RaterFilter.from_query(request.GET)
     rater_list = RaterList(selection.question)
     if live_updates.is_live_request(request):
@@ -99,36 +99,27 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
     context = {
         "project": selection.project,
         "chosen": selection,
-        "every": rater_list,
-        "waiting": rater_list.is_pending,
-        "wanted": rater_filter,
-        "chips": rater_list.list_filter_chips(),
+        "rater_list": rater_list,
+        "is_pending": rater_list.is_pending,
+        "rater_filter": rater_filter,
+        "filter_chips": rater_list.list_filter_chips(),
         "page": page,
         "rows": rows,
         "n_lines": len(listed),
         "sorted_by": sort,
         "floor": MIN_ITEMS if sort.removeprefix("-") in ITEM_COUNTS else 0,
         "most_ratings": 200,
-        "shown": {
+        "columns": {
             "gold": bool(rater_list.gold_values),
             "repeats": bool(rater_list.repeat_values),
             "drift": any(row.card.drift and row.card.drift.size is not None for row in rows),
             "seconds": any(row.card.seconds is not None for row in rows),
         },
-        "passed": _build_kept_query(request.GET),
-        "paused_now": _list_just_paused(request, selection.project),
+        "list_query": _build_kept_query(request.GET),
+        "just_paused": _list_just_paused(request, selection.project),
         "comparison": _build_comparison(request, selection),
     }
     return render(request, "quality/rater_status/rater_list.html", context)
-
-
-@login_required
-@require_safe
-def redirect_old_url(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Redirect from the URL of the list in earlier releases."""
-    url = reverse("raters", args=[project_id])
-    query = request.GET.urlencode()
-    return redirect(f"{url}?{query}" if query else url, permanent=True)
 
 
 def _build_rows(
@@ -141,7 +132,9 @@ def _build_rows(
     summary_of = {summary.rater.pk: summary for summary in summaries}
     # Only for leads: raters must not learn which items have gold answers, and a viewer may be a
     # rater of another project.
-    proposed = GoldAct.objects.filter(question=selection.question, state=GoldAct.State.PROPOSED)
+    proposed = GoldIntervention.objects.filter(
+        question=selection.question, state=GoldIntervention.State.PROPOSED
+    )
     interventions = (
         list(proposed.filter(rater__in=ids))
         if getattr(selection.project, "role", "") == LEAD
@@ -150,7 +143,7 @@ def _build_rows(
     remarks = {
         rater_id: comparison_texts.describe_funnel_distance(rater_list.comparison, rater_id)
         for rater_id, summary in summary_of.items()
-        if summary.status is RaterStatus.FINE
+        if summary.status is RaterStatus.OK
     }
     return [
         RaterTableRow(
@@ -261,25 +254,25 @@ def render_funnel(request: HttpRequest, project: Project) -> HttpResponse:
 @login_required
 @require_POST
 def apply_action(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Apply an action to the selected raters: ``do`` is pause, resume, write, without or csv."""
+    """Apply an action to the selected raters: ``do`` is pause, resume, message, without or csv."""
     action = request.POST.get("do", "")
-    if action not in ("pause", "resume", "write", "without", "csv"):
+    if action not in ("pause", "resume", "message", "without", "csv"):
         raise BadRequest(_("“do” is one of pause, resume, write, without, csv."))
-    role = Member.Role.LEAD if action in ("pause", "resume", "write") else Member.Role.VIEWER
+    role = Member.Role.LEAD if action in ("pause", "resume", "message") else Member.Role.VIEWER
     project = get_project(request.user, project_id, role=role)
     ids = parse_rater_ids(request.POST.getlist("rater"))
     selected = list(project.raters.filter(pk__in=ids).order_by("key"))
     if len(selected) != len(set(ids)):
         raise build_selection_error()
     list_query = QueryDict(
-        _build_kept_query(QueryDict(request.POST.get("passed", ""))), mutable=True
+        _build_kept_query(QueryDict(request.POST.get("list_query", ""))), mutable=True
     )
     if not selected:
         messages.error(request, _("Choose a rater first."))
     elif action == "csv":
         list_query["rater"] = ",".join(str(rater.pk) for rater in selected)
         return redirect(f"{reverse('raters_file', args=[project.pk])}?{list_query.urlencode()}")
-    elif action == "write":
+    elif action == "message":
         origin = request.POST.get("back", "")
         return redirect(
             build_message_url(project, selected, list_query=list_query.urlencode(), origin=origin)

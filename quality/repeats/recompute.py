@@ -78,9 +78,9 @@ def _recompute(row: RepeatState) -> None:
     # Read the input version first: later changes must make the scores outdated again.
     input_version = get_input_versions(question.pk).get(question.pk, {})
     rows, totals = compute_repeat_scores(question)
-    metadata = {"rests_on": input_version, "seconds": time.monotonic() - started}
+    metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
     with transaction.atomic():
-        if not get_leased_rows(row).update(**totals, **metadata, made_at=timezone.now()):
+        if not get_leased_rows(row).update(**totals, **metadata, computed_at=timezone.now()):
             raise LeaseLost
         RepeatScore.objects.filter(question=question).delete()
         RepeatScore.objects.bulk_create(rows, batch_size=BATCH_SIZE)

@@ -46,7 +46,7 @@ METHOD_FIELDS = ("method", "with_models")
 class LabelRulesView(ApiView):
     @describe_get(
         "getLabelRules",
-        "How labels are made, and what follows on doubt",
+        "Settings of labels and of further ratings for uncertain items",
         LabelRulesOut,
         [QUESTION_PARAMETER],
     )
@@ -55,7 +55,9 @@ class LabelRulesView(ApiView):
         params = parse_query(request, ("question",))
         return Response(_serialize_rules(get_question(project, params.get("question"))))
 
-    @describe_write("changeLabelRules", "Change them", body=LabelRulesIn, response=LabelRulesOut)
+    @describe_write(
+        "updateLabelRules", "Change the label rules", body=LabelRulesIn, response=LabelRulesOut
+    )
     def patch(self, request: Request, project_id: int) -> Response:
         """Fields left out stay unchanged. The next sweep applies the rules."""
         project = self.get_project(request, project_id, role=Role.LEAD)
@@ -83,14 +85,14 @@ def _get_method(question: Question) -> dict[str, Any]:
 
 def _serialize_rules(question: Question) -> dict[str, Any]:
     row = settings.get_label_rules(question)
-    values = {name: getattr(row, name) for name in (*settings.RULES, "used")}
+    values = {name: getattr(row, name) for name in (*settings.RULES, "n_requested")}
     return {"question": question.key, **_get_method(question), **values}
 
 
 class SecondOpinionsView(ApiView):
     @describe_get(
         "getSecondOpinions",
-        "How far two adjudicators agree on the items that both decided",
+        "Agreement of two adjudicators on the items that both decided",
         SecondOpinionsOut,
         [QUESTION_PARAMETER],
     )
@@ -103,9 +105,9 @@ class SecondOpinionsView(ApiView):
             {
                 "question": question.key,
                 "items": agreement.n,
-                "same": agreement.same,
+                "n_same": agreement.same,
                 "kappa": agreement.kappa,
-                "differ": agreement.differing_items,
+                "differing_items": agreement.differing_items,
             }
         )
 
@@ -113,7 +115,7 @@ class SecondOpinionsView(ApiView):
 class AppealListView(ApiView):
     @describe_get(
         "listAppeals",
-        "What raters contest, oldest first",
+        "Appeals of raters, oldest first",
         build_page_serializer("Appeal", AppealOut),
         [
             build_parameter("question", "Key of a question; all questions when left out"),
@@ -138,8 +140,8 @@ class AppealListView(ApiView):
         return Response(paginate(request, params, key_length=1, read=read))
 
     @describe_write(
-        "contestDecision",
-        "Contest the decision on an item that the caller rated",
+        "createAppeal",
+        "Appeal against the decision on an item that the caller rated",
         body=AppealIn,
         response=AppealOut,
         status=201,
@@ -191,11 +193,11 @@ class AppealDetailView(ApiView):
 
 
 def _to_bad_request(error: appeals.InvalidAppeal) -> BadRequest:
-    return BadRequest("The decision was not contested.", fields={"item": str(error)})
+    return BadRequest("The appeal was not created.", fields={"item": str(error)})
 
 
 def _serialize_appeal(appeal: Appeal) -> dict[str, Any]:
-    names = ("id", "about", "text", "made_at", "state", "answer", "answered_at")
+    names = ("id", "about", "text", "created_at", "state", "answer", "answered_at")
     return {name: getattr(appeal, name) for name in names} | {
         "item": appeal.item.key,
         "question": appeal.question.key,

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from projects.models import Category, GoldAnswer, Member, Project, Question
 from projects.permissions import get_project
 from quality.access import get_own_rater_or_404
-from quality.models import Appeal, Decision, ItemLabel, Source
+from quality.models import Appeal, Decision, ItemLabel, LabelSource
 from quality.review import appeals as appealing
 from quality.review import gold_appeals
 from quality.review.queue_filter import get_open_appeals
@@ -88,7 +88,7 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
     else:
         messages.success(request, _("The lead will see it and answer here."))
     has_exams = rater.exams.exists()
-    return redirect("exam" if has_exams else "decisions", project_id)
+    return redirect("own_exam" if has_exams else "decisions", project_id)
 
 
 @login_required
@@ -111,7 +111,7 @@ def submit_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
         messages.error(request, str(error))
     else:
         messages.success(request, _("The lead will see it and answer here."))
-    return redirect("decisions", project_id)
+    return redirect("own_decisions", project_id)
 
 
 @login_required
@@ -137,7 +137,7 @@ def show_appeals(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _get_contested_labels(project: Project) -> QuerySet[ItemLabel]:
     """Return the decided labels with an open appeal and no newer decision."""
-    labels = ItemLabel.objects.filter(question__project=project, source=Source.DECISION)
+    labels = ItemLabel.objects.filter(question__project=project, source=LabelSource.DECISION)
     return labels.filter(Exists(get_open_appeals(question=OuterRef("question"))))
 
 

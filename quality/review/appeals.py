@@ -46,11 +46,11 @@ def get_visible_decisions(rater: Rater) -> QuerySet[Decision]:
     rates and that have no gold answer in force.
     """
     now = timezone.now()
-    rules = LabelRules.objects.filter(question__project=rater.project_id, tell_raters=True)
+    rules = LabelRules.objects.filter(question__project=rater.project_id, show_to_raters=True)
     is_released = Q(pk__in=[])
     for row in rules:
-        cutoff = now - datetime.timedelta(days=row.tell_after)
-        is_released |= Q(question=row.question_id, made_at__lte=cutoff)
+        cutoff = now - datetime.timedelta(days=row.show_after_days)
+        is_released |= Q(question=row.question_id, created_at__lte=cutoff)
     same: dict[str, Any] = {"question": OuterRef("question"), "item": OuterRef("item")}
     own_ratings = Rating.objects.current().filter(rater=rater, **same)
     later_decisions = Decision.objects.filter(number__gt=OuterRef("number"), **same)
@@ -109,7 +109,7 @@ def create_appeal(
                 rater=rater,
                 about=about,
                 text=text,
-                made_at=timezone.now(),
+                created_at=timezone.now(),
             )
     except IntegrityError:
         raise InvalidAppeal(_("You have contested this already.")) from None

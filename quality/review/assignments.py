@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 
 from core import security_log
 from projects.models import Item, Question
-from quality.models import ItemLabel, Sent, Source
+from quality.models import ItemLabel, LabelSource, ReviewAssignment
 from ratings.models import Rating
 
 
@@ -23,15 +23,15 @@ def assign_for_review(*, question: Question, item_ids: Sequence[int], by: Any) -
     """
     rated = Rating.objects.current().filter(question=question, item=OuterRef("pk"))
     decided = ItemLabel.objects.filter(
-        question=question, item=OuterRef("pk"), source=Source.DECISION
+        question=question, item=OuterRef("pk"), source=LabelSource.DECISION
     )
     items = Item.objects.filter(project=question.project_id, pk__in=item_ids)
     accepted = items.filter(Exists(rated), ~Exists(decided)).order_by("pk")
     rows = [
-        Sent(question=question, item_id=item_id, by=by)
+        ReviewAssignment(question=question, item_id=item_id, by=by)
         for item_id in accepted.values_list("pk", flat=True)
     ]
-    Sent.objects.bulk_create(rows, ignore_conflicts=True)
+    ReviewAssignment.objects.bulk_create(rows, ignore_conflicts=True)
     if rows:
         security_log.log_event(
             "items_sent_to_review", project_id=question.project_id, by=by.pk, items=len(rows)

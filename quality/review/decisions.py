@@ -15,14 +15,14 @@ from projects.models import Item, Question
 from quality import validation
 from quality.consensus import storage
 from quality.models import (
-    Claim,
     Decision,
     Escalation,
     ItemLabel,
-    NamesSeen,
+    LabelSource,
+    NameReveal,
+    ReviewAssignment,
+    ReviewClaim,
     SecondOpinion,
-    Sent,
-    Source,
 )
 from ratings.models import Rating
 
@@ -69,11 +69,11 @@ def create_decision(
         code=code,
         reason=reason,
         by=by,
-        made_at=timezone.now(),
+        created_at=timezone.now(),
     )
     _store_label(question, item, None if code is None else index_of_code[code], scale)
-    Sent.objects.filter(question=question, item=item).delete()
-    Claim.objects.filter(question=question, item=item).delete()
+    ReviewAssignment.objects.filter(question=question, item=item).delete()
+    ReviewClaim.objects.filter(question=question, item=item).delete()
     return decision
 
 
@@ -91,7 +91,7 @@ def submit_answer(
         return create_decision(question=question, item=item, code=code, reason=reason, by=by)
     _validate_answer(QuestionScale.for_question(question), code, reason)
     _check_not_claimed(question, item, by)
-    Claim.objects.filter(question=question, item=item).delete()
+    ReviewClaim.objects.filter(question=question, item=item).delete()
     return second_opinions.create_second_opinion(
         question=question, item=item, code=code, reason=reason, by=by
     )
@@ -112,7 +112,7 @@ def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dic
 
 def _check_not_claimed(question: Question, item: Item, by: Any) -> None:
     """Raise ItemClaimed where another user has claimed the item."""
-    claims = Claim.objects.filter(question=question, item=item, until__gt=timezone.now())
+    claims = ReviewClaim.objects.filter(question=question, item=item, expires_at__gt=timezone.now())
     other_claim = claims.exclude(by=by).select_related("by").first()
     if other_claim is not None:
         message = _("%(name)s is deciding this item just now") % {"name": other_claim.by}
@@ -125,7 +125,7 @@ def _store_label(question: Question, item: Item, index: int | None, scale: Quest
         ItemLabel.objects.filter(question=question, item=item).delete()
         return
     n_ratings = Rating.objects.current().filter(question=question, item=item).count()
-    source = Source.DECISION.value
+    source = LabelSource.DECISION.value
     row = storage.build_fixed_row(
         question.pk, item.pk, index, scale, source=source, n_ratings=n_ratings
     )
@@ -143,8 +143,8 @@ def claim_next(
     """
     with transaction.atomic():
         storage.lock_consensus(question.pk)
-        claims = Claim.objects.filter(question=question)
-        claims.filter(until__lte=timezone.now()).delete()
+        claims = ReviewClaim.objects.filter(question=question)
+        claims.filter(expires_at__lte=timezone.now()).delete()
         second_opinion_label = None
         if review_filter == NO_FILTER:
             second_opinion_label = second_opinions.find_next_label(question=question, by=by)
@@ -154,7 +154,7 @@ def claim_next(
             else None
         )
         queue = get_review_queue(question, doubt=doubt, review_filter=review_filter)
-        own_claims = claims.filter(by=by, passed=False).values("item")
+        own_claims = claims.filter(by=by, postponed=False).values("item")
         if label is None:
             label = queue.filter(item__in=own_claims).first()
         if label is None:
@@ -166,18 +166,22 @@ def claim_next(
         return label
 
 
-def claim_item(*, question: Question, item: Item, by: Any, passed: bool = False) -> None:
+def claim_item(*, question: Question, item: Item, by: Any, postponed: bool = False) -> None:
     """Claim the item for CLAIM_DURATION, so that no one else gets it.
 
-    ``passed``: ``by`` postponed the item and does not get it either. Raises ItemClaimed.
+    ``postponed``: ``by`` postponed the item and does not get it either. Raises ItemClaimed.
     """
     with transaction.atomic():
         storage.lock_consensus(question.pk)
         _check_not_claimed(question, item, by)
-        Claim.objects.update_or_create(
+        ReviewClaim.objects.update_or_create(
             question=question,
             item=item,
-            defaults={"by": by, "until": timezone.now() + CLAIM_DURATION, "passed": passed},
+            defaults={
+                "by": by,
+                "expires_at": timezone.now() + CLAIM_DURATION,
+                "postponed": postponed,
+            },
         )
 
 
@@ -191,16 +195,18 @@ def get_review_queue(
     first, whatever their doubt.
     """
     if review_filter.contested:
-        decided = ItemLabel.objects.filter(question=question, source=Source.DECISION)
+        decided = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
         contested_labels = review_filter.filter_labels(decided).select_related("item")
-        return contested_labels.order_by("made_at", "item_id")
-    rows = ItemLabel.objects.filter(question=question, source=Source.CONSENSUS)
+        return contested_labels.order_by("computed_at", "item_id")
+    rows = ItemLabel.objects.filter(question=question, source=LabelSource.CONSENSUS)
     rows = review_filter.filter_labels(rows).select_related("item")
-    pending_requests = Escalation.objects.filter(question=question, state=Escalation.State.WAITING)
+    pending_requests = Escalation.objects.filter(
+        question=question, state=Escalation.State.REQUESTED
+    )
     is_uncertain = Q(n_ratings__gte=2, doubt__gt=doubt) & ~Q(
         item__in=pending_requests.values("item")
     )
-    assignments = Sent.objects.filter(question=question)
+    assignments = ReviewAssignment.objects.filter(question=question)
     if not assignments.exists():  # the usual case: one index serves the query
         return rows.filter(is_uncertain).order_by("-doubt", "item_id")
     rows = rows.annotate(sent=Exists(assignments.filter(item=OuterRef("item"))))
@@ -209,8 +215,8 @@ def get_review_queue(
 
 def record_names_seen(*, question: Question, item: Item, by: Any) -> None:
     """Record that the user looked at the names behind the ratings of the item."""
-    NamesSeen.objects.get_or_create(question=question, item=item, by=by)
+    NameReveal.objects.get_or_create(question=question, item=item, by=by)
 
 
 def has_seen_names(*, question: Question, item: Item, by: Any) -> bool:
-    return NamesSeen.objects.filter(question=question, item=item, by=by).exists()
+    return NameReveal.objects.filter(question=question, item=item, by=by).exists()

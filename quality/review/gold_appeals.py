@@ -37,7 +37,7 @@ def list_retired_gold(rater: Rater) -> list[RetiredGold]:
     retired_gold: list[RetiredGold] = []
     appeals_by_item = get_gold_appeals(rater)
     for rules in _get_visible_rules(rater):
-        cutoff = timezone.now() - datetime.timedelta(days=rules.tell_after)
+        cutoff = timezone.now() - datetime.timedelta(days=rules.show_after_days)
         own_answers = Apart.objects.current().filter(
             rater=rater, question=rules.question_id, why=Assignment.Why.GOLD
         )
@@ -97,5 +97,5 @@ def _has_seen_gold(rater: Rater, question: Question, item: Item) -> bool:
 
 def _get_visible_rules(rater: Rater) -> list[LabelRules]:
     """Return the rules of the project's questions whose decisions raters may see."""
-    rules = LabelRules.objects.filter(question__project=rater.project_id, tell_raters=True)
+    rules = LabelRules.objects.filter(question__project=rater.project_id, show_to_raters=True)
     return list(rules)

@@ -27,7 +27,7 @@ class ReviewFilter:
     """Filter of the items to review; no filter by default. ``items`` filters by attributes only."""
 
     items: RatingFilter = field(default_factory=RatingFilter)
-    less_sure: str = ""
+    max_confidence: str = ""
     flagged: bool = False  # by a rater
     split: bool = False  # raters disagree
     escalated: bool = False  # further ratings did not settle it
@@ -36,9 +36,9 @@ class ReviewFilter:
     @classmethod
     def from_query(cls, params: Mapping[str, str], items: RatingFilter) -> ReviewFilter:
         """Return the filter of a query; unknown values are ignored."""
-        less_sure = params.get("less_sure", "")
+        max_confidence = params.get("max_confidence", "")
         flags = {name: params.get(name) == TRUE_VALUE for name in FLAGS}
-        return cls(items, less_sure if less_sure in CONFIDENCE_LIMITS else "", **flags)
+        return cls(items, max_confidence if max_confidence in CONFIDENCE_LIMITS else "", **flags)
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -46,15 +46,15 @@ class ReviewFilter:
         params = {
             name: value for name, value in self.items.parameters.items() if name.startswith("item.")
         }
-        if self.less_sure:
-            params["less_sure"] = self.less_sure
+        if self.max_confidence:
+            params["max_confidence"] = self.max_confidence
         active_flags = [name for name in FLAGS if getattr(self, name)]
         return params | dict.fromkeys(active_flags, TRUE_VALUE)
 
     @property
     def doubt(self) -> float:
         """Minimum doubt of the labels."""
-        return 1 - CONFIDENCE_LIMITS[self.less_sure]
+        return 1 - CONFIDENCE_LIMITS[self.max_confidence]
 
     def filter_labels(self, rows: QuerySet[ItemLabel]) -> QuerySet[ItemLabel]:
         """Return the labels of one question that match, whatever their doubt."""
@@ -77,7 +77,7 @@ class ReviewFilter:
             failed_escalations = Escalation.objects.filter(
                 question=OuterRef("question"),
                 item=OuterRef("item"),
-                state=Escalation.State.DECIDE,
+                state=Escalation.State.REVIEW,
             )
             rows = rows.filter(Exists(failed_escalations))
         if self.contested:
@@ -91,7 +91,7 @@ def get_open_appeals(*, question: Any) -> QuerySet[Appeal]:
     An appeal is left out when the item was decided again since: it only needs an answer.
     """
     later_decisions = Decision.objects.filter(
-        question=OuterRef("question"), item=OuterRef("item"), made_at__gt=OuterRef("made_at")
+        question=OuterRef("question"), item=OuterRef("item"), created_at__gt=OuterRef("created_at")
     )
     appeals = Appeal.objects.filter(
         question=question,

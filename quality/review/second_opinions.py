@@ -18,7 +18,15 @@ from metrics.agreement.coefficients import fleiss
 from metrics.agreement.weights import UNWEIGHTED
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
-from quality.models import Appeal, Claim, Decision, ItemLabel, LabelRules, SecondOpinion, Source
+from quality.models import (
+    Appeal,
+    Decision,
+    ItemLabel,
+    LabelRules,
+    LabelSource,
+    ReviewClaim,
+    SecondOpinion,
+)
 
 MAX_CANDIDATES = 2_000  # newest decided items searched
 SECOND_OPINION_INTERVAL = (
@@ -50,7 +58,7 @@ def is_second_opinion(*, question: Question, item: Item, by: Any) -> bool:
     if Appeal.objects.filter(question=question, item=item, state=Appeal.State.OPEN).exists():
         return False
     rules = LabelRules.objects.filter(question=question).first()
-    if rules is None or not _is_sampled(question, item.pk, rules.second_share):
+    if rules is None or not _is_sampled(question, item.pk, rules.second_opinion_share):
         return False
     decision = _get_current_decision(question, item)
     if decision is None or decision.code is None or decision.by_id in (None, by.pk):
@@ -66,15 +74,15 @@ def find_next_label(*, question: Question, by: Any) -> ItemLabel | None:
     The caller holds the question's lock.
     """
     rules = LabelRules.objects.filter(question=question).first()
-    if rules is None or not rules.second_share:
+    if rules is None or not rules.second_opinion_share:
         return None
     own_decisions = Decision.objects.filter(question=question, item=OuterRef("item"), by=by)
     second_opinions = SecondOpinion.objects.filter(question=question, item=OuterRef("item"))
-    decided = ItemLabel.objects.filter(question=question, source=Source.DECISION)
+    decided = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
     decided = decided.filter(~Exists(own_decisions), ~Exists(second_opinions))
-    claims = Claim.objects.filter(question=question).exclude(by=by, passed=False)
+    claims = ReviewClaim.objects.filter(question=question).exclude(by=by, postponed=False)
     decided = decided.exclude(item__in=claims.values("item")).select_related("item")
-    for label in decided.order_by("-made_at", "item_id")[:MAX_CANDIDATES]:
+    for label in decided.order_by("-computed_at", "item_id")[:MAX_CANDIDATES]:
         if is_second_opinion(question=question, item=label.item, by=by):
             return label
     return None
@@ -107,7 +115,7 @@ def create_second_opinion(
         code=code,
         reason=reason,
         by=by,
-        made_at=timezone.now(),
+        created_at=timezone.now(),
     )
 
 

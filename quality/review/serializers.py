@@ -13,7 +13,7 @@ from core.api.strict_fields import (
     StrictSerializer,
 )
 from metrics.api.serializers import ValueOut
-from quality.models import Appeal, Method
+from quality.models import Appeal, ConsensusMethod
 
 
 class LabelRulesIn(StrictSerializer):
@@ -21,48 +21,50 @@ class LabelRulesIn(StrictSerializer):
 
     question = StrictCharField(required=False)
     method = StrictChoiceField(
-        Method.choices, required=False, help_text="How ratings become labels"
+        ConsensusMethod.choices, required=False, help_text="How ratings become labels"
     )
     with_models = StrictBooleanField(required=False, help_text="Whether models count as raters")
-    escalate = StrictBooleanField(
+    request_ratings = StrictBooleanField(
         required=False, help_text="Request further ratings for uncertain items"
     )
-    sure_from = FiniteFloatField(
+    certain_from = FiniteFloatField(
         required=False, help_text="Confidence of a certain label: 0.5 to 0.999"
     )
-    most = StrictIntegerField(
+    max_ratings = StrictIntegerField(
         required=False, help_text="Maximum ratings per item, planned ones included"
     )
     budget = StrictIntegerField(required=False, help_text="Total ratings beyond the planned ones")
-    second_share = FiniteFloatField(
+    second_opinion_share = FiniteFloatField(
         required=False, help_text="Share of decided items for a second adjudicator, 0 to 1"
     )
-    tell_raters = StrictBooleanField(
+    show_to_raters = StrictBooleanField(
         required=False, help_text="Raters see decisions on their items"
     )
-    tell_after = StrictIntegerField(required=False, help_text="Days until raters see a decision")
+    show_after_days = StrictIntegerField(
+        required=False, help_text="Days until raters see a decision"
+    )
 
 
 class LabelRulesOut(serializers.Serializer):
     question = serializers.CharField()
-    method = serializers.ChoiceField(Method.values)
+    method = serializers.ChoiceField(ConsensusMethod.values)
     with_models = serializers.BooleanField()
-    escalate = serializers.BooleanField()
-    sure_from = serializers.FloatField()
-    most = serializers.IntegerField()
+    request_ratings = serializers.BooleanField()
+    certain_from = serializers.FloatField()
+    max_ratings = serializers.IntegerField()
     budget = serializers.IntegerField()
-    used = serializers.IntegerField(help_text="Used part of the budget")
-    second_share = serializers.FloatField()
-    tell_raters = serializers.BooleanField()
-    tell_after = serializers.IntegerField()
+    n_requested = serializers.IntegerField(help_text="Ratings requested so far, out of the budget")
+    second_opinion_share = serializers.FloatField()
+    show_to_raters = serializers.BooleanField()
+    show_after_days = serializers.IntegerField()
 
 
 class SecondOpinionsOut(serializers.Serializer):
     question = serializers.CharField()
     items = serializers.IntegerField(help_text="Items that two adjudicators decided")
-    same = serializers.IntegerField(help_text="Items with equal decisions")
+    n_same = serializers.IntegerField(help_text="Items with equal decisions")
     kappa = ValueOut(allow_null=True, help_text="Fleiss' kappa under the question's weights")
-    differ = serializers.ListField(
+    differing_items = serializers.ListField(
         child=serializers.CharField(), help_text="Keys of items decided differently, newest first"
     )
 
@@ -86,7 +88,7 @@ class AppealOut(serializers.Serializer):
     question = serializers.CharField()
     about = serializers.ChoiceField(Appeal.About.values)
     text = serializers.CharField()
-    made_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
     state = serializers.ChoiceField(Appeal.State.values)
     answer = serializers.CharField(allow_blank=True)
     answered_by = serializers.CharField(allow_null=True)

@@ -20,7 +20,7 @@ from projects.models import GoldAnswer, Item, Member
 from projects.services.items.gold import set_gold_answer
 from projects.services.project_validation import InvalidProjectChange
 from quality.escalation.settings import get_label_rules
-from quality.models import Appeal, Decision, Escalation, ItemLabel, Source
+from quality.models import Appeal, Decision, Escalation, ItemLabel, LabelSource
 from quality.review import decisions as review_decisions
 from quality.review import examples, second_opinions
 from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
@@ -64,17 +64,17 @@ def _render_review(
     n_remaining = rows.order_by().count()
     choices = filter_choices.get_filter_choices(selection.question)
     context: dict[str, Any] = {
-        "narrowing": review_filter,
-        "less_sure": [value for value in CONFIDENCE_LIMITS if value],
+        "review_filter": review_filter,
+        "confidence_limits": [value for value in CONFIDENCE_LIMITS if value],
         "attributes": _list_attribute_choices(
             choices["attributes"] if choices else {}, review_filter
         ),
         "query": urlencode({"question": selection.question.key} | review_filter.parameters),
-        "last": _get_last_decision(request, selection),
+        "last_decision": _get_last_decision(request, selection),
         "project": selection.project,
         "chosen": selection,
         "item": item,
-        "left": n_remaining,
+        "n_remaining": n_remaining,
         "error": error,
     }
     if item is not None:
@@ -121,19 +121,19 @@ def _build_item_context(request: HttpRequest, selection: Selection, item: Item) 
     labels = {category.code: category.label for category in question.categories.all()}
     label = ItemLabel.objects.filter(question=question, item=item).first()
     probabilities = {}
-    is_sampled = get_label_rules(question).second_share > 0
-    if label is not None and label.source == Source.CONSENSUS and label.confidence is not None:
-        probabilities = dict(zip(selection.scale.labels, label.shares, strict=False))
+    is_sampled = get_label_rules(question).second_opinion_share > 0
+    if label is not None and label.source == LabelSource.CONSENSUS and label.confidence is not None:
+        probabilities = dict(zip(selection.scale.labels, label.distribution, strict=False))
     return {
         "blocks": content.build_blocks(item.body),
         "label": None if is_blind else label,
         "expected": {} if is_sampled else probabilities,
-        "escalated": escalations.exclude(state=Escalation.State.SURE).first(),
+        "escalation": escalations.exclude(state=Escalation.State.CERTAIN).first(),
         "appeals": Appeal.objects.filter(
             question=question, item=item, about=Appeal.About.DECISION, state=Appeal.State.OPEN
         ),
         "votes": _list_votes(selection, item, labels),
-        "named": names_shown,
+        "names_shown": names_shown,
         "categories": question.active_categories(),
         "decisions": [
             (decision, labels.get(decision.code) if decision.code is not None else None)
@@ -190,7 +190,7 @@ def postpone_item(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
     try:
         review_decisions.claim_item(
-            question=selection.question, item=item, by=request.user, passed=True
+            question=selection.question, item=item, by=request.user, postponed=True
         )
     except review_decisions.ItemClaimed as error:
         raise Http404(error.message) from None
@@ -205,7 +205,7 @@ def show_names(request: HttpRequest, project_id: int, item_id: int) -> HttpRespo
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
     review_decisions.record_names_seen(question=selection.question, item=item, by=request.user)
     query = urlencode({"question": selection.question.key, "item": item.key})
-    return redirect(f"{reverse('adjudicate', args=[project_id])}?{query}")
+    return redirect(f"{reverse('review', args=[project_id])}?{query}")
 
 
 @login_required
@@ -255,4 +255,4 @@ def _redirect_to_next(
     query = {"question": selection.question.key} | review_filter.parameters
     if last is not None:
         query["last"] = str(last.pk)
-    return redirect(f"{reverse('adjudicate', args=[selection.project.pk])}?{urlencode(query)}")
+    return redirect(f"{reverse('review', args=[selection.project.pk])}?{urlencode(query)}")

@@ -16,27 +16,29 @@ register = template.Library()
 
 
 @register.filter
-def month_of(day: int) -> str:
+def day_to_month(day: int) -> str:
     """Return the month, as in "2026-03", that begins on this day since 1970-01-01."""
     return date_from_day(day).strftime("%Y-%m")
 
 
 @register.simple_tag
-def gold_apart(question: Question) -> int:
+def count_hidden_gold(question: Question) -> int:
     """Return the number of answers to hidden gold, which no agreement coefficient includes."""
-    counts = GoldState.objects.filter(question=question).values_list("n_apart", flat=True)
+    counts = GoldState.objects.filter(question=question).values_list("n_check_answers", flat=True)
     return counts.first() or 0
 
 
 @register.simple_tag
-def tests_of(question: Question, rater: Rater) -> int:
+def count_check_answers(question: Question, rater: Rater) -> int:
     """Return the number of the rater's check answers: to hidden gold and repeated items, no exams."""
     rows = Apart.objects.filter(question=question, rater=rater).current()
     return rows.exclude(why=Assignment.Why.EXAM).count()
 
 
 @register.simple_tag
-def repeats_of(question: Question, rater: Rater | None = None) -> RepeatState | RepeatScore | None:
+def get_repeat_score(
+    question: Question, rater: Rater | None = None
+) -> RepeatState | RepeatScore | None:
     """Return the intra-rater agreement of the question's raters, or of one of them."""
     if rater is not None:
         return RepeatScore.objects.filter(question=question, rater=rater).first()
@@ -44,7 +46,7 @@ def repeats_of(question: Question, rater: Rater | None = None) -> RepeatState | 
 
 
 @register.simple_tag
-def peers_alike(question: Question, coefficients: dict[str, Any]) -> dict[str, Any]:
+def get_matching_peer_kappa(question: Question, coefficients: dict[str, Any]) -> dict[str, Any]:
     """Return the rater's kappa with the others, weighted like that with themselves."""
     estimate: dict[str, Any] = (
         coefficients.get(get_weighted_name("vs_peers", question.weights)) or {}

@@ -8,7 +8,7 @@ from django import template
 
 from metrics.views.common import number_formats
 from projects.models import Item, Question
-from quality.models import ItemLabel, Source
+from quality.models import ItemLabel, LabelSource
 
 register = template.Library()
 
@@ -26,8 +26,8 @@ def probabilities(distribution: Mapping[str, float]) -> str:
 
 
 @register.simple_tag
-def decided(question: Question, items: Iterable[Item]) -> set[int]:
+def get_decided_items(question: Question, items: Iterable[Item]) -> set[int]:
     """Return the ids of those items whose label is a decision."""
-    labels = ItemLabel.objects.filter(question=question, source=Source.DECISION)
+    labels = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
     decided_labels = labels.filter(item__in=[item.pk for item in items], code__isnull=False)
     return set(decided_labels.values_list("item_id", flat=True))

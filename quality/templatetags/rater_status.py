@@ -15,19 +15,19 @@ MAX_MESSAGES = 20  # the latest
 
 
 @register.simple_tag
-def judgement(question: Question, rater: Rater) -> str:
+def describe_rater(question: Question, rater: Rater) -> str:
     """Return a sentence on the rater's agreement; empty for models and without a result."""
     if rater.kind != Rater.Kind.HUMAN:
         return ""
     rater_comparison = comparison.get_comparison(question)
-    has_outlier_alert = rater_comparison.made_at is not None and is_outlier(question, rater)
+    has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     return comparison_texts.describe_agreement(
         rater_comparison, rater.pk, is_outlier=has_outlier_alert
     )
 
 
 @register.simple_tag
-def written_to(rater: Rater) -> list[RaterMessage]:
+def list_messages(rater: Rater) -> list[RaterMessage]:
     """Return the latest messages of leads to the rater, newest first."""
     rows = RaterMessage.objects.filter(rater=rater).select_related("by")
     return list(rows.order_by("-pk")[:MAX_MESSAGES])

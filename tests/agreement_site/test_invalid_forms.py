@@ -39,7 +39,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "rate/ITEM/skip/": {"reason": ""},
     "first/": {"band_scheme": "none such"},
     "reports/": {"as_of": "soon"},
-    "write/": {"rater": "RATER", "text": ""},
+    "rater-messages/": {"rater": "RATER", "text": ""},
     "exams/": {"p_fail": "0.8", "p_pass": "0.6"},
     "labels/rules/": {"sure_from": "2", "most": "4", "budget": "1"},
     "new-item/": {},

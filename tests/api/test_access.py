@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 from metrics.models import NamedView
 from projects import authentication
 from projects.models import ApiToken, Item, Member, Project, Rater
-from quality.models import Appeal, GoldAct
+from quality.models import Appeal, GoldIntervention
 
 # A request of this test also creates a view, whose ID the database chooses.
 VIEW_ID = 900_001
@@ -48,11 +48,11 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-ratings", "POST"): {"item": "i1", "rater": "ann", "label": "minor"},
     ("api-labels", "POST"): {"item": "i1", "label": "minor"},
     ("api-gold", "PUT"): {"answer": "minor"},
-    ("api-alarm", "POST"): {"state": "looked_at"},
-    ("api-rules", "PATCH"): {"sure_from": 0.8},
+    ("api-alert", "POST"): {"state": "acknowledged"},
+    ("api-label-rules", "PATCH"): {"certain_from": 0.8},
     ("api-exam-rules", "PATCH"): {"tries": 3},
     ("api-exams", "POST"): {"rater": "ann", "do": "waive", "reason": "x"},
-    ("api-act", "POST"): {"do": "carry_out"},
+    ("api-gold-intervention", "POST"): {"do": "carry_out"},
     ("api-appeals", "POST"): {"item": "i1", "text": "It is not."},
     ("api-appeal", "POST"): {"state": "open"},
     ("api-named-views", "POST"): {"page": "raters", "name": "Slow ones", "query": "show=few"},
@@ -174,9 +174,9 @@ def build_path(route: str, project_id: int) -> str:
         {"project_id": project_id},
         {"project_id": project_id, "rater_key": "ann"},
         {"project_id": project_id, "item_key": "i1"},
-        {"project_id": project_id, "alarm_id": 1},
+        {"project_id": project_id, "alert_id": 1},
         {"project_id": project_id, "appeal_id": 1},
-        {"project_id": project_id, "act_id": 1},
+        {"project_id": project_id, "intervention_id": 1},
         {"project_id": project_id, "view_id": VIEW_ID},
     ):
         with contextlib.suppress(NoReverseMatch):
@@ -194,14 +194,14 @@ def test_each_caller_gets_the_expected_status(
 ) -> None:
     question, ann = project.questions.get(), project.raters.get()
     make_alert(question, ann, pk=1)
-    GoldAct.objects.create(
+    GoldIntervention.objects.create(
         pk=1, question=question, rater=ann, step="warn", state="proposed", evidence=30.0,
-        answers=4, made_at=timezone.now(),
+        n_answers=4, created_at=timezone.now(),
     )  # fmt: skip
     NamedView.objects.create(pk=VIEW_ID, project=project, page="items", name="All")
     item = Item.objects.create(project=project, key="i1", body={"text": "x"})
     Appeal.objects.create(
-        pk=1, question=question, item=item, rater=ann, text="No.", made_at=timezone.now()
+        pk=1, question=question, item=item, rater=ann, text="No.", created_at=timezone.now()
     )
     Rater.objects.create(project=project, key="ben")
     assign_items(project, "ann", "i1")

@@ -91,16 +91,16 @@ def test_responses_have_the_described_fields(
         "agreement/raters/",
         "agreement/trend/",
         RATER_TREND,
-        "quality/alarms/",
-        "quality/alarms/1/",
-        "quality/raters/",
+        "alerts/",
+        "alerts/1/",
+        "raters/status/",
     ):
         response_data = api.get(rated_project_path + tail).json()
         path = "/api/v1/projects/{project_id}/" + (
             tail.partition("?")[0]
             .replace("/ann/", "/{rater_key}/")
             .replace("/i1/", "/{item_key}/")
-            .replace("/1/", "/{alarm_id}/")
+            .replace("/1/", "/{alert_id}/")
         )
         response_schema = schema["paths"][path]["get"]["responses"]["200"]["content"][
             "application/json"

@@ -32,7 +32,7 @@ from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality import tasks
 from quality.exams import settings as exam_settings
-from quality.models import Alarm, Appeal, GoldAct, LabelRules
+from quality.models import Alert, Appeal, GoldIntervention, LabelRules
 from quality.review import decisions
 from ratings.annotation import rater_messages
 from ratings.models import Exam, ImportRun, Rating
@@ -77,11 +77,11 @@ USER_BY_PAGE = {
     "rate": "ada",
     "rate_item": "ada",
     "my_ratings": "ada",
-    "decisions": "ada",
-    "exam": "eve",
-    "system_status": "admin",
-    "style_guide": "admin",
-    "audit_log": "admin",
+    "own_decisions": "ada",
+    "own_exam": "eve",
+    "operations": "admin",
+    "style": "admin",
+    "trail": "admin",
     "sign_in": "",
     "account_login": "",
     "invitation": "",
@@ -111,7 +111,6 @@ NOT_PAGES = {
     "rate_last": "the sheet alone, for rate.js",
     "import_project_progress": "a part of a page, of a project that is made of a file",
     "projects_below": "leads to the list of projects",
-    "scorecard": "was a page, and leads to the raters",
     "mfa_login_webauthn": "data for the passkey's script",
     "mfa_reauthenticate_webauthn": "data for the passkey's script",
     "openid_connect_login": "leads to the provider",
@@ -126,7 +125,7 @@ REDIRECTING_PAGES = {"invitation", "account_reset_password_from_key"}
 
 # Query strings that these pages need.
 QUERY_BY_PAGE = {
-    "raters_write": "rater={rater_id}",
+    "rater_messages": "rater={rater_id}",
     "items_delete": "item={item_id}",
     "pair": "a=ben&b=goro",
 }
@@ -242,9 +241,9 @@ def _add_quality_data(world: SampleWorld, question: Question, lead: User) -> Non
             item=item, question=question, answer=[1], by=lead, explanation="See page 3."
         )
     exam_settings.set_exam_rules(question=question, by=lead, required=True, tries=1)
-    LabelRules.objects.create(question=question, tell_raters=True, tell_after=0)
+    LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=0)
     counting.sweep_all()
-    for sweep in (tasks.sweep_all, tasks.sweep_gold, tasks.sweep_alarms, tasks.sweep_raters):
+    for sweep in (tasks.sweep_all, tasks.sweep_gold, tasks.sweep_alerts, tasks.sweep_raters):
         sweep()
     address = f"/projects/{project.pk}/"
     eve = world.clients["eve"]
@@ -271,14 +270,14 @@ def _add_quality_data(world: SampleWorld, question: Question, lead: User) -> Non
     refusal = {"state": "refused", "answer": "Read the second line."}
     first_appeal = Appeal.objects.order_by("pk")[0]
     world.clients["lead"].post(f"{address}appeals/{first_appeal.pk}/", refusal)
-    GoldAct.objects.create(
+    GoldIntervention.objects.create(
         question=question,
         rater=project.raters.get(key="ben"),
         step="pause",
         state="proposed",
         evidence=140.0,
-        answers=16,
-        made_at=timezone.now(),
+        n_answers=16,
+        created_at=timezone.now(),
     )
 
 
@@ -311,7 +310,7 @@ def _add_view_data(world: SampleWorld, question: Question, lead: User) -> None:
     lead_client.post(f"{address}reports/?question={question.key}")
     lead_client.get(f"{address}change/?question={question.key}")
     counting.sweep_all()
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
 
 
 def _add_imports(world: SampleWorld, _question: Question, _lead: User) -> None:
@@ -373,9 +372,9 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
         "rater.key": "goro",
         "item.key": rated_item.key,
         "key": question.key,
-        "alarm_id": Alarm.objects.order_by("pk")[0].pk,
+        "alert_id": Alert.objects.order_by("pk")[0].pk,
         "appeal_id": Appeal.objects.order_by("pk")[0].pk,
-        "act_id": GoldAct.objects.order_by("pk")[0].pk,
+        "intervention_id": GoldIntervention.objects.order_by("pk")[0].pk,
         "member_id": project.members.order_by("pk")[0].pk,
         "view_id": NamedView.objects.get().pk,
         "gold_review.item_id": GoldAnswer.objects.order_by("pk")[0].item_id,

@@ -26,12 +26,12 @@ def test_event_is_rolled_back_with_its_transaction(project: Any, lead: Any) -> N
     assert not Event.objects.exists()
     with transaction.atomic():
         record_event(
-            project_id=project.pk, kind="limit_passed", subject="alarm/1", data={"n": 3}, by=lead
+            project_id=project.pk, kind="limit_passed", subject="alert/1", data={"n": 3}, by=lead
         )
     event = Event.objects.get()
     assert (event.kind, event.subject, event.data, event.by) == (
         "limit_passed",
-        "alarm/1",
+        "alert/1",
         {"n": 3},
         lead,
     )

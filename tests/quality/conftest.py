@@ -62,7 +62,7 @@ def rated_question(cast_copy: Cast | None, question: Question) -> Question:
 def rater(rated_question: Question) -> Rater:
     """Ben, who has an account and is told of decisions on his items after a week."""
     recompute.recompute_question(rated_question.pk)
-    LabelRules.objects.create(question=rated_question, tell_raters=True, tell_after=7)
+    LabelRules.objects.create(question=rated_question, show_to_raters=True, show_after_days=7)
     user = User.objects.create_user("ben-user")
     Member.objects.create(project=rated_question.project, user=user, role=Member.Role.ANNOTATOR)
     ben = Rater.objects.get(project=rated_question.project, key="ben")

@@ -14,7 +14,7 @@ from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question
 from projects.services.items.gold import set_gold_answer
 from quality import integrity, tasks
-from quality.models import DriftStanding, GoldItem, GoldScore, RepeatScore, RepeatState
+from quality.models import DriftState, GoldItem, GoldScore, RepeatScore, RepeatState
 from ratings.models import Apart, Rating
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +36,7 @@ def audited_question(rated_question: Question, lead: User) -> Question:
             source="form",
         )  # fmt: skip
     update_question(rated_question.pk)
-    assert tasks.sweep_gold() == 2 and tasks.sweep_alarms() == 1
+    assert tasks.sweep_gold() == 2 and tasks.sweep_alerts() == 1
     return rated_question
 
 
@@ -49,7 +49,7 @@ def list_differences(question: Question) -> list[str]:
 
 
 def test_unchanged_results_have_no_differences(audited_question: Question) -> None:
-    for model in (GoldScore, GoldItem, RepeatScore, DriftStanding):
+    for model in (GoldScore, GoldItem, RepeatScore, DriftState):
         assert model._default_manager.filter(question=audited_question).exists(), model
     assert list_differences(audited_question) == []
 
@@ -59,8 +59,8 @@ def test_changed_results_are_reported_and_repaired(audited_question: Question, c
     GoldItem.objects.filter(item__key="i03").delete()
     RepeatState.objects.update(same=0)
     RepeatScore.objects.update(n=7)
-    row = DriftStanding.objects.get(rater__key="ben")
-    DriftStanding.objects.filter(pk=row.pk).update(n=row.n + 1)
+    row = DriftState.objects.get(rater__key="ben")
+    DriftState.objects.filter(pk=row.pk).update(n=row.n + 1)
     with pytest.raises(CommandError):
         call_command("audit")
     errors = capsys.readouterr().err
@@ -69,7 +69,7 @@ def test_changed_results_are_reported_and_repaired(audited_question: Question, c
         "missing",
         "RepeatState: same",
         "RepeatScore of rater",
-        f"DriftStanding of rater {row.rater_id}: n is not",
+        f"DriftState of rater {row.rater_id}: n is not",
     ):
         assert message in errors
     call_command("audit", "--repair")
@@ -80,7 +80,7 @@ def test_stale_results_are_not_compared(
     audited_question: Question, rate: Callable[..., Any]
 ) -> None:
     GoldScore.objects.update(evidence=7.0)
-    DriftStanding.objects.update(n=0)
+    DriftState.objects.update(n=0)
     assert len(list_differences(audited_question)) > 1
     rate(audited_question, "i07", "late", "minor")
     update_question(audited_question.pk)

@@ -1,4 +1,4 @@
-"""Settings of drift detection; the defaults are those that were measured (benchmarks/alarms.md)."""
+"""Settings of drift detection; the defaults are those that were measured (benchmarks/alerts.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

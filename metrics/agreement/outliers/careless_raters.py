@@ -16,7 +16,13 @@ from metrics.agreement.estimate import wilson_interval
 from metrics.agreement.rater_quality.gold import compute_evidence_from_counts
 
 from .disagreement import compute_bound
-from .finding import RATER_SAME_ANSWER, RATER_TOO_FAST, EvidenceSeries, OutlierFinding
+from .finding import (
+    ANSWERS_MEASURE,
+    RATER_SAME_ANSWER,
+    RATER_TOO_FAST,
+    EvidenceSeries,
+    OutlierFinding,
+)
 
 MIN_ITEMS = 30
 _SELDOM_SHARE = 0.25  # share of how often the others leave the category
@@ -75,7 +81,7 @@ def find_constant_raters(drift: DriftResult) -> list[OutlierFinding]:
                 key = int(ratings.keys[rater])
                 findings.append(
                     _build_finding(
-                        RATER_SAME_ANSWER, "answers", key, counted, facts=facts, code=code
+                        RATER_SAME_ANSWER, ANSWERS_MEASURE, key, counted, facts=facts, code=code
                     )
                 )
     return findings

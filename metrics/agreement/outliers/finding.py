@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.estimate import Floats
 
-RATER_SAME_ANSWER = "rater_same"
+RATER_SAME_ANSWER = "rater_same_answer"
 RATER_TOO_FAST = "rater_fast"
 RATER_DISAGREES = "rater_apart"
 QUESTION_AGREEMENT_FELL = "question_fell"
@@ -14,7 +14,7 @@ PAIR_DIVERGED = "pair_diverged"
 CATEGORY_COLLAPSED = "category_collapsed"
 
 # Measures besides drift.AGREEMENT.
-ANSWERS_MEASURE, PACE_MEASURE, USE_MEASURE = "answers", "pace", "use"
+ANSWERS_MEASURE, PACE_MEASURE, USE_MEASURE = "other_answers", "pace", "category_share"
 
 
 @dataclass(frozen=True)

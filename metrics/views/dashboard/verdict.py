@@ -154,7 +154,7 @@ def _choose_next_action(
     ):
         return _("Get the labels"), _build_question_url("labels", selection)
     if project.role in REVIEW_ROLES:
-        return _("Decide items in doubt"), _build_question_url("adjudicate", selection)
+        return _("Decide items in doubt"), _build_question_url("review", selection)
     return _("Look at disputed items"), "#disputes"
 
 

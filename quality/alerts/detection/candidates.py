@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from metrics.agreement import drift, outliers
 from metrics.scale import QuestionScale
-from quality.models import Kind, Measure
+from quality.models import AlertKind, AlertMeasure
 from ratings.services.days import date_from_day
 
 from .matching import AlertPeriod, get_pair_id
@@ -27,26 +27,26 @@ class AlertCandidate:
     fields: dict[str, Any]
 
 
-def build_drift_candidate(drift_alarm: drift.DriftAlert, level: float) -> AlertCandidate:
+def build_drift_candidate(drift_alert: drift.DriftAlert, level: float) -> AlertCandidate:
     """Return the candidate for a drift that reached the evidence threshold ``level``."""
-    measure = drift.SCORE_OF_CHANNEL[drift_alarm.channel]
-    others = [rater for rater in drift_alarm.raters if rater != drift_alarm.rater]
+    measure = drift.SCORE_OF_CHANNEL[drift_alert.channel]
+    others = [rater for rater in drift_alert.raters if rater != drift_alert.rater]
     return AlertCandidate(
-        kind=Kind.RATER_DRIFT,
-        period=AlertPeriod(drift_alarm.raters, drift_alarm.onset, drift_alarm.day),
+        kind=AlertKind.RATER_DRIFT,
+        period=AlertPeriod(drift_alert.raters, drift_alert.onset, drift_alert.day),
         fields={
-            "rater_id": drift_alarm.rater,
-            "other_id": others[0] if others else None,
-            "measure": Measure(measure),
-            **_build_common_fields(drift_alarm),
-            "n": drift_alarm.n_since,
-            "reason": drift_alarm.reason or "",
+            "rater_id": drift_alert.rater,
+            "other_rater_id": others[0] if others else None,
+            "measure": AlertMeasure(measure),
+            **_build_common_fields(drift_alert),
+            "n": drift_alert.n_since,
+            "reason": drift_alert.reason or "",
             "facts": {"level": level},
             "chart": build_chart(
-                drift_alarm.chart.day,
-                drift_alarm.chart.n,
-                drift_alarm.chart.compute_means(measure),
-                drift_alarm.chart.evidence,
+                drift_alert.chart.day,
+                drift_alert.chart.n,
+                drift_alert.chart.compute_means(measure),
+                drift_alert.chart.evidence,
             ),
         },
     )
@@ -58,7 +58,7 @@ def _build_common_fields(finding: drift.DriftAlert | outliers.OutlierFinding) ->
         "since": date_from_day(finding.onset),
         "since_earliest": date_from_day(finding.earliest),
         "since_latest": date_from_day(finding.latest),
-        "noticed": date_from_day(finding.day),
+        "detected_on": date_from_day(finding.day),
         "size": finding.size,
         "low": finding.low,
         "high": finding.high,
@@ -85,7 +85,7 @@ def build_outlier_candidate(
         period=AlertPeriod(about, finding.onset, finding.day),
         fields={
             "rater_id": finding.raters[0] if finding.raters else None,
-            "other_id": finding.raters[1] if len(finding.raters) == 2 else None,
+            "other_rater_id": finding.raters[1] if len(finding.raters) == 2 else None,
             "code": code,
             "measure": finding.measure,
             **_build_common_fields(finding),
@@ -112,18 +112,18 @@ def build_chart(
 
 
 def build_count_candidate(
-    kind: Kind, n: int, *, since: int, now: int, facts: dict[str, Any]
+    kind: AlertKind, n: int, *, since: int, now: int, facts: dict[str, Any]
 ) -> AlertCandidate:
-    """Return the candidate for a number of items ``n``, noticed on the day ``now``."""
+    """Return the candidate for a number of items ``n``, detected on the day ``now``."""
     return AlertCandidate(
         kind=kind,
         period=AlertPeriod((0,), now, now),
         fields={
-            "measure": Measure.ITEMS,
+            "measure": AlertMeasure.ITEMS,
             "since": date_from_day(since),
             "since_earliest": date_from_day(since),
             "since_latest": date_from_day(since),
-            "noticed": date_from_day(now),
+            "detected_on": date_from_day(now),
             "size": n,
             "low": n,
             "high": n,

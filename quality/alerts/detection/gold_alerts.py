@@ -7,7 +7,7 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 
 from projects.models import Question
-from quality.models import Alarm, GoldItem, Kind, State
+from quality.models import Alert, AlertKind, AlertState, GoldItem
 
 from . import scan, storage
 from .candidates import build_count_candidate
@@ -22,16 +22,16 @@ def update_gold_alerts() -> int:
     rows = GoldItem.objects.filter(suspected=True).order_by().values_list("question")
     counts_by_question = {
         question_pk: (n_gold, people)
-        for question_pk, n_gold, people in rows.annotate(Count("pk"), Sum("people"))
+        for question_pk, n_gold, people in rows.annotate(Count("pk"), Sum("n_people"))
     }
-    alerts_by_question: dict[int, list[Alarm]] = {}
-    for alert in Alarm.objects.filter(kind=Kind.GOLD_SUSPECTED, stands=True).defer("chart"):
+    alerts_by_question: dict[int, list[Alert]] = {}
+    for alert in Alert.objects.filter(kind=AlertKind.GOLD_SUSPECTED, supported=True).defer("chart"):
         alerts_by_question.setdefault(alert.question_id, []).append(alert)
     n_created = 0
     for question_id in sorted({*counts_by_question, *alerts_by_question}):
         alerts, count = alerts_by_question.get(question_id, []), counts_by_question.get(question_id)
         if count is not None and any(
-            alert.state != State.RESOLVED or alert.n >= count[0] for alert in alerts
+            alert.state != AlertState.RESOLVED or alert.n >= count[0] for alert in alerts
         ):
             continue
         n_created += _update_question(question_id, count)
@@ -51,6 +51,6 @@ def _update_question(question_id: int, count: tuple[int, int] | None) -> int:
         n, people = count
         facts = {"people": people}
         candidates.append(
-            build_count_candidate(Kind.GOLD_SUSPECTED, n, since=today, now=today, facts=facts)
+            build_count_candidate(AlertKind.GOLD_SUSPECTED, n, since=today, now=today, facts=facts)
         )
-    return len(storage.create_alerts(question, candidates, [Kind.GOLD_SUSPECTED]))
+    return len(storage.create_alerts(question, candidates, [AlertKind.GOLD_SUSPECTED]))

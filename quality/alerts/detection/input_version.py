@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from quality import recompute
-from quality.models import Alarm, Answer, DriftRun, Kind
+from quality.models import Alert, AlertCause, AlertKind, AlertScan
 from ratings.models import ImportRun
 
 
@@ -16,14 +16,14 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
     sensitivity sets the threshold.
     """
     excused_alerts: dict[int, list[int]] = defaultdict(list)
-    alerts = Alarm.objects.filter(
-        answer=Answer.NOT_HIS_FAULT, **recompute.build_question_filter(only)
+    alerts = Alert.objects.filter(
+        cause=AlertCause.NOT_RATER, **recompute.build_question_filter(only)
     )
-    alerts = alerts.filter(kind=Kind.RATER_DRIFT)
+    alerts = alerts.filter(kind=AlertKind.RATER_DRIFT)
     for question_id, alert_id in alerts.order_by("pk").values_list("question_id", "pk"):
         excused_alerts[question_id].append(alert_id)
     versions = recompute.get_count_versions(
-        only, guidelines="project__guidelines_version", rules="project__alarm_rules__sensitivity"
+        only, guidelines="project__guidelines_version", rules="project__alert_settings__sensitivity"
     )
     for question_id, version in versions.items():
         version["excused"] = excused_alerts[question_id]
@@ -38,5 +38,5 @@ def list_outdated_questions() -> list[int]:
     """
     running_imports = ImportRun.objects.filter(state=ImportRun.State.WRITING)
     importing_ids = set(running_imports.values_list("question_id", flat=True))
-    outdated_ids = recompute.list_outdated(DriftRun, get_input_versions())
+    outdated_ids = recompute.list_outdated(AlertScan, get_input_versions())
     return [question_id for question_id in outdated_ids if question_id not in importing_ids]

@@ -61,7 +61,7 @@ def match_periods(
                 close_pairs.append((gap, abs(candidate.day - alert.day), index, alert_index))
     alert_index_of: dict[int, int] = {}
     matched_alerts: set[int] = set()
-    for _gap, _noticed, index, alert_index in sorted(close_pairs):
+    for _gap, _detected, index, alert_index in sorted(close_pairs):
         if index not in alert_index_of and alert_index not in matched_alerts:
             alert_index_of[index] = alert_index
             matched_alerts.add(alert_index)

@@ -8,7 +8,7 @@ import numpy as np
 
 from projects.models import Item, Question
 from projects.models.item import AVAILABLE
-from quality.models import Kind
+from quality.models import AlertKind
 from ratings.services.days import EPOCH
 
 from .candidates import AlertCandidate, build_count_candidate
@@ -52,5 +52,7 @@ def find_missing_ratings(
     since = int(first_day[overdue].min())
     facts = {"wanted": overlap_target, "share": n_overdue / n_begun}
     return [
-        build_count_candidate(Kind.OVERLAP_BEHIND, n_overdue, since=since, now=now, facts=facts)
+        build_count_candidate(
+            AlertKind.RATINGS_MISSING, n_overdue, since=since, now=now, facts=facts
+        )
     ]

@@ -14,7 +14,7 @@ from metrics.results.headline.random_sample import targeted_mask
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Question, Rater
 from quality.alerts import sensitivity
-from quality.models import Alarm, Answer, Kind
+from quality.models import Alert, AlertCause, AlertKind
 from ratings.models import Rating
 from ratings.services.days import EPOCH, day_number
 
@@ -81,9 +81,9 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     outlier_result = outliers.detect_outliers(
         drift_result, scale.k, segment_starts=known_changes.segment_starts, seconds=seconds
     )
-    drift_alarms = [
-        alarm
-        for index, alarm in enumerate(drift_result.alerts)
+    drift_alerts = [
+        alert
+        for index, alert in enumerate(drift_result.alerts)
         if index not in outlier_result.explained
     ]
     return ScanResult(
@@ -91,7 +91,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         "",
         ratings.size,
         level,
-        [build_drift_candidate(alarm, level) for alarm in drift_alarms]
+        [build_drift_candidate(alert, level) for alert in drift_alerts]
         + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
         + overlap.find_missing_ratings(question, ratings, today),
         sensitivity.compute_volume(drift_result),
@@ -106,11 +106,11 @@ def get_known_changes(question: Question) -> drift.DriftContext:
         day_number(created_at, zone) for created_at in versions.values_list("created_at", flat=True)
     ]
     excused = []
-    excused_alerts = Alarm.objects.filter(question=question, answer=Answer.NOT_HIS_FAULT)
-    excused_alerts = excused_alerts.filter(kind=Kind.RATER_DRIFT)
+    excused_alerts = Alert.objects.filter(question=question, cause=AlertCause.NOT_RATER)
+    excused_alerts = excused_alerts.filter(kind=AlertKind.RATER_DRIFT)
     for alert in excused_alerts.order_by("pk"):
         if alert.rater_id is not None:
-            since, noticed = to_day_number(alert.since), to_day_number(alert.noticed)
+            since, noticed = to_day_number(alert.since), to_day_number(alert.detected_on)
             excused.append(drift.ExcusedAlert(alert.rater_id, since, noticed))
     return drift.DriftContext(segment_starts, excused)
 

@@ -13,7 +13,15 @@ from events.services import record_event
 from metrics.agreement import drift
 from projects.models import Question
 from quality.alerts.kinds import ABOUT_QUESTION, ABOUT_RATER, KINDS
-from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, Measure, State
+from quality.models import (
+    Alert,
+    AlertKind,
+    AlertMeasure,
+    AlertScan,
+    AlertState,
+    AlertStep,
+    DriftState,
+)
 from ratings.services.days import date_from_day
 
 from .candidates import AlertCandidate
@@ -24,7 +32,7 @@ BATCH_SIZE = 1_000
 
 
 @transaction.atomic
-def store_scan(run: DriftRun, question: Question, result: ScanResult) -> list[Alarm]:
+def store_scan(run: AlertScan, question: Question, result: ScanResult) -> list[Alert]:
     """Create new alerts, replace the raters' drift states, and return the new alerts.
 
     Locks the run's row. Raises Lost, having written nothing, when another worker holds the run.
@@ -32,27 +40,29 @@ def store_scan(run: DriftRun, question: Question, result: ScanResult) -> list[Al
     if get_leased_rows(run).select_for_update().first() is None:
         raise LeaseLost
     if result.drift is None:
-        DriftStanding.objects.filter(question=question).delete()
+        DriftState.objects.filter(question=question).delete()
         return []
     new_alerts = create_alerts(question, result.candidates, SCANNED_KINDS)
     _replace_drift_states(question, result.drift)
     return new_alerts
 
 
-SCANNED_KINDS = frozenset(Kind.values) - {Kind.GOLD_SUSPECTED}  # kinds that a scan detects
+SCANNED_KINDS = frozenset(AlertKind.values) - {
+    AlertKind.GOLD_SUSPECTED
+}  # kinds that a scan detects
 
 
 def create_alerts(
     question: Question, candidates: Sequence[AlertCandidate], kinds: Collection[str]
-) -> list[Alarm]:
+) -> list[Alert]:
     """Create an alert for each new candidate of these kinds and return the new alerts.
 
-    Updates ``stands`` of the stored alerts: True where a candidate still matches. Runs in the
+    Updates ``supported`` of the stored alerts: True where a candidate still matches. Runs in the
     caller's transaction, under the question's lock.
     """
-    stored_alerts = list(Alarm.objects.filter(question=question).order_by("pk").defer("chart"))
+    stored_alerts = list(Alert.objects.filter(question=question).order_by("pk").defer("chart"))
     new_alerts = []
-    for kind in Kind.values:
+    for kind in AlertKind.values:
         if kind not in kinds:
             continue
         alerts_of_kind = [alert for alert in stored_alerts if alert.kind == kind]
@@ -63,9 +73,9 @@ def create_alerts(
         )
         matched_indexes = set(periods.alert_index_of.values())
         for index, alert in enumerate(alerts_of_kind):
-            if alert.stands != (index in matched_indexes):
-                alert.stands = index in matched_indexes
-                alert.save(update_fields=["stands"])
+            if alert.supported != (index in matched_indexes):
+                alert.supported = index in matched_indexes
+                alert.save(update_fields=["supported"])
         for index, candidate in enumerate(candidates_of_kind):
             if periods.is_new(index) and not _is_explained(candidate, stored_alerts):
                 alert = _create_alert(question, candidate)
@@ -74,14 +84,18 @@ def create_alerts(
     return new_alerts
 
 
-def _is_explained(candidate: AlertCandidate, stored_alerts: Sequence[Alarm]) -> bool:
+def _is_explained(candidate: AlertCandidate, stored_alerts: Sequence[Alert]) -> bool:
     """Return whether an unresolved alert of another kind has the same cause.
 
     That is any alert of the same rater; for alerts about a question, one whose days overlap.
     """
     period, about = candidate.period, KINDS[candidate.kind].about
     for alert in stored_alerts:
-        if alert.kind == candidate.kind or alert.state == State.RESOLVED or not alert.stands:
+        if (
+            alert.kind == candidate.kind
+            or alert.state == AlertState.RESOLVED
+            or not alert.supported
+        ):
             continue
         if about != KINDS[alert.kind].about:
             continue
@@ -92,49 +106,49 @@ def _is_explained(candidate: AlertCandidate, stored_alerts: Sequence[Alarm]) -> 
     return False
 
 
-def _get_subjects(alert: Alarm) -> tuple[int, ...]:
+def _get_subjects(alert: Alert) -> tuple[int, ...]:
     """Return the raters, the pair or the category that an alert is about; (0,) for the question."""
-    if alert.kind == Kind.CATEGORY_COLLAPSED:
+    if alert.kind == AlertKind.CATEGORY_COLLAPSED:
         return (alert.code or 0,)
-    raters = [rater for rater in (alert.rater_id, alert.other_id) if rater is not None]
-    return get_pair_id(raters) if alert.kind == Kind.PAIR_DIVERGED else tuple(raters) or (0,)
+    raters = [rater for rater in (alert.rater_id, alert.other_rater_id) if rater is not None]
+    return get_pair_id(raters) if alert.kind == AlertKind.PAIR_DIVERGED else tuple(raters) or (0,)
 
 
-def _build_period(alert: Alarm) -> AlertPeriod:
+def _build_period(alert: Alert) -> AlertPeriod:
     """Return the period of a stored alert, for matching it with candidates."""
     if (
-        not KINDS[alert.kind].about and alert.state != State.RESOLVED
+        not KINDS[alert.kind].about and alert.state != AlertState.RESOLVED
     ):  # it lasts until it is resolved
         return AlertPeriod(_get_subjects(alert), to_day_number(alert.since), OPEN_END)
-    if alert.kind == Kind.GOLD_SUSPECTED:  # further suspected gold is a new alert
-        return AlertPeriod((), to_day_number(alert.since), to_day_number(alert.noticed))
+    if alert.kind == AlertKind.GOLD_SUSPECTED:  # further suspected gold is a new alert
+        return AlertPeriod((), to_day_number(alert.since), to_day_number(alert.detected_on))
     return AlertPeriod(
-        _get_subjects(alert), to_day_number(alert.since), to_day_number(alert.noticed)
+        _get_subjects(alert), to_day_number(alert.since), to_day_number(alert.detected_on)
     )
 
 
-def _create_alert(question: Question, candidate: AlertCandidate) -> Alarm:
+def _create_alert(question: Question, candidate: AlertCandidate) -> Alert:
     """Create an alert with its first step and its event."""
-    alert = Alarm.objects.create(
-        question=question, kind=candidate.kind, raised_at=timezone.now(), **candidate.fields
+    alert = Alert.objects.create(
+        question=question, kind=candidate.kind, created_at=timezone.now(), **candidate.fields
     )
-    AlarmStep.objects.create(alarm=alert, at=alert.raised_at, state=State.OPEN)
-    record_alert_event(alert, "alarm_raised")
+    AlertStep.objects.create(alert=alert, at=alert.created_at, state=AlertState.OPEN)
+    record_alert_event(alert, "alert_raised")
     return alert
 
 
-def record_alert_event(alert: Alarm, kind: str, *, by: Any = None, **data: Any) -> None:
+def record_alert_event(alert: Alert, kind: str, *, by: Any = None, **data: Any) -> None:
     """Record an event of an alert in the caller's transaction."""
     record_event(
         project_id=alert.question.project_id,
         kind=kind,
-        subject=f"alarm/{alert.pk}",
+        subject=f"alert/{alert.pk}",
         data={
-            "alarm": alert.pk,
+            "alert": alert.pk,
             "kind": alert.kind,
             "question": alert.question.key,
             "rater": alert.rater.key if alert.rater else None,
-            "other_rater": alert.other.key if alert.other else None,
+            "other_rater": alert.other_rater.key if alert.other_rater else None,
             "measure": alert.measure,
             "since": alert.since.isoformat(),
             "size": alert.size,
@@ -151,20 +165,20 @@ def record_alert_event(alert: Alarm, kind: str, *, by: Any = None, **data: Any) 
 def _replace_drift_states(question: Question, drift_result: drift.DriftResult) -> None:
     """Replace all drift states of the question; they are few compared with its ratings."""
     rows = build_drift_states(question, drift_result)
-    DriftStanding.objects.filter(question=question).delete()
-    DriftStanding.objects.bulk_create(rows, batch_size=BATCH_SIZE)
+    DriftState.objects.filter(question=question).delete()
+    DriftState.objects.bulk_create(rows, batch_size=BATCH_SIZE)
 
 
-def build_drift_states(question: Question, drift_result: drift.DriftResult) -> list[DriftStanding]:
+def build_drift_states(question: Question, drift_result: drift.DriftResult) -> list[DriftState]:
     """Return an unsaved row for each rater of the drift result."""
     charts = {chart.rater: chart for chart in drift_result.charts}
     rows = []
     for index, state in enumerate(drift_result.raters):
-        row = DriftStanding(
+        row = DriftState(
             question=question,
             rater_id=state.rater,
             evidence=state.evidence,
-            greatest=state.max_evidence,
+            max_evidence=state.max_evidence,
             watched=state.watched,
             n=state.n,
             reason=state.reason or "",
@@ -175,7 +189,7 @@ def build_drift_states(question: Question, drift_result: drift.DriftResult) -> l
     return rows
 
 
-def _set_drift_size(row: DriftStanding, chart: drift.ControlChart) -> None:
+def _set_drift_size(row: DriftState, chart: drift.ControlChart) -> None:
     """Set measure, onset and size from the channel with the most evidence on the newest day."""
     day_index = chart.day.size - 1
     channel = chart.find_leading_channel(day_index)
@@ -184,6 +198,6 @@ def _set_drift_size(row: DriftStanding, chart: drift.ControlChart) -> None:
     if onset < 0:
         return
     extent = chart.estimate_shift(channel, day_index)
-    row.measure = Measure(drift.SCORE_OF_CHANNEL[channel])
+    row.measure = AlertMeasure(drift.SCORE_OF_CHANNEL[channel])
     row.since = date_from_day(int(chart.day[onset]))
     row.size, row.low, row.high = float(evidence.step[day_index]), extent.low, extent.high

@@ -16,7 +16,7 @@ from metrics.views.common.number_formats import (
     format_signed,
 )
 from projects.models import GuidelineVersion
-from quality.models import Alarm
+from quality.models import Alert
 from ratings.services.days import date_from_day, day_number
 
 DEFAULT_LEVEL = 5_000
@@ -26,14 +26,14 @@ def format_day(date: datetime.date) -> str:
     return date_format(date, "DATE_FORMAT")
 
 
-def build_text_params(alert: Alarm) -> dict[str, Any]:
+def build_text_params(alert: Alert) -> dict[str, Any]:
     """Return the names and formatted numbers that the sentences of an alert use."""
     facts = alert.facts
     params = {
         "rater": str(alert.rater),
-        "other": str(alert.other),
+        "other": str(alert.other_rater),
         "since": format_day(alert.since),
-        "noticed": format_day(alert.noticed),
+        "noticed": format_day(alert.detected_on),
         "earliest": format_day(alert.since_earliest),
         "latest": format_day(alert.since_latest),
         "size": format_number(abs(alert.size)),
@@ -52,13 +52,13 @@ def build_text_params(alert: Alarm) -> dict[str, Any]:
     return params | shares
 
 
-def get_evidence_level(alert: Alarm) -> float:
+def get_evidence_level(alert: Alert) -> float:
     """Return the evidence threshold at which the alert was raised."""
     level: float = alert.facts.get("level", DEFAULT_LEVEL)
     return level
 
 
-def list_timing_sentences(alert: Alarm) -> list[str]:
+def list_timing_sentences(alert: Alert) -> list[str]:
     """Return sentences on the interval of the change and on when it began."""
     sentences = [
         _(
@@ -71,7 +71,7 @@ def list_timing_sentences(alert: Alarm) -> list[str]:
     return [sentence % build_text_params(alert) for sentence in sentences]
 
 
-def list_guideline_changes(alert: Alarm) -> list[str]:
+def list_guideline_changes(alert: Alert) -> list[str]:
     """Return a sentence for each change of the guidelines between onset and detection, or that
     there was none.
     """
@@ -80,7 +80,7 @@ def list_guideline_changes(alert: Alarm) -> list[str]:
     sentences = []
     for version in GuidelineVersion.objects.filter(project=project, number__gt=1):
         changed_on = date_from_day(day_number(version.created_at, zone))
-        if alert.since_earliest <= changed_on <= alert.noticed:
+        if alert.since_earliest <= changed_on <= alert.detected_on:
             params = {"number": version.number, "day": format_day(changed_on)}
             sentences.append(_("The guidelines became version %(number)s on %(day)s.") % params)
     return sentences or [_("The guidelines did not change in these days.")]

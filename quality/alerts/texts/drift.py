@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from quality.models import Alarm, Measure
+from quality.models import Alert, AlertMeasure
 
 from .common import build_text_params, list_guideline_changes, list_timing_sentences
 
 
-def build_sentence(alert: Alarm) -> str:
-    if alert.other_id is not None:
+def build_sentence(alert: Alert) -> str:
+    if alert.other_rater_id is not None:
         text = _(
             "%(rater)s and %(other)s moved apart, by about %(size)s on average since %(since)s."
             " Nothing tells which of the two moved."
         )
-    elif alert.measure == Measure.AGREEMENT:
+    elif alert.measure == AlertMeasure.AGREEMENT:
         text = _(
             "%(rater)s agrees less with everybody than before: by about %(size)s in kappa on"
             " average since %(since)s."
@@ -33,13 +33,13 @@ def build_sentence(alert: Alarm) -> str:
     return text % build_text_params(alert)
 
 
-def build_brief_text(alert: Alarm, rater: int) -> str:
+def build_brief_text(alert: Alert, rater: int) -> str:
     """Return the short text for a table row of ``rater`` (an id)."""
-    if alert.other_id is not None:
-        other = alert.other if alert.rater_id == rater else alert.rater
+    if alert.other_rater_id is not None:
+        other = alert.other_rater if alert.rater_id == rater else alert.rater
         text = _("apart from %(name)s by about %(size)s since %(since)s")
         return text % {**build_text_params(alert), "name": other}
-    if alert.measure == Measure.AGREEMENT:
+    if alert.measure == AlertMeasure.AGREEMENT:
         text = _("agrees less than before, by about %(size)s, since %(since)s")
     elif alert.size < 0:
         text = _("rates lower than before, by about %(size)s, since %(since)s")
@@ -48,7 +48,7 @@ def build_brief_text(alert: Alarm, rater: int) -> str:
     return text % build_text_params(alert)
 
 
-def list_basis(alert: Alarm) -> list[str]:
+def list_basis(alert: Alert) -> list[str]:
     text = _(
         "It rests on %(n)s items of this rater that others rated too, up to %(noticed)s, and on"
         " %(before)s before."
@@ -60,13 +60,13 @@ def list_basis(alert: Alarm) -> list[str]:
     ]
 
 
-def _describe_other_drifts(alert: Alarm) -> str:
+def _describe_other_drifts(alert: Alert) -> str:
     """Return a sentence that says whether other raters drifted in the same days."""
-    overlapping = Alarm.objects.filter(
+    overlapping = Alert.objects.filter(
         question=alert.question_id,
         kind=alert.kind,
-        since__lte=alert.noticed,
-        noticed__gte=alert.since,
+        since__lte=alert.detected_on,
+        detected_on__gte=alert.since,
     )
     names = [
         str(other.rater)
@@ -78,7 +78,7 @@ def _describe_other_drifts(alert: Alarm) -> str:
     return _("Others moved in these days too: %(names)s.") % {"names": ", ".join(sorted(names))}
 
 
-def list_explanations(alert: Alarm) -> list[str]:
+def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
         _("Other kinds of items than before: look at those below."),

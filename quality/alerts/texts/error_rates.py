@@ -5,14 +5,14 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from metrics.views.common.number_formats import format_count
-from quality.models import Alarm
+from quality.models import Alert
 
 from .common import build_text_params, get_evidence_level
 
 WORKING_DAYS_PER_YEAR = 250
 
 
-def describe_rater_error_rate(alert: Alarm) -> str:
+def describe_rater_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one rater's work."""
     return _format_years(
         alert,
@@ -25,7 +25,7 @@ def describe_rater_error_rate(alert: Alarm) -> str:
     )
 
 
-def describe_lifetime_error_rate(alert: Alarm) -> str:
+def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
     text = _(
         "Of raters who are not like that, at most one in %(level)s is ever named, however often one"
@@ -34,7 +34,7 @@ def describe_lifetime_error_rate(alert: Alarm) -> str:
     return text % build_text_params(alert)
 
 
-def describe_question_error_rate(alert: Alarm) -> str:
+def describe_question_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one question."""
     return _format_years(
         alert,
@@ -45,18 +45,18 @@ def describe_question_error_rate(alert: Alarm) -> str:
     )
 
 
-def _format_years(alert: Alarm, *, once_a_year: str, once_in_years: str) -> str:
+def _format_years(alert: Alert, *, once_a_year: str, once_in_years: str) -> str:
     """Return one of two texts for the years between two false alerts."""
     years = get_evidence_level(alert) / WORKING_DAYS_PER_YEAR
     return once_a_year if years < 1.5 else once_in_years % {"years": format_count(round(years))}
 
 
-def describe_gold_error_rate(alert: Alarm) -> str:
+def describe_gold_error_rate(alert: Alert) -> str:
     return _(
         "Each of them is wrong with a probability of one half or more, by what raters say who are"
         " right on other gold. Three raters at least answered it."
     )
 
 
-def describe_count(alert: Alarm) -> str:
+def describe_count(alert: Alert) -> str:
     return _("This is a count: chance has no part in it.")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from quality.models import Alarm, Measure
+from quality.models import Alert, AlertMeasure
 
 from .common import build_text_params, list_guideline_changes, list_timing_sentences
 
 
-def build_question_sentence(alert: Alarm) -> str:
+def build_question_sentence(alert: Alert) -> str:
     text = _(
         "All agree less with each other than before on this question: by about %(size)s in kappa"
         " since %(since)s."
@@ -17,7 +17,7 @@ def build_question_sentence(alert: Alarm) -> str:
     return text % build_text_params(alert)
 
 
-def build_pair_sentence(alert: Alarm) -> str:
+def build_pair_sentence(alert: Alert) -> str:
     text = _(
         "%(rater)s and %(other)s agree less with each other than before: by about %(size)s in kappa"
         " since %(since)s. With the others neither of them moved."
@@ -25,14 +25,14 @@ def build_pair_sentence(alert: Alarm) -> str:
     return text % build_text_params(alert)
 
 
-def build_pair_brief_text(alert: Alarm, rater: int) -> str:
-    other = alert.other if alert.rater_id == rater else alert.rater
+def build_pair_brief_text(alert: Alert, rater: int) -> str:
+    other = alert.other_rater if alert.rater_id == rater else alert.rater
     text = _("agrees less with %(name)s than before, by about %(size)s, since %(since)s")
     return text % {**build_text_params(alert), "name": other}
 
 
-def build_category_sentence(alert: Alarm) -> str:
-    if alert.measure == Measure.USE:
+def build_category_sentence(alert: Alert) -> str:
+    if alert.measure == AlertMeasure.CATEGORY_SHARE:
         text = _(
             "“%(category)s” is hardly used any more: %(is)s of the answers since %(since)s, before"
             " %(was)s."
@@ -45,13 +45,13 @@ def build_category_sentence(alert: Alarm) -> str:
     return text % build_text_params(alert)
 
 
-def list_basis(alert: Alarm) -> list[str]:
+def list_basis(alert: Alert) -> list[str]:
     text = _("It rests on %(n)s items or comparisons, up to %(noticed)s, and on %(before)s before.")
     exclusion = _("What raters with an alarm of drift said since it began is left out.")
     return [text % build_text_params(alert), *list_timing_sentences(alert), exclusion]
 
 
-def list_explanations(alert: Alarm) -> list[str]:
+def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
         _("Other kinds of items than before: look at those that are new."),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from metrics.views.common.number_formats import format_count, format_number, format_percent
-from quality.models import Alarm
+from quality.models import Alert
 
 from .common import build_text_params
 
 
-def build_same_answer_sentence(alert: Alarm) -> str:
+def build_same_answer_sentence(alert: Alert) -> str:
     text = _(
         "%(rater)s answers “%(category)s” nearly always: of %(n)s items of which most others say"
         " something else, all but %(left)s."
@@ -24,11 +24,11 @@ def build_same_answer_sentence(alert: Alarm) -> str:
     return text % {**build_text_params(alert), "left": format_count(n_exceptions)}
 
 
-def build_same_answer_brief_text(alert: Alarm, _rater: int) -> str:
+def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
     return _("answers “%(category)s” nearly always") % build_text_params(alert)
 
 
-def list_same_answer_basis(alert: Alarm) -> list[str]:
+def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of all answers of this rater that can be compared."),
         _("On such items the others say something else in %(others)s of cases."),
@@ -37,7 +37,7 @@ def list_same_answer_basis(alert: Alarm) -> list[str]:
     return [text % build_text_params(alert) for text in texts]
 
 
-def list_same_answer_explanations(alert: Alarm) -> list[str]:
+def list_same_answer_explanations(alert: Alert) -> list[str]:
     return [
         _("A guideline that was understood otherwise: ask before you judge."),
         _("A form or a program that fills in the first answer."),
@@ -45,7 +45,7 @@ def list_same_answer_explanations(alert: Alarm) -> list[str]:
     ]
 
 
-def build_fast_sentence(alert: Alarm) -> str:
+def build_fast_sentence(alert: Alert) -> str:
     text = _(
         "%(rater)s is far faster than the others on the same items: %(seconds)s seconds where they"
         " take %(usual)s."
@@ -53,12 +53,12 @@ def build_fast_sentence(alert: Alarm) -> str:
     return text % {**build_text_params(alert), **_build_pace_params(alert)}
 
 
-def build_fast_brief_text(alert: Alarm, _rater: int) -> str:
+def build_fast_brief_text(alert: Alert, _rater: int) -> str:
     text = _("takes %(seconds)s seconds where others take %(usual)s")
     return text % _build_pace_params(alert)
 
 
-def _build_pace_params(alert: Alarm) -> dict[str, str]:
+def _build_pace_params(alert: Alert) -> dict[str, str]:
     """Return the formatted seconds per item and their comparison with other raters."""
     facts = alert.facts
     return {
@@ -69,7 +69,7 @@ def _build_pace_params(alert: Alarm) -> dict[str, str]:
     }
 
 
-def list_fast_basis(alert: Alarm) -> list[str]:
+def list_fast_basis(alert: Alert) -> list[str]:
     texts = [
         _("It rests on %(n)s items with times of this rater and of others, up to %(noticed)s."),
         _("Only %(slow)s of them took more than 1/%(times)s of the time that others took."),
@@ -78,7 +78,7 @@ def list_fast_basis(alert: Alarm) -> list[str]:
     return [text % {**build_text_params(alert), **_build_pace_params(alert)} for text in texts]
 
 
-def list_fast_explanations(alert: Alarm) -> list[str]:
+def list_fast_explanations(alert: Alert) -> list[str]:
     return [
         _("Somebody who knows these items well: look whether the answers agree with the others’."),
         _("Times that another program measures in its own way."),
@@ -86,16 +86,16 @@ def list_fast_explanations(alert: Alarm) -> list[str]:
     ]
 
 
-def build_outlier_sentence(alert: Alarm) -> str:
+def build_outlier_sentence(alert: Alert) -> str:
     text = _("%(rater)s agrees far less with everybody than the others do, from the start.")
     return text % build_text_params(alert)
 
 
-def build_outlier_brief_text(_alert: Alarm, _rater: int) -> str:
+def build_outlier_brief_text(_alert: Alert, _rater: int) -> str:
     return _("agrees far less than the others do, from the start")
 
 
-def list_outlier_basis(alert: Alarm) -> list[str]:
+def list_outlier_basis(alert: Alert) -> list[str]:
     texts = [
         _("It rests on %(n)s items of this rater that others rated too, up to %(noticed)s."),
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
@@ -116,7 +116,7 @@ def list_outlier_basis(alert: Alarm) -> list[str]:
     return [text % params for text in texts]
 
 
-def list_outlier_explanations(alert: Alarm) -> list[str]:
+def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
         _("A guideline that was understood otherwise: ask before you judge."),
         _("Harder items than those of others: look at those below."),

@@ -25,7 +25,7 @@ from metrics.models import NamedView, ViewLink
 from projects import authentication
 from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
 from projects.services.items import gold
-from quality.models import GoldAct
+from quality.models import GoldIntervention
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -187,16 +187,16 @@ def _change_form(scenario: AuditScenario, path: str, **fields: Any) -> None:
 
 
 def _decide_intervention(scenario: AuditScenario, do: str) -> None:
-    intervention = GoldAct.objects.create(
+    intervention = GoldIntervention.objects.create(
         question=scenario.project.questions.get(),
         rater=scenario.rater(),
         step="warn",
         state="proposed",
         evidence=30.0,
-        answers=9,
-        made_at=timezone.now(),
+        n_answers=9,
+        created_at=timezone.now(),
     )
-    scenario.post(f"gold/acts/{intervention.pk}/", {"do": do, "reason": "was new"})
+    scenario.post(f"gold/interventions/{intervention.pk}/", {"do": do, "reason": "was new"})
 
 
 def _grant_exam(scenario: AuditScenario) -> None:
@@ -500,14 +500,14 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ),
     ("scale_changed", _change_categories, True, ANYTHING, ANYTHING),
     (
-        "labels_changed",
+        "label_method_changed",
         lambda w: w.post("labels/method/", {"method": "majority", "with_models": "on"}),
         True,
         ANYTHING,
         {"method": "majority", "with_models": True},
     ),
     (
-        "escalation_rules_changed",
+        "label_rules_changed",
         lambda w: _change_form(w, "labels/rules/", budget="10"),
         True,
         ANYTHING,
@@ -531,28 +531,34 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("gold_changed", _set_gold_answer, True, {}, {"i1": "major"}),
     ("gold_changed", _retire_gold_answer, True, {"i1": "major"}, {}),
     (
-        "alarm_sensitivity_changed",
-        lambda w: w.post("alarms/rules/", {"sensitivity": "early"}),
+        "alert_sensitivity_changed",
+        lambda w: w.post("alerts/settings/", {"sensitivity": "high"}),
         True,
-        {"sensitivity": "sure"},
-        {"sensitivity": "early"},
+        {"sensitivity": "low"},
+        {"sensitivity": "high"},
     ),
     (
-        "gold_pass_mark_changed",
-        lambda w: w.post("gold/bar/", {"bar": "0.9"}),
+        "gold_settings_changed",
+        lambda w: w.post("gold/settings/", {"pass_mark": "0.9"}),
         True,
         ANYTHING,
         {"pass_mark": 0.9, "rule": "off"},
     ),
     (
-        "rater_messaged",
-        lambda w: w.post("write/", {"rater": w.rater().pk, "text": "Look twice."}),
+        "rater_written_to",
+        lambda w: w.post("rater-messages/", {"rater": w.rater().pk, "text": "Look twice."}),
         True,
         None,
         ANYTHING,
     ),
     ("rater_warned", lambda w: _decide_intervention(w, "carry_out"), True, None, ANYTHING),
-    ("gold_overridden", lambda w: _decide_intervention(w, "override"), True, None, ANYTHING),
+    (
+        "gold_intervention_overridden",
+        lambda w: _decide_intervention(w, "override"),
+        True,
+        None,
+        ANYTHING,
+    ),
     ("item_deleted", lambda w: w.call_api("DELETE", "items/i1/"), True, {"key": "i1"}, None),
     (
         "items_withdrawn",
@@ -562,9 +568,9 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         None,
     ),
     ("items_restored", _restore_item, True, None, None),
-    ("ratings_requested", _request_ratings, True, None, None),
+    ("items_asked_again", _request_ratings, True, None, None),
     ("items_sent_to_review", _send_to_review, True, None, None),
-    ("deletion_requested", _delete_item, True, ANYTHING, None),
+    ("deletion_asked", _delete_item, True, ANYTHING, None),
     (
         "deletion_requested",
         lambda w: w.post(f"people/raters/{w.rater().pk}/delete/", {"typed": "ann"}),

@@ -34,7 +34,7 @@ def test_sidebar_links_are_allowed_for_each_role(project, question, client_for, 
             assert page.status_code == 200, (role, link.url)
             current_urls = [url for url, current in parse_sidebar(page).values() if current]
             assert current_urls == [link.url], (role, link.url)
-            assert (f'href="/projects/{project.pk}/alarms/"' in page.content.decode()) == (
+            assert (f'href="/projects/{project.pk}/alerts/"' in page.content.decode()) == (
                 role != "annotator"
             )
 

@@ -20,7 +20,7 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.items.gold import set_gold_answer
 from quality import tasks
 from quality.exams import settings
-from quality.models import Appeal, DriftStanding, GoldAct, LabelRules
+from quality.models import Appeal, DriftState, GoldIntervention, LabelRules
 from ratings.models import Exam
 from tests.browser.conftest import wait_for_charts
 from tests.cast import PASSWORD
@@ -84,17 +84,17 @@ def alert_question(
     for number in range(6):
         rate(question, f"g{number:02}", "ben", "critical")
     settings.set_exam_rules(question=question, by=lead, required=True, tries=1, everybody=True)
-    LabelRules.objects.create(question=question, tell_raters=True, tell_after=0)
+    LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=0)
     question_updates.update_question(question.pk)
     tasks.sweep_gold()
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     tasks.sweep_raters()
     ben = project.raters.get(key="ben")
     make_alert(question, ben)
-    DriftStanding.objects.filter(rater=ben).update(watched=True)
-    GoldAct.objects.create(
-        question=question, rater=ben, step="pause", state="proposed", evidence=140.0, answers=6,
-        made_at=timezone.now(),
+    DriftState.objects.filter(rater=ben).update(watched=True)
+    GoldIntervention.objects.create(
+        question=question, rater=ben, step="pause", state="proposed", evidence=140.0, n_answers=6,
+        created_at=timezone.now(),
     )  # fmt: skip
     return question
 
@@ -154,7 +154,7 @@ def fail_and_appeal(rater: Page, base: str) -> None:
 def answer_appeal_and_grant_retry(lead: Page, base: str) -> None:
     lead.goto(base)
     expect(lead.locator(".site-button__count")).to_have_text("4")  # alert, pause, exam, appeal
-    lead.locator(".site-user a[href$='/alarms/']").click()
+    lead.locator(".site-user a[href$='/alerts/']").click()
     for path in ("exams/", "appeals/", "gold/"):
         expect(lead.locator(f"main a[href^='{base}{path}']")).to_have_count(1)
     lead.locator(f"main a[href^='{base}appeals/']").click()
@@ -194,7 +194,7 @@ def test_lead_pauses_a_rater_and_resolves_an_alert(
     project.members.create(user=make_user("ben"), role="annotator")
     Rater.objects.filter(key="ben").update(user=User.objects.get(username="ben"))
     lead = sign_in_as("lead", locale)
-    for path in ("alarms/", "alarms/rules/", "raters/", f"gold/raters/{get_ben().pk}/", "gold/"):
+    for path in ("alerts/", "alerts/settings/", "raters/", f"gold/raters/{get_ben().pk}/", "gold/"):
         lead.goto(f"{base}{path}")
         check_page(lead)
     lead.locator("button[value=carry_out]").click()
@@ -204,7 +204,7 @@ def test_lead_pauses_a_rater_and_resolves_an_alert(
     rater.goto(f"{base}rate/")
     check_page(rater)
 
-    lead.goto(f"{base}alarms/")
+    lead.goto(f"{base}alerts/")
     lead.locator("main table a").first.click()
     check_page(lead)
     lead.locator("main textarea[name=reason], main input[name=reason]").first.fill("talked to him")

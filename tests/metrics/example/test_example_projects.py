@@ -10,7 +10,7 @@ from metrics.example import fleiss1971, loader, simulation
 from metrics.models import PairTally, RaterReading, Reading
 from projects.models import GoldAnswer, Item, Project
 from quality import tasks
-from quality.models import GoldAct, GoldItem, GoldScore
+from quality.models import GoldIntervention, GoldItem, GoldScore
 from ratings.models import Rating, Revision
 
 
@@ -79,7 +79,7 @@ def test_gold_answers_are_true_and_scored_for_every_person(lead, simulated_data)
     scores = GoldScore.objects.filter(question__project=project)
     assert scores.count() == len(simulation.RATERS)
     assert not GoldItem.objects.filter(question__project=project, suspected=True).exists()
-    assert not GoldAct.objects.exists()
+    assert not GoldIntervention.objects.exists()
 
 
 def test_answer_probabilities_are_probabilities():

@@ -353,7 +353,7 @@ def test_write_action_redirects_to_the_message_form(post_people, project):
         "action/", {"do": "write", "person": get_selection_value(project, "annotator")}
     )["Location"]
     rater = project.raters.get()
-    assert location == f"/projects/{project.pk}/write/?rater={rater.pk}&back=people"
+    assert location == f"/projects/{project.pk}/rater-messages/?rater={rater.pk}&back=people"
 
 
 def get_people_by_name(response):

@@ -20,7 +20,7 @@ from quality.alerts.detection import gold_alerts, overlap, scan, storage
 from quality.alerts.detection.candidates import AlertCandidate
 from quality.alerts.detection.matching import AlertPeriod
 from quality.alerts.kinds import KINDS
-from quality.models import Alarm, GoldItem, Kind
+from quality.models import Alert, AlertKind, GoldItem
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
@@ -28,86 +28,88 @@ pytestmark = pytest.mark.django_db
 
 # Kind -> fields of its alerts beside those of every alert.
 FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
-    Kind.RATER_DRIFT: {},
-    Kind.RATER_SAME: {
-        "measure": "answers", "size": 0.0, "n": 60, "code": 0,
+    AlertKind.RATER_DRIFT: {},
+    AlertKind.RATER_SAME_ANSWER: {
+        "measure": "other_answers", "size": 0.0, "n": 60, "code": 0,
         "facts": {"category": "none", "share": 0.99, "others": 0.6, "level": 5000.0},
     },
-    Kind.RATER_FAST: {
+    AlertKind.RATER_FAST: {
         "measure": "pace", "size": 0.05,
         "facts": {"seconds": 2.0, "usual": 20.0, "times": 4.0, "level": 5000.0},
     },
-    Kind.RATER_APART: {
+    AlertKind.RATER_APART: {
         "measure": "agreement", "size": 0.05,
         "facts": {"middle": 0.6, "bound": 0.4, "level": 250.0},
     },
-    Kind.QUESTION_FELL: {
+    AlertKind.QUESTION_FELL: {
         "rater": None, "measure": "agreement", "facts": {"was": 0.0, "is": -0.2, "level": 1000.0}
     },
-    Kind.PAIR_DIVERGED: {"measure": "agreement", "facts": {"was": 0.0, "is": -0.2}},
-    Kind.CATEGORY_COLLAPSED: {
-        "rater": None, "measure": "use", "code": 1,
+    AlertKind.PAIR_DIVERGED: {"measure": "agreement", "facts": {"was": 0.0, "is": -0.2}},
+    AlertKind.CATEGORY_COLLAPSED: {
+        "rater": None, "measure": "category_share", "code": 1,
         "facts": {"category": "minor", "was": 0.2, "is": 0.0},
     },
-    Kind.OVERLAP_BEHIND: {
+    AlertKind.RATINGS_MISSING: {
         "rater": None, "measure": "items", "size": 40, "n": 40, "chart": {},
         "facts": {"wanted": 3, "share": 0.25},
     },
-    Kind.GOLD_SUSPECTED: {
+    AlertKind.GOLD_SUSPECTED: {
         "rater": None, "measure": "items", "size": 2, "n": 2, "chart": {}, "facts": {"people": 9},
     },
 }  # fmt: skip
 SENTENCES = {
-    Kind.RATER_DRIFT: "ann rates lower than before",
-    Kind.RATER_SAME: "ann answers “none” nearly always",
-    Kind.RATER_FAST: "ann is far faster than the others on the same items: 2.0 seconds",
-    Kind.RATER_APART: "ann agrees far less with everybody than the others do, from the start.",
-    Kind.QUESTION_FELL: "All agree less with each other than before",
-    Kind.PAIR_DIVERGED: "ann and ben agree less with each other than before",
-    Kind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0 % of the answers",
-    Kind.OVERLAP_BEHIND: "40 items were begun more than two weeks ago",
-    Kind.GOLD_SUSPECTED: "Raters put 2 gold answers in doubt.",
+    AlertKind.RATER_DRIFT: "ann rates lower than before",
+    AlertKind.RATER_SAME_ANSWER: "ann answers “none” nearly always",
+    AlertKind.RATER_FAST: "ann is far faster than the others on the same items: 2.0 seconds",
+    AlertKind.RATER_APART: "ann agrees far less with everybody than the others do, from the start.",
+    AlertKind.QUESTION_FELL: "All agree less with each other than before",
+    AlertKind.PAIR_DIVERGED: "ann and ben agree less with each other than before",
+    AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0 % of the answers",
+    AlertKind.RATINGS_MISSING: "40 items were begun more than two weeks ago",
+    AlertKind.GOLD_SUSPECTED: "Raters put 2 gold answers in doubt.",
 }
 
 
 @pytest.fixture
-def make_alert_of_kind(question: Question, make_alert: Any) -> Callable[..., Alarm]:
-    def make(kind: str, **fields: Any) -> Alarm:
+def make_alert_of_kind(question: Question, make_alert: Any) -> Callable[..., Alert]:
+    def make(kind: str, **fields: Any) -> Alert:
         row = FIELDS_BY_KIND[kind] | {"kind": kind} | fields
         rater = row.pop(
             "rater", Rater.objects.get_or_create(project=question.project, key="ann")[0]
         )
-        if kind == Kind.PAIR_DIVERGED:
-            row["other"] = Rater.objects.get_or_create(project=question.project, key="ben")[0]
-        alert: Alarm = make_alert(question, rater, **row)
+        if kind == AlertKind.PAIR_DIVERGED:
+            row["other_rater"] = Rater.objects.get_or_create(project=question.project, key="ben")[0]
+        alert: Alert = make_alert(question, rater, **row)
         return alert
 
     return make
 
 
 def test_page_of_each_kind_shows_sentence_and_link(
-    make_alert_of_kind: Callable[..., Alarm], client_for: Any, lead: Any, question: Question
+    make_alert_of_kind: Callable[..., Alert], client_for: Any, lead: Any, question: Question
 ) -> None:
-    assert set(KINDS) == set(Kind.values)
+    assert set(KINDS) == set(AlertKind.values)
     client = client_for(lead)
     base = f"/projects/{question.project_id}/"
-    for kind in Kind.values:
+    for kind in AlertKind.values:
         alert = make_alert_of_kind(kind)
-        text = " ".join(html.unescape(client.get(f"{base}alarms/{alert.pk}/").text).split())
+        text = " ".join(html.unescape(client.get(f"{base}alerts/{alert.pk}/").text).split())
         sentence = (
-            SENTENCES[Kind(kind)].replace("ann", str(alert.rater)).replace("ben", str(alert.other))
+            SENTENCES[AlertKind(kind)]
+            .replace("ann", str(alert.rater))
+            .replace("ben", str(alert.other_rater))
         )
         assert sentence in text, (kind, KINDS[kind].sentence(alert))
         kind_texts = KINDS[kind]
         assert (
             f'href="{html.escape(kind_texts.link(alert)[0])}"'
-            in client.get(f"{base}alarms/{alert.pk}/").text
+            in client.get(f"{base}alerts/{alert.pk}/").text
         )
         assert client.get(kind_texts.link(alert)[0]).status_code == 200, kind
-        for answer, label in kind_texts.answers.items():
+        for answer, label in kind_texts.causes.items():
             assert f'value="resolved:{answer}"' in text
             assert str(label) in text
-        chart = client.get(f"{base}alarms/{alert.pk}/chart.json")
+        chart = client.get(f"{base}alerts/{alert.pk}/chart.json")
         assert chart.status_code == 200
         with translation.override("zh-hans"):
             sentences = [
@@ -121,26 +123,29 @@ def test_page_of_each_kind_shows_sentence_and_link(
             for sentence in sentences
             if not any("\u4e00" <= character <= "\u9fff" for character in sentence)
         ]
-    list_page = client.get(f"{base}alarms/").text
-    alerts = Alarm.objects.select_related("rater", "other", "question")
+    list_page = client.get(f"{base}alerts/").text
+    alerts = Alert.objects.select_related("rater", "other_rater", "question")
     assert all(html.escape(KINDS[alert.kind].sentence(alert)) in list_page for alert in alerts)
 
 
 def test_rater_table_shows_short_sentences(
-    make_alert_of_kind: Callable[..., Alarm], client_for: Any, lead: Any, question: Question
+    make_alert_of_kind: Callable[..., Alert], client_for: Any, lead: Any, question: Question
 ) -> None:
-    first_alert = make_alert_of_kind(Kind.RATER_DRIFT)
-    later_days = [first_alert.noticed + datetime.timedelta(days) for days in (1, 2, 3)]
-    make_alert_of_kind(Kind.RATER_DRIFT, size=0.5, noticed=later_days[0])
-    make_alert_of_kind(Kind.RATER_DRIFT, measure="agreement", noticed=later_days[1])
-    make_alert_of_kind(Kind.RATER_SAME)
-    make_alert_of_kind(Kind.RATER_FAST)
-    make_alert_of_kind(Kind.RATER_APART)
-    pair_alert = make_alert_of_kind(Kind.PAIR_DIVERGED)
-    make_alert_of_kind(Kind.RATER_DRIFT, other=pair_alert.other, noticed=later_days[2])
+    first_alert = make_alert_of_kind(AlertKind.RATER_DRIFT)
+    later_days = [first_alert.detected_on + datetime.timedelta(days) for days in (1, 2, 3)]
+    make_alert_of_kind(AlertKind.RATER_DRIFT, size=0.5, detected_on=later_days[0])
+    make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", detected_on=later_days[1])
+    make_alert_of_kind(AlertKind.RATER_SAME_ANSWER)
+    make_alert_of_kind(AlertKind.RATER_FAST)
+    make_alert_of_kind(AlertKind.RATER_APART)
+    pair_alert = make_alert_of_kind(AlertKind.PAIR_DIVERGED)
+    make_alert_of_kind(
+        AlertKind.RATER_DRIFT, other_rater=pair_alert.other_rater, detected_on=later_days[2]
+    )
     page = client_for(lead).get(f"/projects/{question.project_id}/raters/")
     sentences_by_rater = {
-        row.listed.key: [sentence for _alert, sentence in row.cases] for row in page.context["rows"]
+        row.listed.key: [sentence for _alert, sentence in row.alerts]
+        for row in page.context["rows"]
     }
     beginnings = [" ".join(sentence.split()[:4]) for sentence in sentences_by_rater["ann"]]
     assert beginnings == [
@@ -159,18 +164,18 @@ def test_rater_table_shows_short_sentences(
 
 
 def test_answer_must_belong_to_the_kind(
-    make_alert_of_kind: Callable[..., Alarm], lead: Any
+    make_alert_of_kind: Callable[..., Alert], lead: Any
 ) -> None:
-    alert = make_alert_of_kind(Kind.QUESTION_FELL)
+    alert = make_alert_of_kind(AlertKind.QUESTION_FELL)
     with pytest.raises(services.InvalidAlertStep, match="one of real, explained"):
         services.change_alert_state(
-            alert=alert, state="resolved", reason="x", answer="not_his_fault", by=lead
+            alert=alert, state="resolved", reason="x", cause="not_rater", by=lead
         )
     services.change_alert_state(
-        alert=alert, state="resolved", reason="x", answer="explained", by=lead
+        alert=alert, state="resolved", reason="x", cause="explained", by=lead
     )
     alert.refresh_from_db()
-    assert (alert.state, alert.answer) == ("resolved", "explained")
+    assert (alert.state, alert.cause) == ("resolved", "explained")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -193,16 +198,20 @@ def test_constant_rater_gets_one_alert(question: Question) -> None:
         judgements.append(Judgement(item.pk, raters[3], 1, seconds=20.0))
     record_ratings({question: judgements}, by=None, source="api")
     counting.update_question(question.pk)
-    assert tasks.sweep_alarms() == 1
-    alert = Alarm.objects.get()
-    assert (alert.kind, alert.rater and alert.rater.key, alert.code) == ("rater_same", "dan", 1)
+    assert tasks.sweep_alerts() == 1
+    alert = Alert.objects.get()
+    assert (alert.kind, alert.rater and alert.rater.key, alert.code) == (
+        "rater_same_answer",
+        "dan",
+        1,
+    )
     assert alert.facts["category"] == Category.objects.get(question=question, code=1).label
     assert alert.facts["level"] == 5000
-    assert Event.objects.get().data["kind"] == "rater_same"
+    assert Event.objects.get().data["kind"] == "rater_same_answer"
     record_ratings({question: [Judgement(items[0].pk, raters[0], 2)]}, by=None, source="api")
     counting.update_question(question.pk)
-    tasks.sweep_alarms()
-    assert Alarm.objects.get() == alert
+    tasks.sweep_alerts()
+    assert Alert.objects.get() == alert
 
 
 # --- one alert for each cause
@@ -213,7 +222,7 @@ def build_candidate(kind: str, raters: tuple[int, ...], **fields: Any) -> AlertC
     number = scan.to_day_number(day)
     values = {
         "measure": "agreement", "since": day, "since_earliest": day, "since_latest": day,
-        "noticed": day, "size": 0.0, "low": 0.0, "high": 0.0, "n": 50, "n_before": 0,
+        "detected_on": day, "size": 0.0, "low": 0.0, "high": 0.0, "n": 50, "n_before": 0,
         "evidence": 6000.0,
     }  # fmt: skip
     return AlertCandidate(kind, AlertPeriod(raters, number, number), values | fields)
@@ -225,13 +234,13 @@ def create_alerts(question: Question, *candidates: AlertCandidate) -> list[str]:
 
 
 def test_unresolved_alert_of_a_rater_blocks_other_kinds(
-    make_alert_of_kind: Callable[..., Alarm], question: Question, lead: Any
+    make_alert_of_kind: Callable[..., Alert], question: Question, lead: Any
 ) -> None:
-    alert = make_alert_of_kind(Kind.RATER_SAME)
+    alert = make_alert_of_kind(AlertKind.RATER_SAME_ANSWER)
     assert alert.rater_id is not None
-    other_kind = build_candidate(Kind.RATER_APART, (alert.rater_id,), rater_id=alert.rater_id)
+    other_kind = build_candidate(AlertKind.RATER_APART, (alert.rater_id,), rater_id=alert.rater_id)
     same_kind = build_candidate(
-        Kind.RATER_SAME, (alert.rater_id,), rater_id=alert.rater_id, since=alert.since
+        AlertKind.RATER_SAME_ANSWER, (alert.rater_id,), rater_id=alert.rater_id, since=alert.since
     )
     ben = Rater.objects.create(project=question.project, key="ben")
     assert create_alerts(question, same_kind, other_kind) == []
@@ -239,24 +248,24 @@ def test_unresolved_alert_of_a_rater_blocks_other_kinds(
         question,
         same_kind,
         other_kind,
-        build_candidate(Kind.RATER_APART, (ben.pk,), rater_id=ben.pk),
+        build_candidate(AlertKind.RATER_APART, (ben.pk,), rater_id=ben.pk),
     ) == ["rater_apart"]
-    services.change_alert_state(alert=alert, state="resolved", reason="x", answer="real", by=lead)
+    services.change_alert_state(alert=alert, state="resolved", reason="x", cause="real", by=lead)
     assert create_alerts(question, same_kind, other_kind) == ["rater_apart"]
 
 
 def test_question_alerts_with_common_days_are_one_cause(
-    make_alert_of_kind: Callable[..., Alarm], question: Question
+    make_alert_of_kind: Callable[..., Alert], question: Question
 ) -> None:
-    alert = make_alert_of_kind(Kind.QUESTION_FELL)
-    fall = build_candidate(Kind.QUESTION_FELL, (0,))
-    category = build_candidate(Kind.CATEGORY_COLLAPSED, (2,), code=2)
+    alert = make_alert_of_kind(AlertKind.QUESTION_FELL)
+    fall = build_candidate(AlertKind.QUESTION_FELL, (0,))
+    category = build_candidate(AlertKind.CATEGORY_COLLAPSED, (2,), code=2)
     assert create_alerts(question, fall, category) == []
     # The current ratings no longer give this alert, so it explains nothing.
     assert create_alerts(question, category) == ["category_collapsed"]
     alert.refresh_from_db()
-    assert not alert.stands
-    other = build_candidate(Kind.CATEGORY_COLLAPSED, (3,), code=3)
+    assert not alert.supported
+    other = build_candidate(AlertKind.CATEGORY_COLLAPSED, (3,), code=3)
     assert create_alerts(question, category, other) == ["category_collapsed"]
 
 
@@ -274,7 +283,7 @@ def test_items_behind_their_overlap_give_an_alert(question: Question) -> None:
     ratings_array["item"] = [item.pk for item in items]
     ratings_array["day"] = scan.to_day_number(today) - 20
     (candidate,) = overlap.find_missing_ratings(question, ratings_array, today)
-    assert (candidate.kind, candidate.fields["n"]) == ("overlap_behind", 40)
+    assert (candidate.kind, candidate.fields["n"]) == ("ratings_missing", 40)
     assert candidate.fields["facts"] == {"wanted": project.overlap, "share": 1.0}
     assert (
         overlap.find_missing_ratings(question, ratings_array, today - datetime.timedelta(days=7))
@@ -301,7 +310,13 @@ def test_suspected_gold_gives_one_alert_until_more_is_suspected(
             question=question, item=item, version=1, answer=[0], created_at=timezone.now(), by=lead
         )
         return GoldItem.objects.create(
-            gold=gold, question=question, item=item, exposures=5, right=0, people=5, suspected=True
+            gold=gold,
+            question=question,
+            item=item,
+            exposures=5,
+            right=0,
+            n_people=5,
+            suspected=True,
         )
 
     assert gold_alerts.update_gold_alerts() == 0
@@ -310,42 +325,42 @@ def test_suspected_gold_gives_one_alert_until_more_is_suspected(
     assert gold_alerts.update_gold_alerts() == 0
     second = suspect_gold(2)
     assert gold_alerts.update_gold_alerts() == 0, "it is open"
-    alert = Alarm.objects.get()
+    alert = Alert.objects.get()
     assert (alert.n, alert.facts) == (1, {"people": 5})
-    services.change_alert_state(alert=alert, state="resolved", reason="x", answer="real", by=lead)
+    services.change_alert_state(alert=alert, state="resolved", reason="x", cause="real", by=lead)
     assert gold_alerts.update_gold_alerts() == 1
-    newest_alert = Alarm.objects.order_by("-pk")[0]
+    newest_alert = Alert.objects.order_by("-pk")[0]
     assert newest_alert.n == 2
     GoldItem.objects.filter(pk__in=[first.pk, second.pk]).update(suspected=False)
     assert gold_alerts.update_gold_alerts() == 0
     newest_alert.refresh_from_db()
-    assert not newest_alert.stands
+    assert not newest_alert.supported
 
 
 def test_score_outside_coefficient_range_is_not_called_kappa(
-    make_alert_of_kind: Callable[..., Alarm],
+    make_alert_of_kind: Callable[..., Alert],
 ) -> None:
-    alert = make_alert_of_kind(Kind.RATER_APART, size=-1.63, low=-2.01, high=-1.26)
+    alert = make_alert_of_kind(AlertKind.RATER_APART, size=-1.63, low=-2.01, high=-1.26)
     kind_texts = KINDS[alert.kind]
     assert "kappa" not in " ".join([kind_texts.sentence(alert), *kind_texts.basis(alert)])
     assert "-1.63" in kind_texts.basis(alert)[1]
 
 
 def test_alerts_are_sorted_by_day_then_by_number_of_items(
-    make_alert_of_kind: Callable[..., Alarm], question: Question
+    make_alert_of_kind: Callable[..., Alert], question: Question
 ) -> None:
     day = datetime.date(2026, 3, 1)
     few, many, older = (
         make_alert_of_kind(
-            Kind.RATER_SAME,
+            AlertKind.RATER_SAME_ANSWER,
             n=n,
-            noticed=noticed,
+            detected_on=detected_on,
             rater=Rater.objects.create(project=question.project, key=key),
         )
-        for key, n, noticed in (
+        for key, n, detected_on in (
             ("few", 38, day),
             ("many", 900, day),
             ("older", 2_000, day - datetime.timedelta(days=1)),
         )
     )
-    assert list(Alarm.objects.order_by_newest()) == [many, few, older]
+    assert list(Alert.objects.order_by_newest()) == [many, few, older]

@@ -12,7 +12,7 @@ from quality import tasks
 from quality.alerts import annotations as alerts_annotations
 from quality.alerts import sensitivity
 from quality.alerts.detection import input_version
-from quality.models import Alarm, AlarmRules, DriftRun
+from quality.models import Alert, AlertScan, AlertSettings
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,9 +21,9 @@ def test_lead_chooses_the_sensitivity(
     make_stream: Callable[..., Question], client_for: Any, lead: Any, viewer: Any
 ) -> None:
     question = make_stream(moves={"dan": 30})
-    tasks.sweep_alarms()
-    assert [alert.facts for alert in Alarm.objects.all()] == [{"level": 5000.0}]
-    page = f"/projects/{question.project_id}/alarms/rules/"
+    tasks.sweep_alerts()
+    assert [alert.facts for alert in Alert.objects.all()] == [{"level": 5000.0}]
+    page = f"/projects/{question.project_id}/alerts/settings/"
     assert client_for(viewer).get(page).status_code == 403
     client = client_for(lead)
     text = client.get(page).text
@@ -31,22 +31,20 @@ def test_lead_chooses_the_sensitivity(
     assert "false alarms a year" in text
     assert "own items that others rated too" in text
     assert client.post(page, {"sensitivity": "odd"}).status_code == 400
-    assert not AlarmRules.objects.exists()
-    assert client.post(page, {"sensitivity": "early"}).status_code == 302
-    assert client.post(page, {"sensitivity": "early"}).status_code == 302
+    assert not AlertSettings.objects.exists()
+    assert client.post(page, {"sensitivity": "high"}).status_code == 302
+    assert client.post(page, {"sensitivity": "high"}).status_code == 302
     assert input_version.list_outdated_questions() == [question.pk]
-    assert (
-        "changed how much rings" in client.get(f"/projects/{question.project_id}/audit-log/").text
-    )
-    DriftRun.objects.update(made_at=None)
-    assert tasks.sweep_alarms() == 1
-    assert Alarm.objects.filter(rater__key="dan", facts__level=5000.0, stands=True).count() == 1
-    alerts_of_others = Alarm.objects.exclude(rater__key="dan")
+    assert "changed how much rings" in client.get(f"/projects/{question.project_id}/trail/").text
+    AlertScan.objects.update(computed_at=None)
+    assert tasks.sweep_alerts() == 1
+    assert Alert.objects.filter(rater__key="dan", facts__level=5000.0, supported=True).count() == 1
+    alerts_of_others = Alert.objects.exclude(rater__key="dan")
     assert {alert.facts["level"] for alert in alerts_of_others} <= {250.0}
     rows = sensitivity.list_expected_alerts(question.project)
     assert [row.level for row in rows] == [5000, 1000, 250]
-    assert [row.false_alarms_per_year for row in rows] == sorted(
-        row.false_alarms_per_year or 0 for row in rows
+    assert [row.false_alerts_per_year for row in rows] == sorted(
+        row.false_alerts_per_year or 0 for row in rows
     )
     assert [row.items for row in rows] == sorted((row.items or 0 for row in rows), reverse=True)
 
@@ -64,5 +62,5 @@ def test_open_alert_is_marked_on_trend_charts(question: Question, make_alert: An
         )
         == []
     )
-    Alarm.objects.filter(pk=alert.pk).update(state="resolved")
+    Alert.objects.filter(pk=alert.pk).update(state="resolved")
     assert alerts_annotations.list_chart_annotations(question, None) == []

@@ -11,7 +11,7 @@ from django.utils import timezone
 from events.models import Event
 from projects.models import Question, Rater
 from quality.alerts import services
-from quality.models import Alarm, AlarmStep
+from quality.models import Alert, AlertStep
 
 pytestmark = pytest.mark.django_db
 
@@ -20,40 +20,40 @@ TOMORROW = TODAY + datetime.timedelta(days=1)
 
 
 @pytest.fixture
-def alert(question: Question, make_alert: Any) -> Alarm:
+def alert(question: Question, make_alert: Any) -> Alert:
     return make_alert(question, Rater.objects.get())
 
 
-def test_each_step_is_saved_with_an_event(alert: Alarm, lead: Any) -> None:
-    services.change_alert_state(alert=alert, state="looked_at", by=lead)
+def test_each_step_is_saved_with_an_event(alert: Alert, lead: Any) -> None:
+    services.change_alert_state(alert=alert, state="acknowledged", by=lead)
     services.change_alert_state(
-        alert=alert, state="muted", reason="On holiday", until=TOMORROW, by=lead
+        alert=alert, state="muted", reason="On holiday", muted_until=TOMORROW, by=lead
     )
     services.change_alert_state(
-        alert=alert, state="resolved", reason="Trained", answer="real", by=lead
+        alert=alert, state="resolved", reason="Trained", cause="real", by=lead
     )
     alert.refresh_from_db()
-    assert (alert.state, alert.answer, alert.until) == ("resolved", "real", None)
-    steps = AlarmStep.objects.values_list("state", "reason", "answer", "until", "by")
+    assert (alert.state, alert.cause, alert.muted_until) == ("resolved", "real", None)
+    steps = AlertStep.objects.values_list("state", "reason", "cause", "muted_until", "by")
     assert list(steps) == [
-        ("looked_at", "", "", None, lead.pk),
+        ("acknowledged", "", "", None, lead.pk),
         ("muted", "On holiday", "", TOMORROW, lead.pk),
         ("resolved", "Trained", "real", None, lead.pk),
     ]
     events = list(Event.objects.all())
     assert [event.kind for event in events] == [
-        "alarm_looked_at",
-        "alarm_muted",
-        "alarm_resolved",
+        "alert_acknowledged",
+        "alert_muted",
+        "alert_resolved",
     ]
-    assert events[1].data["until"] == TOMORROW.isoformat()
+    assert events[1].data["muted_until"] == TOMORROW.isoformat()
     assert {event.by for event in events} == {lead}
 
 
-def test_repeated_step_changes_nothing(alert: Alarm, lead: Any) -> None:
-    services.change_alert_state(alert=alert, state="looked_at", by=lead)
-    services.change_alert_state(alert=alert, state="looked_at", by=lead)
-    assert AlarmStep.objects.count() == Event.objects.count() == 1
+def test_repeated_step_changes_nothing(alert: Alert, lead: Any) -> None:
+    services.change_alert_state(alert=alert, state="acknowledged", by=lead)
+    services.change_alert_state(alert=alert, state="acknowledged", by=lead)
+    assert AlertStep.objects.count() == Event.objects.count() == 1
 
 
 @pytest.mark.parametrize(
@@ -64,44 +64,46 @@ def test_repeated_step_changes_nothing(alert: Alarm, lead: Any) -> None:
         ({"state": "muted", "reason": "  "}, "reason"),
         ({"state": "resolved"}, "reason"),
         ({"state": "resolved", "reason": "x" * 2001}, "reason"),
-        ({"state": "resolved", "reason": "x", "answer": "maybe"}, "answer"),
-        ({"state": "open", "answer": "real"}, "answer"),
-        ({"state": "open", "until": TOMORROW}, "until"),
-        ({"state": "muted", "reason": "x", "until": TODAY}, "until"),
+        ({"state": "resolved", "reason": "x", "cause": "maybe"}, "cause"),
+        ({"state": "open", "cause": "real"}, "cause"),
+        ({"state": "open", "muted_until": TOMORROW}, "muted_until"),
+        ({"state": "muted", "reason": "x", "muted_until": TODAY}, "muted_until"),
     ],
 )
 def test_invalid_step_raises_error_with_its_field(
-    alert: Alarm, lead: Any, arguments: dict[str, Any], field: str
+    alert: Alert, lead: Any, arguments: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(services.InvalidAlertStep) as error_info:
         services.change_alert_state(alert=alert, by=lead, **arguments)
     assert error_info.value.field == field
     alert.refresh_from_db()
     assert alert.state == "open"
-    assert not AlarmStep.objects.exists()
+    assert not AlertStep.objects.exists()
     assert not Event.objects.exists()
 
 
-def test_alert_muted_until_a_day_reopens_automatically(alert: Alarm, lead: Any) -> None:
-    services.change_alert_state(alert=alert, state="muted", reason="x", until=TOMORROW, by=lead)
+def test_alert_muted_until_a_day_reopens_automatically(alert: Alert, lead: Any) -> None:
+    services.change_alert_state(
+        alert=alert, state="muted", reason="x", muted_until=TOMORROW, by=lead
+    )
     assert services.end_mutes() == 0
-    Alarm.objects.update(until=TODAY)
+    Alert.objects.update(muted_until=TODAY)
     assert services.end_mutes() == 1
     alert.refresh_from_db()
-    assert (alert.state, alert.until) == ("open", None)
-    last = AlarmStep.objects.last()
+    assert (alert.state, alert.muted_until) == ("open", None)
+    last = AlertStep.objects.last()
     assert last is not None
     assert (last.state, last.by) == ("open", None)
 
 
-def test_alert_muted_without_end_stays_muted(alert: Alarm, lead: Any) -> None:
+def test_alert_muted_without_end_stays_muted(alert: Alert, lead: Any) -> None:
     services.change_alert_state(alert=alert, state="muted", reason="x", by=lead)
     assert services.end_mutes() == 0
 
 
-def test_saved_step_cannot_be_changed_or_deleted(alert: Alarm, lead: Any) -> None:
-    services.change_alert_state(alert=alert, state="looked_at", by=lead)
-    step = AlarmStep.objects.get()
+def test_saved_step_cannot_be_changed_or_deleted(alert: Alert, lead: Any) -> None:
+    services.change_alert_state(alert=alert, state="acknowledged", by=lead)
+    step = AlertStep.objects.get()
     with pytest.raises(TypeError):
         step.save()
     with pytest.raises(TypeError):

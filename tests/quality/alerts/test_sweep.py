@@ -15,7 +15,7 @@ from projects.models import GuidelineVersion, Item, Question, Rater
 from quality import tasks
 from quality.alerts import services, sweep
 from quality.alerts.detection import input_version, scan
-from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding
+from quality.models import Alert, AlertScan, AlertStep, DriftState
 from ratings.models import ImportRun, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -31,33 +31,38 @@ def recompute(question: Question) -> None:
 
 
 def list_alert_values() -> Sequence[Mapping[str, Any]]:
-    return list(Alarm.objects.order_by("pk").values())
+    return list(Alert.objects.order_by("pk").values())
 
 
 def test_drifting_rater_gets_an_alert_with_its_numbers(
     make_stream: Callable[..., Question], day_after: Callable[[int], datetime.date]
 ) -> None:
     question = make_stream(moves={"dan": 30})
-    assert tasks.sweep_alarms() == 1
-    alert = Alarm.objects.get()
+    assert tasks.sweep_alerts() == 1
+    alert = Alert.objects.get()
     assert alert.rater
     assert (alert.rater.key, alert.kind, alert.measure) == ("dan", "rater_drift", "bias")
-    assert (alert.state, alert.stands, alert.reason, alert.other) == ("open", True, "", None)
+    assert (alert.state, alert.supported, alert.reason, alert.other_rater) == (
+        "open",
+        True,
+        "",
+        None,
+    )
     assert abs((alert.since - day_after(30)).days) <= 4
-    assert alert.since_earliest <= alert.since <= alert.since_latest <= alert.noticed
-    assert alert.since < alert.noticed < day_after(60)
-    assert timezone.now() - alert.raised_at < datetime.timedelta(minutes=1)
+    assert alert.since_earliest <= alert.since <= alert.since_latest <= alert.detected_on
+    assert alert.since < alert.detected_on < day_after(60)
+    assert timezone.now() - alert.created_at < datetime.timedelta(minutes=1)
     assert -1.1 < alert.low < alert.size < alert.high < -0.1
     assert alert.n >= 10
     assert alert.n_before >= 30
     assert alert.evidence >= 5000
     assert {len(column) for column in alert.chart.values()} == {len(alert.chart["days"])}
-    assert AlarmStep.objects.values_list("alarm", "state", "by").get() == (alert.pk, "open", None)
+    assert AlertStep.objects.values_list("alert", "state", "by").get() == (alert.pk, "open", None)
     event = Event.objects.get()
-    assert (event.kind, event.subject, event.by) == ("alarm_raised", f"alarm/{alert.pk}", None)
+    assert (event.kind, event.subject, event.by) == ("alert_raised", f"alert/{alert.pk}", None)
     assert event.data["rater"] == "dan"
     assert event.project_id == question.project_id
-    drift_evidence = DriftStanding.objects.get(rater__key="ann")
+    drift_evidence = DriftState.objects.get(rater__key="ann")
     assert (drift_evidence.reason, drift_evidence.watched) == ("", False)
     assert (
         drift_evidence.low is not None
@@ -69,14 +74,14 @@ def test_drifting_rater_gets_an_alert_with_its_numbers(
 
 def test_alert_is_created_once_and_keeps_its_numbers(make_stream: Callable[..., Question]) -> None:
     question = make_stream(moves={"dan": 30}, days=50)
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     before = list_alert_values()
     assert len(before) == 1
-    assert tasks.sweep_alarms() == 0, "nothing changed"
+    assert tasks.sweep_alerts() == 0, "nothing changed"
     make_stream(moves={"dan": 30}, days=20, first=50)
-    DriftRun.objects.update(made_at=None)
+    AlertScan.objects.update(computed_at=None)
     assert input_version.list_outdated_questions() == [question.pk]
-    assert tasks.sweep_alarms() == 1
+    assert tasks.sweep_alerts() == 1
     assert list_alert_values() == before
     assert Event.objects.count() == 1
 
@@ -85,29 +90,29 @@ def test_alert_no_longer_detected_stays_in_history(
     make_stream: Callable[..., Question],
 ) -> None:
     question = make_stream(moves={"dan": 30})
-    tasks.sweep_alarms()
+    tasks.sweep_alerts()
     before = list_alert_values()
     Rating.objects.filter(rater__key="dan").update(code=-1)
     recompute(question)
-    assert list_alert_values() == [{**before[0], "stands": False}]
-    assert not DriftStanding.objects.filter(rater__key="dan").exists()
+    assert list_alert_values() == [{**before[0], "supported": False}]
+    assert not DriftState.objects.filter(rater__key="dan").exists()
 
 
 def test_no_alert_without_drift(make_stream: Callable[..., Question]) -> None:
     make_stream()
-    assert tasks.sweep_alarms() == 1
-    assert not Alarm.objects.exists()
+    assert tasks.sweep_alerts() == 1
+    assert not Alert.objects.exists()
     assert not Event.objects.exists()
-    assert DriftStanding.objects.count() == 4
-    assert set(DriftStanding.objects.values_list("watched", flat=True)) == {False}
+    assert DriftState.objects.count() == 4
+    assert set(DriftState.objects.values_list("watched", flat=True)) == {False}
 
 
 def test_models_get_no_alert_and_are_no_peers(make_stream: Callable[..., Question]) -> None:
     question = make_stream(moves={"dan": 30})
     Rater.objects.filter(key="dan").update(kind=Rater.Kind.MODEL)
-    tasks.sweep_alarms()
-    assert not Alarm.objects.exists()
-    assert DriftRun.objects.get().n_ratings == Rating.objects.exclude(rater__key="dan").count()
+    tasks.sweep_alerts()
+    assert not Alert.objects.exists()
+    assert AlertScan.objects.get().n_ratings == Rating.objects.exclude(rater__key="dan").count()
     assert question.ratings.filter(rater__key="dan").exists()
 
 
@@ -124,39 +129,39 @@ def test_new_guidelines_restart_detection_for_all_raters(
         )
     question.project.guidelines_version = 2
     question.project.save()
-    tasks.sweep_alarms()
-    assert not Alarm.objects.exists()
+    tasks.sweep_alerts()
+    assert not Alert.objects.exists()
 
 
 def test_an_excused_rater_is_a_peer_again(
     make_stream: Callable[..., Question], lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = make_stream(moves={"dan": 30})
-    tasks.sweep_alarms()
-    before = DriftStanding.objects.get(rater__key="ann").evidence
-    alert = Alarm.objects.get()
+    tasks.sweep_alerts()
+    before = DriftState.objects.get(rater__key="ann").evidence
+    alert = Alert.objects.get()
     services.change_alert_state(
-        alert=alert, state="resolved", reason="New kind of texts", answer="not_his_fault", by=lead
+        alert=alert, state="resolved", reason="New kind of texts", cause="not_rater", by=lead
     )
     assert input_version.list_outdated_questions() == [question.pk]
     recompute(question)
-    assert Alarm.objects.count() == 1, "it does not ring again"
-    with_dan = DriftStanding.objects.get(rater__key="ann").evidence
+    assert Alert.objects.count() == 1, "it does not ring again"
+    with_dan = DriftState.objects.get(rater__key="ann").evidence
     assert with_dan != pytest.approx(before)
     services.change_alert_state(alert=alert, state="open", by=lead)
     recompute(question)
-    assert DriftStanding.objects.get(rater__key="ann").evidence == pytest.approx(before)
+    assert DriftState.objects.get(rater__key="ann").evidence == pytest.approx(before)
 
 
 def test_alert_of_only_two_raters_names_both(question: Question, make_stream: Any) -> None:
     make_stream(moves={"dan": 30}, days=80)
     Rating.objects.filter(rater__key__in=["ann", "ben"]).update(code=-1)
     recompute(question)
-    for alert in Alarm.objects.all():
+    for alert in Alert.objects.all():
         assert alert.reason == "cannot_tell_who"
-        assert alert.rater and alert.other
-        assert {alert.rater.key, alert.other.key} == {"cleo", "dan"}
-    assert Alarm.objects.count() == 1
+        assert alert.rater and alert.other_rater
+        assert {alert.rater.key, alert.other_rater.key} == {"cleo", "dan"}
+    assert Alert.objects.count() == 1
 
 
 def test_no_scan_while_an_import_is_writing(make_stream: Callable[..., Question]) -> None:
@@ -164,23 +169,23 @@ def test_no_scan_while_an_import_is_writing(make_stream: Callable[..., Question]
     run = ImportRun.objects.create(
         project=question.project, question=question, state="writing", path="x", file_name="x.csv"
     )
-    assert tasks.sweep_alarms() == 0
+    assert tasks.sweep_alerts() == 0
     run.state = "done"
     run.save()
-    assert tasks.sweep_alarms() == 1
+    assert tasks.sweep_alerts() == 1
 
 
 def test_scan_waits_for_rest_time_and_lease(make_stream: Callable[..., Question]) -> None:
     question = make_stream()
     until = timezone.now() + datetime.timedelta(minutes=1)
-    DriftRun.objects.create(question=question, lease="other", leased_until=until)
-    assert tasks.sweep_alarms() == 0
-    DriftRun.objects.update(leased_until=None)
-    assert tasks.sweep_alarms() == 1
-    DriftRun.objects.update(seconds=1000, rests_on={})
-    assert tasks.sweep_alarms() == 0
-    DriftRun.objects.update(made_at=timezone.now() - sweep.MAX_PAUSE)
-    assert tasks.sweep_alarms() == 1
+    AlertScan.objects.create(question=question, lease="other", leased_until=until)
+    assert tasks.sweep_alerts() == 0
+    AlertScan.objects.update(leased_until=None)
+    assert tasks.sweep_alerts() == 1
+    AlertScan.objects.update(duration_seconds=1000, input_version={})
+    assert tasks.sweep_alerts() == 0
+    AlertScan.objects.update(computed_at=timezone.now() - sweep.MAX_PAUSE)
+    assert tasks.sweep_alerts() == 1
 
 
 def test_worker_without_lease_writes_nothing(
@@ -191,13 +196,13 @@ def test_worker_without_lease_writes_nothing(
 
     def lose_lease(*arguments: Any, **options: Any) -> Any:
         result = original_scan(*arguments, **options)
-        DriftRun.objects.update(lease="other")
+        AlertScan.objects.update(lease="other")
         return result
 
     monkeypatch.setattr(sweep, "scan_question", lose_lease)
     assert not sweep.recompute_question(question.pk)
-    assert not Alarm.objects.exists()
-    assert DriftRun.objects.get().made_at is None
+    assert not Alert.objects.exists()
+    assert AlertScan.objects.get().computed_at is None
 
 
 def test_too_many_comparisons_give_a_reason(
@@ -205,21 +210,21 @@ def test_too_many_comparisons_give_a_reason(
 ) -> None:
     make_stream()
     monkeypatch.setattr(scan, "MAX_RATING_PAIRS", 100)
-    tasks.sweep_alarms()
-    assert DriftRun.objects.get().reason == "too_many_comparisons"
-    assert not DriftStanding.objects.exists()
+    tasks.sweep_alerts()
+    assert AlertScan.objects.get().reason == "too_many_comparisons"
+    assert not DriftState.objects.exists()
 
 
 def test_question_with_few_or_no_ratings_is_scanned(question: Question, rate: Any) -> None:
     rate(question, "i1", "ann", "none")
     rate(question, "i1", "ann", None)
     recompute(question)
-    assert not DriftStanding.objects.exists()
+    assert not DriftState.objects.exists()
     item = Item.objects.get()
     ben = Rater.objects.create(project=question.project, key="ben")
     record_ratings({question: [Judgement(item.pk, ben.pk, 0)]}, by=None, source="api")
     recompute(question)
-    assert DriftStanding.objects.get().reason == "no_peers"
+    assert DriftState.objects.get().reason == "no_peers"
 
 
 # --- published data, through the wizard
@@ -234,7 +239,7 @@ def import_file(shared_data: Any, lead: Any, client_for: Any) -> Callable[[str],
         for run in ImportRun.objects.all():
             assert run.question_id
             counting.update_question(run.question_id)
-        assert tasks.sweep_alarms() == 1
+        assert tasks.sweep_alerts() == 1
 
     return import_and_scan
 
@@ -242,17 +247,17 @@ def import_file(shared_data: Any, lead: Any, client_for: Any) -> Callable[[str],
 @pytest.mark.timeout(600)
 def test_imported_history_gives_the_alert_of_its_time(import_file: Any) -> None:
     import_file("sxs_mqm_zhen.csv")
-    alert = Alarm.objects.get()
+    alert = Alert.objects.get()
     assert alert.rater
     assert (alert.rater.key, alert.measure, alert.state) == ("rater5", "bias", "open")
     assert alert.size < 0
     assert datetime.date(2024, 8, 16) <= alert.since <= datetime.date(2024, 8, 24)
-    assert abs((alert.noticed - datetime.date(2024, 8, 31)).days) <= 1
-    assert alert.raised_at.date() == timezone.now().date()
+    assert abs((alert.detected_on - datetime.date(2024, 8, 31)).days) <= 1
+    assert alert.created_at.date() == timezone.now().date()
 
 
 @pytest.mark.timeout(600)
 def test_imported_history_without_drift_gives_no_alert(import_file: Any) -> None:
     import_file("sxs_mqm_ende.csv")
-    assert not Alarm.objects.exists()
-    assert DriftStanding.objects.exists()
+    assert not Alert.objects.exists()
+    assert DriftState.objects.exists()

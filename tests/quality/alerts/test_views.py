@@ -15,7 +15,7 @@ from django.test import Client
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Question, Rater
-from quality.models import Alarm, AlarmStep, DriftStanding
+from quality.models import Alert, AlertStep, DriftState
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
@@ -50,25 +50,25 @@ SENTENCE = "dan rates lower than before: by about 0.36 categories on average sin
 
 
 def test_alert_is_shown_on_every_page_about_it(alert: Any, base_url: str, client: Client) -> None:
-    url = f"{base_url}alarms/{alert.pk}/"
-    for path in ("", "alarms/", f"alarms/{alert.pk}/", "raters/dan/"):
+    url = f"{base_url}alerts/{alert.pk}/"
+    for path in ("", "alerts/", f"alerts/{alert.pk}/", "raters/dan/"):
         text = get_page_text(client.get(f"{base_url}{path}"))
         assert SENTENCE in text, path
         assert "1 open case" in text, path
     assert f'href="{url}"' in client.get(base_url).text
     assert SENTENCE not in get_page_text(client.get(f"{base_url}raters/ann/"))
     projects_page = client.get("/").text
-    assert f'href="{base_url}alarms/"' in projects_page
+    assert f'href="{base_url}alerts/"' in projects_page
     assert "1 open case" in projects_page
 
 
 def test_alerts_are_filtered_by_question(alert: Any, client: Client) -> None:
     project = alert.question.project
-    base = f"/projects/{project.pk}/alarms/"
+    base = f"/projects/{project.pk}/alerts/"
     project.questions.create(key="tone", text="Which tone?", position=1)
-    assert client.get(f"{base}?question=tone").context["cases"] == []
+    assert client.get(f"{base}?question=tone").context["alerts"] == []
     page = client.get(f"{base}?question={alert.question.key}&state=open")
-    assert [listed_alert for listed_alert, _sentence in page.context["cases"]] == [alert]
+    assert [listed_alert for listed_alert, _sentence in page.context["alerts"]] == [alert]
     text = page.content.decode()
     assert f"Of the question “{alert.question}”." in text
     assert f'<input type="hidden" name="question" value="{alert.question.key}">' in text
@@ -80,7 +80,7 @@ def test_alerts_are_filtered_by_question(alert: Any, client: Client) -> None:
 def test_alert_page_shows_evidence_and_other_explanations(
     alert: Any, base_url: str, client: Client
 ) -> None:
-    text = get_page_text(client.get(f"{base_url}alarms/{alert.pk}/"))
+    text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
     for sentence in (
         "It rests on 1,060 items of this rater that others rated too, up to 2026-08-31, and on"
         " 400 before.",
@@ -92,8 +92,8 @@ def test_alert_page_shows_evidence_and_other_explanations(
         "The guidelines did not change in these days.",
     ):
         assert sentence in text
-    Alarm.objects.update(stands=False, measure="agreement")
-    text = get_page_text(client.get(f"{base_url}alarms/{alert.pk}/"))
+    Alert.objects.update(supported=False, measure="agreement")
+    text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
     assert "dan agrees less with everybody than before: by about 0.36 in kappa" in text
     assert "would not raise this alarm any more" in text
 
@@ -102,70 +102,70 @@ def test_alert_page_names_others_who_drifted_in_the_same_days(
     alert: Any, base_url: str, client: Client, make_alert: Any, rated_question: Question
 ) -> None:
     make_alert(rated_question, Rater.objects.get(key="ben"))
-    text = get_page_text(client.get(f"{base_url}alarms/{alert.pk}/"))
+    text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
     assert "Others moved in these days too: ben." in text
 
 
 def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: Client) -> None:
-    url = f"{base_url}alarms/{alert.pk}/"
-    assert client.post(f"{url}step/", {"do": "looked_at"}).status_code == 302
+    url = f"{base_url}alerts/{alert.pk}/"
+    assert client.post(f"{url}step/", {"do": "acknowledged"}).status_code == 302
     tomorrow = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=2)).date()
-    body = {"do": "muted", "reason": "on holiday", "until": tomorrow.isoformat()}
+    body = {"do": "muted", "reason": "on holiday", "muted_until": tomorrow.isoformat()}
     assert client.post(f"{url}step/", body).status_code == 302
-    body = {"do": "resolved:not_his_fault", "reason": "other texts"}
+    body = {"do": "resolved:not_rater", "reason": "other texts"}
     assert client.post(f"{url}step/", body).status_code == 302
     alert.refresh_from_db()
-    assert (alert.state, alert.answer) == ("resolved", "not_his_fault")
-    assert [step.state for step in AlarmStep.objects.all()] == ["looked_at", "muted", "resolved"]
+    assert (alert.state, alert.cause) == ("resolved", "not_rater")
+    assert [step.state for step in AlertStep.objects.all()] == ["acknowledged", "muted", "resolved"]
     text = get_page_text(client.get(url))
     assert "other texts" in text
     assert "It is not the rater's fault" in text
     assert "1 open case" not in text
     assert SENTENCE not in get_page_text(client.get(base_url))
-    assert SENTENCE not in get_page_text(client.get(f"{base_url}alarms/"))
-    assert SENTENCE in get_page_text(client.get(f"{base_url}alarms/?state=resolved"))
+    assert SENTENCE not in get_page_text(client.get(f"{base_url}alerts/"))
+    assert SENTENCE in get_page_text(client.get(f"{base_url}alerts/?state=resolved"))
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         ({"do": "muted"}, "say why, or what was done"),
-        ({"do": "muted", "reason": "x", "until": "soon"}, "Write the day as 2026-12-31."),
-        ({"do": "muted", "reason": "x", "until": "2001-01-01"}, "a day after today"),
-        ({"do": "resolved:maybe", "reason": "x"}, "one of real, not_his_fault"),
-        ({"do": ""}, "one of open, looked_at, muted, resolved"),
+        ({"do": "muted", "reason": "x", "muted_until": "soon"}, "Write the day as 2026-12-31."),
+        ({"do": "muted", "reason": "x", "muted_until": "2001-01-01"}, "a day after today"),
+        ({"do": "resolved:maybe", "reason": "x"}, "one of real, not_rater"),
+        ({"do": ""}, "one of open, acknowledged, muted, resolved"),
     ],
 )
 def test_invalid_step_shows_an_error_and_changes_nothing(
     alert: Any, base_url: str, client: Client, body: dict[str, str], message: str
 ) -> None:
-    response = client.post(f"{base_url}alarms/{alert.pk}/step/", body)
+    response = client.post(f"{base_url}alerts/{alert.pk}/step/", body)
     assert response.status_code == 400
     assert message in html.unescape(response.text)
     alert.refresh_from_db()
     assert alert.state == "open"
-    assert not AlarmStep.objects.exists()
+    assert not AlertStep.objects.exists()
 
 
 def test_permissions_of_alert_pages(
     alert: Any, base_url: str, client_for: Any, viewer: User, annotator: User, stranger: User
 ) -> None:
-    url = f"{base_url}alarms/{alert.pk}/"
+    url = f"{base_url}alerts/{alert.pk}/"
     for user, get_status, post_status in (
         (viewer, 200, 403),
         (annotator, 403, 403),
         (stranger, 404, 404),
     ):
         client = client_for(user)
-        for path in (f"{base_url}alarms/", url, f"{base_url}raters/", f"{base_url}raters.csv"):
+        for path in (f"{base_url}alerts/", url, f"{base_url}raters/", f"{base_url}raters.csv"):
             assert client.get(path).status_code == get_status, (user.username, path)
         assert client.get(f"{url}chart.json").status_code == get_status
-        assert client.post(f"{url}step/", {"do": "looked_at"}).status_code == post_status
+        assert client.post(f"{url}step/", {"do": "acknowledged"}).status_code == post_status
     assert "What came of it" not in get_page_text(client_for(viewer).get(url))
 
 
 def test_the_chart_marks_the_onset(alert: Any, base_url: str, client: Client) -> None:
-    chart = client.get(f"{base_url}alarms/{alert.pk}/chart.json").json()
+    chart = client.get(f"{base_url}alerts/{alert.pk}/chart.json").json()
     rows = chart["rows"]
     assert [row["start"] for row in rows] == ["2026-08-16", "2026-08-17", "2026-08-18"]
     assert [row["part"] for row in rows] == ["before", "since", "since"]
@@ -173,11 +173,11 @@ def test_the_chart_marks_the_onset(alert: Any, base_url: str, client: Client) ->
     assert rows[1]["level"] == pytest.approx(-0.4 * 7 / 13)
     assert "2026-08-17" in str(chart["spec"])
     table = list(
-        csv.DictReader(io.StringIO(client.get(f"{base_url}alarms/{alert.pk}/chart.csv").text))
+        csv.DictReader(io.StringIO(client.get(f"{base_url}alerts/{alert.pk}/chart.csv").text))
     )
     assert [row["n"] for row in table] == ["5", "6", "7"]
-    assert client.get(f"{base_url}alarms/{alert.pk}/chart.png").status_code == 404
-    assert client.get(f"{base_url}alarms/999999/").status_code == 404
+    assert client.get(f"{base_url}alerts/{alert.pk}/chart.png").status_code == 404
+    assert client.get(f"{base_url}alerts/999999/").status_code == 404
 
 
 @pytest.mark.fresh
@@ -197,9 +197,15 @@ def test_the_ratings_that_differ_most_come_first(
     chart = {"days": [20660, 20690], "n": [1, 4], "means": [0, -1], "evidence": [0, 1]}
     ann = Rater.objects.get(project=question.project, key="ann")
     alert = make_alert(question, ann, chart=chart)
-    response = client.get(f"/projects/{question.project_id}/alarms/{alert.pk}/")
-    assert [differing.item_key for differing in response.context["differing"]] == ["i1", "i3", "i2"]
-    shares_by_label = {row.label: (row.before, row.since) for row in response.context["use"]}
+    response = client.get(f"/projects/{question.project_id}/alerts/{alert.pk}/")
+    assert [differing.item_key for differing in response.context["deviating_ratings"]] == [
+        "i1",
+        "i3",
+        "i2",
+    ]
+    shares_by_label = {
+        row.label: (row.before, row.since) for row in response.context["category_use"]
+    }
     assert shares_by_label["none"] == (1.0, 0.5)
     assert shares_by_label["major"] == (0.0, 0.25)
 
@@ -207,11 +213,11 @@ def test_the_ratings_that_differ_most_come_first(
 def test_rater_statuses_as_page_and_file(
     alert: Any, rated_question: Question, base_url: str, client: Client
 ) -> None:
-    DriftStanding.objects.create(
+    DriftState.objects.create(
         question=rated_question,
         rater=Rater.objects.get(key="ben"),
         evidence=300.0,
-        greatest=300.0,
+        max_evidence=300.0,
         watched=True,
         n=48,
         measure="bias",
@@ -226,7 +232,7 @@ def test_rater_statuses_as_page_and_file(
         "dan": "ask them", "ben": "watch", "ann": "nothing found", "cleo": "nothing found",
     }  # fmt: skip
     sentence = "rates lower than before, by about 0.36, since 2026-08-17"  # shown only once
-    assert f'<a class="small" href="{base_url}alarms/{alert.pk}/">{sentence}</a>' in text
+    assert f'<a class="small" href="{base_url}alerts/{alert.pk}/">{sentence}</a>' in text
     assert "an alarm is open" not in text
     assert "+0.30 [0.10, 0.50]" in text
     for sort in ("rater", "-ratings", "peers", "-bias", "seconds", "-drift"):
@@ -237,12 +243,12 @@ def test_rater_statuses_as_page_and_file(
     assert client.get(f"{base_url}raters/?page=2").status_code == 404
     table = list(csv.DictReader(io.StringIO(client.get(f"{base_url}raters.csv").text)))
     assert [row["rater"] for row in table] == ["ann", "ben", "cleo", "dan"]
-    assert (table[3]["status"], table[3]["reasons"]) == ("act", "drift_alarm")
-    assert (table[1]["status"], table[1]["drift_low"]) == ("watch", "0.1")
+    assert (table[3]["status"], table[3]["reasons"]) == ("act", "drift")
+    assert (table[1]["status"], table[1]["drift_low"]) == ("check", "0.1")
 
 
 def test_pages_without_alerts(project: Any, client: Client) -> None:
-    text = get_page_text(client.get(f"/projects/{project.pk}/alarms/"))
+    text = get_page_text(client.get(f"/projects/{project.pk}/alerts/"))
     assert "nothing moved enough to be sure" in text
     assert get_page_text(client.get(f"/projects/{project.pk}/raters/"))
 
@@ -256,7 +262,7 @@ def test_a_single_day_is_a_sentence_and_no_chart(
         make_alert(rated_question, rater, **fields)
         for rater, fields in zip(raters, ({"chart": chart}, {}), strict=True)
     )
-    base = f"/projects/{rated_question.project_id}/alarms/"
+    base = f"/projects/{rated_question.project_id}/alerts/"
     pages = [
         client.get(f"{base}{alert.pk}/").text for alert in (alert_of_one_day, alert_of_many_days)
     ]

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
 from projects.models import Project, Question, Rater
-from quality.models import GoldAct
+from quality.models import GoldIntervention
 from ratings.models import Exam, ExamRules
 
 pytestmark = pytest.mark.django_db
@@ -72,14 +72,17 @@ def test_interventions_are_listed_carried_out_and_overridden(
     question: Question, project: Project, api: Any, address: Callable[[str], str], lead: User
 ) -> None:
     ann = project.raters.get()
-    intervention = GoldAct.objects.create(
-        question=question, rater=ann, step="pause", state="proposed", evidence=120.0, answers=6,
-        made_at=timezone.now(),
+    intervention = GoldIntervention.objects.create(
+        question=question, rater=ann, step="pause", state="proposed", evidence=120.0, n_answers=6,
+        created_at=timezone.now(),
     )  # fmt: skip
-    list_url, detail_url = address("quality/acts/"), address(f"quality/acts/{intervention.pk}/")
+    list_url, detail_url = (
+        address("quality/interventions/"),
+        address(f"quality/interventions/{intervention.pk}/"),
+    )
     [row] = api.get(list_url).json()["results"]
     assert row == api.get(detail_url).json()
-    assert (row["rater"], row["step"], row["state"], row["answers"]) == (
+    assert (row["rater"], row["step"], row["state"], row["n_answers"]) == (
         "ann",
         "pause",
         "proposed",
@@ -98,4 +101,4 @@ def test_interventions_are_listed_carried_out_and_overridden(
     assert not Rater.objects.get(pk=ann.pk).paused
     assert api.get(f"{list_url}?state=proposed&question={question.key}").json()["results"] == []
     assert api.get(f"{list_url}?state=odd").status_code == 400
-    assert api.get(address("quality/acts/99/")).status_code == 404
+    assert api.get(address("quality/interventions/99/")).status_code == 404

@@ -24,21 +24,21 @@ Address = Callable[[str], str]
 def test_rules_are_read_and_changed(
     rated_question: Question, api: Any, address: Address, refused: Any
 ) -> None:
-    url = address("quality/rules/")
+    url = address("quality/label-rules/")
     current = api.get(url).json()
-    assert (current["method"], current["escalate"], current["budget"]) == (
+    assert (current["method"], current["request_ratings"], current["budget"]) == (
         "dawid_skene",
         False,
         100,
     )
-    body = {"escalate": True, "sure_from": 0.8, "most": 7, "method": "majority"}
+    body = {"request_ratings": True, "certain_from": 0.8, "max_ratings": 7, "method": "majority"}
     assert api.patch(url, body, format="json").json() == current | body
-    assert Event.objects.get(kind="label_rules_changed").data["after"]["sure_from"] == 0.8
+    assert Event.objects.get(kind="label_rules_changed").data["after"]["certain_from"] == 0.8
     assert Consensus.objects.get(question=rated_question).method == "majority"
     for invalid, field in (
-        ({"sure_from": 2}, "sure_from"),
+        ({"certain_from": 2}, "certain_from"),
         ({"budget": -1, "method": "weighted"}, "budget"),
-        ({"most": "7"}, "most"),
+        ({"max_ratings": "7"}, "max_ratings"),
         ({"method": "best"}, "method"),
         ({"certain": True}, "certain"),
     ):
@@ -51,19 +51,19 @@ def test_rules_are_read_and_changed(
 def test_agreement_of_two_adjudicators_is_reported(
     rated_question: Question, api: Any, address: Address, lead: User
 ) -> None:
-    without_opinions = api.get(address("quality/second/")).json()
+    without_opinions = api.get(address("quality/second-opinions/")).json()
     assert without_opinions == {
-        "question": rated_question.key, "items": 0, "same": 0, "kappa": None, "differ": [],
+        "question": rated_question.key, "items": 0, "n_same": 0, "kappa": None, "differing_items": [],
     }  # fmt: skip
     other = User.objects.create_user("other")
-    LabelRules.objects.create(question=rated_question, second_share=1)
+    LabelRules.objects.create(question=rated_question, second_opinion_share=1)
     for item, code in zip(Item.objects.order_by("key")[:4], (0, 1, 1, 2), strict=True):
         decisions.create_decision(question=rated_question, item=item, code=min(code, 1), by=lead)
         second_opinions.create_second_opinion(
             question=rated_question, item=item, code=code, reason="", by=other
         )
-    summary = api.get(address("quality/second/")).json()
-    assert (summary["items"], summary["same"], summary["differ"]) == (4, 3, ["i03"])
+    summary = api.get(address("quality/second-opinions/")).json()
+    assert (summary["items"], summary["n_same"], summary["differing_items"]) == (4, 3, ["i03"])
     assert summary["kappa"]["n_items"] == 4
 
 

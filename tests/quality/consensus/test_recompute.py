@@ -16,7 +16,7 @@ from projects.models import Item, Question, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from quality import tasks
 from quality.consensus import input_version, recompute, settings
-from quality.models import Consensus, ItemLabel, Method, RaterConfusion
+from quality.models import Consensus, ConsensusMethod, ItemLabel, RaterConfusion
 from quality.review.decisions import create_decision
 from ratings.models import Rating
 
@@ -41,7 +41,7 @@ def assert_labels_match_model(question: Question) -> None:
     assert sorted(rows) == fit.items.tolist()
     medians = formulas.posterior_medians(fit.posterior)
     for index, item in enumerate(fit.items.tolist()):
-        assert rows[item].shares == pytest.approx(fit.posterior[index], abs=2e-6)
+        assert rows[item].distribution == pytest.approx(fit.posterior[index], abs=2e-6)
         assert rows[item].code == medians[index]
         assert rows[item].confidence == pytest.approx(
             fit.posterior[index, medians[index]], abs=2e-6
@@ -60,7 +60,7 @@ def test_labels_match_the_model_and_follow_the_ratings(
     state = Consensus.objects.get()
     assert (state.n_items, state.method, state.reason) == (
         ItemLabel.objects.count(),
-        Method.DAWID_SKENE,
+        ConsensusMethod.DAWID_SKENE,
         "",
     )
     confidences = [row.confidence for row in ItemLabel.objects.all() if row.confidence is not None]
@@ -69,7 +69,7 @@ def test_labels_match_the_model_and_follow_the_ratings(
     rate(rated_question, "i00", "ann", None)
     rate(rated_question, "new", "ann", "major")
     question_updates.update_question(rated_question.pk)
-    Consensus.objects.update(made_at=timezone.now() - datetime.timedelta(hours=1))
+    Consensus.objects.update(computed_at=timezone.now() - datetime.timedelta(hours=1))
     assert tasks.sweep_all() == 1
     assert_labels_match_model(rated_question)
 
@@ -90,12 +90,12 @@ def test_recomputation_waits_for_the_rest_time(
     rated_question: Question, rate: Callable[..., Any]
 ) -> None:
     tasks.sweep_all()
-    Consensus.objects.update(seconds=1000)
+    Consensus.objects.update(duration_seconds=1000)
     rate(rated_question, "i00", "ann", None)
     question_updates.update_question(rated_question.pk)
     assert input_version.list_outdated_questions() == [rated_question.pk]
     assert tasks.sweep_all() == 0
-    Consensus.objects.update(made_at=timezone.now() - recompute.MAX_PAUSE)
+    Consensus.objects.update(computed_at=timezone.now() - recompute.MAX_PAUSE)
     assert tasks.sweep_all() == 1
 
 
@@ -139,7 +139,7 @@ def test_rater_confusions_follow_the_ratings(
     assert RaterConfusion.objects.get(pk=before.pk).accuracy != before.accuracy
 
 
-@pytest.mark.parametrize("method", [Method.MAJORITY, Method.WEIGHTED])
+@pytest.mark.parametrize("method", [ConsensusMethod.MAJORITY, ConsensusMethod.WEIGHTED])
 def test_majority_has_no_confidence_and_reports_ties(
     question: Question, rate: Callable[..., Any], method: str
 ) -> None:
@@ -152,14 +152,14 @@ def test_majority_has_no_confidence_and_reports_ties(
     Consensus.objects.create(question=question, method=method)
     recompute.recompute_question(question.pk, at_once=True)
     clear_label = get_label(question, "clear")
-    assert (clear_label.code, clear_label.confidence, clear_label.shares) == (
+    assert (clear_label.code, clear_label.confidence, clear_label.distribution) == (
         0,
         None,
         [2 / 3, 0.0, 1 / 3, 0.0],
     )
     assert clear_label.doubt == pytest.approx(1 / 3)
     assert get_label(question, "single").code == 1
-    if method == Method.MAJORITY:
+    if method == ConsensusMethod.MAJORITY:
         tied_label = get_label(question, "tied")
         assert (tied_label.code, tied_label.reason, tied_label.doubt) == (None, "tied", 1.0)
     assert Consensus.objects.get().expected_errors is None
@@ -221,14 +221,14 @@ def test_settings_changed_during_computation_are_kept(
 
     def choose_meanwhile(*arguments: Any, **options: Any) -> Any:
         settings.set_method(
-            question=rated_question, method=Method.MAJORITY, with_models=True, by=lead
+            question=rated_question, method=ConsensusMethod.MAJORITY, with_models=True, by=lead
         )
         return original_fit(*arguments, **options)
 
     monkeypatch.setattr(recompute, "fit_labels", choose_meanwhile)
     recompute.recompute_question(rated_question.pk)
     state = Consensus.objects.get()
-    assert (state.method, state.with_models) == (Method.MAJORITY, True)
+    assert (state.method, state.with_models) == (ConsensusMethod.MAJORITY, True)
     assert input_version.list_outdated_questions() == [rated_question.pk]
 
 
@@ -244,7 +244,7 @@ def test_worker_without_lease_writes_nothing(
     monkeypatch.setattr(recompute, "fit_labels", lose_lease)
     assert not recompute.recompute_question(rated_question.pk)
     assert not ItemLabel.objects.exists()
-    assert Consensus.objects.get().made_at is None
+    assert Consensus.objects.get().computed_at is None
 
 
 def test_decision_made_during_computation_is_kept(

@@ -29,7 +29,12 @@ from ratings.services.record import record_ratings
 pytestmark = pytest.mark.django_db
 
 PLANNED = 2
-RULE: dict[str, Any] = {"escalate": True, "sure_from": 0.9, "most": 4, "budget": 100}
+RULE: dict[str, Any] = {
+    "request_ratings": True,
+    "certain_from": 0.9,
+    "max_ratings": 4,
+    "budget": 100,
+}
 
 
 @pytest.fixture
@@ -112,11 +117,11 @@ def test_uncertain_items_get_ratings_up_to_the_maximum(question: Question, lead:
     n_by_item = count_ratings_by_item()
     assert {n_by_item[key] for key in doubtful} == {4}
     rows = Escalation.objects.filter(item__key__in=doubtful)
-    assert set(rows.values_list("state", "why", "asked")) == {("decide", "most", 2)}
+    assert set(rows.values_list("state", "reason", "n_requested")) == {("review", "max_ratings", 2)}
     certain = Escalation.objects.exclude(item__key__in=doubtful)
-    assert set(certain.values_list("state", flat=True)) <= {"sure"}
+    assert set(certain.values_list("state", flat=True)) <= {"certain"}
     rules = LabelRules.objects.get()
-    assert rules.used == sum(n_by_item.values()) - 30 * PLANNED > 0
+    assert rules.n_requested == sum(n_by_item.values()) - 30 * PLANNED > 0
     assert recompute_and_scan(question) == 0
 
 
@@ -124,21 +129,21 @@ def test_budget_is_never_exceeded_and_can_be_raised(question: Question, lead: Us
     settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 3})
     rate_all_items(question)
     assert recompute_and_scan(question)
-    assert LabelRules.objects.get().used == 3
-    assert Escalation.objects.filter(state="waiting").count() == 3
-    assert Escalation.objects.filter(why="budget").exists()
+    assert LabelRules.objects.get().n_requested == 3
+    assert Escalation.objects.filter(state="requested").count() == 3
+    assert Escalation.objects.filter(reason="budget").exists()
     assert rate_all_items(question) == 3
     recompute_and_scan(question)
-    assert LabelRules.objects.get().used == 3
+    assert LabelRules.objects.get().n_requested == 3
     settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 5})
     recompute_and_scan(question)
-    assert LabelRules.objects.get().used == 5
+    assert LabelRules.objects.get().n_requested == 5
     assert rate_all_items(question) == 2
 
 
 def test_stale_label_requests_no_ratings(question: Question, lead: User) -> None:
     """The rating that makes an item certain may already be stored."""
-    settings.set_label_rules(question=question, by=lead, **RULE | {"sure_from": 0.999})
+    settings.set_label_rules(question=question, by=lead, **RULE | {"certain_from": 0.999})
     rate_all_items(question)
     question_updates.update_question(question.pk)
     recompute.recompute_question(question.pk)
@@ -164,18 +169,18 @@ def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User)
     settings.set_label_rules(question=question, by=lead, **RULE)
     rate_all_items(question)
     recompute_and_scan(question)
-    used = LabelRules.objects.get().used
+    used = LabelRules.objects.get().n_requested
     item = Item.objects.filter(extra_places=1).first()
     assert item is not None
     decisions.create_decision(question=question, item=item, code=1, by=lead)
     recompute_and_scan(question)
-    assert Escalation.objects.get(item=item).state == "sure"
-    assert LabelRules.objects.get().used < used
-    settings.set_label_rules(question=question, by=lead, **RULE | {"escalate": False})
+    assert Escalation.objects.get(item=item).state == "certain"
+    assert LabelRules.objects.get().n_requested < used
+    settings.set_label_rules(question=question, by=lead, **RULE | {"request_ratings": False})
     rating_requests.sweep()
     assert not Item.objects.filter(extra_places__gt=0).exists()
-    assert not Escalation.objects.filter(state="waiting").exists()
-    assert LabelRules.objects.get().used == 0
+    assert not Escalation.objects.filter(state="requested").exists()
+    assert LabelRules.objects.get().n_requested == 0
     assert rate_all_items(question) == 0
     assert rating_requests.sweep() == 0
 
@@ -184,13 +189,13 @@ def test_returned_budget_goes_to_items_that_lacked_it(question: Question, lead: 
     settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 1})
     rate_all_items(question)
     recompute_and_scan(question)
-    first_request = Escalation.objects.get(state="waiting")
-    assert Escalation.objects.filter(why="budget").count() > 1
+    first_request = Escalation.objects.get(state="requested")
+    assert Escalation.objects.filter(reason="budget").count() > 1
     decisions.create_decision(question=question, item=first_request.item, code=1, by=lead)
     recompute_and_scan(question)
-    second_request = Escalation.objects.get(state="waiting")
+    second_request = Escalation.objects.get(state="requested")
     assert second_request.item != first_request.item
-    assert LabelRules.objects.get().used == 1
+    assert LabelRules.objects.get().n_requested == 1
 
 
 def test_item_without_available_raters_goes_to_review(question: Question, lead: User) -> None:
@@ -198,22 +203,28 @@ def test_item_without_available_raters_goes_to_review(question: Question, lead: 
     Rater.objects.exclude(key__in=["desk0", "desk1"]).update(paused=True)
     rate_all_items(question)
     recompute_and_scan(question)
-    assert set(Escalation.objects.values_list("state", "why")) == {("decide", "nobody")}
+    assert set(Escalation.objects.values_list("state", "reason")) == {("review", "no_rater")}
     Rater.objects.update(paused=False)
     recompute_and_scan(question)
-    assert set(Escalation.objects.values_list("state", flat=True)) == {"waiting"}
+    assert set(Escalation.objects.values_list("state", flat=True)) == {"requested"}
     Rater.objects.exclude(key__in=["desk0", "desk1"]).update(paused=True)
     recompute_and_scan(question)
-    assert set(Escalation.objects.values_list("why", flat=True)) == {"nobody"}
-    assert LabelRules.objects.get().used == 0
+    assert set(Escalation.objects.values_list("reason", flat=True)) == {"no_rater"}
+    assert LabelRules.objects.get().n_requested == 0
     add_annotator(question.project, "newcomer")
     recompute_and_scan(question)
-    assert set(Escalation.objects.values_list("state", flat=True)) == {"waiting"}
+    assert set(Escalation.objects.values_list("state", flat=True)) == {"requested"}
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("sure_from", 0.2), ("sure_from", float("nan")), ("most", 2), ("most", 1001), ("budget", -1)],
+    [
+        ("certain_from", 0.2),
+        ("certain_from", float("nan")),
+        ("max_ratings", 2),
+        ("max_ratings", 1001),
+        ("budget", -1),
+    ],
 )
 def test_invalid_rule_changes_nothing(
     question: Question, lead: User, field: str, value: Any
@@ -228,7 +239,7 @@ def test_rule_change_is_recorded_once(question: Question, lead: User) -> None:
     for _ in range(2):
         settings.set_label_rules(question=question, by=lead, **RULE)
     event = Event.objects.get(kind="label_rules_changed")
-    assert (event.by, event.data["after"]["most"]) == (lead, 4)
+    assert (event.by, event.data["after"]["max_ratings"]) == (lead, 4)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -241,7 +252,9 @@ def test_concurrent_annotators_and_sweeps_keep_the_limits(
     """
     for number in range(22):
         add_annotator(question.project, f"late{number}")
-    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 5, "sure_from": 0.999})
+    settings.set_label_rules(
+        question=question, by=lead, **RULE | {"budget": 5, "certain_from": 0.999}
+    )
     rater_ids = list(question.project.raters.values_list("pk", flat=True))
     stop = threading.Event()
     finished_counter = itertools.count()
@@ -264,9 +277,9 @@ def test_concurrent_annotators_and_sweeps_keep_the_limits(
     assert min(n_by_item.values()) == PLANNED
     assert max(n_by_item.values()) <= 4
     rules = LabelRules.objects.get()
-    assert rules.used == sum(n_by_item.values()) - 30 * PLANNED == 5
-    assert rules.used == sum(Escalation.objects.values_list("asked", flat=True))
-    assert rules.used == sum(Item.objects.values_list("extra_places", flat=True))
+    assert rules.n_requested == sum(n_by_item.values()) - 30 * PLANNED == 5
+    assert rules.n_requested == sum(Escalation.objects.values_list("n_requested", flat=True))
+    assert rules.n_requested == sum(Item.objects.values_list("extra_places", flat=True))
 
 
 @pytest.fixture

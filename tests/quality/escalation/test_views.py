@@ -17,12 +17,12 @@ from tests.cast import Cast
 pytestmark = pytest.mark.django_db
 
 RULE = {
-    "escalate": "on",
-    "sure_from": "0.95",
-    "most": "6",
+    "request_ratings": "on",
+    "certain_from": "0.95",
+    "max_ratings": "6",
     "budget": "4",
-    "second_share": "0",
-    "tell_after": "7",
+    "second_opinion_share": "0",
+    "show_after_days": "7",
 }
 
 
@@ -53,25 +53,30 @@ def test_lead_enables_escalation_and_sees_its_use(
     assert "switched off" not in client.get(f"{base_url}labels/").text
     assert client.post(f"{base_url}labels/rules/", RULE).status_code == 302
     rules = LabelRules.objects.get()
-    assert (rules.escalate, rules.sure_from, rules.most, rules.budget) == (True, 0.95, 6, 4)
-    before = client.get(f"{base_url}adjudicate/").context["left"]
+    assert (rules.request_ratings, rules.certain_from, rules.max_ratings, rules.budget) == (
+        True,
+        0.95,
+        6,
+        4,
+    )
+    before = client.get(f"{base_url}review/").context["n_remaining"]
     rating_requests.sweep()
-    waiting_escalations = Escalation.objects.filter(state="waiting")
+    waiting_escalations = Escalation.objects.filter(state="requested")
     assert waiting_escalations.count() == 4
     for address in ("labels/rules/", "labels/"):
         assert "4 of 4 ratings beyond the planned ones" in " ".join(
             client.get(base_url + address).text.split()
         )
-    review_page = client.get(f"{base_url}adjudicate/")
-    assert review_page.context["left"] == before - 4
-    escalation_to_decide = Escalation.objects.filter(state="decide").first()
+    review_page = client.get(f"{base_url}review/")
+    assert review_page.context["n_remaining"] == before - 4
+    escalation_to_decide = Escalation.objects.filter(state="review").first()
     assert escalation_to_decide is not None
-    review_page = client.get(f"{base_url}adjudicate/?item={escalation_to_decide.item.key}")
+    review_page = client.get(f"{base_url}review/?item={escalation_to_decide.item.key}")
     assert "the budget is used up" in review_page.text
 
 
 def test_invalid_rule_shows_the_error(client: Client, base_url: str) -> None:
-    response = client.post(f"{base_url}labels/rules/", RULE | {"most": "3"})
+    response = client.post(f"{base_url}labels/rules/", RULE | {"max_ratings": "3"})
     assert response.status_code == 400
     assert "More than the 3 ratings that every item gets." in response.text
     assert not LabelRules.objects.exists()
@@ -93,7 +98,11 @@ def test_label_list_shows_requested_ratings(
     label = ItemLabel.objects.order_by("item_id").first()
     assert label is not None
     Escalation.objects.create(
-        question=rated_question, item=label.item, state="waiting", asked=2, changed_at=label.made_at
+        question=rated_question,
+        item=label.item,
+        state="requested",
+        n_requested=2,
+        changed_at=label.computed_at,
     )
     rows = client.get(f"{base_url}labels/").context["rows"]
-    assert [row["asked"].asked for row in rows if row["asked"]] == [2]
+    assert [row["escalation"].n_requested for row in rows if row["escalation"]] == [2]

@@ -63,7 +63,7 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
     score = GoldScore.objects.get()
     assert (score.rater.key, score.n, score.right) == ("ann", 5, 4)
     assert score.table[1][1] == 4 and score.table[2][1] == 1
-    assert GoldState.objects.get().n_apart == GoldState.objects.get().n_answers == 5
+    assert GoldState.objects.get().n_check_answers == GoldState.objects.get().n_answers == 5
     assert list(GoldItem.objects.values_list("exposures", flat=True)) == [1] * 5
     page = client_for(lead).get(f"/projects/{project.pk}/").text
     assert "5 answers to hidden gold stand apart." in " ".join(page.split())

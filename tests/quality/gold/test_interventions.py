@@ -16,7 +16,7 @@ from metrics.jobs.question_updates import update_question
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import set_gold_answer
 from quality.gold import interventions, recompute
-from quality.models import GoldAct, GoldScore
+from quality.models import GoldIntervention, GoldScore
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +50,7 @@ def answer_gold(question_with_gold: Question, rate: Callable[..., Any]) -> Calla
 
 def set_rule(client: Client, question: Question, rule: str) -> str:
     page = f"/projects/{question.project_id}/gold/"
-    assert client.post(f"{page}bar/", {"bar": "0.7", "rule": rule}).status_code == 302
+    assert client.post(f"{page}settings/", {"pass_mark": "0.7", "rule": rule}).status_code == 302
     return page
 
 
@@ -65,47 +65,51 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     lead_client, annotator_client = client_for(lead), client_for(annotator)
     page = f"/projects/{question_with_gold.project_id}/gold/"
     answer_gold(WRONG, 4)
-    assert not GoldAct.objects.exists()  # off by default
-    assert lead_client.post(f"{page}bar/", {"bar": "0.7", "rule": "odd"}).status_code == 400
+    assert not GoldIntervention.objects.exists()  # off by default
+    assert (
+        lead_client.post(f"{page}settings/", {"pass_mark": "0.7", "rule": "odd"}).status_code == 400
+    )
     set_rule(lead_client, question_with_gold, "propose")
     recompute.recompute_question(question_with_gold.pk, at_once=True)
-    warning = GoldAct.objects.get()
+    warning = GoldIntervention.objects.get()
     assert (warning.step, warning.state) == ("warn", "proposed")
     assert interventions.WARN_AT <= warning.evidence < PAUSE_EVIDENCE
     rating_url = f"/projects/{question_with_gold.project_id}/rate/"
     assert "wrong more often" not in annotator_client.get(rating_url).text
-    lead_client.post(f"{page}acts/{warning.pk}/", {"do": "carry_out"})
+    lead_client.post(f"{page}interventions/{warning.pk}/", {"do": "carry_out"})
     assert "wrong more often than this project allows" in annotator_client.get(rating_url).text
     api, address = api_for(annotator), f"/api/v1/projects/{question_with_gold.project_id}/next/"
     assert "Read the guidelines again" in api.get(address).json()["notice"]
 
     answer_gold(WRONG, 6)
     answer_gold(RIGHT, 2)  # the highest evidence counts, however often it is checked
-    pause = GoldAct.objects.get(step="pause")
+    pause = GoldIntervention.objects.get(step="pause")
     assert pause.state == "proposed" and not Rater.objects.get(key="ann").paused
     assert "Pause the rater" in lead_client.get(page).text
-    lead_client.post(f"{page}acts/{pause.pk}/", {"do": "carry_out"})
+    lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "carry_out"})
     ann = Rater.objects.get(key="ann")
     assert (ann.paused, ann.told) == (True, "paused")
     assert "Which items these were stays hidden" in annotator_client.get(rating_url).text
     forbidden = api.get(address)
     assert forbidden.status_code == 403 and "right answer is known" in forbidden.text
 
-    lead_client.post(f"{page}acts/{pause.pk}/", {"do": "override", "reason": " "})
+    lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "override", "reason": " "})
     assert Rater.objects.get(key="ann").paused
-    lead_client.post(f"{page}acts/{pause.pk}/", {"do": "override", "reason": "was trained anew"})
+    lead_client.post(
+        f"{page}interventions/{pause.pk}/", {"do": "override", "reason": "was trained anew"}
+    )
     ann.refresh_from_db()
     assert (ann.paused, ann.told) == (False, "")
-    assert set(GoldAct.objects.values_list("state", "reason")) == {
+    assert set(GoldIntervention.objects.values_list("state", "reason")) == {
         ("overridden", "was trained anew")
     }
     # The evidence restarts with the answers that come after.
     answer_gold(WRONG, 2)
     score = GoldScore.objects.get(rater=ann)
-    assert score.n == 14 and score.highest == pytest.approx(compute_evidence([0, 0])[-1])
-    assert not GoldAct.objects.exclude(state="overridden").exists()
+    assert score.n == 14 and score.max_evidence == pytest.approx(compute_evidence([0, 0])[-1])
+    assert not GoldIntervention.objects.exclude(state="overridden").exists()
     kinds = set(Event.objects.values_list("kind", flat=True))
-    assert {"gold_warn_proposed", "gold_pause_carried_out", "gold_overridden"} <= kinds
+    assert {"gold_warn_proposed", "gold_pause_carried_out", "gold_intervention_overridden"} <= kinds
 
 
 def test_automatic_pause_can_be_resumed_on_the_members_page(
@@ -117,12 +121,12 @@ def test_automatic_pause_can_be_resumed_on_the_members_page(
     lead_client = client_for(lead)
     set_rule(lead_client, question_with_gold, "automatic")
     answer_gold(WRONG, 12)
-    intervention = GoldAct.objects.get()
+    intervention = GoldIntervention.objects.get()
     assert (intervention.step, intervention.state, intervention.by) == ("pause", "done", None)
     ann = Rater.objects.get(key="ann")
     assert (ann.paused, ann.told) == (True, "paused")
     answer_gold(WRONG, 1)
-    assert GoldAct.objects.count() == 1
+    assert GoldIntervention.objects.count() == 1
     form_data = {"do": "resume", "person": f"r{ann.pk}"}
     lead_client.post(f"/projects/{question_with_gold.project_id}/people/action/", form_data)
     answer_gold(RIGHT, 1)

@@ -64,7 +64,7 @@ def assert_scores_match_formulas(question: Question) -> None:
         assert row.chance == expected.chance
         evidence_path = formulas.compute_evidence([own == gold for own, gold in answers], 0.7)
         assert row.evidence == pytest.approx(evidence_path[-1])
-        assert row.highest == pytest.approx(evidence_path.max())
+        assert row.max_evidence == pytest.approx(evidence_path.max())
         assert row.table == table.tolist()
         assert sum(week["n"] for week in row.weeks) == row.n
         assert sum(class_score["right"] for class_score in row.classes) == row.right
@@ -142,14 +142,12 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     item = add_wrong_gold(question_with_gold, "i50", rate)
     row = GoldItem.objects.get(item=item)
     assert row.suspected and row.probability is not None and row.probability > 0.9
-    assert (row.people, row.better, row.good_better) == (4, 1, row.good)
-    assert row.good >= 3
+    assert (row.n_people, row.likely_code, row.n_passing_likely) == (4, 1, row.n_passing)
+    assert row.n_passing >= 3
     assert_scores_match_formulas(question_with_gold)  # without it
     page = client_for(lead).get(f"/projects/{question_with_gold.project_id}/gold/")
     text = " ".join(page.text.split())
-    sentence = (
-        f"{row.good} of {row.good} good raters say <em>minor</em>, the gold says <em>critical</em>."
-    )
+    sentence = f"{row.n_passing} of {row.n_passing} good raters say <em>minor</em>, the gold says <em>critical</em>."
     assert sentence in text
     assert f'title="{item.key}"' in text  # items are shown by their text
     assert "nan" not in text.lower().split()
@@ -165,7 +163,7 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     assert GoldScore.objects.get(rater__key="ann").n == n + 1
     assert_scores_match_formulas(question_with_gold)
     review = GoldReview.objects.get()
-    assert review.reason == "I wrote it" and review.evidence["people"] == 4
+    assert review.reason == "I wrote it" and review.evidence["n_people"] == 4
     client_for(lead).post(address, {"verdict": "retire"})
     recompute.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="ann").n == n
@@ -216,13 +214,13 @@ def test_changed_threshold_recomputes_the_evidence(
     question_with_gold: Question, client_for: Callable[..., Client], lead: Any
 ) -> None:
     recompute.recompute_question(question_with_gold.pk, at_once=True)
-    before = GoldScore.objects.get(rater__key="dan").highest
-    address = f"/projects/{question_with_gold.project_id}/gold/bar/"
-    assert client_for(lead).post(address, {"bar": "1"}).status_code == 400
-    assert client_for(lead).post(address, {"bar": "nan"}).status_code == 400
-    assert client_for(lead).post(address, {"bar": "0.95"}).status_code == 302
+    before = GoldScore.objects.get(rater__key="dan").max_evidence
+    address = f"/projects/{question_with_gold.project_id}/gold/settings/"
+    assert client_for(lead).post(address, {"pass_mark": "1"}).status_code == 400
+    assert client_for(lead).post(address, {"pass_mark": "nan"}).status_code == 400
+    assert client_for(lead).post(address, {"pass_mark": "0.95"}).status_code == 302
     assert question_with_gold.pk in input_version.list_outdated_questions()
     recompute.recompute_question(question_with_gold.pk, at_once=True)
-    assert GoldScore.objects.get(rater__key="dan").highest > before
+    assert GoldScore.objects.get(rater__key="dan").max_evidence > before
     with pytest.raises(ValueError, match="from 0"):
         settings.set_pass_mark(question=question_with_gold, pass_mark="high", by=lead)

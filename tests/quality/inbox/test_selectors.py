@@ -15,7 +15,7 @@ from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
 from quality.exams import decisions
 from quality.inbox import selectors
-from quality.models import Appeal, GoldAct
+from quality.models import Appeal, GoldIntervention
 from quality.rater_status import comparison
 from ratings.models import Exam, ExamRules
 
@@ -38,15 +38,15 @@ def failed_exam(project: Project, question: Question) -> Exam:
 
 
 @pytest.fixture
-def intervention(project: Project, question: Question) -> GoldAct:
-    return GoldAct.objects.create(
+def intervention(project: Project, question: Question) -> GoldIntervention:
+    return GoldIntervention.objects.create(
         question=question,
         rater=project.raters.get(),
         step="pause",
         state="proposed",
         evidence=120,
-        answers=6,
-        made_at=timezone.now(),
+        n_answers=6,
+        created_at=timezone.now(),
     )
 
 
@@ -65,21 +65,21 @@ def test_only_the_lead_sees_inbox_entries_with_their_links(
     project: Project,
     question: Question,
     failed_exam: Exam,
-    intervention: GoldAct,
+    intervention: GoldIntervention,
     lead: User,
     viewer: User,
     client_for: Callable[[User], Client],
 ) -> None:
     item = Item.objects.create(project=project, key="i1")
     Appeal.objects.create(
-        question=question, item=item, rater=intervention.rater, text="no", made_at=timezone.now()
+        question=question, item=item, rater=intervention.rater, text="no", created_at=timezone.now()
     )
     base, lead_client = f"/projects/{project.pk}/", client_for(lead)
     bell = f'<span class="visually-hidden">{", ".join(INBOX_TEXTS)}</span>'
-    for address in (base, f"{base}alarms/"):
+    for address in (base, f"{base}alerts/"):
         assert bell in get_page_text(lead_client, address)
     assert 'aria-hidden="true">3</span>' in get_page_text(lead_client, base)
-    for address in (f"{base}alarms/", "/", "/?group=attention"):
+    for address in (f"{base}alerts/", "/", "/?group=attention"):
         page = get_page_text(lead_client, address)
         for text, path in zip(
             INBOX_TEXTS, ("gold/?question=", "exams/?question=", "appeals/"), strict=True
@@ -87,7 +87,7 @@ def test_only_the_lead_sees_inbox_entries_with_their_links(
             link = page.split(f">{text}</a>")[0].rpartition('href="')[2]
             assert link.startswith(f"{base}{path}"), (address, link)
             assert lead_client.get(link.rstrip('"')).status_code == 200
-    for address in (base, f"{base}alarms/", "/"):
+    for address in (base, f"{base}alerts/", "/"):
         assert not any(text in get_page_text(client_for(viewer), address) for text in INBOX_TEXTS)
 
 
@@ -97,23 +97,27 @@ def count_entries(project: Project, kind: str) -> int:
 
 
 def test_decided_entries_leave_the_inbox(
-    project: Project, question: Question, failed_exam: Exam, intervention: GoldAct, lead: User
+    project: Project,
+    question: Question,
+    failed_exam: Exam,
+    intervention: GoldIntervention,
+    lead: User,
 ) -> None:
-    assert (count_entries(project, "exams"), count_entries(project, "gold")) == (1, 1)
+    assert (count_entries(project, "exam_settings"), count_entries(project, "gold")) == (1, 1)
     intervention.state, intervention.decided_at = "done", timezone.now()
     intervention.save()
     assert count_entries(project, "gold") == 0
     rater = failed_exam.rater
     for fields in ({"required": False}, {"tries": 2}):
         ExamRules.objects.update(**fields)
-        assert count_entries(project, "exams") == 0, fields
+        assert count_entries(project, "exam_settings") == 0, fields
         ExamRules.objects.update(required=True, tries=1)
     Rater.objects.update(paused=True)
-    assert count_entries(project, "exams") == 0
+    assert count_entries(project, "exam_settings") == 0
     Rater.objects.update(paused=False)
-    assert count_entries(project, "exams") == 1
+    assert count_entries(project, "exam_settings") == 1
     decisions.waive_exam(question=question, rater=rater, by=lead, reason="known to be good")
-    assert count_entries(project, "exams") == 0
+    assert count_entries(project, "exam_settings") == 0
 
 
 def test_inbox_of_all_projects_takes_one_query(
@@ -131,7 +135,7 @@ def test_inbox_of_all_projects_takes_one_query(
 def test_rater_tables_show_alerts_and_proposed_pauses(
     project: Project,
     question: Question,
-    intervention: GoldAct,
+    intervention: GoldIntervention,
     lead: User,
     viewer: User,
     client_for: Callable[[User], Client],
@@ -145,7 +149,7 @@ def test_rater_tables_show_alerts_and_proposed_pauses(
     comparison.recompute_question(question.pk, at_once=True)
     alert = make_alert(question, intervention.rater)
     base = f"/projects/{project.pk}/"
-    alert_link = f'href="{base}alarms/{alert.pk}/">'
+    alert_link = f'href="{base}alerts/{alert.pk}/">'
     proposal_link = f'href="{base}gold/?question={question.key}">pause, proposed</a>'
     for path in ("", "raters/"):
         row = (

@@ -43,7 +43,7 @@ RATINGS: dict[str, tuple[Sequence[tuple[str, str, str | None]], str]] = {
         "",
     ),
 }
-PAGES = ("", "labels/", "labels/raters/", "labels/rules/", "adjudicate/", "plan/", "coefficients/")
+PAGES = ("", "labels/", "labels/confusions/", "labels/rules/", "review/", "plan/", "coefficients/")
 FILES = ("csv", "jsonl", "parquet", "label_studio", "argilla", "card")
 
 
@@ -70,8 +70,8 @@ def test_values_have_reasons_and_none_is_nan(
     for row in ItemLabel.objects.filter(question=question):
         assert (row.code is None) <= (row.reason == "tied")
         assert (row.confidence is None) == bool(reason)
-        assert np.isfinite(row.shares).all()
-        assert sum(row.shares) == pytest.approx(1)
+        assert np.isfinite(row.distribution).all()
+        assert sum(row.distribution) == pytest.approx(1)
     client, home = client_for(lead), f"/projects/{question.project_id}/"
     responses = [(page, client.get(f"{home}{page}")) for page in PAGES]
     api = f"/api/v1{home}"

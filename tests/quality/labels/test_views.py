@@ -11,7 +11,7 @@ from django.test import Client
 
 from projects.models import GoldAnswer, Item, Member, Question
 from quality.consensus import recompute
-from quality.models import Claim, Consensus, Decision, ItemLabel, NamesSeen
+from quality.models import Consensus, Decision, ItemLabel, NameReveal, ReviewClaim
 from quality.review import decisions
 from tests.cast import Cast
 
@@ -79,7 +79,9 @@ def test_labels_are_downloaded_as_files(client: Client, base_url: str, kind: str
 def test_file_contains_only_labels_above_the_confidence(client: Client, base_url: str) -> None:
     rows: Any = client.get(f"{base_url}labels.csv?at_least=0.99").getvalue()
     state = Consensus.objects.get()
-    (n_confident,) = (row["items"] for row in state.sure if row["least"] == 0.99)
+    (n_confident,) = (
+        row["n_items"] for row in state.certainty_levels if row["min_confidence"] == 0.99
+    )
     assert len(rows.splitlines()) == n_confident + 1
     for query in ("at_least=2", "at_least=x"):
         assert client.get(f"{base_url}labels.csv?{query}").status_code == 404
@@ -96,14 +98,14 @@ def test_a_lead_chooses_the_method(client: Client, base_url: str) -> None:
 
 def test_review_shows_most_uncertain_item_first(client: Client, base_url: str, lead: User) -> None:
     """Votes are shown without names, and the next item follows."""
-    first_page = client.get(f"{base_url}adjudicate/")
+    first_page = client.get(f"{base_url}review/")
     item = first_page.context["item"]
     label = ItemLabel.objects.get(item=item)
     assert label.doubt == max(ItemLabel.objects.values_list("doubt", flat=True))
     for rater in ("ann", "Ann", "ben", "cleo", "dan"):
         assert f">{rater}<" not in first_page.text
     next_page = client.post(
-        f"{base_url}adjudicate/{item.pk}/decide/", {"code": "2", "reason": "see 3.1"}, follow=True
+        f"{base_url}review/{item.pk}/decide/", {"code": "2", "reason": "see 3.1"}, follow=True
     )
     assert next_page.context["item"] != item
     decision = Decision.objects.get()
@@ -113,30 +115,30 @@ def test_review_shows_most_uncertain_item_first(client: Client, base_url: str, l
         "see 3.1",
         lead,
     )
-    item_page = client.get(f"{base_url}adjudicate/?item={item.key}")
+    item_page = client.get(f"{base_url}review/?item={item.key}")
     assert "see 3.1" in item_page.text
-    client.post(f"{base_url}adjudicate/{item.pk}/gold/")
+    client.post(f"{base_url}review/{item.pk}/gold/")
     gold = GoldAnswer.objects.get()
     assert (gold.item, gold.answer, gold.explanation, gold.by) == (item, [2], "see 3.1", lead)
-    client.post(f"{base_url}adjudicate/{item.pk}/decide/", {"code": "back"})
+    client.post(f"{base_url}review/{item.pk}/decide/", {"code": "back"})
     assert Decision.objects.latest("number").code is None
-    assert client.post(f"{base_url}adjudicate/{item.pk}/gold/").status_code == 404
+    assert client.post(f"{base_url}review/{item.pk}/gold/").status_code == 404
 
 
 def test_names_are_shown_on_demand_and_that_is_recorded(
     client: Client, base_url: str, lead: User
 ) -> None:
-    item = client.get(f"{base_url}adjudicate/").context["item"]
-    response = client.post(f"{base_url}adjudicate/{item.pk}/names/", follow=True)
+    item = client.get(f"{base_url}review/").context["item"]
+    response = client.post(f"{base_url}review/{item.pk}/reveal-names/", follow=True)
     rater = item.ratings.select_related("rater").first().rater
     assert str(rater) in response.text
-    names_seen = NamesSeen.objects.get()
+    names_seen = NameReveal.objects.get()
     assert (names_seen.item, names_seen.by) == (item, lead)
 
 
 def test_postponed_item_is_followed_by_another(client: Client, base_url: str) -> None:
-    item = client.get(f"{base_url}adjudicate/").context["item"]
-    response = client.post(f"{base_url}adjudicate/{item.pk}/later/", follow=True)
+    item = client.get(f"{base_url}review/").context["item"]
+    response = client.post(f"{base_url}review/{item.pk}/postpone/", follow=True)
     assert response.context["item"] != item
 
 
@@ -144,7 +146,7 @@ def test_invalid_decision_shows_an_error_and_changes_nothing(
     client: Client, base_url: str, labelled_question: Question, admin: User
 ) -> None:
     item = Item.objects.get(key="i00")
-    decide = f"{base_url}adjudicate/{item.pk}/decide/"
+    decide = f"{base_url}review/{item.pk}/decide/"
     for code in ("", "99", "x", "-1", "back"):
         response = client.post(decide, {"code": code})
         assert response.status_code == 400
@@ -153,27 +155,27 @@ def test_invalid_decision_shows_an_error_and_changes_nothing(
     response = client.post(decide, {"code": "1"})
     assert response.status_code == 409
     assert "admin is deciding this item just now" in response.text
-    assert client.post(f"{base_url}adjudicate/{item.pk}/later/").status_code == 404
+    assert client.post(f"{base_url}review/{item.pk}/postpone/").status_code == 404
     assert not Decision.objects.exists()
-    assert Claim.objects.get().by == admin
+    assert ReviewClaim.objects.get().by == admin
 
 
 def test_confusion_pages_of_raters(client: Client, base_url: str) -> None:
-    list_page = client.get(f"{base_url}labels/raters/")
+    list_page = client.get(f"{base_url}labels/confusions/")
     keys = [row.rater.key for row in list_page.context["page"]]
     assert keys[0] == "dan", "the least careful first"
     assert sorted(keys) == ["ann", "ben", "cleo", "dan"]
-    rater_page = client.get(f"{base_url}labels/raters/?rater=dan")
+    rater_page = client.get(f"{base_url}labels/confusions/?rater=dan")
     matrix = rater_page.context["matrix"]
     assert [row.label for row in matrix] == ["none", "minor", "major", "critical"]
     for row in matrix:
         assert sum(row.shares) == pytest.approx(1)
-    assert client.get(f"{base_url}labels/raters/?rater=nobody").status_code == 404
-    assert client.get(f"{base_url}labels/raters/?page=9").status_code == 404
+    assert client.get(f"{base_url}labels/confusions/?rater=nobody").status_code == 404
+    assert client.get(f"{base_url}labels/confusions/?page=9").status_code == 404
     Consensus.objects.update(method="majority")
     recompute.recompute_question(Consensus.objects.get().pk, at_once=True)
-    assert "Nothing is estimated yet" in client.get(f"{base_url}labels/raters/").text
-    assert "Nothing is estimated yet" in client.get(f"{base_url}labels/raters/?rater=dan").text
+    assert "Nothing is estimated yet" in client.get(f"{base_url}labels/confusions/").text
+    assert "Nothing is estimated yet" in client.get(f"{base_url}labels/confusions/?rater=dan").text
 
 
 def test_permissions_of_label_pages(
@@ -186,17 +188,17 @@ def test_permissions_of_label_pages(
     item = Item.objects.get(key="i00")
     leads_only = [
         ("post", "labels/method/"),
-        ("get", "adjudicate/"),
-        ("post", f"adjudicate/{item.pk}/decide/"),
-        ("post", f"adjudicate/{item.pk}/later/"),
-        ("post", f"adjudicate/{item.pk}/names/"),
-        ("post", f"adjudicate/{item.pk}/gold/"),
+        ("get", "review/"),
+        ("post", f"review/{item.pk}/decide/"),
+        ("post", f"review/{item.pk}/postpone/"),
+        ("post", f"review/{item.pk}/reveal-names/"),
+        ("post", f"review/{item.pk}/gold/"),
     ]
     for user, status in ((viewer, 403), (annotator, 403), (stranger, 404)):
         client = client_for(user)
         for method, path in leads_only:
             assert getattr(client, method)(base_url + path).status_code == status
-        for path in ("labels/", "labels/raters/", "labels.csv"):
+        for path in ("labels/", "labels/confusions/", "labels.csv"):
             expected = 200 if user == viewer else status
             assert client.get(base_url + path).status_code == expected
     assert Client().get(f"{base_url}labels/").status_code == 302
@@ -209,15 +211,15 @@ def test_adjudicator_decides_but_changes_no_settings(
     Member.objects.create(project=labelled_question.project, user=adjudicator, role="adjudicator")
     client = client_for(adjudicator)
     labels_page = client.get(f"{base_url}labels/")
-    assert f"{base_url}adjudicate/" in labels_page.text
+    assert f"{base_url}review/" in labels_page.text
     assert f"{base_url}rate/" not in labels_page.text
-    item = client.get(f"{base_url}adjudicate/").context["item"]
-    response = client.post(f"{base_url}adjudicate/{item.pk}/decide/", {"code": "2"})
+    item = client.get(f"{base_url}review/").context["item"]
+    response = client.post(f"{base_url}review/{item.pk}/decide/", {"code": "2"})
     assert response.status_code == 302
     assert Decision.objects.get().by == adjudicator
     assert (
-        f"{base_url}adjudicate/{item.pk}/gold/"
-        not in client.get(f"{base_url}adjudicate/?item={item.key}").text
+        f"{base_url}review/{item.pk}/gold/"
+        not in client.get(f"{base_url}review/?item={item.key}").text
     )
     for method, path, status in (
         ("get", "", 200),
@@ -225,6 +227,6 @@ def test_adjudicator_decides_but_changes_no_settings(
         ("get", "settings/", 403),
         ("get", "rate/", 403),
         ("post", "labels/method/", 403),
-        ("post", f"adjudicate/{item.pk}/gold/", 403),
+        ("post", f"review/{item.pk}/gold/", 403),
     ):
         assert getattr(client, method)(base_url + path).status_code == status, path

@@ -45,7 +45,7 @@ def annotator_client(annotator: User, client_for: Any) -> Client:
 
 @pytest.fixture
 def sent_message(ann: Rater, client: Client, base_url: str) -> RaterMessage:
-    client.post(f"{base_url}write/", {"rater": ann.pk, "text": TEXT})
+    client.post(f"{base_url}rater-messages/", {"rater": ann.pk, "text": TEXT})
     return RaterMessage.objects.get()
 
 
@@ -71,18 +71,20 @@ def test_selected_raters_get_the_message_once(
 ) -> None:
     selected = [ann, *create_unreachable_raters(project, viewer)]
     ids = [rater.pk for rater in selected]
-    passed = "question=severity&least=30"
-    redirect = client.post(f"{base_url}triage/", {"do": "write", "rater": ids, "passed": passed})
+    list_query = "question=severity&min_ratings=30"
+    redirect = client.post(
+        f"{base_url}rater-actions/", {"do": "message", "rater": ids, "list_query": list_query}
+    )
     page = client.get(redirect["Location"])
     assert page.context["raters"] == [ann]
     assert "Left out, as they cannot read it: 3 of 4" in page.text
-    form_data = {"rater": page.context["ids"], "text": f"  {TEXT}\r\n", "passed": passed}
-    response = client.post(f"{base_url}write/", form_data, follow=True)
-    assert response.redirect_chain == [(f"{base_url}raters/?{passed}", 302)]
+    form_data = {"rater": page.context["ids"], "text": f"  {TEXT}\r\n", "list_query": list_query}
+    response = client.post(f"{base_url}rater-messages/", form_data, follow=True)
+    assert response.redirect_chain == [(f"{base_url}raters/?{list_query}", 302)]
     assert "Sent to 1 rater." in response.text
     message = RaterMessage.objects.get()
     assert (message.rater, message.text, message.by, message.read_at) == (ann, TEXT, lead, None)
-    client.post(f"{base_url}write/", form_data)
+    client.post(f"{base_url}rater-messages/", form_data)
     assert RaterMessage.objects.count() == 1  # sent twice, saved once
 
 
@@ -100,10 +102,12 @@ def test_unreachable_rater_is_refused(
     project: Project, viewer: User, client: Client, base_url: str
 ) -> None:
     [gpt, *_rest] = create_unreachable_raters(project, viewer)
-    page = client.get(f"{base_url}write/?rater={gpt.pk}")
+    page = client.get(f"{base_url}rater-messages/?rater={gpt.pk}")
     assert "The chosen rater cannot read it" in page.text
     assert "<textarea" not in page.text
-    assert client.post(f"{base_url}write/", {"rater": gpt.pk, "text": "x"}).status_code == 400
+    assert (
+        client.post(f"{base_url}rater-messages/", {"rater": gpt.pk, "text": "x"}).status_code == 400
+    )
     assert not RaterMessage.objects.exists()
 
 
@@ -118,11 +122,13 @@ def test_unreachable_rater_is_refused(
 def test_invalid_text_is_refused(
     ann: Rater, client: Client, base_url: str, text: str, message: str
 ) -> None:
-    response = client.post(f"{base_url}write/", {"rater": ann.pk, "text": text})
+    response = client.post(f"{base_url}rater-messages/", {"rater": ann.pk, "text": text})
     assert response.status_code == 400
     assert message in response.text
     assert not RaterMessage.objects.exists()
-    longest_allowed = client.post(f"{base_url}write/", {"rater": ann.pk, "text": "x" * 2_000})
+    longest_allowed = client.post(
+        f"{base_url}rater-messages/", {"rater": ann.pk, "text": "x" * 2_000}
+    )
     assert longest_allowed.status_code == 302
 
 
@@ -134,8 +140,8 @@ def test_only_raters_of_the_project_can_be_selected(
     ids = {"theirs": f"{ann.pk},{foreign_rater.pk}", "1,": f"{ann.pk},{2**63}"}.get(
         selected, selected
     )
-    assert client.get(f"{base_url}write/", {"rater": ids}).status_code == 400
-    assert client.post(f"{base_url}write/", {"rater": ids, "text": "x"}).status_code == 400
+    assert client.get(f"{base_url}rater-messages/", {"rater": ids}).status_code == 400
+    assert client.post(f"{base_url}rater-messages/", {"rater": ids, "text": "x"}).status_code == 400
     assert not RaterMessage.objects.exists()
 
 
@@ -151,10 +157,13 @@ def test_only_leads_write_messages(
     status: int,
 ) -> None:
     client = client_for(request.getfixturevalue(user_fixture))
-    assert client.get(f"{base_url}write/?rater={ann.pk}").status_code == status
-    assert client.post(f"{base_url}write/", {"rater": ann.pk, "text": "x"}).status_code == status
-    form_data = {"do": "write", "rater": ann.pk}
-    assert client.post(f"{base_url}triage/", form_data).status_code == status
+    assert client.get(f"{base_url}rater-messages/?rater={ann.pk}").status_code == status
+    assert (
+        client.post(f"{base_url}rater-messages/", {"rater": ann.pk, "text": "x"}).status_code
+        == status
+    )
+    form_data = {"do": "message", "rater": ann.pk}
+    assert client.post(f"{base_url}rater-actions/", form_data).status_code == status
     assert not RaterMessage.objects.exists()
 
 
@@ -170,25 +179,30 @@ def test_rater_page_shows_messages_and_read_status(
     page = client.get(address).text
     assert "Look twice at &lt;b&gt;major&lt;/b&gt;.<br>Ask me" in page
     assert "not read yet" in page
-    assert 'value="write"' in page
+    assert 'value="message"' in page
     annotator_client.post(f"{base_url}messages/{sent_message.pk}/read/")
     assert "not read yet" not in client.get(address).text
     viewer_page = client_for(viewer).get(address).text
     assert "Look twice" not in viewer_page
-    assert 'value="write"' not in viewer_page
+    assert 'value="message"' not in viewer_page
 
 
 def test_rater_without_account_has_no_write_button(
     project: Project, viewer: User, client: Client, base_url: str
 ) -> None:
     create_unreachable_raters(project, viewer)
-    assert 'value="write"' in client.get(f"{base_url}raters/ann/").text
-    assert 'value="write"' not in client.get(f"{base_url}raters/loose/").text
+    assert 'value="message"' in client.get(f"{base_url}raters/ann/").text
+    assert 'value="message"' not in client.get(f"{base_url}raters/loose/").text
 
 
 def test_message_form_returns_to_the_rater_page(ann: Rater, client: Client, base_url: str) -> None:
-    form_data = {"do": "write", "rater": ann.pk, "passed": "question=severity", "back": "rater"}
-    page = client.get(client.post(f"{base_url}triage/", form_data)["Location"])
+    form_data = {
+        "do": "message",
+        "rater": ann.pk,
+        "list_query": "question=severity",
+        "back": "rater",
+    }
+    page = client.get(client.post(f"{base_url}rater-actions/", form_data)["Location"])
     assert page.context["back_url"] == f"{base_url}raters/ann/?question=severity"
 
 
@@ -202,9 +216,9 @@ def test_pseudonymous_project_shows_no_names(
 ) -> None:
     rater_pseudonyms.hide_raters(project=project, by=lead)
     ann.refresh_from_db()
-    page = client.get(f"{base_url}write/?rater={ann.pk}").text
+    page = client.get(f"{base_url}rater-messages/?rater={ann.pk}").text
     assert ann.key in page and "Ann" not in page and "annotator" not in page
-    client.post(f"{base_url}write/", {"rater": ann.pk, "text": "Hello."})
+    client.post(f"{base_url}rater-messages/", {"rater": ann.pk, "text": "Hello."})
     assert "Hello." in annotator_client.get(f"{base_url}rate/").text
     rater_page = client.get(f"{base_url}raters/{ann.key}/").text
     assert "Hello." in rater_page and "annotator" not in rater_page
@@ -281,7 +295,7 @@ def test_my_ratings_page_lists_messages(
 def test_oldest_unread_message_is_shown_first(
     sent_message: RaterMessage, annotator_client: Client, client: Client, base_url: str, ann: Rater
 ) -> None:
-    client.post(f"{base_url}write/", {"rater": ann.pk, "text": "And another."})
+    client.post(f"{base_url}rater-messages/", {"rater": ann.pk, "text": "And another."})
     assert "And another." not in annotator_client.get(f"{base_url}rate/").text
     annotator_client.post(f"{base_url}messages/{sent_message.pk}/read/")
     assert "And another." in annotator_client.get(f"{base_url}rate/").text

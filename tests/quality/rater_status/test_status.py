@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from metrics.models import RaterReading
 from projects.models import Question, Rater
-from quality.models import Alarm, GoldScore
+from quality.models import Alert, GoldScore
 from quality.rater_status import comparison
 from quality.rater_status.status import (
     RaterSummary,
@@ -58,6 +58,10 @@ def get_statuses_by_key(question: Question) -> dict[str, RaterSummary]:
     return {card.rater.key: card for card in list_rater_summaries(question, ordered=True)}
 
 
+def list_codes(summary: RaterSummary) -> list[str]:
+    return [reason.code.value for reason in summary.reasons]
+
+
 def test_outlier_status_follows_the_alerts(
     question: Question, make_rater_result: Any, make_alert: Any
 ) -> None:
@@ -70,20 +74,25 @@ def test_outlier_status_follows_the_alerts(
     for fields in (
         {"state": "open"},
         {"state": "muted"},
-        {"state": "muted", "stands": False},
-        {"state": "resolved", "stands": True},
+        {"state": "muted", "supported": False},
+        {"state": "resolved", "supported": True},
     ):
-        Alarm.objects.update(**fields)
+        Alert.objects.update(**fields)
         status_by_key = get_statuses_by_key(question)
         assert not status_by_key["eve"].reasons
         status_of_dan = status_by_key["dan"]
-        assert is_outlier(question, dan) == ("apart_from_peers" in status_of_dan.reasons), fields
-        results[tuple(fields.values())] = (status_of_dan.status, status_of_dan.reasons)
+        assert is_outlier(question, dan) == any(
+            reason.alert is not None and reason.alert.supported for reason in status_of_dan.reasons
+        ), fields
+        results[tuple(fields.values())] = (
+            status_of_dan.status,
+            list_codes(status_of_dan),
+        )
     assert results == {
-        ("open",): ("act", ["drift_alarm", "apart_from_peers"]),
-        ("muted",): ("watch", ["alarm_muted", "apart_from_peers"]),
-        ("muted", False): ("watch", ["alarm_muted"]),
-        ("resolved", True): ("fine", []),
+        ("open",): ("act", ["low_agreement"]),
+        ("muted",): ("check", ["low_agreement"]),
+        ("muted", False): ("check", ["low_agreement"]),
+        ("resolved", True): ("ok", []),
     }
     assert (status_by_key["ann"].n_ratings, status_by_key["ann"].seconds) == (200, 4.5)
 
@@ -99,18 +108,18 @@ def test_open_alert_gives_act_status_until_resolved(
 ) -> None:
     rater = make_rater_result("ann", 0.7)
     other = make_rater_result("ben", 0.7)
-    alert = make_alert(question, rater, other=other, reason="cannot_tell_who")
+    alert = make_alert(question, rater, other_rater=other, reason="cannot_tell_who")
     status_by_state = {}
-    for state in ("open", "looked_at", "muted", "resolved"):
-        Alarm.objects.update(state=state)
+    for state in ("open", "acknowledged", "muted", "resolved"):
+        Alert.objects.update(state=state)
         status_by_key = get_statuses_by_key(question)
         assert status_by_key["ann"].status == status_by_key["ben"].status, "both are named"
         status_by_state[state] = status_by_key["ann"].status
     assert status_by_state == {
         "open": "act",
-        "looked_at": "act",
-        "muted": "watch",
-        "resolved": "fine",
+        "acknowledged": "act",
+        "muted": "check",
+        "resolved": "ok",
     }
     assert alert.pk
 
@@ -129,11 +138,12 @@ def test_missed_gold_gives_act_status(question: Question, make_rater_result: Any
             table=[],
             kappa={**undefined_value, "value": 0.1, "reason": None},
             evidence=evidence,
-            highest=evidence,
+            max_evidence=evidence,
         )
     status_by_key = get_statuses_by_key(question)
-    assert (status_by_key["ann"].status, status_by_key["ben"].status) == ("fine", "act")
-    assert status_by_key["ben"].reasons == ["gold_below_bar"]
+    assert (status_by_key["ann"].status, status_by_key["ben"].status) == ("ok", "act")
+    (reason,) = status_by_key["ben"].reasons
+    assert (reason.code, reason.value, reason.low, reason.n) == ("gold", 0.2, 0.1, 10)
     assert status_by_key["ben"].gold_kappa["value"] == 0.1
 
 

@@ -20,7 +20,7 @@ from metrics.saved_views import services
 from projects.models import Item, Project, Question, Rater
 from projects.services.members import usernames
 from quality import tasks
-from quality.models import Alarm
+from quality.models import Alert
 from quality.rater_status import funnel_chart
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -52,8 +52,8 @@ def question_with_outliers(rated_question: Question, make_alert: Any) -> Questio
     make_alert(
         rated_question,
         gus,
-        kind="rater_same",
-        measure="answers",
+        kind="rater_same_answer",
+        measure="other_answers",
         code=0,
         size=0.0,
         n=50,
@@ -86,7 +86,7 @@ def test_raters_are_sorted_by_impact(
     assert gus.status == "ask them"
     assert "nearly always the same answer" in gus.reasons
     [(alert, sentence)] = gus.alerts
-    assert alert.kind == "rater_same"
+    assert alert.kind == "rater_same_answer"
     assert sentence == "answers “none” nearly always" and sentence in page.text
     # The shared page shows no alerts, so it gives all reasons as texts.
     saved_view = services.create_saved_view(
@@ -95,22 +95,17 @@ def test_raters_are_sorted_by_impact(
     share_key = services.create_share_link(view=saved_view, until=timezone.localdate(), by=lead)
     chinese = Client().get(f"/shared/{share_key}/", headers={"Accept-Language": "zh-hans"})
     assert "有未解决的警报；几乎总是" in chinese.text
-    chips = {name: n for name, _words, n in page.context["chips"]}
-    assert (chips["same"], chips["few"], chips["paused"]) == (1, 1, 0)
-    center = page.context["every"].standings.middle
+    chips = {name: n for name, _words, n in page.context["filter_chips"]}
+    assert (chips["same_answer"], chips["not_enough"], chips["paused"]) == (1, 1, 0)
+    center = page.context["rater_list"].comparison.middle
     kappa = gus.card.peers["value"]
-    assert gus.line.harm == pytest.approx(60 * (center - kappa))
-    assert list_rater_keys(client.get(f"{base_url}raters/?show=few")) == ["few"]
-    assert "few" not in list_rater_keys(client.get(f"{base_url}raters/?least=4"))
+    assert gus.listed.impact == pytest.approx(60 * (center - kappa))
+    assert list_rater_keys(client.get(f"{base_url}raters/?show=not_enough")) == ["few"]
+    assert "few" not in list_rater_keys(client.get(f"{base_url}raters/?min_ratings=4"))
     assert list_rater_keys(client.get(f"{base_url}raters/?search=GU")) == ["gus"]
     assert "No rater is like that." in client.get(f"{base_url}raters/?search=nobody").text
-    for invalid_query, status in (("show=x", 404), ("sort=x", 404), ("least=x", 400)):
+    for invalid_query, status in (("show=x", 404), ("sort=x", 404), ("min_ratings=x", 400)):
         assert client.get(f"{base_url}raters/?{invalid_query}").status_code == status, invalid_query
-    old_url_response = client.get(f"{base_url}scorecard/?sort=rater")
-    assert (old_url_response.status_code, old_url_response["Location"]) == (
-        301,
-        f"{base_url}raters/?sort=rater",
-    )
 
 
 def test_raters_of_few_items_come_last_in_either_order(
@@ -120,7 +115,7 @@ def test_raters_of_few_items_come_last_in_either_order(
         rising, falling = (
             client.get(f"{base_url}raters/?sort={sort}") for sort in (column, f"-{column}")
         )
-        standing_by_rater = {row.listed.key: row.listed.standing for row in rising.context["rows"]}
+        standing_by_rater = {row.listed.key: row.listed.result for row in rising.context["rows"]}
         assert standing_by_rater["few"].value is not None
         assert list_rater_keys(rising)[-1] == list_rater_keys(falling)[-1] == "few"
         assert list_rater_keys(rising)[:-1] != list_rater_keys(falling)[:-1]
@@ -132,18 +127,18 @@ def test_rater_below_the_funnel_is_not_shown_as_ok(
     question_with_outliers: Question, base_url: str, client: Client
 ) -> None:
     """Regression: w0003 of a real study had the most impact and was shown as "nothing found"."""
-    Alarm.objects.all().delete()
+    Alert.objects.all().delete()
     page = client.get(f"{base_url}raters/")
-    standings = page.context["every"].comparison
-    rows = {row.line.key: row for row in page.context["rows"]}
-    assert (rows["gus"].status, rows["gus"].card.status) == ("agrees less", "fine")
+    standings = page.context["rater_list"].comparison
+    rows = {row.listed.key: row for row in page.context["rows"]}
+    assert (rows["gus"].status, rows["gus"].card.status) == ("agrees less", "ok")
     assert rows["gus"].reasons == ["not by chance alone"]
     for key, row in rows.items():
-        if not row.line.standing.enough:
+        if not row.listed.result.has_enough_items:
             assert row.status == "too little known"
             continue
-        low, _high = standings.funnel.limits(np.array([row.line.standing.n_items]))
-        is_below = row.line.standing.high < low[0]
+        low, _high = standings.funnel.compute_limits(np.array([row.listed.result.n_items]))
+        is_below = row.listed.result.high < low[0]
         assert (row.status == "agrees less") == bool(row.reasons) == is_below, key
     assert {row.status for row in rows.values()} >= {"agrees less", "nothing found"}
 
@@ -154,29 +149,29 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     """The page has no rule of its own beside that of the alerts."""
 
     def list_constant_raters() -> list[str]:
-        return list_rater_keys(client.get(f"{base_url}raters/?show=same"))
+        return list_rater_keys(client.get(f"{base_url}raters/?show=same_answer"))
 
-    alert = Alarm.objects.get(kind="rater_same")
+    alert = Alert.objects.get(kind="rater_same_answer")
     assert list_constant_raters() == ["gus"]
-    page = client.get(f"{base_url}raters/?show=same").text
+    page = client.get(f"{base_url}raters/?show=same_answer").text
     assert "nearly always</a>" in page and "an alarm is open" not in page  # only the alert is shown
-    assert list_rater_keys(client.get(f"{base_url}raters/?show=drifted")) == []
-    Alarm.objects.filter(pk=alert.pk).update(kind="rater_drift")
-    assert list_rater_keys(client.get(f"{base_url}raters/?show=drifted")) == ["gus"]
-    Alarm.objects.filter(pk=alert.pk).update(kind="rater_same")
+    assert list_rater_keys(client.get(f"{base_url}raters/?show=drift")) == []
+    Alert.objects.filter(pk=alert.pk).update(kind="rater_drift")
+    assert list_rater_keys(client.get(f"{base_url}raters/?show=drift")) == ["gus"]
+    Alert.objects.filter(pk=alert.pk).update(kind="rater_same_answer")
     for fields, expected in (
         ({"state": "muted"}, ["gus"]),
-        ({"stands": False}, []),
-        ({"stands": True, "state": "resolved"}, []),
+        ({"supported": False}, []),
+        ({"supported": True, "state": "resolved"}, []),
         ({"state": "open", "kind": "rater_fast"}, []),
     ):
-        Alarm.objects.filter(pk=alert.pk).update(**fields)
+        Alert.objects.filter(pk=alert.pk).update(**fields)
         assert list_constant_raters() == expected, fields
-    assert list_rater_keys(client.get(f"{base_url}raters/?show=fast")) == ["gus"]
-    assert list_rater_keys(client.get(f"{base_url}raters/?show=apart")) == []
+    assert list_rater_keys(client.get(f"{base_url}raters/?show=too_fast")) == ["gus"]
+    assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == []
     assert "Agrees clearly less" not in client.get(f"{base_url}raters/gus/").text
-    Alarm.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
-    assert list_rater_keys(client.get(f"{base_url}raters/?show=apart")) == ["gus"]
+    Alert.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
+    assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == ["gus"]
     sentence = "Agrees clearly less with everybody than the others do:"
     assert sentence in client.get(f"{base_url}raters/gus/").text
 
@@ -199,7 +194,7 @@ def test_comparison_without_raters_equals_the_filtered_headline(
     result = client.get(address).context["comparison"]
     headline_of_all = client.get(base_url).context["headline"]["value"]
     headline_without = client.get(f"{base_url}?without=gus").context["headline"]["value"]
-    assert result.whole["value"] == pytest.approx(headline_of_all)
+    assert result.unfiltered["value"] == pytest.approx(headline_of_all)
     assert result.without["value"] == pytest.approx(headline_without)
     assert headline_without > headline_of_all + 0.1
     assert client.get(f"{base_url}raters/?without=nobody").status_code == 400
@@ -217,27 +212,29 @@ def test_many_raters_are_paused_and_resumed_at_once(
     form_data = {
         "do": "pause",
         "rater": [gus.pk, dan.pk],
-        "passed": "sort=rater&page=1&x=1&without=ann",
+        "list_query": "sort=rater&page=1&x=1&without=ann",
     }
-    assert client_for(viewer).post(f"{base_url}triage/", form_data).status_code == 403
-    response = client.post(f"{base_url}triage/", form_data)
+    assert client_for(viewer).post(f"{base_url}rater-actions/", form_data).status_code == 403
+    response = client.post(f"{base_url}rater-actions/", form_data)
     assert response.status_code == 302
     query = parse_qs(urlsplit(response["Location"]).query)
     assert query["sort"] == ["rater"] and "x" not in query
     assert query["without"] == ["ann"]  # excluded raters stay excluded
     page = client.get(response["Location"])
-    assert {rater.key for rater in page.context["paused_now"]} == {"gus", "dan"}
-    lines = AuditLogEntry.objects.filter(action="rater_paused").order_by("pk")
+    assert {rater.key for rater in page.context["just_paused"]} == {"gus", "dan"}
+    lines = TrailLine.objects.filter(what="rater_paused").order_by("pk")
     assert list(lines.values_list("after__rater", flat=True)) == ["dan", "gus"]
     assert set(list_rater_keys(client.get(f"{base_url}raters/?show=paused"))) == {"gus", "dan"}
-    client.post(f"{base_url}triage/", form_data | {"do": "resume"})
+    client.post(f"{base_url}rater-actions/", form_data | {"do": "resume"})
     assert not Rater.objects.filter(paused=True).exists()
-    assert client.get(response["Location"]).context["paused_now"] == []
+    assert client.get(response["Location"]).context["just_paused"] == []
     foreign_rater = Rater.objects.create(project=make_project(), key="gus")
     for invalid in ({"rater": [gus.pk, foreign_rater.pk]}, {"rater": ["x"]}, {"do": "delete"}):
-        assert client.post(f"{base_url}triage/", form_data | invalid).status_code == 400, invalid
+        assert client.post(f"{base_url}rater-actions/", form_data | invalid).status_code == 400, (
+            invalid
+        )
     assert not Rater.objects.filter(paused=True).exists()
-    empty_response = client.post(f"{base_url}triage/", {"do": "pause"}, follow=True)
+    empty_response = client.post(f"{base_url}rater-actions/", {"do": "pause"}, follow=True)
     assert "Choose a rater first." in empty_response.text
 
 
@@ -246,12 +243,12 @@ def test_selected_raters_are_exported_or_excluded(
 ) -> None:
     client = client_for(viewer)
     gus = Rater.objects.get(key="gus")
-    response = client.post(f"{base_url}triage/", {"do": "csv", "rater": gus.pk}, follow=True)
+    response = client.post(f"{base_url}rater-actions/", {"do": "csv", "rater": gus.pk}, follow=True)
     (row,) = csv.DictReader(io.StringIO(response.text))
     assert (row["rater"], row["main_category"], row["main_share"]) == ("gus", "none", "1.0")
     all_rows = list(csv.DictReader(io.StringIO(client.get(f"{base_url}raters.csv").text)))
     assert len(all_rows) == Rater.objects.count()
-    response = client.post(f"{base_url}triage/", {"do": "without", "rater": gus.pk})
+    response = client.post(f"{base_url}rater-actions/", {"do": "without", "rater": gus.pk})
     assert response["Location"] == f"{base_url}raters/?without=gus"
     assert client.get(f"{base_url}raters.csv?rater=x").status_code == 400
 
@@ -298,8 +295,8 @@ def test_rater_page_begins_with_a_verdict(
     assert 'judgement">Agrees' in page.text
     assert "without=gus#without" in page.text
     gus = Rater.objects.get(key="gus")
-    form_data = {"do": "pause", "rater": gus.pk, "passed": "question=severity", "back": "rater"}
-    response = client.post(f"{base_url}triage/", form_data)
+    form_data = {"do": "pause", "rater": gus.pk, "list_query": "question=severity", "back": "rater"}
+    response = client.post(f"{base_url}rater-actions/", form_data)
     assert response["Location"] == f"{base_url}raters/gus/?question=severity"
     assert 'value="resume"' in client.get(response["Location"]).text
     assert 'value="resume"' not in client_for(viewer).get(response["Location"]).text

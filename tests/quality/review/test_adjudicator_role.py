@@ -15,8 +15,8 @@ from quality.consensus import recompute
 
 pytestmark = pytest.mark.django_db
 
-DECISION_ROUTE_PREFIXES = ("adjudicate", "appeal")  # prefixes of the route names
-LEAD_ONLY_ROUTES = {"adjudicate_gold", "adjudicate_example"}
+DECISION_ROUTE_PREFIXES = ("review", "appeal")  # prefixes of the route names
+LEAD_ONLY_ROUTES = {"review_gold", "review_example"}
 
 
 def iter_pages(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -46,7 +46,16 @@ def url_kwargs(rated_question: Question) -> dict[str, Any]:
     item, rater = Item.objects.all()[0], Rater.objects.all()[0]
     texts = {"form": "json", "kind": "csv", "name": "trend", "period": "week", "what": "items"}
     numbers = dict.fromkeys(
-        ("alarm_id", "appeal_id", "act_id", "import_id", "report_id", "user_id", "token_id"), 1
+        (
+            "alert_id",
+            "appeal_id",
+            "intervention_id",
+            "import_id",
+            "report_id",
+            "user_id",
+            "token_id",
+        ),
+        1,
     )
     keys = {"rater_key": rater.key, "item_key": item.key, "other_key": "ben"}
     ids = {"project_id": rated_question.project_id, "item_id": item.pk, "rater_id": rater.pk}

@@ -60,7 +60,7 @@ def test_rater_sees_old_decisions_on_own_items(
     assert "as 3.1 says" in text
     for secret in ("cleo", "lead", items[2].key):
         assert f">{secret}<" not in text
-    LabelRules.objects.update(tell_raters=False)
+    LabelRules.objects.update(show_to_raters=False)
     assert list_shown_decisions(client, base_url) == []
 
 
@@ -147,8 +147,8 @@ def test_appealed_items_come_to_review_again(
     """Also to another adjudicator, who would otherwise get the item blind as a second opinion."""
     adjudicator = User.objects.create_user("other")
     Member.objects.create(project=rater.project, user=adjudicator, role=Member.Role.ADJUDICATOR)
-    LabelRules.objects.update(second_share=1)
-    client, queue_url = client_for(adjudicator), f"{base_url}adjudicate/?contested=1"
+    LabelRules.objects.update(second_opinion_share=1)
+    client, queue_url = client_for(adjudicator), f"{base_url}review/?contested=1"
     assert client.get(queue_url).context["item"] is None
     for item in items[:2]:
         appeals.create_decision_appeal(
@@ -156,12 +156,12 @@ def test_appealed_items_come_to_review_again(
         )
     review_page = client.get(queue_url)
     # the older decision first
-    assert (review_page.context["left"], review_page.context["item"]) == (2, items[0])
+    assert (review_page.context["n_remaining"], review_page.context["item"]) == (2, items[0])
     assert "It breaks callers." in review_page.text
     assert "as 3.1 says" in review_page.text  # the decision itself, not blind
-    url = f"{base_url}adjudicate/{items[0].pk}/decide/?contested=1"
+    url = f"{base_url}review/{items[0].pk}/decide/?contested=1"
     next_page = client.post(url, {"code": "1", "reason": "he is right"}, follow=True)
-    assert (next_page.context["left"], next_page.context["item"]) == (1, items[1])
+    assert (next_page.context["n_remaining"], next_page.context["item"]) == (1, items[1])
     label = ItemLabel.objects.get(question=rated_question, item=items[0])
     assert (label.source, label.code) == ("decision", 1)
     # The appeal still needs an answer.

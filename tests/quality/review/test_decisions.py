@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from projects.models import Item, Question
 from quality.consensus import recompute
-from quality.models import Claim, Decision, ItemLabel, Sent
+from quality.models import Decision, ItemLabel, ReviewAssignment, ReviewClaim
 from quality.review import assignments, decisions
 from ratings.models import Rating
 
@@ -35,7 +35,7 @@ def test_decision_overrides_ratings_and_keeps_its_history(
     decisions.create_decision(question=labelled_question, item=item, code=2, by=lead)
     label = ItemLabel.objects.get(item=item)
     assert (label.code, label.source, label.confidence) == (2, "decision", 1.0)
-    assert label.shares == [0, 0, 1, 0]
+    assert label.distribution == [0, 0, 1, 0]
     recompute.recompute_question(labelled_question.pk, at_once=True)
     assert ItemLabel.objects.get(item=item).code == 2
     history = Decision.objects.filter(item=item)
@@ -94,7 +94,7 @@ def test_two_adjudicators_get_the_two_most_uncertain_items(
             question=labelled_question, item=lead_label.item, code=1, by=admin
         )
     decisions.create_decision(question=labelled_question, item=lead_label.item, code=1, by=lead)
-    assert not Claim.objects.filter(item=lead_label.item).exists()
+    assert not ReviewClaim.objects.filter(item=lead_label.item).exists()
 
 
 def test_claim_expires_and_passing_gives_another_item(
@@ -102,11 +102,11 @@ def test_claim_expires_and_passing_gives_another_item(
 ) -> None:
     first_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
     assert first_label is not None
-    decisions.claim_item(question=labelled_question, item=first_label.item, by=lead, passed=True)
+    decisions.claim_item(question=labelled_question, item=first_label.item, by=lead, postponed=True)
     second_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
     assert second_label is not None
     assert second_label.item != first_label.item
-    Claim.objects.update(until=timezone.now() - datetime.timedelta(seconds=1))
+    ReviewClaim.objects.update(expires_at=timezone.now() - datetime.timedelta(seconds=1))
     assert decisions.claim_next(question=labelled_question, by=admin, doubt=0.05) == first_label
 
 
@@ -154,12 +154,12 @@ def test_items_sent_to_review_come_first(
     messages = [str(message) for message in response.context["messages"]]
     assert messages[0].startswith("1 item comes first")
     assert messages[1].startswith("Left out")
-    assert Sent.objects.get().item_id == certain_label.item_id
+    assert ReviewAssignment.objects.get().item_id == certain_label.item_id
     first_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
     assert first_label is not None
     assert first_label.item_id == certain_label.item_id
     decisions.create_decision(question=labelled_question, item=certain_label.item, code=1, by=lead)
-    assert not Sent.objects.exists()
+    assert not ReviewAssignment.objects.exists()
     assert (
         assignments.assign_for_review(
             question=labelled_question, item_ids=[certain_label.item_id], by=lead

@@ -74,14 +74,12 @@ def test_known_gold_can_be_appealed_and_hidden_gold_cannot(
 
     def contest(item: Item) -> None:
         form_data = {"question": question.key, "text": "it reads well"}
-        assert (
-            annotator_client.post(f"{base}known-answers/{item.pk}/", form_data).status_code == 302
-        )
+        assert annotator_client.post(f"{base}gold-appeals/{item.pk}/", form_data).status_code == 302
 
     contest(items[0])
     assert not Appeal.objects.exists()  # the lead has not allowed appeals
     assert "Contest it" not in annotator_client.get(f"{base}exam/").text
-    LabelRules.objects.create(question=question, tell_raters=True, tell_after=7)
+    LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=7)
     assert "Contest it" in annotator_client.get(f"{base}exam/").text
     for item in items:
         contest(item)

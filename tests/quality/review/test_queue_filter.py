@@ -28,7 +28,7 @@ def module_cast(rated_cast: Cast) -> Cast:
 @pytest.fixture
 def review_url(rated_question: Question) -> str:
     recompute.recompute_question(rated_question.pk)
-    return f"/projects/{rated_question.project_id}/adjudicate/"
+    return f"/projects/{rated_question.project_id}/review/"
 
 
 @pytest.fixture
@@ -58,38 +58,45 @@ def test_queue_is_filtered_by_attribute_flag_and_certainty(
     Escalation.objects.create(
         question=rated_question,
         item=items[5],
-        state="decide",
-        why="most",
+        state="review",
+        reason="max_ratings",
         changed_at=timezone.now(),
     )
     for query, index in (("item.lang=de", 3), ("flagged=1", 4), ("escalated=1", 5)):
         review_page = client.get(f"{review_url}?{query}")
-        assert (review_page.context["left"], review_page.context["item"]) == (1, items[index])
+        assert (review_page.context["n_remaining"], review_page.context["item"]) == (
+            1,
+            items[index],
+        )
     disagreeing = [
         item for item in items if len({rating.code for rating in item.ratings.all()}) > 1
     ]
-    assert client.get(f"{review_url}?split=1").context["left"] == len(disagreeing)
+    assert client.get(f"{review_url}?split=1").context["n_remaining"] == len(disagreeing)
     n_less_certain = ItemLabel.objects.filter(item__in=items, doubt__gt=0.4).count()
-    assert client.get(f"{review_url}?less_sure=0.6").context["left"] == n_less_certain
+    assert client.get(f"{review_url}?max_confidence=0.6").context["n_remaining"] == n_less_certain
     empty_page = client.get(f"{review_url}?item.lang=fr")
-    assert (empty_page.context["left"], empty_page.context["item"]) == (0, None)
+    assert (empty_page.context["n_remaining"], empty_page.context["item"]) == (0, None)
 
 
 def test_filter_is_kept_while_deciding(client: Client, review_url: str) -> None:
-    first_page = client.get(f"{review_url}?split=1&less_sure=0.8")
+    first_page = client.get(f"{review_url}?split=1&max_confidence=0.8")
     item = first_page.context["item"]
     address = f"{review_url}{item.pk}/decide/?{first_page.context['query']}"
     assert address in first_page.text.replace("&amp;", "&")
     response = client.post(address, {"code": "1"})
     query = parse_qs(urlsplit(response["Location"]).query)
-    assert (query["split"], query["less_sure"], query["last"]) == (["1"], ["0.8"], [str(item.pk)])
+    assert (query["split"], query["max_confidence"], query["last"]) == (
+        ["1"],
+        ["0.8"],
+        [str(item.pk)],
+    )
 
 
 def test_invalid_filter_values_are_ignored() -> None:
     from metrics.filters import NO_FILTER
 
     queue_filter_values = ReviewFilter.from_query(
-        {"flagged": "yes", "less_sure": "2", "split": ""}, NO_FILTER
+        {"flagged": "yes", "max_confidence": "2", "split": ""}, NO_FILTER
     )
     assert queue_filter_values == ReviewFilter()
     assert queue_filter_values.parameters == {}
@@ -104,7 +111,7 @@ def test_decision_becomes_gold_or_an_example(
     )
     label = rated_question.categories.get(code=2).label
     assert f"Item {item.key} is" in " ".join(next_page.text.split())
-    assert next_page.context["last"]["label"] == label
+    assert next_page.context["last_decision"]["label"] == label
     client.post(f"{review_url}{item.pk}/gold/")
     assert GoldAnswer.objects.get().item == item
     client.post(f"{review_url}{item.pk}/example/")

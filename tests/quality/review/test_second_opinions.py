@@ -25,7 +25,7 @@ def module_cast(rated_cast: Cast) -> Cast:
 @pytest.fixture
 def labelled_question(rated_question: Question) -> Question:
     recompute.recompute_question(rated_question.pk)
-    LabelRules.objects.create(question=rated_question, second_share=1.0)
+    LabelRules.objects.create(question=rated_question, second_opinion_share=1.0)
     return rated_question
 
 
@@ -52,7 +52,7 @@ def test_second_opinion_is_given_blind(
 ) -> None:
     decide_items(labelled_question, lead, {"i00": 1})
     item = Item.objects.get(key="i00")
-    page = f"/projects/{labelled_question.project_id}/adjudicate/"
+    page = f"/projects/{labelled_question.project_id}/review/"
     review_page = client_for(second_adjudicator).get(f"{page}?item=i00")
     assert review_page.context["decisions"] == []
     assert review_page.context["label"] is None
@@ -106,7 +106,7 @@ def test_nobody_gives_a_second_opinion_on_their_own_decision(
     assert second_opinions.is_second_opinion(
         question=labelled_question, item=item, by=second_adjudicator
     )
-    LabelRules.objects.update(second_share=0)
+    LabelRules.objects.update(second_opinion_share=0)
     assert not second_opinions.is_second_opinion(
         question=labelled_question, item=item, by=second_adjudicator
     )

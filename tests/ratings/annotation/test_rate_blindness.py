@@ -19,7 +19,7 @@ from django.utils import timezone
 from metrics.jobs.question_updates import update_question
 from projects.models import Item
 from projects.services.projects import change_project
-from quality.models import Alarm
+from quality.models import Alert
 from ratings.annotation.assignments import queue
 from ratings.models import Apart, Assignment, Rating
 from ratings.services import slots
@@ -90,7 +90,7 @@ def rate_by_others(question, rate, label, comment):
 def _get_or_create_alert(question):
     """Return an alert about another rater, which only leads may see."""
     today = datetime.date(2026, 3, 2)
-    alert, _is_new = Alarm.objects.get_or_create(
+    alert, _is_new = Alert.objects.get_or_create(
         question=question,
         rater=question.project.raters.get(key="x"),
         kind="rater_drift",
@@ -99,8 +99,8 @@ def _get_or_create_alert(question):
         defaults={
             "since_earliest": today,
             "since_latest": today,
-            "noticed": today,
-            "raised_at": NOW,
+            "detected_on": today,
+            "created_at": NOW,
             "size": -0.5,
             "low": -0.7,
             "high": -0.3,
@@ -139,7 +139,7 @@ def request_all_urls(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "token": ["x"],
         "number": [1],
         "place": [0],
-        "alarm_id": [_get_or_create_alert(question).pk],
+        "alert_id": [_get_or_create_alert(question).pk],
         "appeal_id": [1],
         "message_id": [1],
         "act_id": [1],

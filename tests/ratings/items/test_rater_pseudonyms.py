@@ -34,7 +34,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
     Rater.objects.filter(project=project, key="gpt").update(kind="model", name="The model")
     with transaction.atomic():
         data = {"rater": "ann", "other_rater": "ben", "of": "ann"}
-        record_event(project_id=project.pk, kind="alarm_raised", data=data)
+        record_event(project_id=project.pk, kind="alert_raised", data=data)
     return question
 
 
@@ -99,8 +99,8 @@ def test_order_of_pseudonyms_reveals_nothing(project: Project, lead: User) -> No
     assert pseudonyms != sorted(pseudonyms)
 
 
-PATHS = ("people/", "raters/", "raters.csv", "data/export.csv", "labels.csv", "audit-log/",
-          "audit-log.csv", "?question=severity", "items/", "alarms/")  # fmt: skip
+PATHS = ("people/", "raters/", "raters.csv", "data/export.csv", "labels.csv", "trail/",
+          "trail.csv", "?question=severity", "items/", "alerts/")  # fmt: skip
 
 
 def test_no_page_or_file_names_a_person(
@@ -124,7 +124,7 @@ def test_no_page_or_file_names_a_person(
         for word in ("Person", "Benjamin", '"ben"', ">ben<", ",ben,", "cleo"):
             assert word not in text, (page_path, word)
     assert get_pseudonym(project, "ben") in client.get(f"/projects/{project.pk}/people/").text
-    alert_page = client.get(f"/projects/{project.pk}/alarms/{alert.pk}/").text
+    alert_page = client.get(f"/projects/{project.pk}/alerts/{alert.pk}/").text
     assert get_pseudonym(project, "ben") in alert_page
     assert "Person" not in alert_page
     exported = client.get(f"/projects/{project.pk}/data/export.csv").getvalue().decode()

@@ -196,7 +196,7 @@ def test_category_no_longer_used_gives_a_finding():
 
     drift_alerts, findings = detect_alerts(LONG, 4, change=drop_category)
     assert list_kinds(findings) == [(outliers.CATEGORY_COLLAPSED, ())]
-    assert (findings[0].code, findings[0].measure) == (2, "use")
+    assert (findings[0].code, findings[0].measure) == (2, "category_share")
     assert not drift_alerts
 
 

@@ -54,7 +54,7 @@ def test_verdict_has_one_number_and_one_action(
     item_counts = [dict(row.counts) for row in items]
     assert item_counts
     assert all(set(counts) == {"none", "minor"} for counts in item_counts)
-    assert links[-1] == f"/projects/{project.pk}/adjudicate/?question=severity"
+    assert links[-1] == f"/projects/{project.pk}/review/?question=severity"
     for link in links:
         if not link.startswith("#"):
             assert client_for(lead).get(link).status_code == 200
