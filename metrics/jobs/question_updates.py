@@ -21,8 +21,8 @@ from metrics.models import (
     PairTally,
     PatternTally,
     PeerTally,
-    RaterReading,
-    Reading,
+    RaterResult,
+    Result,
 )
 from metrics.results import deferred_results, refresh
 from projects import locks
@@ -159,7 +159,7 @@ def count_pending_ratings_of_questions(
         else:
             without_backlog.append(question.pk)
         if state is not None:
-            n_pending += state.unread
+            n_pending += state.unrefreshed
             is_stale |= state.cumulative_from is not None
             is_stale |= state.scale_version != question.scale_version
     if without_backlog:
@@ -227,12 +227,12 @@ def reset_counts(question: Question) -> None:
         counted=NO_CODE
     )
     uncounted.rebuild_notes(question.pk)
-    for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading, Diagnosis):
+    for model in (PatternTally, PairTally, PeerTally, Result, RaterResult, Diagnosis):
         model.objects.filter(question=question).delete()
     rater_kinds.reset_kinds(state, question)
     state.ratings = 0
     state.pair_sums = {}
     state.cumulative_from = None
-    state.unread = 0
+    state.unrefreshed = 0
     state.version += 1
     state.save()

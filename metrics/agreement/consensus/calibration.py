@@ -33,7 +33,7 @@ class CalibrationBin:
     high: float
     n: int
     predicted: float | None
-    said: float | None
+    observed: float | None
 
 
 @dataclass(frozen=True)

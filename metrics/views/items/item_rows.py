@@ -71,7 +71,7 @@ def list_states(*, with_gold: bool) -> list[tuple[str, str]]:
     states = [
         ("", _("All items")),
         ("asked", _("asked for")),
-        ("waiting", _("without content")),
+        ("pending", _("without content")),
         ("withdrawn", _("withdrawn")),
         ("flagged", _("flagged by a rater")),
         ("skipped", _("skipped by a rater")),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from core.jobs.on_demand import CLAIM_TIMEOUT, Asked
+from core.jobs.on_demand import CLAIM_TIMEOUT, OnDemandResult
 from metrics.attribution import attribution_jobs
 from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
@@ -31,7 +31,7 @@ class JobCase:
     """One kind of job, a function that requests a row, and the function that computes one."""
 
     job: Any
-    request_row: Callable[[], Asked]
+    request_row: Callable[[], OnDemandResult]
     computation: tuple[Any, str]
 
     def load_row(self) -> Any:
@@ -55,7 +55,7 @@ def case(request: pytest.FixtureRequest, question: Any, rate: Any, utc: Any) -> 
             ),
             (filtered_jobs.bodies, "compute_body"),
         )
-    weeks = {"start_from": datetime.date(2026, 5, 4), "start_to": datetime.date(2026, 5, 11)}
+    weeks = {"earlier_start": datetime.date(2026, 5, 4), "later_start": datetime.date(2026, 5, 11)}
     return JobCase(
         attribution_jobs.ATTRIBUTION_JOB,
         lambda: attribution_jobs.get_or_request_attribution(
@@ -72,7 +72,7 @@ def computed_ids(case: JobCase, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     module, name = case.computation
     original = getattr(module, name)
 
-    def compute_and_record(row: Asked, *arguments: Any) -> Any:
+    def compute_and_record(row: OnDemandResult, *arguments: Any) -> Any:
         row_ids.append(row.pk)
         return original(row, *arguments)
 
@@ -198,7 +198,7 @@ def test_outdated_row_is_pending_after_cooldown(case: JobCase, computed_ids: lis
     assert stored_row.rests_until - stored_row.computed_at >= case.job.shortest_rest
     case.job.ask_again(stored_row, behind=lambda: True)
     assert not case.load_row().waiting  # the cooldown lasts
-    type(row)._default_manager.update(rests_until=timezone.now())
+    type(row)._default_manager.update(paused_until=timezone.now())
     case.job.ask_again(case.load_row(), behind=lambda: False)
     assert not case.load_row().waiting  # nothing has changed
     case.job.ask_again(case.load_row(), behind=lambda: True)
@@ -217,10 +217,10 @@ def test_cooldown_is_ten_times_the_duration(case: JobCase) -> None:
 
 
 def test_request_time_is_updated_once_a_minute(case: JobCase) -> None:
-    requested_at = case.request_row().asked_at
+    requested_at = case.request_row().requested_at
     case.request_row()
     assert case.load_row().asked_at == requested_at
     long_ago = timezone.now() - datetime.timedelta(minutes=2)
-    type(case.load_row()).objects.update(asked_at=long_ago)
+    type(case.load_row()).objects.update(requested_at=long_ago)
     case.request_row()
     assert case.load_row().asked_at > long_ago

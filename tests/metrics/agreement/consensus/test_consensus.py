@@ -368,7 +368,7 @@ def test_model_predictions_on_its_own_data_need_no_tempering():
     assert calibration.tau in (1.0, 0.8)
     for calibration_bin in calibration.bins:
         if calibration_bin.n > 100:
-            assert calibration_bin.said == pytest.approx(
+            assert calibration_bin.observed == pytest.approx(
                 calibration_bin.predicted, abs=4 * math.sqrt(0.25 / calibration_bin.n)
             )
     assert sum(calibration_bin.n for calibration_bin in calibration.bins) == 3 * 1500

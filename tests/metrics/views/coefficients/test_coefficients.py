@@ -89,7 +89,7 @@ def test_policies_for_missing_ratings_are_compared(open_page: Any) -> None:
     rules = {rule["name"]: rule for rule in page.context["policies"]}
     expected = report(CODES, 4)
     complete = report([row for row in CODES if -1 not in row], 4)
-    values = {name: rule["reading"]["value"] for name, rule in rules.items()}
+    values = {name: rule["estimate"]["value"] for name, rule in rules.items()}
     assert values == pytest.approx(
         {
             "available": expected["fleiss_kappa"],
