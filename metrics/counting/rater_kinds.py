@@ -5,7 +5,8 @@ and, after them, those of the models; and every rater is compared with the peopl
 raters are of one kind, nothing is separated, and it costs nothing.
 
 A rating does not store as which kind it was counted. So the question's CountState records which
-raters were counted as models (`model_raters`, `separates_models`), and this is followed as long as the counts
+raters were counted as models (`model_raters`, `separates_models`), and this is followed as long as the
+counts
 exist. When a rater changes kind, or people join where only models had been counted, a recount is
 needed.
 """
@@ -31,7 +32,8 @@ class RaterKinds:
     """The rater kinds by which ratings are tallied.
 
     `separates_models`: whether models are separate from people; `models`: the raters at hand that
-    are models. `model_raters` and `needs_recount` are the values that the question's CountState gets.
+    are models. `model_raters` and `needs_recount` are the values for the
+    question's CountState.
     """
 
     separates_models: bool = False

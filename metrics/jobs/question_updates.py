@@ -97,7 +97,7 @@ def work_on_question(question_id: int, *, seconds: float = math.inf) -> tuple[in
 def _refresh_if_due(question_id: int) -> None:
     """Refresh the results from time to time, so that a long backlog shows progress."""
     if CountState.objects.filter(
-        pk=question_id, read_at__lt=timezone.now() - REFRESH_INTERVAL
+        pk=question_id, refreshed_at__lt=timezone.now() - REFRESH_INTERVAL
     ).exists():
         refresh.refresh_results(question_id)
 

@@ -63,7 +63,7 @@ class CountState(models.Model):
     deferred_version = models.PositiveBigIntegerField(default=0)
     # The headline based on the random sample only, where some items were selected because of
     # earlier ratings (results.headline.random_sample); empty where none was. When it is slow to
-    # compute, it is not computed again before drawn_rests_until and may be stale meanwhile.
+    # compute, it is not computed again before sample_paused_until and may be stale meanwhile.
     sample_headline = models.JSONField(default=dict, blank=True)
     sample_paused_until = models.DateTimeField(null=True, blank=True)
     sample_is_stale = models.BooleanField(default=False, db_default=False)

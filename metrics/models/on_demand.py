@@ -35,7 +35,7 @@ class Attribution(OnDemandResult):
                 name="attribution_unique",
             ),
             models.CheckConstraint(
-                condition=Q(span__in=["week", "month"]), name="attribution_period_unit_valid"
+                condition=Q(period_unit__in=["week", "month"]), name="attribution_period_unit_valid"
             ),
             models.CheckConstraint(
                 condition=Q(pending=True) | Q(result__isnull=False), name="attribution_has_result"

@@ -64,7 +64,7 @@ class Result(models.Model):
                 fields=["question", "period_unit", "start"], name="result_unique"
             ),
             models.CheckConstraint(
-                condition=Q(span__in=PeriodUnit.values), name="result_period_unit_valid"
+                condition=Q(period_unit__in=PeriodUnit.values), name="result_period_unit_valid"
             ),
         ]
 

@@ -330,7 +330,7 @@ def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = (
     adapt_day = connection.ops.adapt_datefield_value
     columns = (
         "question_id",
-        "span",
+        "period_unit",
         "start",
         "coefficients",
         "cumulative",
@@ -356,6 +356,6 @@ def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = (
         "metrics_result",
         columns,
         records,
-        key=("question_id", "span", "start"),
+        key=("question_id", "period_unit", "start"),
         update=updated_columns,
     )

@@ -31,7 +31,9 @@ OPENED_INTERVAL = datetime.timedelta(hours=1)  # precision of opened_at, and of 
 _FILTER_PARAMETERS = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 # The query parameters that define a view. Others are a position in it: a page number, an open item.
 QUERY_PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    ViewPage.DASHBOARD: ("question", "weights", "period", "coefficient", "heat_map", "sort", *_FILTER_PARAMETERS),
+    ViewPage.DASHBOARD: (
+        "question", "weights", "period", "coefficient", "heat_map", "sort", *_FILTER_PARAMETERS,
+    ),
     ViewPage.RATERS: ("question", "show", "least", "search", "sort", "exclude"),
     ViewPage.ITEMS: (
         "question", "search", "state", "answers", "answer", "other_answer", "rater", "ratings",

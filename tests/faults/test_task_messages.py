@@ -134,7 +134,7 @@ def test_an_attribution_delivered_three_times_changes_nothing(
     counting_tasks.sweep_all()
     weeks = {"earlier_start": datetime.date(2026, 3, 2), "later_start": datetime.date(2026, 3, 9)}
     row = attribution_jobs.get_or_request_attribution(
-        question, span="week", weights="none", **weeks
+        question, period_unit="week", weights="none", **weeks
     )
     counting_tasks.compute_attribution(row.pk)
     before = list(Attribution.objects.values())
@@ -149,7 +149,7 @@ def test_attribution_with_a_lost_message_is_done_by_the_sweep(question: Any, rat
     rate(question, "item", "rater", "minor")
     weeks = {"earlier_start": datetime.date(2026, 3, 2), "later_start": datetime.date(2026, 3, 9)}
     row = attribution_jobs.get_or_request_attribution(
-        question, span="week", weights="none", **weeks
+        question, period_unit="week", weights="none", **weeks
     )
     counting_tasks.sweep_all()
     row.refresh_from_db()

@@ -241,8 +241,8 @@ class HeadlineBuilder:
     def build_headline(self, row: GroupValues) -> dict[str, Any]:
         """Build the headline over all days (Result.headline).
 
-        It holds the choice, its Value (`value`) and group (`population`) and the intraclass correlations
-        (`values`); and where models are separate, the same coefficient of each group and all
+        It holds the choice, its Value (`value`) and group (`population`) and the intraclass
+        correlations (`values`); and where models are separate, the same coefficient of each group and all
         coefficients of people.
         """
         groups = self.raters.build_groups(self.patterns, self.n_items, row)

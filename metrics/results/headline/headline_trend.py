@@ -45,7 +45,8 @@ HEADLINE_KEYS = (
 def get_headline(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
     """Return the stored headline, or the choice for no raters before there are results.
 
-    `displayed_coefficient`: the coefficient of its trend; `n_models`: number of models that are counted separately.
+    `displayed_coefficient`: the coefficient of its trend; `n_models`: number of models that
+    are counted separately.
     """
     rows = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL)
     columns = [f"headline__{name}" for name in (*HEADLINE_KEYS, "value__reason")]

@@ -1,8 +1,8 @@
 """Live updates: the protocol by which open results pages refresh themselves.
 
 While it is visible, a page requests its own URL every few seconds
-(templates/metrics/common/_freshness.html). It sends the version that it shows (``X-Shown-Version``) and a
-key of the fragments that it has (``X-Fragments``). The response is
+(templates/metrics/common/_freshness.html). It sends the version that it shows (``X-Shown-Version``)
+and a key of the fragments that it has (``X-Fragments``). The response is
 
 * empty (204): the page is up to date;
 * the freshness only: there are ratings that are not counted yet;

@@ -58,7 +58,7 @@ def changed_question(question: Any) -> Any:
 
 def request_attribution(question: Any, **changes: Any) -> Attribution:
     fields = {
-        "span": "week",
+        "period_unit": "week",
         "earlier_start": FIRST_WEEK,
         "later_start": SECOND_WEEK,
         "weights": "none",

@@ -124,7 +124,7 @@ def test_both_projects_have_results(admin):
     for project in (fleiss, translations):
         question = project.questions.get()
         assert not Rating.objects.filter(question=question).uncounted().exists()
-        spans = set(Result.objects.filter(question=question).values_list("span", flat=True))
+        spans = set(Result.objects.filter(question=question).values_list("period_unit", flat=True))
         assert spans == {"all", "day", "week", "month"}
         assert RaterResult.objects.filter(question=question).count() == project.raters.count()
         assert PairTally.objects.filter(question=question).exists()

@@ -59,7 +59,7 @@ def case(request: pytest.FixtureRequest, question: Any, rate: Any, utc: Any) -> 
     return JobCase(
         attribution_jobs.ATTRIBUTION_JOB,
         lambda: attribution_jobs.get_or_request_attribution(
-            question, span="week", weights="none", **weeks
+            question, period_unit="week", weights="none", **weeks
         ),
         (attribution_jobs, "compute_attribution"),
     )

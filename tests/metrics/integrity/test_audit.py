@@ -199,8 +199,8 @@ def test_recount_gives_the_same_values(counted_question: Question) -> None:
                 if len(row[1])
             ],
             list(
-                Result.objects.order_by("span", "start").values_list(
-                    "span", "start", "coefficients", "cumulative"
+                Result.objects.order_by("period_unit", "start").values_list(
+                    "period_unit", "start", "coefficients", "cumulative"
                 )
             ),
         ]

@@ -263,7 +263,7 @@ def test_slow_random_sample_results_are_rate_limited(
         state = CountState.objects.get(pk=rated_question.pk)
         left_out.append((state.sample_headline["sample"]["left_out"], state.sample_is_stale))
     assert left_out == [(1, False), (1, True)]
-    CountState.objects.update(drawn_rests_until=timezone.now())
+    CountState.objects.update(sample_paused_until=timezone.now())
     deferred_results.refresh_deferred_results()
     state = CountState.objects.get(pk=rated_question.pk)
     assert (state.sample_headline["sample"]["left_out"], state.sample_is_stale) == (2, False)

@@ -47,7 +47,7 @@ class StoredSources(QuestionSources):
 def get_all_time_result(question: Question) -> Result | None:
     """Return the question's result of all time with its bootstrap intervals, or None."""
     rows = Result.objects.select_related("question__count_state")
-    result = rows.filter(question=question, span=PeriodUnit.ALL).first()
+    result = rows.filter(question=question, period_unit=PeriodUnit.ALL).first()
     if result is not None:
         state = result.question.count_state
         result.coefficients = bootstrap.add_intervals(result.coefficients, state.bootstrap)

@@ -117,7 +117,7 @@ class PeriodComparison:
         if self.before is None or self.after is None:
             return {}
         return {
-            "span": self.span,
+            "period_unit": self.span,
             "earlier_start": self.before.start,
             "later_start": self.after.start,
         }

@@ -232,13 +232,13 @@ def choose_project_period(question: Question) -> str:
     """
     rows = Result.objects.filter(question=question)
     newest = (
-        rows.filter(span=PeriodUnit.DAY).order_by("-start").values_list("start", flat=True).first()
+        rows.filter(period_unit=PeriodUnit.DAY).order_by("-start").values_list("start", flat=True).first()
     )
     if newest is None:
         return choose_period([])
     recent = rows.filter(_build_recent_filter(newest, *periods.SPANS)).order_by()
     return choose_period(
-        list(recent.values_list("span", "coefficients__percent_agreement__n_items"))
+        list(recent.values_list("period_unit", "coefficients__percent_agreement__n_items"))
     )
 
 
@@ -266,7 +266,7 @@ def _build_recent_filter(newest: datetime.date, *spans: str) -> Q:
     recent = Q()
     for span in spans:
         recent |= Q(
-            span=span, start__gt=date_from_day(_get_cutoff_day((newest - EPOCH).days, span))
+            period_unit=span, start__gt=date_from_day(_get_cutoff_day((newest - EPOCH).days, span))
         )
     return recent
 
