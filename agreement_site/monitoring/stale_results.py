@@ -61,7 +61,7 @@ def measure_lag(now: datetime.datetime) -> ResultLag:
 
 def _record_stale_questions(now: datetime.datetime) -> dict[int, datetime.datetime]:
     """Return question id -> time since when it is stale, to within the time between two checks."""
-    late = Q(read_at__isnull=True) | Q(read_at__lt=now - GRACE_PERIOD)
+    late = Q(refreshed_at__isnull=True) | Q(refreshed_at__lt=now - GRACE_PERIOD)
     stale_states = CountState.objects.filter(late, unrefreshed__gt=0).values_list(
         "pk", "refreshed_at"
     )

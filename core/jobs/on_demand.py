@@ -1,7 +1,7 @@
 """On-demand jobs: results that pages request and workers compute, because they take too long for a
 request. A database row holds the request and its result.
 
-The row also says what is left to do. ``waiting`` is cleared in the statement that stores the
+The row also says what is left to do. ``pending`` is cleared in the statement that stores the
 result; a task is started for it, and the sweep finds rows that no task reached. One worker at a
 time claims a row. A result is recomputed when somebody requests it while it is out of date,
 after a cooldown that grows with the computing time. When there are too many rows, the least
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 # A worker that claimed a row counts as dead after this. It is long because a large row may be what
 # killed the worker.
 CLAIM_TIMEOUT = datetime.timedelta(minutes=10)
-REQUEST_TIME_RESOLUTION = datetime.timedelta(minutes=1)  # asked_at is updated at most this often
+REQUEST_TIME_RESOLUTION = datetime.timedelta(minutes=1)  # requested_at is updated at most this often
 # The cooldown is this many times the computing time, so a row takes at most a tenth of a worker.
 COOLDOWN_FACTOR = 10
 MAX_COOLDOWN = datetime.timedelta(minutes=10)
@@ -97,7 +97,7 @@ class OnDemandJob(Generic[JobRow]):
             start_task(self.task_name, row.pk)
 
     def compute(self, row_id: int) -> bool:
-        """Compute a waiting row; return False when none waits with this id or another worker has
+        """Compute a pending row; return False when none is pending with this id or another worker has
         it.
 
         Raises what ``compute_result`` raises; another worker may then claim the row at once.
@@ -113,11 +113,11 @@ class OnDemandJob(Generic[JobRow]):
             raise
 
     def claim(self, row_id: int) -> JobRow | None:
-        """Claim the waiting row with this id; return None without one or when another worker has
+        """Claim the pending row with this id; return None without one or when another worker has
         it.
         """
-        waiting = self._get_manager().filter(build_unclaimed_filter(), pk=row_id, pending=True)
-        lease = claim_lease(waiting, leased_until=timezone.now() + CLAIM_TIMEOUT)
+        pending = self._get_manager().filter(build_unclaimed_filter(), pk=row_id, pending=True)
+        lease = claim_lease(pending, leased_until=timezone.now() + CLAIM_TIMEOUT)
         if lease is None:
             return None
         return self.rows.filter(pk=row_id, lease=lease).first()
@@ -146,16 +146,16 @@ class OnDemandJob(Generic[JobRow]):
         return min(max(COOLDOWN_FACTOR * duration, self.min_cooldown), MAX_COOLDOWN)
 
     def sweep(self) -> None:
-        """Compute all waiting rows that no worker has claimed; one row's failure does not stop the
+        """Compute all pending rows that no worker has claimed; one row's failure does not stop the
         others.
         """
         self._expire_requests()
-        waiting = (
+        pending = (
             self._get_manager()
             .filter(build_unclaimed_filter(), pending=True)
             .order_by("requested_at")
         )
-        for row_id in list(waiting.values_list("pk", flat=True)):
+        for row_id in list(pending.values_list("pk", flat=True)):
             try:
                 self.compute(row_id)
             except Exception:

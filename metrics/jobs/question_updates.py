@@ -114,7 +114,7 @@ def _build_stale_filter() -> Q:
     return (
         ~Q(scale_version=F("question__scale_version"))
         | Q(cumulative_from__isnull=False)
-        | Q(unread__gt=0)
+        | Q(unrefreshed__gt=0)
         | Q(backlog_from__isnull=False)
         | rater_kinds.build_kinds_stale_filter()
     )

@@ -54,7 +54,7 @@ class CountState(models.Model):
     backlog_done = models.PositiveBigIntegerField(default=0)
     # When the results were last refreshed from the counts, or a backlog was opened.
     refreshed_at = models.DateTimeField(null=True, blank=True)
-    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error; `bootstrapped`
+    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error; `deferred_version`
     # is the version that they are based on.
     bootstrap = models.JSONField(default=dict, blank=True)
     bootstrap_people = models.JSONField(default=dict, blank=True)  # of the people only

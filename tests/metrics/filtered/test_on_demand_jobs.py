@@ -87,7 +87,7 @@ def test_claimed_row_is_left_to_its_worker(case: JobCase, computed_ids: list[int
     assert case.job.compute(row.pk) is False
     case.job.sweep()
     assert computed_ids == []
-    assert case.load_row().waiting
+    assert case.load_row().pending
 
 
 @pytest.mark.django_db(transaction=True)
@@ -118,7 +118,7 @@ def test_two_workers_compute_the_same_row_once(
     gate.open()
     assert wait_for_results(first) == [True]
     assert starts == [1]
-    assert not case.load_row().waiting
+    assert not case.load_row().pending
 
 
 @pytest.mark.django_db(transaction=True)
@@ -136,7 +136,7 @@ def test_expired_claim_is_taken_over(case: JobCase, computed_ids: list[int]) -> 
     type(row)._default_manager.update(leased_until=timezone.now() - SECOND)
     case.job.sweep()
     assert computed_ids == [row.pk]
-    assert not case.load_row().waiting
+    assert not case.load_row().pending
 
 
 def test_worker_without_claim_writes_nothing(
@@ -158,7 +158,7 @@ def test_worker_without_claim_writes_nothing(
         assert case.job.compute(row.pk) is False
     assert "is in other hands now" in caplog.text
     stored_row = case.load_row()
-    assert stored_row.waiting
+    assert stored_row.pending
     assert stored_row.computed_at is None
     assert stored_row.lease == new_claims[0].lease  # the claim of the other worker is still valid
 
@@ -176,7 +176,7 @@ def test_failure_releases_the_claim(
         patch.setattr(*case.computation, raise_error)
         with pytest.raises(error):
             case.job.compute(row.pk)
-    assert case.load_row().waiting
+    assert case.load_row().pending
     assert case.job.compute(row.pk) is True
 
 
@@ -186,7 +186,7 @@ def test_sweep_computes_row_without_message(case: JobCase, computed_ids: list[in
     case.job.sweep()
     assert computed_ids == [row.pk]
     stored_row = case.load_row()
-    assert not stored_row.waiting
+    assert not stored_row.pending
     assert stored_row.lease == ""
     assert stored_row.leased_until is None
 
@@ -195,21 +195,21 @@ def test_outdated_row_is_pending_after_cooldown(case: JobCase, computed_ids: lis
     row = case.request_row()
     case.job.sweep()
     stored_row = case.load_row()
-    assert stored_row.rests_until - stored_row.computed_at >= case.job.shortest_rest
+    assert stored_row.paused_until - stored_row.computed_at >= case.job.min_cooldown
     case.job.ask_again(stored_row, behind=lambda: True)
-    assert not case.load_row().waiting  # the cooldown lasts
+    assert not case.load_row().pending  # the cooldown lasts
     type(row)._default_manager.update(paused_until=timezone.now())
     case.job.ask_again(case.load_row(), behind=lambda: False)
-    assert not case.load_row().waiting  # nothing has changed
+    assert not case.load_row().pending  # nothing has changed
     case.job.ask_again(case.load_row(), behind=lambda: True)
-    assert case.load_row().waiting
+    assert case.load_row().pending
     case.job.sweep()
     assert computed_ids == [row.pk, row.pk]
 
 
 def test_cooldown_is_ten_times_the_duration(case: JobCase) -> None:
     def get_cooldown(**duration: int) -> datetime.timedelta:
-        return case.job._rest(datetime.timedelta(**duration))
+        return case.job._get_cooldown(datetime.timedelta(**duration))
 
     assert get_cooldown(seconds=0) == case.job.shortest_rest
     assert get_cooldown(seconds=30) == datetime.timedelta(seconds=300)
@@ -219,8 +219,8 @@ def test_cooldown_is_ten_times_the_duration(case: JobCase) -> None:
 def test_request_time_is_updated_once_a_minute(case: JobCase) -> None:
     requested_at = case.request_row().requested_at
     case.request_row()
-    assert case.load_row().asked_at == requested_at
+    assert case.load_row().requested_at == requested_at
     long_ago = timezone.now() - datetime.timedelta(minutes=2)
     type(case.load_row()).objects.update(requested_at=long_ago)
     case.request_row()
-    assert case.load_row().asked_at > long_ago
+    assert case.load_row().requested_at > long_ago

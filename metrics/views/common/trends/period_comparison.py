@@ -134,7 +134,7 @@ def list_newest_periods(question: Question, name: str, limit: int) -> list[Trend
 
     Those of people where models are separate, unless the lead pools them.
     """
-    rows = Result.objects.filter(question=question, span__in=SPANS).order_by("-start")
+    rows = Result.objects.filter(question=question, period_unit__in=SPANS).order_by("-start")
     columns = f"coefficients__{name}", f"headline__people__{name}"
     trend_periods = []
     for span, start, all_estimate, people_estimate in rows.values_list(
