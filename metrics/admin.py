@@ -82,7 +82,7 @@ class PeerTallyAdmin(CountsAdmin):
 
 
 @admin.register(Result)
-class ReadingAdmin(ReadOnlyAdmin):
+class ResultAdmin(ReadOnlyAdmin):
     list_display = ("question", "period_unit", "start", "computed_at")
     list_filter = ("period_unit",)
     list_select_related = ("question",)
@@ -91,7 +91,7 @@ class ReadingAdmin(ReadOnlyAdmin):
 
 
 @admin.register(RaterResult)
-class RaterReadingAdmin(ReadOnlyAdmin):
+class RaterResultAdmin(ReadOnlyAdmin):
     list_display = ("question", "rater", "n_ratings", "computed_at")
     list_select_related = ("question", "rater")
     search_fields = ("=rater__key",)
@@ -122,7 +122,7 @@ class AttributionAdmin(ReadOnlyAdmin):
 
 
 @admin.register(FilteredResult)
-class SliceAdmin(CountsAdmin):
+class FilteredResultAdmin(CountsAdmin):
     list_display = ("question", "kind", "spec", "pending", "requested_at", "computed_at")
     list_filter = ("kind", "pending")
     list_select_related = ("question",)
@@ -140,7 +140,7 @@ class ReportAdmin(CountsAdmin):
 
 
 @admin.register(BacklogRange)
-class ShareAdmin(ReadOnlyAdmin):
+class BacklogRangeAdmin(ReadOnlyAdmin):
     list_display = ("question", "first_item_id", "last_item_id", "leased_until")
     list_select_related = ("question",)
     search_fields = ("question__key",)
@@ -161,7 +161,7 @@ class WorkerAdmin(ReadOnlyAdmin):
 
 
 @admin.register(SavedView)
-class NamedViewAdmin(ReadOnlyAdmin):
+class SavedViewAdmin(ReadOnlyAdmin):
     list_display = ("name", "project", "page", "created_by", "created_at")
     list_filter = ("page",)
     list_select_related = ("project", "created_by")
@@ -169,7 +169,7 @@ class NamedViewAdmin(ReadOnlyAdmin):
 
 
 @admin.register(ShareLink)
-class ViewLinkAdmin(ReadOnlyAdmin):
+class ShareLinkAdmin(ReadOnlyAdmin):
     list_display = ("view", "created_by", "expires_at", "revoked_at", "opened_at")
     list_select_related = ("view", "created_by")
     search_fields = ("view__name",)

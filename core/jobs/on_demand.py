@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 # A worker that claimed a row counts as dead after this. It is long because a large row may be what
 # killed the worker.
 CLAIM_TIMEOUT = datetime.timedelta(minutes=10)
-REQUEST_TIME_RESOLUTION = datetime.timedelta(minutes=1)  # requested_at is updated at most this often
+# requested_at is updated at most this often.
+REQUEST_TIME_RESOLUTION = datetime.timedelta(minutes=1)
 # The cooldown is this many times the computing time, so a row takes at most a tenth of a worker.
 COOLDOWN_FACTOR = 10
 MAX_COOLDOWN = datetime.timedelta(minutes=10)
@@ -97,8 +98,8 @@ class OnDemandJob(Generic[JobRow]):
             start_task(self.task_name, row.pk)
 
     def compute(self, row_id: int) -> bool:
-        """Compute a pending row; return False when none is pending with this id or another worker has
-        it.
+        """Compute a pending row; return False when none has this id or another worker
+        has claimed it.
 
         Raises what ``compute_result`` raises; another worker may then claim the row at once.
         """

@@ -191,7 +191,11 @@ class ChangeExplanationView(filtered.ResultsView):
             )
         from_date, to_date = periods
         row = attribution_jobs.get_or_request_attribution(
-            question, period_unit=span, earlier_start=from_date, later_start=to_date, weights=weights
+            question,
+            period_unit=span,
+            earlier_start=from_date,
+            later_start=to_date,
+            weights=weights,
         )
         if row.result is None:
             raise filtered.ResultPending

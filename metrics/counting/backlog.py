@@ -120,7 +120,9 @@ def claim_range(question_id: int) -> BacklogRange | None:
         first, last = int(items[0]), int(items[-1])
         state.backlog_from = last
         state.save(update_fields=["backlog_from"])
-        return ranges.create(question_id=question_id, first_item_id=first, last_item_id=last, **lease_columns)
+        return ranges.create(
+            question_id=question_id, first_item_id=first, last_item_id=last, **lease_columns
+        )
     if not ranges.exists():
         state.backlog_from = None
         state.save(update_fields=["backlog_from"])

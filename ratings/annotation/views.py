@@ -275,7 +275,9 @@ def _respond_after_undo(
     labels = rater_work.get_labels(get_questions(rater.project), codes) or [_("skipped")]
     message = _("%(item)s: %(said)s, taken back.") % {"item": item.key, "said": "; ".join(labels)}
     if rate_page.is_sheet_request(request):
-        return rate_page.render_sheet(request, rater, item, selected_codes=codes, taken_back=message)
+        return rate_page.render_sheet(
+            request, rater, item, selected_codes=codes, taken_back=message
+        )
     messages.info(request, message)
     return redirect("rate_item", rater.project_id, item.pk)
 

@@ -119,7 +119,7 @@ class MultiQuestionFreshness:
 
 
 @dataclass(frozen=True)
-class SliceFreshness(Freshness):
+class FilteredFreshness(Freshness):
     """Freshness of a page that shows a FilteredResult.
 
     Its results are those of ``row``; on a page of all ratings, some of them are.

@@ -88,7 +88,7 @@ class PersonSummary:
 
 @login_required
 @require_safe
-def own_raters(request: HttpRequest) -> HttpResponse:
+def all_raters(request: HttpRequest) -> HttpResponse:
     """Show the people who rate in projects that the user leads, most ratings first."""
     search = (request.GET.get("search") or "").strip()
     if "\0" in search or len(search) > listing.MAX_SEARCH_LENGTH:
@@ -124,7 +124,7 @@ def own_raters(request: HttpRequest) -> HttpResponse:
     }
     _add_question_results(people, results)
     context = {"page": page, "people": list(people.values()), "search": search}
-    return render(request, "metrics/raters/own_raters.html", context)
+    return render(request, "metrics/raters/all_raters.html", context)
 
 
 def _query_results_of_led_projects(user: Any) -> QuerySet[Any]:

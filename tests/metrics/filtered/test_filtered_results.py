@@ -244,19 +244,19 @@ def test_filter_matching_everything_equals_unfiltered_page(
     assert np.allclose(actual, expected, equal_nan=True)
     rows = [page["rater_page"].rows for page in (filtered, unfiltered)]
     for actual, expected in zip(*rows, strict=True):
-        assert (actual.reading.rater, actual.reading.n_ratings) == (
-            expected.reading.rater,
-            expected.reading.n_ratings,
+        assert (actual.result.rater, actual.result.n_ratings) == (
+            expected.result.rater,
+            expected.result.n_ratings,
         )
         assert actual.spark == pytest.approx(expected.spark)
-        assert actual.reading.coefficients.keys() >= expected.reading.coefficients.keys()
-        for name, estimate in expected.reading.coefficients.items():
-            assert actual.reading.coefficients[name]["value"] == pytest.approx(estimate["value"]), (
+        assert actual.result.coefficients.keys() >= expected.result.coefficients.keys()
+        for name, estimate in expected.result.coefficients.items():
+            assert actual.result.coefficients[name]["value"] == pytest.approx(estimate["value"]), (
                 name
             )
-            assert actual.reading.coefficients[name]["low"] == pytest.approx(estimate["low"]), name
+            assert actual.result.coefficients[name]["low"] == pytest.approx(estimate["low"]), name
     kappas = [
-        [pair.reading["value"] for _rater, row in page["matrix"] for pair in row if pair]
+        [pair.estimate["value"] for _rater, row in page["matrix"] for pair in row if pair]
         for page in (filtered, unfiltered)
     ]
     assert kappas[0] == pytest.approx(kappas[1])
@@ -368,7 +368,7 @@ def test_each_chip_removes_one_condition(rated_question: Any, open_page: Any, pr
     page = open_page({"item.language": "de", "kind": "human", "weights": "linear"})
     chips = page.context["filter_bar"].chips
     assert [chip.label for chip in chips] == ["only people", "language: de"]
-    assert chips[0].without == f"/projects/{project.pk}/?item.language=de&weights=linear"
+    assert chips[0].removal_url == f"/projects/{project.pk}/?item.language=de&weights=linear"
     assert page.context["filter_bar"].cleared == f"/projects/{project.pk}/?weights=linear"
 
 
@@ -383,15 +383,15 @@ def test_excluded_raters_can_be_included_one_by_one(
         "without b, the second",
         "without c",
     ]
-    assert bar.chips[1].without == f"/projects/{project.pk}/?kind=human&exclude=c"
+    assert bar.chips[1].removal_url == f"/projects/{project.pk}/?kind=human&exclude=c"
     assert ("exclude", '"b, the second",c') in bar.kept, "the form keeps the excluded raters"
     rows = page.context["rater_page"].rows
-    assert {row.reading.rater.key for row in rows} == {"a", "d"}
+    assert {row.result.rater.key for row in rows} == {"a", "d"}
     chips = open_page({"exclude": "a,c,d,m", "kind": "human"}).context["filter_bar"].chips
     assert len(chips) == 5
     Rater.objects.bulk_create(Rater(project=project, key=f"x{n}") for n in range(2))
     chips = open_page({"exclude": "a,c,d,m,x0,x1"}).context["filter_bar"].chips
-    assert [(chip.words, chip.without) for chip in chips] == [
+    assert [(chip.label, chip.removal_url) for chip in chips] == [
         ("without 6 raters", f"/projects/{project.pk}/?")
     ]
 
@@ -409,7 +409,7 @@ def test_links_and_charts_keep_the_filter(rated_question: Any, open_page: Any) -
     assert all("item.language=de" in row["url"] for row in matrix)
     trend = open_page(params | {"period": "month"}, "charts/trend.json").json()["rows"]
     assert [row["n_ratings"] for row in trend] == [
-        point.reading["n_ratings"] for point in open_page(params | {"period": "month"}).context["points"]
+        point.estimate["n_ratings"] for point in open_page(params | {"period": "month"}).context["points"]
         if point.estimate["value"] is not None
     ]  # fmt: skip
 
@@ -645,15 +645,15 @@ def test_pair_trend_matches_its_ratings(rated_question: Any, open_page: Any) -> 
         ]
         codes = np.array([[pair["a"].code, pair["c"].code] for pair in month_pairs])
         expected = report(codes, len(LABELS))
-        assert kappa.reading["value"] == pytest.approx(expected["cohen_kappa"])
+        assert kappa.estimate["value"] == pytest.approx(expected["cohen_kappa"])
         differences = codes[:, 0] - codes[:, 1]
-        assert difference.reading["value"] == pytest.approx(differences.mean())
-        assert difference.reading["se"] == pytest.approx(
+        assert difference.estimate["value"] == pytest.approx(differences.mean())
+        assert difference.estimate["se"] == pytest.approx(
             differences.std(ddof=1) / len(differences) ** 0.5
         )
     swapped = open_page({"period": "month"}, "pairs/?a=c&b=a").context
-    assert [point.reading["value"] for point in swapped["difference_points"]] == pytest.approx(
-        [-point.reading["value"] for point in page["difference_points"]]
+    assert [point.estimate["value"] for point in swapped["difference_points"]] == pytest.approx(
+        [-point.estimate["value"] for point in page["difference_points"]]
     )
 
 
@@ -687,12 +687,14 @@ def test_filtered_rater_page_matches_dashboard(
     rows = open_page(params).context["rater_page"].rows
     for row in rows:
         page = open_page(params, f"raters/{row.result.rater.key}/").context
-        assert page["whole"].n_ratings == row.reading.n_ratings
-        for name, estimate in row.reading.coefficients.items():
+        assert page["whole"].n_ratings == row.result.n_ratings
+        for name, estimate in row.result.coefficients.items():
             assert page["whole"].coefficients[name]["value"] == pytest.approx(estimate["value"]), (
                 name
             )
-        assert sum(point.reading["n_items"] for point in page["points"]) == page["peers"]["n_items"]
+        assert (
+            sum(point.estimate["n_items"] for point in page["points"]) == page["peers"]["n_items"]
+        )
 
 
 @pytest.mark.parametrize("path", ["raters/a/", "pairs/?a=a&b=c", "pairs/"])

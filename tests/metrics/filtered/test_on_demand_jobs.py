@@ -196,12 +196,12 @@ def test_outdated_row_is_pending_after_cooldown(case: JobCase, computed_ids: lis
     case.job.sweep()
     stored_row = case.load_row()
     assert stored_row.paused_until - stored_row.computed_at >= case.job.min_cooldown
-    case.job.ask_again(stored_row, behind=lambda: True)
+    case.job.request_refresh(stored_row, is_stale=lambda: True)
     assert not case.load_row().pending  # the cooldown lasts
     type(row)._default_manager.update(paused_until=timezone.now())
-    case.job.ask_again(case.load_row(), behind=lambda: False)
+    case.job.request_refresh(case.load_row(), is_stale=lambda: False)
     assert not case.load_row().pending  # nothing has changed
-    case.job.ask_again(case.load_row(), behind=lambda: True)
+    case.job.request_refresh(case.load_row(), is_stale=lambda: True)
     assert case.load_row().pending
     case.job.sweep()
     assert computed_ids == [row.pk, row.pk]
@@ -211,7 +211,7 @@ def test_cooldown_is_ten_times_the_duration(case: JobCase) -> None:
     def get_cooldown(**duration: int) -> datetime.timedelta:
         return case.job._get_cooldown(datetime.timedelta(**duration))
 
-    assert get_cooldown(seconds=0) == case.job.shortest_rest
+    assert get_cooldown(seconds=0) == case.job.min_cooldown
     assert get_cooldown(seconds=30) == datetime.timedelta(seconds=300)
     assert get_cooldown(minutes=5) == datetime.timedelta(minutes=10)
 

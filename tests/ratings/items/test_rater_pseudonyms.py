@@ -57,7 +57,11 @@ def test_hiding_and_showing_again_restores_everything(
 ) -> None:
     client = client_for(lead)
     view = SavedView.objects.create(
-        project=project, page="items", name="Ann's", query="question=severity&rater=ann", created_by=lead
+        project=project,
+        page="items",
+        name="Ann's",
+        query="question=severity&rater=ann",
+        created_by=lead,
     )
     rows_before, event = list_raters(project), Event.objects.get().data
     assert set_hidden(client, project).status_code == 302

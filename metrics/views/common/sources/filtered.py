@@ -16,7 +16,7 @@ from metrics.models import FilteredResult, RaterResult, Result
 from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import Confusions
 from metrics.results.pairs import pair_results
-from metrics.views.common.freshness import Freshness, SliceFreshness
+from metrics.views.common.freshness import FilteredFreshness, Freshness
 from metrics.views.common.insights import get_outlier_threshold, is_comparable
 from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
@@ -58,7 +58,7 @@ class FilteredResultSource(ResultSource):
         self.scores = scores
 
     @cached_property
-    def freshness(self) -> SliceFreshness:
+    def freshness(self) -> FilteredFreshness:
         """Freshness of the FilteredResult; requests the FilteredResult.
 
         Raises BadRequest for an unknown filter value.
@@ -74,7 +74,7 @@ class FilteredResultSource(ResultSource):
             self.selection.question, filtered_request, version=version
         )
         row.question = self.selection.question
-        return SliceFreshness(question_freshness.state, question_freshness.uncounted, row)
+        return FilteredFreshness(question_freshness.state, question_freshness.uncounted, row)
 
     @property
     def pending(self) -> bool:

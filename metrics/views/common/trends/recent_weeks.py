@@ -156,7 +156,9 @@ def _get_from_results(results: list[Result], this_week: datetime.date) -> dict[i
                 else people_estimate
             )
             weeks.setdefault(question, []).append((start, estimate or {}))
-    days = Result.objects.filter(question__in=list(rater_groups), period_unit=PeriodUnit.DAY).order_by()
+    days = Result.objects.filter(
+        question__in=list(rater_groups), period_unit=PeriodUnit.DAY
+    ).order_by()
     newest = days.values_list("question_id").annotate(Max("start"))
     return {
         question: _build_recent_weeks(weeks.get(question, []), newest_day, this_week)

@@ -232,7 +232,10 @@ def choose_project_period(question: Question) -> str:
     """
     rows = Result.objects.filter(question=question)
     newest = (
-        rows.filter(period_unit=PeriodUnit.DAY).order_by("-start").values_list("start", flat=True).first()
+        rows.filter(period_unit=PeriodUnit.DAY)
+        .order_by("-start")
+        .values_list("start", flat=True)
+        .first()
     )
     if newest is None:
         return choose_period([])

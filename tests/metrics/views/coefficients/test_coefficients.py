@@ -60,9 +60,9 @@ def test_ordinal_question_shows_applicable_coefficients(open_page: Any) -> None:
     )  # fmt: skip
     for name in names:
         assert row_by_name[name].estimate["value"] == pytest.approx(expected[name], abs=1e-12), name
-    low = row_by_name["conger_kappa"].reading["low"]
+    low = row_by_name["conger_kappa"].estimate["low"]
     assert low == pytest.approx(expected["conger_kappa.ci_low"], abs=1e-12)
-    light_kappa = row_by_name["mean_pairwise_kappa_quadratic"].reading["value"]
+    light_kappa = row_by_name["mean_pairwise_kappa_quadratic"].estimate["value"]
     assert light_kappa == pytest.approx(expected["light_kappa_quadratic"], abs=1e-12)
     assert "icc2" not in row_by_name
     assert not page.context["iccs"]
@@ -110,7 +110,10 @@ def test_policies_for_missing_ratings_are_compared(open_page: Any) -> None:
 
 def test_bands_of_another_coefficient_are_marked(open_page: Any) -> None:
     row_by_name = get_rows(open_page())
-    assert (row_by_name["fleiss_kappa"].has_band_mismatch, row_by_name["gwet_ac1"].has_band_mismatch) == (False, True)
+    assert (
+        row_by_name["fleiss_kappa"].has_band_mismatch,
+        row_by_name["gwet_ac1"].has_band_mismatch,
+    ) == (False, True)
     assert row_by_name["gwet_ac1"].band
     assert not row_by_name["percent_agreement"].band
     assert not row_by_name["kendall_w"].band
@@ -128,7 +131,7 @@ def test_models_are_excluded_and_filter_applies(
     assert get_rows(page)["conger_kappa"].estimate["value"] == pytest.approx(expected)
     assert "People’s ratings alone." in page.content.decode()
     models_page = open_page("?kind=model")
-    assert get_rows(models_page)["fleiss_kappa"].reading["reason"] == "no_pairable_items"
+    assert get_rows(models_page)["fleiss_kappa"].estimate["reason"] == "no_pairable_items"
 
 
 def test_two_raters_have_pair_statistics(

@@ -98,7 +98,7 @@ def test_icc_trend_of_two_raters_is_exact(
     assert page.context["headline_name"] == page.context["chosen"].coefficient == name
     assert "Each period: the days on which the first of the two rated." in page.content.decode()
     expected = [compute_week_icc(0, name), compute_week_icc(1, name)]
-    estimates = [point.reading for point in page.context["points"]]
+    estimates = [point.estimate for point in page.context["points"]]
     for field in ("value", "low", "high"):
         assert [estimate[field] for estimate in estimates] == pytest.approx(
             [estimate[field] for estimate in expected]
