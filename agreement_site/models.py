@@ -30,7 +30,7 @@ class StaleQuestion(models.Model):
     """A question with counted changes that no result includes yet (monitoring/stale_results.py)."""
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
-    read_at = models.DateTimeField(null=True)  # CountState.read_at at that time
+    read_at = models.DateTimeField(null=True)  # CountState.refreshed_at at that time
     since = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -319,7 +319,7 @@ def measure_delays(question_id: int, probes: queue.Queue[Any], delays: list[floa
         # The results include what was counted when nothing is stale, or after a later version.
         version = CountState.objects.values_list("version", flat=True).get(pk=question_id)
         state = CountState.objects.filter(pk=question_id)
-        while state.filter(unread__gt=0, version=version).exists():
+        while state.filter(unrefreshed__gt=0, version=version).exists():
             time.sleep(0.02)
         delays.append(time.time() - written_at)
     connection.close()

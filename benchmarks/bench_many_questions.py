@@ -91,13 +91,13 @@ def measure_audits(projects: int) -> None:
     hours = len(durations) * audit_interval.total_seconds() / 3600
     print(f"\n| {projects} questions audited | rounds | of a round p50, max, s | in hours |")
     print("|---|---|---|---|")
-    differing = AuditResult.objects.filter(differences__gt=0)
+    differing = AuditResult.objects.filter(n_differences__gt=0)
     print(
         f"| {differing.count()} of them differ | {len(durations)} | {np.median(durations):.2f}, {max(durations):.2f} | "
         f"{hours:.1f} |"
     )
     for result in differing:
-        print(f"question {result.question_id}: {'; '.join(result.shown)}")
+        print(f"question {result.question_id}: {'; '.join(result.first_differences)}")
 
 
 def run_worker() -> None:

@@ -95,7 +95,7 @@ def change_rating(question: Any, item: int) -> None:
     code = (rating.code + 1) % len(large_project.LABELS)
     judgement = Judgement(rating.item_id, rating.rater_id, code)
     record_ratings({question: [judgement]}, by=None, source="api")
-    state = CountState.objects.filter(pk=question.pk, unread=0, cumulative_from=None)
+    state = CountState.objects.filter(pk=question.pk, unrefreshed=0, cumulative_from=None)
     uncounted = Rating.objects.filter(question=question).uncounted()
     while uncounted.exists() or not state.exists():
         time.sleep(0.02)

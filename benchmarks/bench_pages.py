@@ -163,7 +163,7 @@ def measure_url(client: Any, url: str, times: int) -> tuple[int, float, float, f
         url = get_second_page(client, url.removesuffix(" next"))
     url, *live_state = url.split(" ")
     # an open page sends what it shows (metrics/views/common/live_updates.py)
-    headers = {"X-Shown": live_state[1], "X-Places": live_state[2]} if live_state else {}
+    headers = {"X-Shown-Version": live_state[1], "X-Fragments": live_state[2]} if live_state else {}
     with CaptureQueriesContext(connection) as queries:
         response = client.get(url, headers=headers)
     n_queries = len(queries)  # now: the next request resets them

@@ -26,8 +26,8 @@ TABLES_BY_UNIT = {
     "line of history": ("ratings_revision",),
     "item": ("projects_item",),
     "pair that met": ("metrics_pairtally",),
-    "rater and day": ("metrics_peertally", "metrics_raterreading"),
-    "day": ("metrics_patterntally", "metrics_reading"),
+    "rater and day": ("metrics_peertally", "metrics_raterresult"),
+    "day": ("metrics_patterntally", "metrics_result"),
 }
 
 # Sums printed in bytes per rating -> tables; an empty tuple means all tables.

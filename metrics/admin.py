@@ -11,18 +11,18 @@ from projects.admin_base import ReadOnlyAdmin
 from .models import (
     Attribution,
     AuditResult,
+    BacklogRange,
     CountState,
     Diagnosis,
-    NamedView,
+    FilteredResult,
     PairTally,
     PatternTally,
     PeerTally,
-    RaterReading,
-    Reading,
+    RaterResult,
     Report,
-    Share,
-    Slice,
-    ViewLink,
+    Result,
+    SavedView,
+    ShareLink,
     Worker,
 )
 
@@ -81,17 +81,17 @@ class PeerTallyAdmin(CountsAdmin):
     hidden_fields = ("table", "moments")
 
 
-@admin.register(Reading)
-class ReadingAdmin(ReadOnlyAdmin):
-    list_display = ("question", "span", "start", "computed_at")
-    list_filter = ("span",)
+@admin.register(Result)
+class ResultAdmin(ReadOnlyAdmin):
+    list_display = ("question", "period_unit", "start", "computed_at")
+    list_filter = ("period_unit",)
     list_select_related = ("question",)
     search_fields = ("question__key",)
     show_full_result_count = False
 
 
-@admin.register(RaterReading)
-class RaterReadingAdmin(ReadOnlyAdmin):
+@admin.register(RaterResult)
+class RaterResultAdmin(ReadOnlyAdmin):
     list_display = ("question", "rater", "n_ratings", "computed_at")
     list_select_related = ("question", "rater")
     search_fields = ("=rater__key",)
@@ -109,22 +109,22 @@ class DiagnosisAdmin(ReadOnlyAdmin):
 class AttributionAdmin(ReadOnlyAdmin):
     list_display = (
         "question",
-        "span",
-        "start_from",
-        "start_to",
+        "period_unit",
+        "earlier_start",
+        "later_start",
         "weights",
-        "waiting",
+        "pending",
         "computed_at",
     )
-    list_filter = ("waiting",)
+    list_filter = ("pending",)
     list_select_related = ("question",)
     search_fields = ("question__key",)
 
 
-@admin.register(Slice)
-class SliceAdmin(CountsAdmin):
-    list_display = ("question", "kind", "spec", "waiting", "asked_at", "computed_at")
-    list_filter = ("kind", "waiting")
+@admin.register(FilteredResult)
+class FilteredResultAdmin(CountsAdmin):
+    list_display = ("question", "kind", "spec", "pending", "requested_at", "computed_at")
+    list_filter = ("kind", "pending")
     list_select_related = ("question",)
     search_fields = ("question__key",)
     hidden_fields = ("body",)
@@ -132,23 +132,23 @@ class SliceAdmin(CountsAdmin):
 
 @admin.register(Report)
 class ReportAdmin(CountsAdmin):
-    list_display = ("question", "as_of", "by", "waiting", "computed_at")
-    list_filter = ("waiting",)
-    list_select_related = ("question", "by")
+    list_display = ("question", "as_of", "created_by", "pending", "computed_at")
+    list_filter = ("pending",)
+    list_select_related = ("question", "created_by")
     search_fields = ("question__key",)
     hidden_fields = ("facts",)
 
 
-@admin.register(Share)
-class ShareAdmin(ReadOnlyAdmin):
-    list_display = ("question", "first", "last", "leased_until")
+@admin.register(BacklogRange)
+class BacklogRangeAdmin(ReadOnlyAdmin):
+    list_display = ("question", "first_item_id", "last_item_id", "leased_until")
     list_select_related = ("question",)
     search_fields = ("question__key",)
 
 
 @admin.register(AuditResult)
 class AuditResultAdmin(ReadOnlyAdmin):
-    list_display = ("question", "audited_at", "ratings", "differences")
+    list_display = ("question", "audited_at", "n_ratings", "n_differences")
     list_select_related = ("question",)
     ordering = ("-audited_at",)
     search_fields = ("question__key", "question__project__name")
@@ -160,17 +160,17 @@ class WorkerAdmin(ReadOnlyAdmin):
     ordering = ("-swept_at",)
 
 
-@admin.register(NamedView)
-class NamedViewAdmin(ReadOnlyAdmin):
-    list_display = ("name", "project", "page", "by", "made_at")
+@admin.register(SavedView)
+class SavedViewAdmin(ReadOnlyAdmin):
+    list_display = ("name", "project", "page", "created_by", "created_at")
     list_filter = ("page",)
-    list_select_related = ("project", "by")
+    list_select_related = ("project", "created_by")
     search_fields = ("name", "project__name")
 
 
-@admin.register(ViewLink)
-class ViewLinkAdmin(ReadOnlyAdmin):
-    list_display = ("view", "by", "expires_at", "revoked_at", "opened_at")
-    list_select_related = ("view", "by")
+@admin.register(ShareLink)
+class ShareLinkAdmin(ReadOnlyAdmin):
+    list_display = ("view", "created_by", "expires_at", "revoked_at", "opened_at")
+    list_select_related = ("view", "created_by")
     search_fields = ("view__name",)
     exclude = ("digest",)

@@ -90,9 +90,9 @@ class RatingFilter:
             _parse_content_version(query),
             _parse_excluded_raters(query),
         )
-        sample = query.get("drawn") or ""
+        sample = query.get("sample") or ""
         if sample not in ("", *SAMPLE_CHOICES):
-            raise build_invalid_value_error("drawn", sample.replace("\0", ""), SAMPLE_CHOICES)
+            raise build_invalid_value_error("sample", sample.replace("\0", ""), SAMPLE_CHOICES)
         return cls(
             from_date, to_date, kind, group, attributes, content_version, excluded_raters, sample
         )
@@ -105,9 +105,9 @@ class RatingFilter:
             for name in ("from", "to")
         )
         attributes = tuple(sorted(spec.get("items", {}).items()))
-        names = ("kind", "group", "content", "drawn")
+        names = ("kind", "group", "content_version", "sample")
         kind, group, content_version, sample = (spec.get(name, "") for name in names)
-        excluded_raters = tuple(spec.get("without", ()))
+        excluded_raters = tuple(spec.get("exclude", ()))
         return cls(
             from_date, to_date, kind, group, attributes, content_version, excluded_raters, sample
         )
@@ -120,7 +120,7 @@ class RatingFilter:
             for name, value in self.parameters.items()
             if not name.startswith(ITEM_PREFIX)
         }
-        spec |= {"without": list(self.excluded_raters)} if self.excluded_raters else {}
+        spec |= {"exclude": list(self.excluded_raters)} if self.excluded_raters else {}
         return spec | ({"items": dict(self.attributes)} if self.attributes else {})
 
     @property
@@ -131,9 +131,9 @@ class RatingFilter:
             "to": self.to_date.isoformat() if self.to_date else "",
             "kind": self.kind,
             "group": self.group,
-            "content": self.content_version,
-            "without": join_keys(self.excluded_raters),
-            "drawn": self.sample,
+            "content_version": self.content_version,
+            "exclude": join_keys(self.excluded_raters),
+            "sample": self.sample,
         }
         parameters |= {f"{ITEM_PREFIX}{name}": value for name, value in self.attributes}
         return {name: value for name, value in parameters.items() if value}
@@ -145,7 +145,7 @@ class RatingFilter:
         newest = choices.get("versions", 1)
         if self.content_version not in ("", CURRENT_VERSION) and int(self.content_version) > newest:
             raise build_invalid_value_error(
-                "content", self.content_version, [CURRENT_VERSION, *range(1, newest + 1)]
+                "content_version", self.content_version, [CURRENT_VERSION, *range(1, newest + 1)]
             )
         for name, value in self.attributes:
             available = choices["attributes"].get(name)
@@ -227,7 +227,7 @@ def _parse_text(query: QueryDict, name: str) -> str:
 
 
 def _parse_excluded_raters(query: QueryDict) -> tuple[str, ...]:
-    text = query.get("without") or ""
+    text = query.get("exclude") or ""
     try:
         line = [] if has_control(text) else next(csv.reader([text], strict=True), [])
     except csv.Error:
@@ -243,11 +243,13 @@ def _parse_excluded_raters(query: QueryDict) -> tuple[str, ...]:
 
 
 def _parse_content_version(query: QueryDict) -> str:
-    text = query.get("content") or ""
+    text = query.get("content_version") or ""
     if text and text != CURRENT_VERSION:
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 0
         if not 1 <= number <= MAX_VERSIONS:
-            raise build_invalid_value_error("content", text, [CURRENT_VERSION, "1", "2", "…"])
+            raise build_invalid_value_error(
+                "content_version", text, [CURRENT_VERSION, "1", "2", "…"]
+            )
         return str(number)
     return text
 

@@ -49,13 +49,13 @@ def count_question(question_id: int) -> None:
 
 
 @shared_task(ignore_result=True)
-def attribute_move(attribution_id: int) -> None:
+def compute_attribution(attribution_id: int) -> None:
     """Compute a requested attribution; one that was computed meanwhile is left alone."""
     attribution_jobs.ATTRIBUTION_JOB.compute(attribution_id)
 
 
 @shared_task(ignore_result=True)
-def compute_slice(slice_id: int) -> None:
+def compute_filtered_result(slice_id: int) -> None:
     """Compute a requested filtered result; one that was computed meanwhile is left alone."""
     filtered_jobs.FILTERED_RESULT_JOB.compute(slice_id)
 

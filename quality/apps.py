@@ -6,7 +6,7 @@ class QualityConfig(AppConfig):
 
     def ready(self) -> None:
         from metrics.integrity import audit_hooks
-        from metrics.models import NamedView
+        from metrics.models import SavedView
         from metrics.views.charts import views
         from metrics.views.common import question_rows
         from metrics.views.dashboard import rater_table, verdict
@@ -28,7 +28,7 @@ class QualityConfig(AppConfig):
         raters = shared_views.SharedPage(
             rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
         )
-        shared_views.SHARED_PAGES[NamedView.Page.RATERS] = raters
+        shared_views.SHARED_PAGES[SavedView.Page.RATERS] = raters
         views.ANNOTATION_SOURCES.append(annotations.list_chart_annotations)
         rater_table.ANNOTATION_SOURCES.append(annotations.get_rater_annotations)
         verdict.PRIORITY_ACTIONS.append(annotations.get_raters_to_check_link)

@@ -44,7 +44,9 @@ class ResultLag:
 def measure_lag(now: datetime.datetime) -> ResultLag:
     """Return how far results are behind, and record questions that are stale from ``now`` on."""
     uncounted, oldest_uncounted = services_uncounted.get_backlog()
-    stale_counts = dict(CountState.objects.filter(unread__gt=0).values_list("pk", "unread"))
+    stale_counts = dict(
+        CountState.objects.filter(unrefreshed__gt=0).values_list("pk", "unrefreshed")
+    )
     stale_since = _record_stale_questions(now)
     failing = {
         question_id for question_id, moment in stale_since.items() if moment <= now - LATE_AFTER
@@ -59,8 +61,10 @@ def measure_lag(now: datetime.datetime) -> ResultLag:
 
 def _record_stale_questions(now: datetime.datetime) -> dict[int, datetime.datetime]:
     """Return question id -> time since when it is stale, to within the time between two checks."""
-    late = Q(read_at__isnull=True) | Q(read_at__lt=now - GRACE_PERIOD)
-    stale_states = CountState.objects.filter(late, unread__gt=0).values_list("pk", "read_at")
+    late = Q(refreshed_at__isnull=True) | Q(refreshed_at__lt=now - GRACE_PERIOD)
+    stale_states = CountState.objects.filter(late, unrefreshed__gt=0).values_list(
+        "pk", "refreshed_at"
+    )
     read_at = dict(stale_states)
     recorded = {row.question_id: row for row in StaleQuestion.objects.all()}
     # Refreshed since, at least in part: what is stale now came later.

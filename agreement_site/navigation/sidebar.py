@@ -46,7 +46,7 @@ PROJECT_ENTRIES = (
         "dashboard",
         _("Overview"),
         RESULT_ROLES,
-        ("", "change", "coefficients", "first", "pairs", "reports", "views", "which"),
+        ("", "change", "coefficients", "pairs", "reports", "views"),
         shortcut="d",
     ),
     SidebarEntry("questions", _("Questions"), RESULT_ROLES, shortcut="q"),
@@ -83,9 +83,9 @@ PROJECT_ENTRIES = (
 # Pages outside of projects.
 SITE_ENTRIES = (
     SidebarEntry("projects", _("Projects"), ALL_ROLES),
-    SidebarEntry("own_raters", _("Raters of all projects"), RESULT_ROLES | {"superuser", "staff"}),
+    SidebarEntry("all_raters", _("Raters of all projects"), RESULT_ROLES | {"superuser", "staff"}),
     SidebarEntry("tokens", _("Your account"), ALL_ROLES, starts_group=True),
-    SidebarEntry("all_words", _("What the words mean"), ALL_ROLES),
+    SidebarEntry("glossary", _("What the words mean"), ALL_ROLES),
     SidebarEntry("system_status", _("Operations"), frozenset({"superuser"}), starts_group=True),
     SidebarEntry("audit_log", _("Audit trail"), frozenset({"superuser"})),
     SidebarEntry("admin:index", _("Admin"), frozenset({"superuser", "staff"})),

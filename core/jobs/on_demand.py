@@ -1,7 +1,7 @@
 """On-demand jobs: results that pages request and workers compute, because they take too long for a
 request. A database row holds the request and its result.
 
-The row also says what is left to do. ``waiting`` is cleared in the statement that stores the
+The row also says what is left to do. ``pending`` is cleared in the statement that stores the
 result; a task is started for it, and the sweep finds rows that no task reached. One worker at a
 time claims a row. A result is recomputed when somebody requests it while it is out of date,
 after a cooldown that grows with the computing time. When there are too many rows, the least
@@ -30,28 +30,29 @@ logger = logging.getLogger(__name__)
 # A worker that claimed a row counts as dead after this. It is long because a large row may be what
 # killed the worker.
 CLAIM_TIMEOUT = datetime.timedelta(minutes=10)
-REQUEST_TIME_RESOLUTION = datetime.timedelta(minutes=1)  # asked_at is updated at most this often
+# requested_at is updated at most this often.
+REQUEST_TIME_RESOLUTION = datetime.timedelta(minutes=1)
 # The cooldown is this many times the computing time, so a row takes at most a tenth of a worker.
 COOLDOWN_FACTOR = 10
 MAX_COOLDOWN = datetime.timedelta(minutes=10)
 DELETE_BATCH_SIZE = 100
 
 
-class Asked(Leased):
+class OnDemandResult(Leased):
     """Abstract model of an on-demand job. Subclasses add the parameters of the request, and the
     result.
     """
 
-    waiting = models.BooleanField(default=True)
-    asked_at = models.DateTimeField()
+    pending = models.BooleanField(default=True)
+    requested_at = models.DateTimeField()
     computed_at = models.DateTimeField(null=True, blank=True)
-    rests_until = models.DateTimeField(null=True, blank=True)  # end of the cooldown
+    paused_until = models.DateTimeField(null=True, blank=True)  # end of the cooldown
 
     class Meta:
         abstract = True
 
 
-JobRow = TypeVar("JobRow", bound=Asked)
+JobRow = TypeVar("JobRow", bound=OnDemandResult)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class OnDemandJob(Generic[JobRow]):
 
         ``lookup`` holds the row's key and optional ``defaults``, as for get_or_create.
         """
-        lookup["defaults"] = {"asked_at": timezone.now(), **lookup.get("defaults", {})}
+        lookup["defaults"] = {"requested_at": timezone.now(), **lookup.get("defaults", {})}
         row, created = self._get_manager().get_or_create(**lookup)
         if created:
             start_task(self.task_name, row.pk)
@@ -83,18 +84,22 @@ class OnDemandJob(Generic[JobRow]):
         cooldown is over.
         """
         now = timezone.now()
-        if now - row.asked_at > REQUEST_TIME_RESOLUTION:
-            self._get_manager().filter(pk=row.pk).update(asked_at=now)
-        is_cooling_down = row.rests_until is not None and row.rests_until > now
-        if row.waiting or is_cooling_down or not is_stale():
+        if now - row.requested_at > REQUEST_TIME_RESOLUTION:
+            self._get_manager().filter(pk=row.pk).update(requested_at=now)
+        is_cooling_down = row.paused_until is not None and row.paused_until > now
+        if row.pending or is_cooling_down or not is_stale():
             return
-        row.waiting = True
-        if self._get_manager().filter(pk=row.pk, waiting=False).update(waiting=True, asked_at=now):
+        row.pending = True
+        if (
+            self._get_manager()
+            .filter(pk=row.pk, pending=False)
+            .update(pending=True, requested_at=now)
+        ):
             start_task(self.task_name, row.pk)
 
     def compute(self, row_id: int) -> bool:
-        """Compute a waiting row; return False when none waits with this id or another worker has
-        it.
+        """Compute a pending row; return False when none has this id or another worker
+        has claimed it.
 
         Raises what ``compute_result`` raises; another worker may then claim the row at once.
         """
@@ -109,11 +114,11 @@ class OnDemandJob(Generic[JobRow]):
             raise
 
     def claim(self, row_id: int) -> JobRow | None:
-        """Claim the waiting row with this id; return None without one or when another worker has
+        """Claim the pending row with this id; return None without one or when another worker has
         it.
         """
-        waiting = self._get_manager().filter(build_unclaimed_filter(), pk=row_id, waiting=True)
-        lease = claim_lease(waiting, leased_until=timezone.now() + CLAIM_TIMEOUT)
+        pending = self._get_manager().filter(build_unclaimed_filter(), pk=row_id, pending=True)
+        lease = claim_lease(pending, leased_until=timezone.now() + CLAIM_TIMEOUT)
         if lease is None:
             return None
         return self.rows.filter(pk=row_id, lease=lease).first()
@@ -129,8 +134,8 @@ class OnDemandJob(Generic[JobRow]):
         n_updated = get_leased_rows(row).update(
             **columns,
             computed_at=now,
-            rests_until=now + self._get_cooldown(duration),
-            waiting=False,
+            paused_until=now + self._get_cooldown(duration),
+            pending=False,
             lease="",
             leased_until=None,
         )
@@ -142,14 +147,16 @@ class OnDemandJob(Generic[JobRow]):
         return min(max(COOLDOWN_FACTOR * duration, self.min_cooldown), MAX_COOLDOWN)
 
     def sweep(self) -> None:
-        """Compute all waiting rows that no worker has claimed; one row's failure does not stop the
+        """Compute all pending rows that no worker has claimed; one row's failure does not stop the
         others.
         """
         self._expire_requests()
-        waiting = (
-            self._get_manager().filter(build_unclaimed_filter(), waiting=True).order_by("asked_at")
+        pending = (
+            self._get_manager()
+            .filter(build_unclaimed_filter(), pending=True)
+            .order_by("requested_at")
         )
-        for row_id in list(waiting.values_list("pk", flat=True)):
+        for row_id in list(pending.values_list("pk", flat=True)):
             try:
                 self.compute(row_id)
             except Exception:
@@ -161,9 +168,9 @@ class OnDemandJob(Generic[JobRow]):
         if self.expires_after is None:
             return
         cutoff = timezone.now() - self.expires_after
-        expired = self._get_manager().filter(waiting=True, asked_at__lt=cutoff)
+        expired = self._get_manager().filter(pending=True, requested_at__lt=cutoff)
         expired.filter(**{f"{self.result_field}__isnull": True}).delete()
-        expired.update(waiting=False)
+        expired.update(pending=False)
 
     def _get_manager(self) -> Manager[JobRow]:
         return self.rows.model._default_manager
@@ -171,6 +178,6 @@ class OnDemandJob(Generic[JobRow]):
 
 def delete_least_recent(rows: QuerySet[Any], *, keep: int) -> None:
     """Delete all of ``rows`` except the ``keep`` most recently requested ones."""
-    ids = rows.order_by("-asked_at", "-id").values_list("pk", flat=True)
+    ids = rows.order_by("-requested_at", "-id").values_list("pk", flat=True)
     ids_to_delete = list(ids[keep : keep + DELETE_BATCH_SIZE])
     rows.model._default_manager.filter(pk__in=ids_to_delete).delete()

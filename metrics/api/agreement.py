@@ -29,7 +29,7 @@ from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS, get_weighted_name
 from metrics.counting.store import encode_json
 from metrics.filters import RatingFilter
 from metrics.jobs import question_updates
-from metrics.models import CountState, PairTally, RaterReading, Reading
+from metrics.models import CountState, PairTally, RaterResult, Result
 from metrics.results import bootstrap
 from metrics.results.headline.headline_computation import MODELS, PEOPLE
 from metrics.results.pairs import pair_results
@@ -72,7 +72,7 @@ class AgreementView(filtered.ResultsView):
         )
         if rating_filter:
             return _build_filtered_response(project, question, rating_filter)
-        result = Reading.objects.filter(question=question).first()
+        result = Result.objects.filter(question=question).first()
         state = CountState.objects.filter(question=question).first()
         scale = QuestionScale.for_question(question)
         return Response(
@@ -163,7 +163,7 @@ def _build_filtered_response(
 # --- the question
 
 
-def _describe_basis(result: Reading | None, total: int) -> dict[str, Any]:
+def _describe_basis(result: Result | None, total: int) -> dict[str, Any]:
     """Return the numbers of ratings and items that the results are based on.
 
     ``total``: number of items of the project.
@@ -179,7 +179,7 @@ def _describe_basis(result: Reading | None, total: int) -> dict[str, Any]:
 
 
 def _get_coefficients(
-    result: Reading | None, state: CountState | None, scale: QuestionScale
+    result: Result | None, state: CountState | None, scale: QuestionScale
 ) -> dict[str, Any]:
     """Return name -> Value of all coefficients that suit the scale.
 
@@ -195,7 +195,7 @@ def _get_coefficients(
 
 
 def _build_headline(
-    result: Reading | None, state: CountState | None, question: Question, scale: QuestionScale
+    result: Result | None, state: CountState | None, question: Question, scale: QuestionScale
 ) -> dict[str, Any]:
     """Return the headline, and the same coefficient of people, of models, and between."""
     if result is None or not result.headline:
@@ -205,7 +205,7 @@ def _build_headline(
         stored_headline: dict[str, Any] = {
             "name": choice.name,
             "why": choice.reason,
-            "of": PEOPLE,
+            "population": PEOPLE,
             "value": build_uncounted_value(),
         }
         groups: dict[str, Any] = dict.fromkeys(
@@ -217,15 +217,15 @@ def _build_headline(
         value = stored_headline["value"]
         groups = {
             "people": stored_headline.get(
-                PEOPLE, undefined_value if stored_headline["of"] == MODELS else value
+                PEOPLE, undefined_value if stored_headline["population"] == MODELS else value
             ),
             "models": stored_headline.get(
-                MODELS, value if stored_headline["of"] == MODELS else undefined_value
+                MODELS, value if stored_headline["population"] == MODELS else undefined_value
             ),
             "people_models": stored_headline.get("between", undefined_value),
         }
-    fields = {name: stored_headline[name] for name in ("name", "why", "of")}
-    fields["drawn"], fields["pooled"] = _get_sample_info(stored_headline)
+    fields = {name: stored_headline[name] for name in ("name", "why", "population")}
+    fields["sample"], fields["pooled"] = _get_sample_info(stored_headline)
     fields["note"] = question.headline_note if stored_headline["why"] == LEAD_CHOICE else ""
     return {"headline": {**stored_headline["value"], **fields}, **groups}
 
@@ -234,9 +234,9 @@ def _get_sample_info(
     stored_headline: dict[str, Any],
 ) -> tuple[dict[str, int] | None, dict[str, Any] | None]:
     """Return the sizes of the random sample, and the headline of all ratings, or None."""
-    if "drawn" not in stored_headline:
+    if "sample" not in stored_headline:
         return None, None
-    sample, full_headline = stored_headline["drawn"], stored_headline["pooled"]
+    sample, full_headline = stored_headline["sample"], stored_headline["pooled"]
     sizes = {"ratings": sample["n_ratings"], "left_out": sample["left_out"]}
     return sizes, {**full_headline["value"], "name": full_headline["name"]}
 
@@ -272,7 +272,7 @@ def _read_raters(
 
     The RATER_COLUMNS come first, then the stored text of the coefficients.
     """
-    rows = RaterReading.objects.filter(question=question)
+    rows = RaterResult.objects.filter(question=question)
     rows = rows.filter(rater__gt=after[0] if after else 0).order_by("rater_id")
     text = Cast("coefficients", TextField())
     columns = rows.values_list("rater_id", *RATER_COLUMNS.values(), text)

@@ -14,7 +14,7 @@ from core.api.parameters import get_choice, parse_query
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.agreement.weights import UNWEIGHTED
 from metrics.attribution import attribution_jobs
-from metrics.models import Attribution, Diagnosis, Reading, Span
+from metrics.models import Attribution, Diagnosis, PeriodUnit, Result
 from metrics.results.disagreement import disputed_items
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale
@@ -26,11 +26,11 @@ from .coefficients import CategoryAgreementOut
 from .serializers import ValueOut
 
 VIEWER = Member.Role.VIEWER
-SPANS = (Span.WEEK.value, Span.MONTH.value)
+SPANS = (PeriodUnit.WEEK.value, PeriodUnit.MONTH.value)
 EMPTY_CHANGE: dict[str, Any] = {
     "from": None,
     "to": None,
-    "move": None,
+    "change": None,
     "se": None,
     "raters": [],
     "categories": [],
@@ -56,8 +56,8 @@ class DisputedItemOut(serializers.Serializer):
 class DisputedItemsOut(serializers.Serializer):
     question = serializers.CharField()
     weights = serializers.CharField()
-    looked_at = serializers.IntegerField(help_text="Items: the newest ones")
-    whole = serializers.BooleanField(help_text="Whether these are all items with ratings")
+    items_examined = serializers.IntegerField(help_text="Items: the newest ones")
+    complete = serializers.BooleanField(help_text="Whether these are all items with ratings")
     items = DisputedItemOut(many=True)
 
 
@@ -73,11 +73,11 @@ class ContributionOut(serializers.Serializer):
 class ChangeOut(serializers.Serializer):
     question = serializers.CharField()
     weights = serializers.CharField()
-    span = serializers.CharField()
+    period = serializers.CharField()
     to = serializers.DateField(allow_null=True, help_text="First day of the later period")
     before = ValueOut()
     after = ValueOut()
-    move = serializers.FloatField(allow_null=True)
+    change = serializers.FloatField(allow_null=True)
     se = serializers.FloatField(allow_null=True)
     raters = ContributionOut(many=True)
     categories = ContributionOut(many=True)
@@ -109,7 +109,7 @@ class CategoryAgreementView(filtered.ResultsView):
         if rating_filter:
             details = filtered.get_dashboard_body(question, rating_filter)[0]["details"]
         else:
-            result = Reading.objects.filter(question=question, span=Span.ALL).first()
+            result = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
             details = result.details if result else {}
         return Response({"question": question.key, "categories": details.get("categories", [])})
 
@@ -143,8 +143,8 @@ class DisputedItemsView(filtered.ResultsView):
             {
                 "question": question.key,
                 "weights": weights,
-                "looked_at": disputed.n_items,
-                "whole": disputed.is_complete,
+                "items_examined": disputed.n_items,
+                "complete": disputed.is_complete,
                 "items": [
                     {
                         "item": item.item.key,
@@ -166,7 +166,7 @@ class ChangeExplanationView(filtered.ResultsView):
         ChangeOut,
         [
             QUESTION_PARAMETER,
-            build_parameter("span", "week when left out", enum=SPANS),
+            build_parameter("period", "week when left out", enum=SPANS),
             build_parameter("from", "First day of the earlier period; with `to`, or the last two"),
             build_parameter("to", "First day of the later period"),
             build_parameter("weights", "none when left out"),
@@ -176,12 +176,12 @@ class ChangeExplanationView(filtered.ResultsView):
     def get(self, request: Request, project_id: int) -> Response:
         """Computed on request: 202 while a worker computes it."""
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query(request, ("question", "span", "from", "to", "weights"))
+        params = parse_query(request, ("question", "period", "from", "to", "weights"))
         question = get_question(project, params.get("question"))
         scale = QuestionScale.for_question(question)
         weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)
-        span = get_choice(params, "span", SPANS, default=Span.WEEK.value)
-        common = {"question": question.key, "weights": weights, "span": span}
+        span = get_choice(params, "period", SPANS, default=PeriodUnit.WEEK.value)
+        common = {"question": question.key, "weights": weights, "period": span}
         periods = _get_periods(question, span, params)
         if periods is None:
             return Response(
@@ -191,7 +191,11 @@ class ChangeExplanationView(filtered.ResultsView):
             )
         from_date, to_date = periods
         row = attribution_jobs.get_or_request_attribution(
-            question, span=span, start_from=from_date, start_to=to_date, weights=weights
+            question,
+            period_unit=span,
+            earlier_start=from_date,
+            later_start=to_date,
+            weights=weights,
         )
         if row.result is None:
             raise filtered.ResultPending
@@ -205,7 +209,7 @@ def _get_periods(
 
     None where there are fewer than two. Raises BadRequest, which lists the periods with ratings.
     """
-    rows = Reading.objects.filter(question=question, span=span).order_by("-start")
+    rows = Result.objects.filter(question=question, period_unit=span).order_by("-start")
     starts = {str(start): start for start in rows.values_list("start", flat=True)}
     if "from" not in params and "to" not in params:
         newest = list(starts.values())[:2]
@@ -232,7 +236,7 @@ def _build_explanation(row: Attribution) -> dict[str, Any]:
         if entry["name"] in keys
     ]
     return {
-        **{name: result[name] for name in ("before", "after", "move", "se")},
+        **{name: result[name] for name in ("before", "after", "change", "se")},
         "raters": raters,
         "categories": [_build_contribution(entry, entry["name"]) for entry in result["categories"]],
         "attributes": {

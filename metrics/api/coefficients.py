@@ -13,7 +13,7 @@ from core.api.parameters import parse_query
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.filtered import filtered_jobs
 from metrics.filters import ITEM_PREFIX, NO_FILTER, is_filterable_attribute
-from metrics.models import CountState, Slice
+from metrics.models import CountState, FilteredResult
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
 from metrics.results.scores import CATEGORY_VALUES
 from metrics.scale import QuestionScale
@@ -36,7 +36,7 @@ COUNTS = {
 class PolicyOut(serializers.Serializer):
     name = serializers.CharField(help_text="available, by_item, complete or paired")
     coefficient = serializers.CharField()
-    reading = ValueOut()
+    estimate = ValueOut()
     left_out_items = serializers.IntegerField()
     left_out_ratings = serializers.IntegerField()
     single_items = serializers.IntegerField(
@@ -69,7 +69,7 @@ class CoefficientsOut(serializers.Serializer):
     computed_at = serializers.DateTimeField(
         allow_null=True, help_text="null: a worker is at it; ask again"
     )
-    of = serializers.CharField(help_text="people, models or all: whose ratings these are")
+    population = serializers.CharField(help_text="people, models or all: whose ratings these are")
     raters = serializers.IntegerField()
     items = serializers.IntegerField()
     ratings = serializers.IntegerField()
@@ -132,7 +132,9 @@ class CoefficientsView(ApiView):
                 "Unknown scores.",
                 fields={"scores": f"{CATEGORY_VALUES}, or {ITEM_PREFIX} and an attribute's name"},
             )
-        filtered_request = filtered_jobs.FilteredRequest(Slice.Kind.EVERY, NO_FILTER, scores=scores)
+        filtered_request = filtered_jobs.FilteredRequest(
+            FilteredResult.Kind.COEFFICIENTS, NO_FILTER, scores=scores
+        )
         row = filtered_jobs.get_or_request_filtered_result(
             question, filtered_request, version=CountState.get_version(question.pk)
         )
@@ -142,7 +144,7 @@ class CoefficientsView(ApiView):
         common = {
             "question": question.key,
             "computed_at": row.computed_at,
-            "of": body.get("of", "people"),
+            "population": body.get("population", "people"),
             "coefficients": body.get("coefficients", {}),
         }
         scored = {"scored": body["scored"]} if "scored" in body else {}

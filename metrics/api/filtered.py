@@ -23,26 +23,26 @@ from metrics.filtered import filter_choices, filtered_jobs
 from metrics.filtered.compact_values import SHORT_FIELDS
 from metrics.filters import CURRENT_VERSION, ITEM_PREFIX, SAMPLE_CHOICES, RatingFilter
 from metrics.jobs import question_updates
-from metrics.models import CountState, Reading, Slice
+from metrics.models import CountState, FilteredResult, Result
 from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Question, Rater
 
-FILTER_NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")
+FILTER_NAMES = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 FILTER_PARAMETERS = [
     build_parameter("from", "Ratings of this day or later, like 2026-03-02"),
     build_parameter("to", "Ratings of this day or earlier"),
     build_parameter("kind", "Ratings of these raters alone", enum=list(Rater.Kind.values)),
     build_parameter("group", "Ratings of the raters of this group alone"),
     build_parameter(
-        "content",
+        "content_version",
         f"Ratings of this version of their item's content: a number, or {CURRENT_VERSION}",
     ),
     build_parameter(
-        "without", "Ratings of all but these raters: their keys, with commas between them"
+        "exclude", "Ratings of all but these raters: their keys, with commas between them"
     ),
     build_parameter(
-        "drawn",
+        "sample",
         "random: the ratings alone that nobody was asked for because of what others had said; all:"
         " the headline of all ratings, where it else rests on the former",
         enum=[*SAMPLE_CHOICES],
@@ -124,19 +124,19 @@ def get_dashboard_body(
     question: Question, rating_filter: RatingFilter
 ) -> tuple[Body, datetime.datetime | None]:
     """Return the body of the filtered dashboard, and its time."""
-    return get_filtered_body(question, rating_filter, Slice.Kind.DASHBOARD)
+    return get_filtered_body(question, rating_filter, FilteredResult.Kind.DASHBOARD)
 
 
-def build_result(question: Question, body: Body) -> Reading:
+def build_result(question: Question, body: Body) -> Result:
     """Return the filtered numbers as a result, the headline with its interval."""
     stored_headline = body["headline"]
     value, name = stored_headline["value"], stored_headline["name"]
     people_coefficients = (
-        stored_headline.get("coefficients") if stored_headline["of"] == "people" else None
+        stored_headline.get("coefficients") if stored_headline["population"] == "people" else None
     )
-    if value.get("low") is None and "drawn" not in stored_headline:
+    if value.get("low") is None and "sample" not in stored_headline:
         value = (people_coefficients or body["coefficients"]).get(name, value)
-    return Reading(
+    return Result(
         question=question,
         coefficients=body["coefficients"],
         headline=stored_headline | {"value": value},

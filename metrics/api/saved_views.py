@@ -25,7 +25,7 @@ from core.api.schema import (
 )
 from core.api.strict_fields import StrictCharField, StrictChoiceField, StrictSerializer
 from metrics.filters import ITEM_PREFIX
-from metrics.models import NamedView
+from metrics.models import SavedView
 from metrics.saved_views import services
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
@@ -34,7 +34,7 @@ LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
 
 
 class SavedViewIn(StrictSerializer):
-    page = StrictChoiceField(NamedView.Page.values)
+    page = StrictChoiceField(SavedView.Page.values)
     name = StrictCharField(max_length=services.MAX_NAME_LENGTH)
     query = StrictCharField(
         required=False,
@@ -45,11 +45,11 @@ class SavedViewIn(StrictSerializer):
 
 class SavedViewOut(serializers.Serializer):
     id = serializers.IntegerField()
-    page = serializers.ChoiceField(NamedView.Page.values)
+    page = serializers.ChoiceField(SavedView.Page.values)
     name = serializers.CharField()
     query = serializers.CharField()
-    by = serializers.CharField(allow_null=True)
-    made_at = serializers.DateTimeField()
+    created_by = serializers.CharField(allow_null=True)
+    created_at = serializers.DateTimeField()
 
 
 class SavedViewDeletedOut(serializers.Serializer):
@@ -58,9 +58,9 @@ class SavedViewDeletedOut(serializers.Serializer):
 
 class SavedViewListView(ApiView):
     @describe_get(
-        "listNamedViews",
+        "listSavedViews",
         "Views under a name, oldest first",
-        build_page_serializer("NamedView", SavedViewOut),
+        build_page_serializer("SavedView", SavedViewOut),
         PAGE_PARAMETERS,
     )
     def get(self, request: Request, project_id: int) -> Response:
@@ -75,7 +75,7 @@ class SavedViewListView(ApiView):
         return Response(paginate(request, params, key_length=1, read=read_page))
 
     @describe_write(
-        "nameView",
+        "createSavedView",
         "Keep a view under a name; leads alone may",
         body=SavedViewIn,
         response=SavedViewOut,
@@ -102,13 +102,13 @@ class SavedViewListView(ApiView):
 
 
 class SavedViewDetailView(ApiView):
-    @describe_get("getNamedView", "One of them", SavedViewOut)
+    @describe_get("getSavedView", "One of them", SavedViewOut)
     def get(self, request: Request, project_id: int, view_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         parse_query(request)
         return Response(_serialize_view(_get_view(project, view_id)))
 
-    @describe_delete("deleteNamedView", "Delete a view and end its links", SavedViewDeletedOut)
+    @describe_delete("deleteSavedView", "Delete a view and end its links", SavedViewDeletedOut)
     def delete(self, request: Request, project_id: int, view_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query(request)
@@ -117,7 +117,7 @@ class SavedViewDetailView(ApiView):
         return Response({"deleted": True})
 
 
-def _get_view(project: Project, view_id: int) -> NamedView:
+def _get_view(project: Project, view_id: int) -> SavedView:
     """Return a view that the caller may open, or raise Http404."""
     for view in services.list_saved_views(project):
         if view.pk == view_id:
@@ -135,7 +135,7 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
         raise BadRequest("The request has invalid fields.", fields={"query": message})
     parameters = QueryDict(text.removeprefix("?"))
     allowed = services.QUERY_PARAMETERS[page]
-    has_item_filters = page == NamedView.Page.DASHBOARD
+    has_item_filters = page == SavedView.Page.DASHBOARD
     for name in parameters:
         if name not in allowed and not (has_item_filters and name.startswith(ITEM_PREFIX)):
             message = f"unknown '{name[:64]}'; of {', '.join(allowed)}"
@@ -145,6 +145,6 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
     return services.build_query(page, parameters, question=get_question(project, key).key)
 
 
-def _serialize_view(view: NamedView) -> dict[str, Any]:
-    fields = {name: getattr(view, name) for name in ("id", "page", "name", "query", "made_at")}
-    return fields | {"by": view.by.get_username() if view.by else None}
+def _serialize_view(view: SavedView) -> dict[str, Any]:
+    fields = {name: getattr(view, name) for name in ("id", "page", "name", "query", "created_at")}
+    return fields | {"created_by": view.created_by.get_username() if view.created_by else None}

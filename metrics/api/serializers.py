@@ -66,9 +66,9 @@ class HeadlineOut(ValueOut):
     why = serializers.CharField(
         help_text="two_raters, nominal, ordinal, complete, incomplete, or chosen by the lead"
     )
-    of = serializers.CharField(help_text="people, models or all: whose ratings it is of")
+    population = serializers.CharField(help_text="people, models or all: whose ratings it is of")
     note = serializers.CharField(allow_blank=True, help_text="Why the lead chose it")
-    drawn = RandomSampleOut(
+    sample = RandomSampleOut(
         allow_null=True, help_text="null: it rests on all ratings; else on those drawn at random"
     )
     pooled = AllRatingsHeadlineOut(

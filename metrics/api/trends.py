@@ -27,7 +27,7 @@ from core.api.schema import (
 from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.headline import ICCS
-from metrics.models import Reading, Slice
+from metrics.models import FilteredResult, Result
 from metrics.results.headline import headline_trend
 from metrics.results.headline.headline_computation import PEOPLE
 from metrics.results.raters import rater_periods
@@ -76,7 +76,7 @@ class TrendView(filtered.ResultsView):
         scale = QuestionScale.for_question(question)
         if rating_filter:
             body, _at = filtered.get_dashboard_body(question, rating_filter)
-            trend_coefficient = body["headline"]["over_time"]
+            trend_coefficient = body["headline"]["trend_coefficient"]
             name = get_choice(
                 params, "coefficient", list_headline_coefficients(scale), default=trend_coefficient
             )
@@ -115,7 +115,9 @@ class RaterTrendView(filtered.ResultsView):
         name = get_choice(params, "coefficient", scale.list_peer_coefficients(), default="vs_peers")
         rater = get_rater(project, rater_key)
         if rating_filter:
-            body, _at = filtered.get_filtered_body(question, rating_filter, Slice.Kind.RATER, rater)
+            body, _at = filtered.get_filtered_body(
+                question, rating_filter, FilteredResult.Kind.RATER, rater
+            )
             reader = filtered.build_trend_reader(body, span, name, cumulative=False)
         else:
             reader = _build_rater_reader(question, rater, scale, span=span, name=name)
@@ -162,9 +164,9 @@ def _choose_trend(
     of_people = False
     if params.get("coefficient") not in names:
         stored_headline = headline_trend.get_headline(question, scale)
-        names = list(dict.fromkeys([*names, stored_headline["shown"]]))
-        of_people = bool(stored_headline["of"] == PEOPLE and stored_headline["n_models"])
-        params.setdefault("coefficient", stored_headline["shown"])
+        names = list(dict.fromkeys([*names, stored_headline["displayed_coefficient"]]))
+        of_people = bool(stored_headline["population"] == PEOPLE and stored_headline["n_models"])
+        params.setdefault("coefficient", stored_headline["displayed_coefficient"])
     name = get_choice(params, "coefficient", names, default="")
     return name, _build_question_reader(question, scale, span, name, of_people=of_people)
 
@@ -186,7 +188,7 @@ def _build_question_reader(
             return lambda _after, _size: ()
         peer_coefficient = headline_trend.get_peer_coefficient(name)
         return _build_rater_reader(question, rater, scale, span=span, name=peer_coefficient)
-    rows = Reading.objects.filter(question=question, span=span)
+    rows = Result.objects.filter(question=question, period_unit=span)
     if of_people:
         return _build_stored_reader(rows, f"headline__people__{name}", f"people_cumulative__{name}")
     return _build_stored_reader(rows, f"coefficients__{name}", f"cumulative__{name}")

@@ -19,16 +19,20 @@ urlpatterns = [
         coefficients.CoefficientsView.as_view(),
         name="api-coefficients",
     ),
-    path(f"{AGREEMENT_PATH}disputed/", breakdowns.DisputedItemsView.as_view(), name="api-disputed"),
+    path(
+        f"{AGREEMENT_PATH}disputed/",
+        breakdowns.DisputedItemsView.as_view(),
+        name="api-disputed-items",
+    ),
     path(f"{AGREEMENT_PATH}pair/", coefficients.PairDetailsView.as_view(), name="api-pair"),
     path(f"{AGREEMENT_PATH}pairs/", agreement.PairListView.as_view(), name="api-pairs"),
     path(f"{AGREEMENT_PATH}raters/", agreement.RaterListView.as_view(), name="api-rater-agreement"),
     path(f"{AGREEMENT_PATH}trend/", trends.TrendView.as_view(), name="api-trend"),
-    path(SAVED_VIEWS_PATH, saved_views.SavedViewListView.as_view(), name="api-named-views"),
+    path(SAVED_VIEWS_PATH, saved_views.SavedViewListView.as_view(), name="api-saved-views"),
     path(
         f"{SAVED_VIEWS_PATH}<int:view_id>/",
         saved_views.SavedViewDetailView.as_view(),
-        name="api-named-view",
+        name="api-saved-view",
     ),
     # A rater's key may contain slashes.
     path(

@@ -21,8 +21,8 @@ MAX_STORED = 100  # for a question
 def get_or_request_attribution(question: Question, **parameters: Any) -> Attribution:
     """Return the stored attribution of a change, or request a new one; a stale one is recomputed.
 
-    ``parameters``: span ("week" or "month"), start_from, start_to (first days of the periods),
-    weights.
+    ``parameters``: period_unit ("week" or "month"), earlier_start, later_start (first days of the
+    periods), weights.
     """
     row, is_new = ATTRIBUTION_JOB.get_or_start(question=question, **parameters)
     if is_new:
@@ -46,7 +46,7 @@ def _compute_fields(row: Attribution) -> dict[str, Any] | None:
 ATTRIBUTION_JOB = OnDemandJob(
     rows=Attribution.objects.select_related("question").defer("result"),
     result_field="result",
-    task_name="metrics.tasks.attribute_move",
+    task_name="metrics.tasks.compute_attribution",
     compute_result=_compute_fields,
     min_cooldown=datetime.timedelta(seconds=30),
 )

@@ -78,7 +78,7 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
     return {
         "before": kappa.to_value((0,)),
         "after": kappa.to_value((1,)),
-        "move": to_finite_float(change),
+        "change": to_finite_float(change),
         "se": to_finite_float(np.hypot(*kappa.se)),
         "raters": by_rater,
         "raters_left_out": raters.keys.size - len(by_rater),
@@ -95,7 +95,7 @@ def _filter_counted(row: Attribution) -> Any:
     """
     counted = Rating.objects.filter(question_id=row.question_id, counted__gt=NO_CODE)
     state = CountState.objects.select_related("question").filter(pk=row.question_id).first()
-    if state is None or not state.apart or state.question.headline_pooled:
+    if state is None or not state.separates_models or state.question.headline_pooled:
         return counted
     return counted.exclude(rater__in=state.model_raters)
 
@@ -103,8 +103,8 @@ def _filter_counted(row: Attribution) -> Any:
 def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
     """Return the first day of both periods, and the first day after each."""
     bounds = []
-    for start in (row.start_from, row.start_to):
-        end = periods.get_end_date(start, row.span)
+    for start in (row.earlier_start, row.later_start):
+        end = periods.get_end_date(start, row.period_unit)
         bounds.append(((start - EPOCH).days, (end - EPOCH).days))
     return bounds
 

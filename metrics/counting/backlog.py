@@ -27,7 +27,7 @@ from core.jobs.lease import (
     release,
     update_leased,
 )
-from metrics.models import CountState, Share
+from metrics.models import BacklogRange, CountState
 from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.services import uncounted
@@ -63,7 +63,7 @@ def open_backlog(question_id: int) -> None:
         return
     state.backlog_from = state.backlog_done = 0
     state.backlog_to, state.backlog_total = uncounted.get_extent(question_id)
-    state.read_at = timezone.now()
+    state.refreshed_at = timezone.now()
     state.save()
 
 
@@ -99,7 +99,7 @@ def count_ranges(question_id: int, *, seconds: float = 0.0) -> int | None:
 
 
 @transaction.atomic
-def claim_range(question_id: int) -> Share | None:
+def claim_range(question_id: int) -> BacklogRange | None:
     """Claim the next range, or an expired one; None if there is none.
 
     Closes the backlog when all ranges are counted.
@@ -108,7 +108,7 @@ def claim_range(question_id: int) -> Share | None:
     if state.backlog_from is None:
         return None
     lease_columns = {"lease": generate_lease(), "leased_until": timezone.now() + LEASE_DURATION}
-    ranges = Share.objects.filter(question_id=question_id)
+    ranges = BacklogRange.objects.filter(question_id=question_id)
     # A worker that finishes an expired range has locked its row and waits for the lock that is held
     # here, so locked rows are skipped.
     expired = ranges.filter(build_unclaimed_filter()).select_for_update(skip_locked=True).first()
@@ -120,7 +120,9 @@ def claim_range(question_id: int) -> Share | None:
         first, last = int(items[0]), int(items[-1])
         state.backlog_from = last
         state.save(update_fields=["backlog_from"])
-        return ranges.create(question_id=question_id, first=first, last=last, **lease_columns)
+        return ranges.create(
+            question_id=question_id, first_item_id=first, last_item_id=last, **lease_columns
+        )
     if not ranges.exists():
         state.backlog_from = None
         state.save(update_fields=["backlog_from"])
@@ -137,10 +139,10 @@ def _list_next_items(question_id: int, after: int, last: int) -> np.ndarray:
     return items[: n_before + 1]
 
 
-def read_range(item_range: Share) -> CountChange:
+def read_range(item_range: BacklogRange) -> CountChange:
     """Tally the range's items as they are now, without any lock."""
     noted = uncounted.read_batch(
-        item_range.question_id, first=item_range.first, last=item_range.last
+        item_range.question_id, first=item_range.first_item_id, last=item_range.last_item_id
     )
     rows = rating_rows.read_ratings_of_items(item_range.question_id, noted.item_ids)
     # Read after the rows, so that the scale has every code in them.
@@ -156,7 +158,7 @@ def read_range(item_range: Share) -> CountChange:
 
 
 @transaction.atomic
-def save_range(item_range: Share, change: CountChange) -> bool:
+def save_range(item_range: BacklogRange, change: CountChange) -> bool:
     """Mark what was read as counted and add it to the counts; False without the lease.
 
     Without the lease nothing is done. The ratings are marked before the question's lock is
@@ -178,7 +180,9 @@ def save_range(item_range: Share, change: CountChange) -> bool:
 
 
 @transaction.atomic
-def save_and_claim_next(item_range: Share, change: CountChange) -> tuple[bool, Share | None]:
+def save_and_claim_next(
+    item_range: BacklogRange, change: CountChange
+) -> tuple[bool, BacklogRange | None]:
     """Save a range, then claim the next one while the question's lock is still held.
 
     Other workers queue for that lock.
@@ -225,7 +229,7 @@ def discard_backlog(state: CountState) -> None:
 
     Call it under the question's lock, in a transaction that called `lock_ranges_exclusive`.
     """
-    Share.objects.filter(question_id=state.question_id).delete()
+    BacklogRange.objects.filter(question_id=state.question_id).delete()
     state.backlog_from = None
 
 

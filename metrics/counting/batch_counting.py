@@ -77,10 +77,10 @@ def lock_small_states(question_ids: Sequence[int], limit: int) -> dict[int, Coun
     is_simple = Q(
         scale_version=F("question__scale_version"),
         ratings__lte=MAX_RATINGS,
-        unread=0,
+        unrefreshed=0,
         backlog_from__isnull=True,
         cumulative_from__isnull=True,
-        apart=False,
+        separates_models=False,
         model_raters=[],
     )
     rows = CountState.objects.filter(is_simple, pk__in=question_ids).exclude(
@@ -109,13 +109,16 @@ def _update_catalogue_versions(question_ids: Sequence[int]) -> None:
         rater_kinds.build_kinds_stale_filter(),
         ~Exists(models),
         pk__in=question_ids,
-        recount=False,
+        needs_recount=False,
         model_raters=[],
     )
     # Without skip_locked two workers would wait for each other's rows; the second finds it done.
     unlocked = behind.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
     bulk.execute_statements(
-        ("UPDATE metrics_countstate SET catalogue = %s WHERE question_id = %s", (version, pk))
+        (
+            "UPDATE metrics_countstate SET catalogue_version = %s WHERE question_id = %s",
+            (version, pk),
+        )
         for pk, version in unlocked.values_list("pk", "question__project__catalogue_version")
     )
 

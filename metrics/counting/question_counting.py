@@ -30,7 +30,7 @@ from .rater_kinds import RaterKinds
 # file. A question with more uncounted items has a backlog, which is counted in ranges
 # (metrics.counting.backlog).
 ITEMS_AT_ONCE = 2_000
-DEFERRED_FIELDS = ("bootstrap", "bootstrap_people", "pairwise", "bootstrapped")
+DEFERRED_FIELDS = ("bootstrap", "bootstrap_people", "mean_pairwise_kappas", "deferred_version")
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def add_change(state: CountState, change: CountChange, scale: QuestionScale) -> 
         else:
             state.n_people += step
     _mark_pair_changes_stale(change)
-    state.unread += int(uncounted_mask(change.rows).sum())
+    state.unrefreshed += int(uncounted_mask(change.rows).sum())
     state.version += 1
     state.pair_sums = sums
     state.ratings += change.n_ratings

@@ -5,7 +5,8 @@ and, after them, those of the models; and every rater is compared with the peopl
 raters are of one kind, nothing is separated, and it costs nothing.
 
 A rating does not store as which kind it was counted. So the question's CountState records which
-raters were counted as models (`model_raters`, `apart`), and this is followed as long as the counts
+raters were counted as models (`model_raters`, `separates_models`), and this is followed as long as the
+counts
 exist. When a rater changes kind, or people join where only models had been counted, a recount is
 needed.
 """
@@ -31,13 +32,14 @@ class RaterKinds:
     """The rater kinds by which ratings are tallied.
 
     `separates_models`: whether models are separate from people; `models`: the raters at hand that
-    are models. `model_raters` and `recount` are the values that the question's CountState gets.
+    are models. `model_raters` and `needs_recount` are the values for the
+    question's CountState.
     """
 
     separates_models: bool = False
     models: frozenset[int] = frozenset()
     model_raters: tuple[int, ...] = field(default=(), compare=False)
-    recount: bool = field(default=False, compare=False)
+    needs_recount: bool = field(default=False, compare=False)
 
     @classmethod
     def for_rows(cls, state: CountState, rows: np.ndarray) -> RaterKinds:
@@ -53,31 +55,31 @@ class RaterKinds:
         changed_kind = _find_counted_raters(state.question_id, new_models) if new_models else set()
         new_models -= changed_kind
         people = raters - model_raters - new_models
-        recount = state.recount or bool(changed_kind)
-        separate = state.apart
+        needs_recount = state.needs_recount or bool(changed_kind)
+        separate = state.separates_models
         if (
             not separate
             and (model_raters or new_models)
             and (people or (not model_raters and state.ratings))
         ):
             # Models that were counted together with people cannot be separated now.
-            recount = recount or bool(model_raters)
+            needs_recount = needs_recount or bool(model_raters)
             separate = not model_raters
         model_raters |= new_models
         models = frozenset(model_raters & raters) if separate else frozenset()
-        return cls(separate, models, tuple(sorted(model_raters)), recount)
+        return cls(separate, models, tuple(sorted(model_raters)), needs_recount)
 
     @classmethod
     def from_state(cls, state: CountState) -> RaterKinds:
         """Return the kinds of all raters by which the counts of `state` were tallied."""
-        models = frozenset(state.model_raters) if state.apart else frozenset()
-        return cls(state.apart, models, tuple(state.model_raters), state.recount)
+        models = frozenset(state.model_raters) if state.separates_models else frozenset()
+        return cls(state.separates_models, models, tuple(state.model_raters), state.needs_recount)
 
     def write_to(self, state: CountState) -> None:
         """Set the kinds on the state, which the caller saves."""
-        state.apart = self.separates_models
+        state.separates_models = self.separates_models
         state.model_raters = list(self.model_raters)
-        state.recount = self.recount
+        state.needs_recount = self.needs_recount
 
     def model_mask(self, rater: np.ndarray) -> np.ndarray:
         """Return a mask of the ratings that models gave."""
@@ -124,7 +126,7 @@ def build_kinds_stale_filter() -> Q:
 
     The project's items or raters changed since the kinds were checked, or a recount is due.
     """
-    return ~Q(catalogue=F("question__project__catalogue_version")) | Q(recount=True)
+    return ~Q(catalogue_version=F("question__project__catalogue_version")) | Q(needs_recount=True)
 
 
 def needs_recount(question_id: int) -> bool:
@@ -135,16 +137,18 @@ def needs_recount(question_id: int) -> bool:
     state = CountState.objects.filter(build_kinds_stale_filter(), pk=question_id).first()
     if state is None:
         return False
-    if state.recount:
+    if state.needs_recount:
         return True
     question = Question.objects.select_related("project").get(pk=question_id)
     models = Rater.objects.filter(project=question.project_id, kind=Rater.Kind.MODEL)
     current_models = _find_counted_raters(question_id, set(models.values_list("pk", flat=True)))
     counted_models = _find_counted_raters(question_id, set(state.model_raters))
     # If only models rated and all became people, the counts stay the same and are not separated.
-    if current_models != counted_models and (state.apart or current_models):
+    if current_models != counted_models and (state.separates_models or current_models):
         return True
-    CountState.objects.filter(pk=question_id).update(catalogue=question.project.catalogue_version)
+    CountState.objects.filter(pk=question_id).update(
+        catalogue_version=question.project.catalogue_version
+    )
     return False
 
 
@@ -157,8 +161,10 @@ def reset_kinds(state: CountState, question: Question) -> None:
     raters = Rater.objects.filter(Exists(ratings), project=question.project_id)
     models = raters.filter(kind=Rater.Kind.MODEL).order_by("pk").values_list("pk", flat=True)
     state.model_raters = list(models)
-    state.apart = bool(state.model_raters) and raters.filter(kind=Rater.Kind.HUMAN).exists()
-    state.recount = False
+    state.separates_models = (
+        bool(state.model_raters) and raters.filter(kind=Rater.Kind.HUMAN).exists()
+    )
+    state.needs_recount = False
     state.n_people = state.n_models = 0
     project = type(question.project).objects.filter(pk=question.project_id)
-    state.catalogue = project.values_list("catalogue_version", flat=True).get()
+    state.catalogue_version = project.values_list("catalogue_version", flat=True).get()

@@ -116,10 +116,14 @@ def decode_patterns(
     Where the row separates models from people, or ``separate_models`` asks for it, counts are
     (P, 2 width): those of people, then those of models.
     """
-    n_groups = 1 + row.apart
+    n_groups = 1 + row.separates_models
     stored = np.frombuffer(row.patterns, dtype=PATTERN_DTYPE).reshape(-1, n_groups * row.width + 1)
     counts = np.zeros(
-        (len(stored), 1 + (row.apart if separate_models is None else separate_models), width),
+        (
+            len(stored),
+            1 + (row.separates_models if separate_models is None else separate_models),
+            width,
+        ),
         np.int64,
     )
     counts[:, :n_groups, : row.width] = stored[:, :-1].reshape(-1, n_groups, row.width)
@@ -161,7 +165,7 @@ def add_patterns_of_questions(
                 n_items = np.concatenate([stored_items, n_items])
             data = _merge_patterns(counts, n_items).astype(PATTERN_DTYPE).tobytes()
             rows.append((question_id, day, width, separate_models, data, stale))
-        columns = ("question_id", "day", "width", "apart", "patterns", "stale")
+        columns = ("question_id", "day", "width", "separates_models", "patterns", "stale")
         bulk.upsert("metrics_patterntally", columns, rows, key=("question_id", "day"))
 
 

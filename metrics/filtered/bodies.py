@@ -13,7 +13,7 @@ import numpy as np
 from django.db.models import Max
 
 from metrics.filters import RatingFilter, is_filterable_attribute
-from metrics.models import Slice
+from metrics.models import FilteredResult
 from metrics.results.headline import random_sample
 from metrics.scale import QuestionScale
 from projects.models import Item, Project
@@ -31,30 +31,30 @@ MAX_ATTRIBUTES_READ = 200  # attributes that are read
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i4"), ("day", "i4"), ("seconds", "f4")])
 
 
-def compute_body(row: Slice) -> dict[str, Any]:
+def compute_body(row: FilteredResult) -> dict[str, Any]:
     """Return the body of a filtered result."""
-    if row.kind == Slice.Kind.CHOICES:
+    if row.kind == FilteredResult.Kind.CHOICES:
         return compute_filter_choices(row.question.project)
     question, rating_filter = row.question, RatingFilter.from_spec(row.spec)
     scale = QuestionScale.for_question(question)
     rows = rating_filter.filter_ratings(
         Rating.objects.filter(question=question, counted__gt=NO_CODE)
     )
-    if row.kind == Slice.Kind.PAIR:
+    if row.kind == FilteredResult.Kind.PAIR:
         rater_a, rater_b = row.spec["raters"]
         return pair_bodies.compute_pair_body(
             _read_ratings(rows.filter(rater__in=[rater_a, rater_b]), scale), rater_a, rater_b, scale
         )
     of_models = question.project.raters.filter(kind="model")
     models = list(of_models.values_list("pk", flat=True))
-    if row.kind == Slice.Kind.RATER:
+    if row.kind == FilteredResult.Kind.RATER:
         (rater,) = row.spec["raters"]
         own_items = Rating.objects.filter(
             question=question, rater=rater, counted__gt=NO_CODE
         ).values("item_id")
         ratings = _read_ratings(rows.filter(item_id__in=own_items), scale)
         return rater_bodies.compute_rater_body(ratings, rater, scale, models=models)
-    if row.kind == Slice.Kind.EVERY:
+    if row.kind == FilteredResult.Kind.COEFFICIENTS:
         ratings = _read_ratings(rows, scale)
         body = coefficient_body.compute_coefficients(ratings, scale, models=models)
         if score_source := row.spec.get("scores"):
@@ -64,7 +64,7 @@ def compute_body(row: Slice) -> dict[str, Any]:
             )
         return body
     ratings = _read_ratings(rows, scale)
-    if row.kind == Slice.Kind.ORDER:
+    if row.kind == FilteredResult.Kind.ITEM_ORDER:
         return dashboard_body.compute_item_order(ratings, scale)
     is_excluded = random_sample.targeted_mask(question.project_id, ratings) & (
         not rating_filter.sample

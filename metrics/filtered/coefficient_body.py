@@ -71,8 +71,8 @@ def compute_coefficients(
     )
     group_name = MODELS if len(displayed) and is_model.all() else ALL if is_model.any() else PEOPLE
     return {
-        "of": PEOPLE if separate else group_name,
-        "apart": separate,
+        "population": PEOPLE if separate else group_name,
+        "separates_models": separate,
         "raters": raters[:2].tolist() if len(raters) == 2 else [],
         "n_raters": len(raters),
         "n_items": int(n_items.sum()),
@@ -166,9 +166,9 @@ def _sort_coefficients(values: Body, scale: QuestionScale) -> Body:
 
 def _add_rule_interval(rule: dict[str, Any], intervals: bootstrap.Intervals) -> dict[str, Any]:
     """Return a rule about missing ratings, with a bootstrap interval where only that exists."""
-    by_name = {rule["coefficient"]: rule["reading"]}
+    by_name = {rule["coefficient"]: rule["estimate"]}
     if rule["name"] == "paired":
-        rule["reading"] = bootstrap.add_intervals(by_name, intervals)[rule["coefficient"]]
+        rule["estimate"] = bootstrap.add_intervals(by_name, intervals)[rule["coefficient"]]
     return rule
 
 

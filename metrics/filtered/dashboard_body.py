@@ -12,7 +12,7 @@ import numpy as np
 
 from metrics import periods
 from metrics.agreement.counts import tally
-from metrics.models import Reading
+from metrics.models import Result
 from metrics.results import bootstrap, question_results
 from metrics.results.disagreement import disputed_items, findings
 from metrics.results.grouped_patterns import GroupedPatterns
@@ -83,7 +83,7 @@ def compute_dashboard(
             scale,
             is_peer=~is_model if separate else None,
         ),
-        "shown": heatmap_raters.tolist(),
+        "heat_map_raters": heatmap_raters.tolist(),
         "pairs": pair_bodies.build_pair_rows(tables, scale, cells=True),
         "means": means_by_items,
         "findings": findings.sort_findings(
@@ -92,7 +92,7 @@ def compute_dashboard(
                     patterns.counts, patterns.n_items, displayed_tables, scale
                 ),
                 *findings.compare_coefficients(
-                    Reading(coefficients=coefficients, headline=headline), means_by_items
+                    Result(coefficients=coefficients, headline=headline), means_by_items
                 ),
             ]
         ),
@@ -120,7 +120,7 @@ def _date_by_latest_rating(displayed: np.ndarray, ratings: np.ndarray) -> np.nda
 def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
     """Return the values of the newest periods, at most MAX_POINTS.
 
-    Span -> {"starts": [...], coefficient -> [[value, cumulative value], ...]}.
+    Period unit -> {"starts": [...], coefficient -> [[value, cumulative value], ...]}.
     """
     patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
     if patterns.day is None or not len(patterns.n_items):
@@ -189,7 +189,7 @@ def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
     result = disputed_items.find_most_disputed(
         newest, _count_ratings(ratings, newest, scale.k), scale
     )
-    return result | {"whole": len(items) <= max_items}
+    return result | {"is_complete": len(items) <= max_items}
 
 
 def compute_item_order(ratings: np.ndarray, scale: QuestionScale) -> Body:

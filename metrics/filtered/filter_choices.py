@@ -11,7 +11,7 @@ from metrics.filters import (
     RatingFilter,
     build_invalid_value_error,
 )
-from metrics.models import Slice
+from metrics.models import FilteredResult
 from projects.models import Question, Rater
 
 from . import filtered_jobs
@@ -33,7 +33,7 @@ def validate_filter(question: Question, rating_filter: RatingFilter) -> None:
     ):
         return
     row = _get_stored_choices(question)
-    if row.body is not None and row.catalogue == question.project.catalogue_version:
+    if row.body is not None and row.catalogue_version == question.project.catalogue_version:
         rating_filter.validate(_sort_choices(row.body))
 
 
@@ -44,12 +44,12 @@ def _validate_raters(question: Question, rating_filter: RatingFilter) -> None:
     existing = raters.filter(key__in=rating_filter.excluded_raters).values_list("key", flat=True)
     if unknown := sorted({*rating_filter.excluded_raters} - {*existing}):
         allowed = raters.order_by("key").values_list("key", flat=True)
-        raise build_invalid_value_error("without", unknown[0], allowed[: MAX_LISTED_VALUES + 1])
+        raise build_invalid_value_error("exclude", unknown[0], allowed[: MAX_LISTED_VALUES + 1])
 
 
-def _get_stored_choices(question: Question) -> Slice:
+def _get_stored_choices(question: Question) -> FilteredResult:
     return filtered_jobs.get_or_request_filtered_result(
-        question, filtered_jobs.FilteredRequest(Slice.Kind.CHOICES, NO_FILTER), version=0
+        question, filtered_jobs.FilteredRequest(FilteredResult.Kind.CHOICES, NO_FILTER), version=0
     )
 
 

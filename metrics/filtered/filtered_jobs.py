@@ -17,7 +17,7 @@ from django.utils import timezone
 from core.jobs.on_demand import OnDemandJob, delete_least_recent
 from metrics.counting.store import encode_json
 from metrics.filters import RatingFilter
-from metrics.models import CountState, Slice
+from metrics.models import CountState, FilteredResult
 from projects.models import Question
 
 from . import bodies
@@ -53,15 +53,15 @@ class FilteredRequest:
 
 def get_or_request_filtered_result(
     question: Question, request: FilteredRequest, *, version: int
-) -> Slice:
+) -> FilteredResult:
     """Return the stored result, or request it; a stale one is computed again.
 
     ``version``: the current CountState.version. The body, which may be large, is loaded when it is
     accessed; that of filter choices immediately. A page must not fail because a full or busy
     database accepts no request: then nothing is requested until the page asks again.
     """
-    rows = Slice.objects.filter(question=question, key=request.key)
-    if request.kind != Slice.Kind.CHOICES:
+    rows = FilteredResult.objects.filter(question=question, key=request.key)
+    if request.kind != FilteredResult.Kind.CHOICES:
         rows = rows.defer("body")
     row = rows.first()
     try:
@@ -69,22 +69,22 @@ def get_or_request_filtered_result(
             return _request_new(question, request)
         current = (version, question.project.catalogue_version)
         FILTERED_RESULT_JOB.request_refresh(
-            row, is_stale=lambda: (row.version, row.catalogue) != current
+            row, is_stale=lambda: (row.version, row.catalogue_version) != current
         )
     except OperationalError as error:
         logger.warning(
             "filtered result %s of question %s not requested (%s)", request.kind, question.pk, error
         )
-    return row or Slice(
+    return row or FilteredResult(
         question=question,
         key=request.key,
         kind=request.kind,
         spec=request.spec,
-        asked_at=timezone.now(),
+        requested_at=timezone.now(),
     )
 
 
-def _request_new(question: Question, request: FilteredRequest) -> Slice:
+def _request_new(question: Question, request: FilteredRequest) -> FilteredResult:
     row, is_new = FILTERED_RESULT_JOB.get_or_start(
         question=question,
         key=request.key,
@@ -92,25 +92,29 @@ def _request_new(question: Question, request: FilteredRequest) -> Slice:
     )
     if is_new:
         # The filter choices are kept: every filtered page needs them.
-        deletable = Slice.objects.filter(question=question).exclude(kind=Slice.Kind.CHOICES)
+        deletable = FilteredResult.objects.filter(question=question).exclude(
+            kind=FilteredResult.Kind.CHOICES
+        )
         delete_least_recent(deletable, keep=MAX_STORED)
     return row
 
 
-def _compute_fields(row: Slice) -> dict[str, Any]:
+def _compute_fields(row: FilteredResult) -> dict[str, Any]:
     # Read before computing: if counting goes on meanwhile, the body is marked stale.
-    version = 0 if row.kind == Slice.Kind.CHOICES else CountState.get_version(row.question_id)
+    version = (
+        0 if row.kind == FilteredResult.Kind.CHOICES else CountState.get_version(row.question_id)
+    )
     return {
         "body": bodies.compute_body(row),
         "version": version,
-        "catalogue": row.question.project.catalogue_version,
+        "catalogue_version": row.question.project.catalogue_version,
     }
 
 
 FILTERED_RESULT_JOB = OnDemandJob(
-    rows=Slice.objects.select_related("question__project").defer("body"),
+    rows=FilteredResult.objects.select_related("question__project").defer("body"),
     result_field="body",
-    task_name="metrics.tasks.compute_slice",
+    task_name="metrics.tasks.compute_filtered_result",
     compute_result=_compute_fields,
     min_cooldown=datetime.timedelta(seconds=2),
     expires_after=datetime.timedelta(hours=1),

@@ -55,7 +55,7 @@ def build_rater_rows(
                 "n": len(own_ratings),
                 "seconds": compute_median_seconds(own_ratings["seconds"]),
                 "coefficients": coefficients,
-                "spark": sparks.get(rater, {}),
+                "weekly_values": sparks.get(rater, {}),
             }
         )
     return rows

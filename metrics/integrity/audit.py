@@ -90,7 +90,7 @@ def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFin
         if findings.results_compared and rater_id is None:
             expected, stored = get_period_results(state, recount, scale)
             findings.compare("reading of the period", stored, expected)
-            if state.bootstrapped == state.version and not state.unread:
+            if state.deferred_version == state.version and not state.unrefreshed:
                 _compare_diagnosis(findings, recount, question_id, scale)
         if findings.results_compared:
             expected, stored = get_rater_results(question_id, recount, scale)
@@ -249,7 +249,11 @@ def _compare_diagnosis(
 
 def _get_stored_means(question_id: int) -> dict[str, Any]:
     """Return the stored mean pairwise kappas by shared items."""
-    means = CountState.objects.filter(pk=question_id).values_list("pairwise", flat=True).first()
+    means = (
+        CountState.objects.filter(pk=question_id)
+        .values_list("mean_pairwise_kappas", flat=True)
+        .first()
+    )
     return means or {}
 
 

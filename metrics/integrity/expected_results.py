@@ -8,7 +8,7 @@ import numpy as np
 
 from metrics import periods
 from metrics.counting import store
-from metrics.models import ALL_DAYS, ALL_START, CountState, RaterReading, Reading
+from metrics.models import ALL_DAYS, ALL_START, CountState, RaterResult, Result
 from metrics.results import question_results
 from metrics.results.grouped_patterns import GroupedPatterns, iter_values_by_name
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
@@ -33,9 +33,9 @@ def get_period_results(
     """
     expected = _compute_period_results(state, recount, scale)
     stored = {}
-    for row in Reading.objects.filter(question_id=state.question_id):
+    for row in Result.objects.filter(question_id=state.question_id):
         values = [row.coefficients, row.cumulative, row.headline, row.people_cumulative]
-        stored[row.span, row.start.isoformat()] = values
+        stored[row.period_unit, row.start.isoformat()] = values
     if not recount.n_ratings:
         # When all ratings are withdrawn, a result of undefined values remains.
         stored.pop(("all", ALL_START.isoformat()), None)
@@ -95,7 +95,7 @@ def get_rater_results(
     for rater, (_n_ratings, values) in expected.items():
         values.update(rater_results.add_sample_sizes(values, means[rater]))
     stored = {}
-    of_raters = recount.filter_stored(RaterReading.objects.filter(question_id=question_id), "rater")
+    of_raters = recount.filter_stored(RaterResult.objects.filter(question_id=question_id), "rater")
     for row in of_raters.iterator(chunk_size=store.ROWS_AT_ONCE):
         stored[row.rater_id] = [row.n_ratings, row.coefficients]
     return expected, stored

@@ -70,9 +70,9 @@ def _audit_and_record(question_id: int) -> bool:
         question_id=question_id,
         defaults={
             "audited_at": timezone.now(),
-            "ratings": findings.n_ratings,
-            "differences": len(findings.differences),
-            "shown": findings.differences[:MAX_STORED_DIFFERENCES],
+            "n_ratings": findings.n_ratings,
+            "n_differences": len(findings.differences),
+            "first_differences": findings.differences[:MAX_STORED_DIFFERENCES],
         },
     )
     return True
@@ -114,7 +114,9 @@ def _sample_rater(question_id: int) -> int | None:
 def get_audit_summary() -> dict[str, Any] | None:
     """Return the age of the last audit, and how many questions were audited and differ."""
     totals = AuditResult.objects.aggregate(
-        at=Max("audited_at"), questions=Count("pk"), differ=Count("pk", filter=Q(differences__gt=0))
+        at=Max("audited_at"),
+        questions=Count("pk"),
+        differ=Count("pk", filter=Q(n_differences__gt=0)),
     )
     if totals["at"] is None:
         return None

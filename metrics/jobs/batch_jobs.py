@@ -28,7 +28,7 @@ _SAVED_COLUMNS = (
     "n_people",
     "pair_sums",
     "cumulative_from",
-    "read_at",
+    "refreshed_at",
 )
 
 
@@ -75,7 +75,7 @@ def _save_states(states: list[CountState]) -> None:
                 state.n_people,
                 store.encode_json(state.pair_sums),
                 state.cumulative_from,
-                adapt_datetime(state.read_at),
+                adapt_datetime(state.refreshed_at),
                 state.pk,
             ),
         )

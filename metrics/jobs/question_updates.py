@@ -21,8 +21,8 @@ from metrics.models import (
     PairTally,
     PatternTally,
     PeerTally,
-    RaterReading,
-    Reading,
+    RaterResult,
+    Result,
 )
 from metrics.results import deferred_results, refresh
 from projects import locks
@@ -97,7 +97,7 @@ def work_on_question(question_id: int, *, seconds: float = math.inf) -> tuple[in
 def _refresh_if_due(question_id: int) -> None:
     """Refresh the results from time to time, so that a long backlog shows progress."""
     if CountState.objects.filter(
-        pk=question_id, read_at__lt=timezone.now() - REFRESH_INTERVAL
+        pk=question_id, refreshed_at__lt=timezone.now() - REFRESH_INTERVAL
     ).exists():
         refresh.refresh_results(question_id)
 
@@ -114,7 +114,7 @@ def _build_stale_filter() -> Q:
     return (
         ~Q(scale_version=F("question__scale_version"))
         | Q(cumulative_from__isnull=False)
-        | Q(unread__gt=0)
+        | Q(unrefreshed__gt=0)
         | Q(backlog_from__isnull=False)
         | rater_kinds.build_kinds_stale_filter()
     )
@@ -159,7 +159,7 @@ def count_pending_ratings_of_questions(
         else:
             without_backlog.append(question.pk)
         if state is not None:
-            n_pending += state.unread
+            n_pending += state.unrefreshed
             is_stale |= state.cumulative_from is not None
             is_stale |= state.scale_version != question.scale_version
     if without_backlog:
@@ -227,12 +227,12 @@ def reset_counts(question: Question) -> None:
         counted=NO_CODE
     )
     uncounted.rebuild_notes(question.pk)
-    for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading, Diagnosis):
+    for model in (PatternTally, PairTally, PeerTally, Result, RaterResult, Diagnosis):
         model.objects.filter(question=question).delete()
     rater_kinds.reset_kinds(state, question)
     state.ratings = 0
     state.pair_sums = {}
     state.cumulative_from = None
-    state.unread = 0
+    state.unrefreshed = 0
     state.version += 1
     state.save()

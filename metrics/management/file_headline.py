@@ -62,16 +62,16 @@ def compute_file_headline(
     builder, row = build_from_ratings(rows, np.isin(rows["rater"], model_indices), question_scale)
     headline = builder.build_headline(row)
     undefined_value = build_undefined_value("no_pairable_items")
-    choice = {name: headline[name] for name in ("name", "why", "of")}
+    choice = {name: headline[name] for name in ("name", "why", "population")}
     return {
         "headline": {**headline["value"], **choice},
         "n_people": headline["n_people"],
         "n_models": headline["n_models"],
         "people": headline.get(
-            PEOPLE, headline["value"] if headline["of"] == PEOPLE else undefined_value
+            PEOPLE, headline["value"] if headline["population"] == PEOPLE else undefined_value
         ),
         "models": headline.get(
-            MODELS, headline["value"] if headline["of"] == MODELS else undefined_value
+            MODELS, headline["value"] if headline["population"] == MODELS else undefined_value
         ),
         "people_models": headline.get("between", undefined_value),
     }

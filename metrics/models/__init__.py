@@ -6,10 +6,10 @@ nothing); ``width`` is the number of codes. Patterns are int64; tables and momen
 bytes a cell as their length implies (counting.store.compact_blobs).
 """
 
-from .counts import ALL_DAYS, CountState, PairTally, PatternTally, PeerTally, Share
-from .on_demand import Attribution, Report, Slice
-from .results import ALL_START, Diagnosis, RaterReading, Reading, Span, build_number_expression
-from .saved_views import NamedView, ViewLink
+from .counts import ALL_DAYS, BacklogRange, CountState, PairTally, PatternTally, PeerTally
+from .on_demand import Attribution, FilteredResult, Report
+from .results import ALL_START, Diagnosis, PeriodUnit, RaterResult, Result, build_number_expression
+from .saved_views import SavedView, ShareLink
 from .workers import AuditResult, Worker
 
 __all__ = [
@@ -17,19 +17,19 @@ __all__ = [
     "ALL_START",
     "Attribution",
     "AuditResult",
+    "BacklogRange",
     "CountState",
     "Diagnosis",
-    "NamedView",
+    "FilteredResult",
     "PairTally",
     "PatternTally",
     "PeerTally",
-    "RaterReading",
-    "Reading",
+    "PeriodUnit",
+    "RaterResult",
     "Report",
-    "Share",
-    "Slice",
-    "Span",
-    "ViewLink",
+    "Result",
+    "SavedView",
+    "ShareLink",
     "Worker",
     "build_number_expression",
 ]

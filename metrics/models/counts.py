@@ -26,14 +26,14 @@ class CountState(models.Model):
     ratings = models.PositiveBigIntegerField(default=0)
     # Changes that are counted but not yet in the results. Pages add them to the uncounted ratings,
     # so that the number of ratings shown as not yet included is exact.
-    unread = models.PositiveBigIntegerField(default=0)
+    unrefreshed = models.PositiveBigIntegerField(default=0)
     # Ids of the raters counted as models, and whether models are counted separately from people
     # (metrics.counting.rater_kinds); the Project.catalogue_version for which this was checked, and
     # whether the question must be recounted.
     model_raters = models.JSONField(default=list, blank=True)
-    apart = models.BooleanField(default=False)
-    catalogue = models.PositiveBigIntegerField(default=0)
-    recount = models.BooleanField(default=False)
+    separates_models = models.BooleanField(default=False)
+    catalogue_version = models.PositiveBigIntegerField(default=0)
+    needs_recount = models.BooleanField(default=False)
     # Numbers of raters with a counted rating. Models count as people while they are not separated.
     n_people = models.PositiveIntegerField(default=0)
     n_models = models.PositiveIntegerField(default=0)
@@ -53,20 +53,20 @@ class CountState(models.Model):
     backlog_total = models.PositiveBigIntegerField(default=0)
     backlog_done = models.PositiveBigIntegerField(default=0)
     # When the results were last refreshed from the counts, or a backlog was opened.
-    read_at = models.DateTimeField(null=True, blank=True)
-    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error; `bootstrapped`
+    refreshed_at = models.DateTimeField(null=True, blank=True)
+    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error; `deferred_version`
     # is the version that they are based on.
     bootstrap = models.JSONField(default=dict, blank=True)
     bootstrap_people = models.JSONField(default=dict, blank=True)  # of the people only
     # The mean pairwise kappas, weighted by shared items (results.pairs.mean_kappas).
-    pairwise = models.JSONField(default=dict, blank=True)
-    bootstrapped = models.PositiveBigIntegerField(default=0)
+    mean_pairwise_kappas = models.JSONField(default=dict, blank=True)
+    deferred_version = models.PositiveBigIntegerField(default=0)
     # The headline based on the random sample only, where some items were selected because of
     # earlier ratings (results.headline.random_sample); empty where none was. When it is slow to
-    # compute, it is not computed again before drawn_rests_until and may be stale meanwhile.
-    drawn = models.JSONField(default=dict, blank=True)
-    drawn_rests_until = models.DateTimeField(null=True, blank=True)
-    drawn_behind = models.BooleanField(default=False, db_default=False)
+    # compute, it is not computed again before sample_paused_until and may be stale meanwhile.
+    sample_headline = models.JSONField(default=dict, blank=True)
+    sample_paused_until = models.DateTimeField(null=True, blank=True)
+    sample_is_stale = models.BooleanField(default=False, db_default=False)
     # The Question.scale_version that the results are based on; when it lags, all are recomputed.
     scale_version = models.PositiveIntegerField(default=0)
 
@@ -80,7 +80,7 @@ class CountState(models.Model):
         return versions.first() or 0
 
 
-class Share(Leased):
+class BacklogRange(Leased):
     """A range of a question's items that one worker is counting.
 
     While the row exists with the worker's lease, no other worker has counted any item of the range
@@ -88,14 +88,18 @@ class Share(Leased):
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
-    first = models.BigIntegerField()
-    last = models.BigIntegerField()
+    first_item_id = models.BigIntegerField()
+    last_item_id = models.BigIntegerField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["question", "first"], name="share_unique")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["question", "first_item_id"], name="backlog_range_unique"
+            )
+        ]
 
     def __str__(self) -> str:
-        return f"question {self.question_id}: items {self.first} to {self.last}"
+        return f"question {self.question_id}: items {self.first_item_id} to {self.last_item_id}"
 
 
 class PatternTally(models.Model):
@@ -108,7 +112,7 @@ class PatternTally(models.Model):
     day = models.IntegerField()
     width = models.PositiveSmallIntegerField()
     # Whether each row of patterns has separate counts: those of people, then those of models.
-    apart = models.BooleanField(default=False)
+    separates_models = models.BooleanField(default=False)
     # (n_patterns, width + 1), or (n_patterns, 2 width + 1) with separate counts: the counts of each
     # category, then the number of items.
     patterns = models.BinaryField()

@@ -7,21 +7,21 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from core.jobs.on_demand import Asked
+from core.jobs.on_demand import OnDemandResult
 from projects.models import Question
 
-from .results import Span
+from .results import PeriodUnit
 
 
-class Attribution(Asked):
+class Attribution(OnDemandResult):
     """Explanation of a change of Fleiss' kappa between two periods (metrics.attribution)."""
 
     question = models.ForeignKey(
         Question, models.CASCADE, related_name="attributions", db_index=False
     )
-    span = models.CharField(max_length=5, choices=Span.choices)
-    start_from = models.DateField()
-    start_to = models.DateField()
+    period_unit = models.CharField(max_length=5, choices=PeriodUnit.choices)
+    earlier_start = models.DateField()
+    later_start = models.DateField()
     weights = models.CharField(max_length=10)
     # The CountState.version that the result is based on, or an older one if counting went on while
     # it was computed.
@@ -31,26 +31,28 @@ class Attribution(Asked):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["question", "span", "start_from", "start_to", "weights"],
+                fields=["question", "period_unit", "earlier_start", "later_start", "weights"],
                 name="attribution_unique",
             ),
             models.CheckConstraint(
-                condition=Q(span__in=["week", "month"]), name="attribution_span_known"
+                condition=Q(period_unit__in=["week", "month"]), name="attribution_period_unit_valid"
             ),
             models.CheckConstraint(
-                condition=Q(waiting=True) | Q(result__isnull=False), name="attribution_has_result"
+                condition=Q(pending=True) | Q(result__isnull=False), name="attribution_has_result"
             ),
         ]
         indexes = [
-            models.Index(fields=["asked_at"], condition=Q(waiting=True), name="attribution_waiting")
+            models.Index(
+                fields=["requested_at"], condition=Q(pending=True), name="attribution_pending"
+            )
         ]
 
     def __str__(self) -> str:
-        move = f"{self.span} {self.start_from} to {self.start_to}, {self.weights}"
+        move = f"{self.period_unit} {self.earlier_start} to {self.later_start}, {self.weights}"
         return f"question {self.question_id}: {move}"
 
 
-class Slice(Asked):
+class FilteredResult(OnDemandResult):
     """A result of a selection of ratings, or of two raters by day.
 
     The stored counts do not hold it.
@@ -62,39 +64,45 @@ class Slice(Asked):
         DASHBOARD = "dashboard", _("dashboard")
         RATER = "rater", _("rater")
         PAIR = "pair", _("pair")
-        EVERY = "every", _("every coefficient")
-        ORDER = "order", _("order of the items")
+        COEFFICIENTS = "coefficients", _("every coefficient")
+        ITEM_ORDER = "item_order", _("order of the items")
 
-    question = models.ForeignKey(Question, models.CASCADE, related_name="slices", db_index=False)
-    kind = models.CharField(max_length=9, choices=Kind.choices)
+    question = models.ForeignKey(
+        Question, models.CASCADE, related_name="filtered_results", db_index=False
+    )
+    kind = models.CharField(max_length=12, choices=Kind.choices)
     key = models.CharField(max_length=64)  # SHA-256 of format, kind and spec (FilteredRequest.key)
     spec = models.JSONField()  # the filter (filters.RatingFilter.spec) and the raters
     # The CountState.version and Project.catalogue_version that the body is based on, or older ones
     # if counting went on while it was computed.
     version = models.PositiveBigIntegerField(default=0)
-    catalogue = models.PositiveBigIntegerField(default=0)
+    catalogue_version = models.PositiveBigIntegerField(default=0)
     body = models.JSONField(null=True, blank=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["question", "key"], name="slice_unique"),
+            models.UniqueConstraint(fields=["question", "key"], name="filtered_result_unique"),
             models.CheckConstraint(
-                condition=Q(kind__in=["choices", "dashboard", "rater", "pair", "every", "order"]),
-                name="slice_kind_known",
+                condition=Q(
+                    kind__in=["choices", "dashboard", "rater", "pair", "coefficients", "item_order"]
+                ),
+                name="filtered_result_kind_valid",
             ),
             models.CheckConstraint(
-                condition=Q(waiting=True) | Q(body__isnull=False), name="slice_has_body"
+                condition=Q(pending=True) | Q(body__isnull=False), name="filtered_result_has_body"
             ),
         ]
         indexes = [
-            models.Index(fields=["asked_at"], condition=Q(waiting=True), name="slice_waiting")
+            models.Index(
+                fields=["requested_at"], condition=Q(pending=True), name="filtered_result_pending"
+            )
         ]
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.kind} {self.spec}"
 
 
-class Report(Asked):
+class Report(OnDemandResult):
     """A report on a question as of a moment.
 
     Computed once from the history of its ratings (metrics.reports.report_jobs), then never changed,
@@ -103,7 +111,7 @@ class Report(Asked):
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="reports", db_index=False)
     as_of = models.DateTimeField()
-    by = models.ForeignKey(
+    created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     facts = models.JSONField(null=True, blank=True)  # metrics.reports.report_facts
@@ -113,11 +121,11 @@ class Report(Asked):
         constraints = [
             models.UniqueConstraint(fields=["question", "as_of"], name="report_unique"),
             models.CheckConstraint(
-                condition=Q(waiting=True) | Q(facts__isnull=False), name="report_has_facts"
+                condition=Q(pending=True) | Q(facts__isnull=False), name="report_has_facts"
             ),
         ]
         indexes = [
-            models.Index(fields=["asked_at"], condition=Q(waiting=True), name="report_waiting")
+            models.Index(fields=["requested_at"], condition=Q(pending=True), name="report_pending")
         ]
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ def build_number_expression(path: str) -> Cast:
     return Cast(NullIf(KT(path), Value("null")), models.FloatField())
 
 
-class Span(models.TextChoices):
+class PeriodUnit(models.TextChoices):
     ALL = "all", _("all")
     DAY = "day", _("day")
     WEEK = "week", _("week")
@@ -33,14 +33,14 @@ class Span(models.TextChoices):
 ALL_START = datetime.date(1970, 1, 1)
 
 
-class Reading(models.Model):
+class Result(models.Model):
     """The project's coefficients over one period.
 
     ``coefficients`` maps a name to a Value (metrics.agreement.estimate; docs/api.md).
     """
 
-    question = models.ForeignKey(Question, models.CASCADE, related_name="readings", db_index=False)
-    span = models.CharField(max_length=5, choices=Span.choices)
+    question = models.ForeignKey(Question, models.CASCADE, related_name="results", db_index=False)
+    period_unit = models.CharField(max_length=5, choices=PeriodUnit.choices)
     start = models.DateField(default=ALL_START)
     coefficients = models.JSONField(default=dict)
     # The same coefficients, on all items up to the end of the period.
@@ -60,8 +60,12 @@ class Reading(models.Model):
     class Meta:
         ordering = ["start"]
         constraints = [
-            models.UniqueConstraint(fields=["question", "span", "start"], name="reading_unique"),
-            models.CheckConstraint(condition=Q(span__in=Span.values), name="reading_span_known"),
+            models.UniqueConstraint(
+                fields=["question", "period_unit", "start"], name="result_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(period_unit__in=PeriodUnit.values), name="result_period_unit_valid"
+            ),
         ]
 
     @property
@@ -70,7 +74,7 @@ class Reading(models.Model):
 
         There is a random sample where some items were selected because of what others had rated.
         """
-        sample: dict[str, Any] | None = self.headline.get("drawn")
+        sample: dict[str, Any] | None = self.headline.get("sample")
         return sample["coefficients"] if sample else self.all_coefficients
 
     @property
@@ -79,23 +83,23 @@ class Reading(models.Model):
 
         Where models are separate from people: those of the people, unless the lead pooled them.
         """
-        separate = "coefficients" in self.headline and self.headline["of"] == "people"
+        separate = "coefficients" in self.headline and self.headline["population"] == "people"
         coefficients: dict[str, Any] = (
             self.headline["coefficients"] if separate else self.coefficients
         )
         return coefficients
 
 
-class RaterReading(models.Model):
+class RaterResult(models.Model):
     """A rater's agreement with peers, over all days, in the same format.
 
     Nothing is stored for days, weeks and months (results.raters.rater_periods).
     """
 
     question = models.ForeignKey(
-        Question, models.CASCADE, related_name="rater_readings", db_index=False
+        Question, models.CASCADE, related_name="rater_results", db_index=False
     )
-    rater = models.ForeignKey(Rater, models.CASCADE, related_name="readings")
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="results")
     n_ratings = models.PositiveIntegerField()
     coefficients = models.JSONField(default=dict)
     details = models.JSONField(default=dict)
@@ -107,7 +111,7 @@ class RaterReading(models.Model):
     class Meta:
         constraints = [
             # question first: the rater table reads all raters' rows.
-            models.UniqueConstraint(fields=["question", "rater"], name="rater_reading_unique")
+            models.UniqueConstraint(fields=["question", "rater"], name="rater_result_unique")
         ]
 
 
@@ -121,7 +125,7 @@ class Diagnosis(models.Model):
     findings = models.JSONField(default=list)
     # [[index of a category, of another one, their share of the disagreement], ...], declared order
     confusions = models.JSONField(default=list)
-    # {"n_items", "whole", weighting -> [[item id, counts in declared order, distance], ...]}
+    # {"n_items", "is_complete", weighting -> [[item id, counts in declared order, distance], ...]}
     # (results.disagreement.disputed_items).
     disputes = models.JSONField(default=dict)
     computed_at = models.DateTimeField()

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Project
 
 
-class NamedView(models.Model):
+class SavedView(models.Model):
     """A filtered and sorted results page that was saved under a name.
 
     ``query`` is the query string of its URL.
@@ -22,41 +22,41 @@ class NamedView(models.Model):
         RATERS = "raters", _("Raters")
         ITEMS = "items", _("Items")
 
-    project = models.ForeignKey(Project, models.CASCADE, related_name="named_views", db_index=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="saved_views", db_index=False)
     page = models.CharField(max_length=9, choices=Page.choices)
     name = models.CharField(max_length=80)
     query = models.CharField(max_length=1000, blank=True)
-    by = models.ForeignKey(
+    created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    made_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(fields=["project", "name"], name="named_view_unique"),
+            models.UniqueConstraint(fields=["project", "name"], name="saved_view_unique"),
             models.CheckConstraint(
-                condition=Q(page__in=["dashboard", "raters", "items"]), name="named_view_page_known"
+                condition=Q(page__in=["dashboard", "raters", "items"]), name="saved_view_page_valid"
             ),
-            models.CheckConstraint(condition=~Q(name=""), name="named_view_has_name"),
+            models.CheckConstraint(condition=~Q(name=""), name="saved_view_has_name"),
         ]
 
     def __str__(self) -> str:
         return self.name
 
 
-class ViewLink(models.Model):
+class ShareLink(models.Model):
     """A share link: anybody who has it may read the view until it expires.
 
     Only the SHA-256 of its secret is stored.
     """
 
-    view = models.ForeignKey(NamedView, models.CASCADE, related_name="links")
+    view = models.ForeignKey(SavedView, models.CASCADE, related_name="links")
     digest = models.CharField(max_length=64, unique=True)
-    by = models.ForeignKey(
+    created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    made_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)  # last time, to within an hour
@@ -65,7 +65,7 @@ class ViewLink(models.Model):
         ordering = ["-pk"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(expires_at__gt=F("made_at")), name="view_link_expires_later"
+                condition=Q(expires_at__gt=F("created_at")), name="share_link_expires_later"
             )
         ]
 

@@ -29,9 +29,9 @@ class AuditResult(models.Model):
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
     audited_at = models.DateTimeField()
     # Ratings that were recounted: all of the question, or those of a sample.
-    ratings = models.PositiveBigIntegerField()
-    differences = models.PositiveIntegerField()
-    shown = models.JSONField(default=list, blank=True)  # the first differences
+    n_ratings = models.PositiveBigIntegerField()
+    n_differences = models.PositiveIntegerField()
+    first_differences = models.JSONField(default=list, blank=True)  # the first differences
 
     def __str__(self) -> str:
-        return f"question {self.question_id}: {self.differences} differences"
+        return f"question {self.question_id}: {self.n_differences} differences"

@@ -15,7 +15,7 @@ import numpy as np
 from metrics.agreement import registry
 from metrics.agreement.counts import tally
 from metrics.agreement.weights import get_weighted_name
-from metrics.models import Reading
+from metrics.models import Result
 from metrics.results import bootstrap
 from metrics.results.disagreement import findings
 from metrics.results.grouped_patterns import GroupedPatterns
@@ -27,7 +27,7 @@ from projects.models import Item, Question, ScaleVersion
 
 from .rating_history import HistoricalRatings, get_ratings_at
 
-FORMAT = 2  # format 1 had no `drawn` and `pooled`
+FORMAT = 1
 ReportFacts = dict[str, Any]
 
 
@@ -102,7 +102,7 @@ def _compute_numbers(
     name, value = headline["name"], headline["value"]
     if value.get("low") is None:
         headline["value"] = bootstrap.add_intervals({name: value}, intervals)[name]
-    result = Reading(coefficients=coefficients, headline=headline)
+    result = Result(coefficients=coefficients, headline=headline)
     pattern_findings = findings.diagnose_patterns(
         patterns.counts, patterns.n_items, _build_empty_pairs(scale), scale
     )
@@ -110,12 +110,12 @@ def _compute_numbers(
     headline = random_sample.apply_sample_headline(
         headline, rows, is_model=is_model, is_excluded=is_excluded, scale=scale
     )
-    if "drawn" in headline:
-        coefficients = headline["drawn"].pop("coefficients") | headline["values"]
+    if "sample" in headline:
+        coefficients = headline["sample"].pop("coefficients") | headline["values"]
     return {
         "headline": headline,
         "coefficients": coefficients,
-        "beside": _list_other_coefficients(headline, coefficients, scale),
+        "other_coefficients": _list_other_coefficients(headline, coefficients, scale),
         "details": compute_details(
             GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale
         ),
@@ -143,7 +143,7 @@ def _list_other_coefficients(
     """Return the names of the coefficients that are shown next to the headline."""
     names = [
         get_weighted_name("fleiss_kappa", headline["weights"]),
-        *headline["beside"],
+        *headline["companions"],
         *registry.list_secondary_names(scale.kind),
     ]
     others = [name for name in dict.fromkeys(names) if name != headline["name"]]

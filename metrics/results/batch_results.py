@@ -55,5 +55,5 @@ def compute_batch_results(batch: BatchCounts) -> None:
         )
     rater_results.compute_rater_results(batch.scope, batch.raters, scale)
     for pk in {*batch.changed_questions, *map(batch.scope.get_question_id, batch.raters)}:
-        batch.states[pk].read_at = timezone.now()
+        batch.states[pk].refreshed_at = timezone.now()
         batch.states[pk].version += 1

@@ -63,10 +63,10 @@ def add_intervals(coefficients: dict[str, Any], bootstrap_intervals: Intervals) 
 
 def add_headline_interval(headline: dict[str, Any], state: CountState | None) -> dict[str, Any]:
     """Return the headline with its bootstrap interval where it has no other."""
-    has_interval = "drawn" in headline or headline["value"].get("low") is not None
+    has_interval = "sample" in headline or headline["value"].get("low") is not None
     if state is None or has_interval:
         return headline
-    of_people = headline["of"] == "people" and "coefficients" in headline
+    of_people = headline["population"] == "people" and "coefficients" in headline
     bootstrap_intervals = state.bootstrap_people if of_people else state.bootstrap
     by_name = {headline["name"]: headline["value"]}
     value = add_intervals(by_name, bootstrap_intervals)[headline["name"]]

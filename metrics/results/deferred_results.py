@@ -3,7 +3,7 @@
 Bootstrap intervals, mean pairwise kappas, findings on disagreement, and the headline of the random
 sample where items were selected because of earlier ratings. All need more data than a changed
 rating affects, so no rater waits for them. Pages show the previous values meanwhile.
-``CountState.bootstrapped`` is the version that they are based on.
+``CountState.deferred_version`` is the version that they are based on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from metrics import result_listeners
-from metrics.models import CountState, Reading, Span
+from metrics.models import CountState, PeriodUnit, Result
 from metrics.scale import QuestionScale
 from ratings.services import uncounted
 
@@ -53,8 +53,8 @@ def refresh_deferred_results(*, seconds: float = math.inf) -> None:
 
 
 def _build_stale_filter() -> Q:
-    sample_is_due = Q(drawn_behind=True, drawn_rests_until__lte=timezone.now())
-    return ~Q(bootstrapped=F("version")) | sample_is_due
+    sample_is_due = Q(sample_is_stale=True, sample_paused_until__lte=timezone.now())
+    return ~Q(deferred_version=F("version")) | sample_is_due
 
 
 def recompute_deferred_results(question_id: int) -> None:
@@ -70,10 +70,12 @@ def recompute_deferred_results(question_id: int) -> None:
     version = state.version
     all_time = AllTimePatterns.load(question_id, scale)
     all_intervals, people_intervals = bootstrap.compute_question_intervals(all_time)
-    pairwise = mean_kappas.compute_question_means(all_time)
-    diagnosis = findings.build_diagnosis(all_time, pairwise)
+    mean_pairwise_kappas = mean_kappas.compute_question_means(all_time)
+    diagnosis = findings.build_diagnosis(all_time, mean_pairwise_kappas)
     all_time_result = (
-        Reading.objects.filter(question=question_id, span=Span.ALL).only("headline").first()
+        Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
+        .only("headline")
+        .first()
     )
     full_headline = (
         variants.get_full_headline(all_time_result.headline) if all_time_result is not None else {}
@@ -87,14 +89,14 @@ def recompute_deferred_results(question_id: int) -> None:
         deferred_fields = {
             "bootstrap": all_intervals,
             "bootstrap_people": people_intervals,
-            "pairwise": pairwise,
+            "mean_pairwise_kappas": mean_pairwise_kappas,
         }
         if unchanged.update(
-            **deferred_fields, **sample_fields, bootstrapped=version + 1, version=version + 1
+            **deferred_fields, **sample_fields, deferred_version=version + 1, version=version + 1
         ):
-            if all_time_result is not None and "drawn" in sample_fields:
+            if all_time_result is not None and "sample_headline" in sample_fields:
                 all_time_result.headline = variants.merge_sample_headline(
-                    full_headline, sample_fields["drawn"]
+                    full_headline, sample_fields["sample_headline"]
                 )
                 all_time_result.save(update_fields=["headline"])
             diagnosis.save()  # inserts or updates

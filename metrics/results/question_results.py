@@ -21,7 +21,15 @@ from metrics.agreement.coefficients import fleiss
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, get_weighted_name
 from metrics.counting import store
-from metrics.models import ALL_DAYS, ALL_START, CountState, PairTally, PatternTally, Reading, Span
+from metrics.models import (
+    ALL_DAYS,
+    ALL_START,
+    CountState,
+    PairTally,
+    PatternTally,
+    PeriodUnit,
+    Result,
+)
 from metrics.scale import QuestionScale
 
 from .grouped_patterns import GroupedPatterns, GroupValues
@@ -106,7 +114,18 @@ class QuestionUpdate:
             for start in span.list_empty_start_dates()
         }
         result_rows = ResultRows(
-            [(question_id, Span.ALL, ALL_START, coefficients, coefficients, details, headline, {})]
+            [
+                (
+                    question_id,
+                    PeriodUnit.ALL,
+                    ALL_START,
+                    coefficients,
+                    coefficients,
+                    details,
+                    headline,
+                    {},
+                )
+            ]
         )
         result_rows.empty_periods = [
             (question_id, *key) for key in empty_periods & own_values.keys()
@@ -155,7 +174,7 @@ class ResultRows:
     def save(self) -> None:
         """Write the rows and delete those of empty periods."""
         for question_id, name, start in self.empty_periods:
-            Reading.objects.filter(question=question_id, span=name, start=start).delete()
+            Result.objects.filter(question=question_id, period_unit=name, start=start).delete()
         _save_rows(self.complete)
         _save_rows(self.without_cumulative, kept_columns=("cumulative", "people_cumulative"))
         _save_rows(self.cumulative_only, kept_columns=("coefficients", "details", "headline"))
@@ -199,7 +218,7 @@ class StoredPatterns:
     @classmethod
     def from_rows(cls, rows: Sequence[PatternTally], scale: QuestionScale) -> StoredPatterns:
         """Decode the rows and merge their patterns."""
-        separate = any(row.apart for row in rows)
+        separate = any(row.separates_models for row in rows)
         decoded = [
             store.decode_patterns(row, scale.width, separate_models=separate) for row in rows
         ]
@@ -311,7 +330,7 @@ def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = (
     adapt_day = connection.ops.adapt_datefield_value
     columns = (
         "question_id",
-        "span",
+        "period_unit",
         "start",
         "coefficients",
         "cumulative",
@@ -334,9 +353,9 @@ def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = (
         name: f'excluded."{name}"' for name in columns[3:] if name not in kept_columns
     }
     bulk.upsert(
-        "metrics_reading",
+        "metrics_result",
         columns,
         records,
-        key=("question_id", "span", "start"),
+        key=("question_id", "period_unit", "start"),
         update=updated_columns,
     )

@@ -19,7 +19,7 @@ from core.db import bulk
 from metrics import periods, result_listeners
 from metrics.counting import store
 from metrics.counting.question_counting import lock_count_state
-from metrics.models import ALL_DAYS, CountState, Diagnosis, PatternTally, PeerTally, Reading
+from metrics.models import ALL_DAYS, CountState, Diagnosis, PatternTally, PeerTally, Result
 from metrics.scale import QuestionScale
 from projects.models import Question
 
@@ -72,14 +72,14 @@ def _refresh_batch(question_id: int) -> bool | None:
         stale.update(stale=False)
     has_more = rater_results.refresh_stale_raters(question_id, scale)
     if not days and has_more is None:
-        if rescaled or state.unread:  # changes that cancelled out, so that no count changed
-            state.unread = 0
+        if rescaled or state.unrefreshed:  # changes that cancelled out, so that no count changed
+            state.unrefreshed = 0
             state.version += 1
             state.save()
         return None
     if not has_more:
-        state.unread = 0
-    state.read_at = timezone.now()
+        state.unrefreshed = 0
+    state.refreshed_at = timezone.now()
     state.version += 1
     state.save()
     return bool(has_more)
@@ -133,15 +133,15 @@ def finish_cumulative_results(question_id: int) -> bool:
     values = patterns.iter_values(items, scale, builder.trend_coefficient)
     for span in span_periods:
         totals = dict(zip(span.list_start_dates(), values, strict=False))
-        stored = Reading.objects.filter(
-            question_id=question_id, span=span.span, start__in=list(totals)
+        stored = Result.objects.filter(
+            question_id=question_id, period_unit=span.span, start__in=list(totals)
         )
         rows = []
         for pk, start in stored.values_list("id", "start"):
             row = totals[start]
             people_values = store.encode_json(builder.select_trend_values(row))
             rows.append((pk, store.encode_json(row.pooled), people_values))
-        bulk.update_by_id("metrics_reading", ["cumulative", "people_cumulative"], rows)
+        bulk.update_by_id("metrics_result", ["cumulative", "people_cumulative"], rows)
     state.cumulative_from = None
     state.version += 1
     state.save()
@@ -156,7 +156,7 @@ def _recompute_all(state: CountState, scale: QuestionScale) -> None:
     PeerTally.objects.filter(question_id=state.question_id, day=ALL_DAYS).update(stale=True)
     Diagnosis.objects.filter(question_id=state.question_id).delete()
     # Until all are computed, results are shown as stale, although no rating is uncounted.
-    state.unread = max(1, state.unread)
+    state.unrefreshed = max(1, state.unrefreshed)
 
 
 def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -> None:

@@ -18,23 +18,25 @@ from django.utils.translation import gettext as _
 from core import security_log
 from core.text import has_control
 from metrics.filters import ITEM_PREFIX, RatingFilter
-from metrics.models import NamedView, ViewLink
+from metrics.models import SavedView, ShareLink
 from projects.authentication import compute_digest
 from projects.models import Member, Project
 
-ViewPage = NamedView.Page
+ViewPage = SavedView.Page
 MAX_VIEWS = 200  # in a project
 MAX_LINK_DAYS = 366  # until a link expires
 MAX_NAME_LENGTH = 80
 MAX_QUERY_LENGTH = 1000
 OPENED_INTERVAL = datetime.timedelta(hours=1)  # precision of opened_at, and of the audit log
-_FILTER_PARAMETERS = ("from", "to", "kind", "group", "content", "without", "drawn")
+_FILTER_PARAMETERS = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 # The query parameters that define a view. Others are a position in it: a page number, an open item.
 QUERY_PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    ViewPage.DASHBOARD: ("question", "weights", "period", "coefficient", "who", "sort", *_FILTER_PARAMETERS),
-    ViewPage.RATERS: ("question", "show", "least", "search", "sort", "without"),
+    ViewPage.DASHBOARD: (
+        "question", "weights", "period", "coefficient", "heat_map", "sort", *_FILTER_PARAMETERS,
+    ),
+    ViewPage.RATERS: ("question", "show", "least", "search", "sort", "exclude"),
     ViewPage.ITEMS: (
-        "question", "search", "state", "answers", "said", "and_said", "rater", "ratings",
+        "question", "search", "state", "answers", "answer", "other_answer", "rater", "ratings",
         "attribute", "sort",
     ),
 }  # fmt: skip
@@ -67,19 +69,19 @@ def build_query(page: str, parameters: QueryDict, *, question: str) -> str:
     return urlencode({name: value for name, value in values.items() if value})
 
 
-def list_saved_views(project: Any) -> list[NamedView]:
+def list_saved_views(project: Any) -> list[SavedView]:
     """Return the views that the caller (``project.role``) may open.
 
     Views that show gold answers are for leads only.
     """
-    views = list(project.named_views.select_related("by"))
+    views = list(project.saved_views.select_related("created_by"))
     if project.role == Member.Role.LEAD:
         return views
     return [view for view in views if QueryDict(view.query).get("state") != "gold"]
 
 
 @transaction.atomic
-def create_saved_view(*, project: Project, page: str, name: str, query: str, by: Any) -> NamedView:
+def create_saved_view(*, project: Project, page: str, name: str, query: str, by: Any) -> SavedView:
     """Save a view. Raises InvalidSavedView."""
     if page not in QUERY_PARAMETERS:
         raise InvalidSavedView(name=_("This page cannot be kept under a name."))
@@ -90,19 +92,21 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     except BadRequest as problem:
         raise InvalidSavedView(name=str(problem)) from None
     Project.objects.select_for_update().get(pk=project.pk)
-    if NamedView.objects.filter(project=project).count() >= MAX_VIEWS:
+    if SavedView.objects.filter(project=project).count() >= MAX_VIEWS:
         raise InvalidSavedView(
             name=_("A project has at most %(n)s views: delete one first.") % {"n": MAX_VIEWS}
         )
     name = _validate_name(project, name)
-    view = NamedView.objects.create(project=project, page=page, name=name, query=query, by=by)
+    view = SavedView.objects.create(
+        project=project, page=page, name=name, query=query, created_by=by
+    )
     after = {"name": name, "page": page, "query": query}
     security_log.log_event("view_saved", project_id=project.pk, by=by.pk, after=after)
     return view
 
 
 @transaction.atomic
-def rename_saved_view(*, view: NamedView, name: str, by: Any) -> None:
+def rename_saved_view(*, view: SavedView, name: str, by: Any) -> None:
     """Rename a view. Raises InvalidSavedView for an invalid name."""
     Project.objects.select_for_update().get(pk=view.project_id)
     before, view.name = view.name, _validate_name(view.project, name, exclude_id=view.pk)
@@ -117,7 +121,7 @@ def rename_saved_view(*, view: NamedView, name: str, by: Any) -> None:
 
 
 @transaction.atomic
-def delete_saved_view(*, view: NamedView, by: Any) -> None:
+def delete_saved_view(*, view: SavedView, by: Any) -> None:
     """Delete a view and its links."""
     before = {"name": view.name, "page": view.page, "query": view.query}
     view.delete()
@@ -130,7 +134,7 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
         raise InvalidSavedView(
             name=_("A name of 1 to %(n)s signs is needed.") % {"n": MAX_NAME_LENGTH}
         )
-    if NamedView.objects.filter(project=project, name=name).exclude(pk=exclude_id or 0).exists():
+    if SavedView.objects.filter(project=project, name=name).exclude(pk=exclude_id or 0).exists():
         raise InvalidSavedView(name=_("There is a view of this name already."))
     return name
 
@@ -139,7 +143,7 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
 
 
 @transaction.atomic
-def create_share_link(*, view: NamedView, until: datetime.date, by: Any) -> str:
+def create_share_link(*, view: SavedView, until: datetime.date, by: Any) -> str:
     """Create a link to the view, valid through the day ``until``, and return its secret.
 
     The day is in the project's time zone. The secret cannot be shown again. Raises
@@ -160,7 +164,9 @@ def create_share_link(*, view: NamedView, until: datetime.date, by: Any) -> str:
         )
     ends = datetime.datetime.combine(until + datetime.timedelta(days=1), datetime.time.min, zone)
     secret = secrets.token_urlsafe(32)
-    ViewLink.objects.create(view=view, digest=compute_digest(secret), by=by, expires_at=ends)
+    ShareLink.objects.create(
+        view=view, digest=compute_digest(secret), created_by=by, expires_at=ends
+    )
     security_log.log_event(
         "view_shared",
         project_id=view.project_id,
@@ -171,37 +177,37 @@ def create_share_link(*, view: NamedView, until: datetime.date, by: Any) -> str:
 
 
 @transaction.atomic
-def revoke_share_link(*, link: ViewLink, by: Any) -> None:
+def revoke_share_link(*, link: ShareLink, by: Any) -> None:
     """Revoke a link now; an expired one is left unchanged."""
     now = timezone.now()
-    active = ViewLink.objects.filter(pk=link.pk, revoked_at=None, expires_at__gt=now)
+    active = ShareLink.objects.filter(pk=link.pk, revoked_at=None, expires_at__gt=now)
     if active.update(revoked_at=now):
         before = {"name": link.view.name, "expires_at": link.expires_at}
         security_log.log_event(
-            "view_link_revoked", project_id=link.view.project_id, by=by.pk, before=before
+            "share_link_revoked", project_id=link.view.project_id, by=by.pk, before=before
         )
 
 
-def find_share_link(secret: str) -> ViewLink | None:
+def find_share_link(secret: str) -> ShareLink | None:
     """Return the link with this secret, active or not; None if there is none."""
-    links = ViewLink.objects.filter(digest=compute_digest(secret))
+    links = ShareLink.objects.filter(digest=compute_digest(secret))
     return links.select_related("view__project").first()
 
 
 @transaction.atomic
-def record_link_opened(link: ViewLink) -> None:
+def record_link_opened(link: ShareLink) -> None:
     """Record that a link was opened, for its lead and the audit log, at most once an hour."""
     now = timezone.now()
-    stale = ViewLink.objects.filter(pk=link.pk).exclude(opened_at__gt=now - OPENED_INTERVAL)
+    stale = ShareLink.objects.filter(pk=link.pk).exclude(opened_at__gt=now - OPENED_INTERVAL)
     if stale.update(opened_at=now):
         security_log.log_event(
-            "view_link_opened", project_id=link.view.project_id, after={"name": link.view.name}
+            "share_link_opened", project_id=link.view.project_id, after={"name": link.view.name}
         )
 
 
 def rename_raters_in_views(project_id: int, renamed: Mapping[str, str]) -> None:
     """Replace the keys of renamed raters in the queries of saved views."""
-    for view in NamedView.objects.filter(project=project_id, query__contains="rater="):
+    for view in SavedView.objects.filter(project=project_id, query__contains="rater="):
         parameters = QueryDict(view.query).dict()
         if parameters.get("rater") in renamed:
             view.query = urlencode(parameters | {"rater": renamed[str(parameters["rater"])]})

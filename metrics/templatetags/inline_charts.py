@@ -22,7 +22,7 @@ Estimate = Mapping[str, Any]
 
 
 @register.simple_tag
-def spark(
+def sparkline(
     values: Sequence[float | None] | None,
     least: float = 0.4,
     *,
@@ -60,14 +60,14 @@ def spark(
 
 
 @register.simple_tag
-def spark_of_agreement(course: RecentWeeks | None) -> SafeString:
+def agreement_sparkline(course: RecentWeeks | None) -> SafeString:
     """Render the headline of a question over the newest weeks.
 
     On the scale from 0 to 1, so that a flat line and a varying one look different in a list.
     """
     if course is None:
         return mark_safe("")
-    return spark(course.values, scale=(0.0, 1.0), n_items=course.n_items)
+    return sparkline(course.values, scale=(0.0, 1.0), n_items=course.n_items)
 
 
 def _describe_line(defined: Sequence[float], span: str, n_items: int | None) -> str:
@@ -106,7 +106,7 @@ def _format_position(value: float, low: float = -0.2, high: float = 1.0) -> str:
 
 
 @register.simple_tag
-def whisker_scale() -> SafeString:
+def interval_chart_scale() -> SafeString:
     """Render the ends of the scale that a column of whiskers shares."""
     ends = "".join(f'<text x="{_format_position(end)}" y="12">{end:g}</text>' for end in (0.0, 1.0))
     return _mark_svg_safe(
@@ -115,7 +115,7 @@ def whisker_scale() -> SafeString:
 
 
 @register.simple_tag
-def whisker(value: Estimate | None, low: float = -0.2, high: float = 1.0) -> SafeString:
+def interval_chart(value: Estimate | None, low: float = -0.2, high: float = 1.0) -> SafeString:
     """Render an estimate on a scale: interval as a line, value as a dot, zero as a tick.
 
     Where the scale begins at zero, its end has a tick too.
@@ -169,7 +169,7 @@ def paired_bars(own: float, others: float) -> SafeString:
 
 
 @register.simple_tag
-def move_bar(part: float | None, move: float | None) -> SafeString:
+def change_bar(part: float | None, move: float | None) -> SafeString:
     """Render a bar from zero to the left (down) or right (up); the full width is the change."""
     if part is None or not move:
         return mark_safe("")

@@ -29,16 +29,16 @@ Estimate = Mapping[str, Any]
 BAND_STEPS = 5  # between the six colours of bands (tokens.css): no scheme has more bands
 FORMULA_TOLERANCE = 0.005  # of rounding to two decimals
 
-register.filter("figure", number_formats.format_number)
+register.filter("number", number_formats.format_number)
 register.filter("signed", number_formats.format_signed)
-register.filter("whole", number_formats.format_count)
-register.filter("about", number_formats.format_expected_count)
+register.filter("count", number_formats.format_count)
+register.filter("expected_count", number_formats.format_expected_count)
 register.filter("percent", number_formats.format_percent)
 register.filter("interval", number_formats.format_interval)
 
 
 @register.filter(expects_localtime=True)
-def clock(moment: datetime.datetime) -> str:
+def exact_time(moment: datetime.datetime) -> str:
     """Format a time with its time zone, which Django's filter omits.
 
     Only with it are times in the repeated hour at the end of daylight saving time distinct.
@@ -47,19 +47,19 @@ def clock(moment: datetime.datetime) -> str:
 
 
 @register.filter
-def why(estimate: Estimate | None) -> str | Promise:
+def undefined_reason(estimate: Estimate | None) -> str | Promise:
     """Return why an estimate has no value, in plain words."""
     return display_names.get_undefined_reason(estimate.get("reason") if estimate else None)
 
 
-@register.simple_tag
-def reading(value: Estimate | None, signed: bool = False) -> SafeString:
+@register.simple_tag(name="estimate")
+def render_estimate(value: Estimate | None, signed: bool = False) -> SafeString:
     """Render an estimate: value and interval, or a dash with the reason as its title."""
     if not value or value.get("value") is None:
         return format_html(
             '<span class="reading reading--none" title="{0}">–<span class="visually-hidden"> '
             "{0}</span></span>",
-            why(value),
+            undefined_reason(value),
         )
     is_positive = signed and value["value"] > 0 and not tables.is_exporting()
     language, sign = get_language(), "+" if is_positive else ""
@@ -76,7 +76,7 @@ def n_done(steps: Sequence[SetupStep]) -> int:
 
 
 @register.simple_tag
-def band_sign(estimate: Estimate | None, scheme: str) -> SafeString:
+def band_badge(estimate: Estimate | None, scheme: str) -> SafeString:
     """Render the band of a coefficient with a dot, whose colour is its position in the scheme.
 
     "too early to say" where the interval covers too many bands.
@@ -102,7 +102,7 @@ def total(counts: Iterable[int]) -> int:
 
 
 @register.filter
-def sure_band(estimate: Estimate | None, scheme: str) -> str:
+def safe_band(estimate: Estimate | None, scheme: str) -> str:
     """Return the band that the true value reaches or exceeds with 95 % probability.
 
     Empty without a standard error, for a standard error of 0 (few ratings that all agree), and for
@@ -117,7 +117,7 @@ def sure_band(estimate: Estimate | None, scheme: str) -> str:
 
 
 @register.filter
-def fits(name: str, scheme: str) -> bool:
+def fits_scheme(name: str, scheme: str) -> bool:
     """Return True if the scheme was made for this coefficient."""
     return bands.is_designed_for(name, scheme)
 
@@ -201,7 +201,7 @@ def _matches_formula(own: Estimate) -> bool:
 
 
 @register.simple_tag
-def came_without_times(project: Project) -> bool:
+def has_untimed_imports(project: Project) -> bool:
     """Return True if a file brought ratings without times: they have the time of the import."""
     runs = ImportRun.objects.filter(project=project, state=ImportRun.State.DONE)
     return runs.filter(summary__untimed__gt=0).exists()
@@ -221,7 +221,7 @@ def policy_name(name: str) -> str | Promise:
 
 
 @register.simple_tag
-def rests_on(value: Estimate) -> str:
+def sample_size(value: Estimate) -> str:
     """Return the number of items that an estimate is based on, or of rater pairs."""
     n_pairs = value.get("n_pairs")
     if n_pairs is not None:
@@ -235,7 +235,7 @@ def rests_on(value: Estimate) -> str:
 
 
 @register.filter
-def scored_name(name: str) -> str | Promise:
+def scored_coefficient_name(name: str) -> str | Promise:
     """Return the display name of a coefficient whose weights come from scores."""
     base = name.removesuffix("_custom")
     return (
@@ -258,13 +258,13 @@ def period_name(name: str) -> str | Promise:
 
 
 @register.filter
-def get(mapping: Mapping[str, Any] | None, key: str) -> Any:
+def get_item(mapping: Mapping[str, Any] | None, key: str) -> Any:
     """Return the entry of a mapping under a key that is a variable; None without one."""
     return (mapping or {}).get(key)
 
 
 @register.simple_tag
-def shares(counts: Sequence[tuple[str, int]]) -> SafeString:
+def category_counts(counts: Sequence[tuple[str, int]]) -> SafeString:
     """Render counts by category: "minor 3, major 1"."""
     return format_html_join(
         ", ",
@@ -274,7 +274,7 @@ def shares(counts: Sequence[tuple[str, int]]) -> SafeString:
 
 
 @register.filter
-def points(value: float) -> str:
+def percentage_points(value: float) -> str:
     """Format a difference of shares in percentage points with its sign; in a CSV file as a share.
 
     With one decimal, like the shares beside it, so that 57.4 and 57.9 do not look equal.
@@ -298,19 +298,19 @@ def p_value(value: float | None) -> str:
 
 
 @register.filter
-def why_test(test: Any) -> str | Promise:
+def test_undefined_reason(test: Any) -> str | Promise:
     """Return why a test is undefined, in plain words."""
     return display_names.get_undefined_reason(test.reason)
 
 
 @register.filter
-def in_a_line(item: Item) -> SafeString | str:
+def item_preview(item: Item) -> SafeString | str:
     """Render the item's image or first words for a list; in a CSV file its key."""
     return item.key if tables.is_exporting() else content.render_inline(item.body)
 
 
 @register.filter
-def called(item: Item) -> SafeString | str:
+def item_label(item: Item) -> SafeString | str:
     """Render the item by its image or first words, or by its key without any.
 
     In a CSV file always by its key.

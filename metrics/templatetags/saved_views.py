@@ -14,7 +14,7 @@ register = template.Library()
 
 
 @register.inclusion_tag("metrics/saved_views/_menu.html", takes_context=True)
-def views_menu(context: template.Context, page: str) -> dict[str, Any]:
+def saved_views_menu(context: template.Context, page: str) -> dict[str, Any]:
     """Render the saved views of this page, and for leads the form that saves the current one."""
     project = context["project"]
     parameters, question = context["request"].GET, context["chosen"].question.key

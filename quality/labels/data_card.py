@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Count
 
-from metrics.models import Reading, Span
+from metrics.models import PeriodUnit, Result
 from projects.models import Question, Rater
 from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource
 from ratings.models import Rating
@@ -72,7 +72,7 @@ def _build_agreement_section(question: Question) -> list[str]:
     )
     people = kinds.filter(kind=Rater.Kind.HUMAN).count()
     lines = [f"* Raters: {people} people, {kinds.count() - people} models"]
-    unfiltered = Reading.objects.filter(question=question, span=Span.ALL).first()
+    unfiltered = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
     coefficients = unfiltered.all_coefficients if unfiltered else {}
     if unfiltered is not None and coefficients is not unfiltered.coefficients:
         lines.append("* Agreement below: of the people")
@@ -82,7 +82,7 @@ def _build_agreement_section(question: Question) -> list[str]:
     ):
         if (value := coefficients.get(name)) is not None:
             lines.append(f"* {name}: {_format_value(value)}")
-    if unfiltered is not None and "drawn" in unfiltered.headline:
+    if unfiltered is not None and "sample" in unfiltered.headline:
         lines.append(_describe_random_sample(unfiltered.headline))
     if unfiltered is not None:
         details = unfiltered.details

@@ -9,7 +9,7 @@ from typing import Any
 from metrics.agreement import sample_size
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, FLEISS
-from metrics.models import Reading, Span
+from metrics.models import PeriodUnit, Result
 from metrics.results.headline import variants
 from metrics.results.headline.stored_weights import get_headline_weights
 from metrics.scale import QuestionScale, get_weighted_name
@@ -49,12 +49,12 @@ def plan_sample_size(
     """Return the items needed for each half-width, assuming further items of the same kind.
 
     For the headline kappa: Cohen's with two raters, else Fleiss' with the same weights, of the
-    ratings that it describes (Reading.told).
+    ratings that it describes (Result.displayed_coefficients).
     """
     name = get_weighted_name(
         FLEISS, get_headline_weights(question, QuestionScale.for_question(question))
     )
-    unfiltered = Reading.objects.filter(question=question, span=Span.ALL).first()
+    unfiltered = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
     value = unfiltered.displayed_coefficients.get(name) if unfiltered else None
     headline = variants.get_full_headline(unfiltered.headline) if unfiltered else {}
     if headline and headline["name"].startswith(COHEN):

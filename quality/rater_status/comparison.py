@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.rater_quality import funnel
-from metrics.models import CountState, RaterReading
+from metrics.models import CountState, RaterResult
 from metrics.results.headline.stored_weights import get_headline_weights
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
@@ -128,7 +128,7 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
     weights = get_headline_weights(question, scale)
     kappa_path = f"coefficients__{get_weighted_name('vs_peers', weights)}"
     bias_path = "coefficients__vs_peers_bias"
-    results = RaterReading.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
+    results = RaterResult.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
     columns = ("rater_id", "n_ratings", "seconds", kappa_path, bias_path, "details__table")
     rows, margins = [], []
     for *row, table in results.order_by("rater").values_list(*columns).iterator(500):

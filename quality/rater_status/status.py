@@ -14,7 +14,7 @@ from typing import Any
 from metrics.agreement.estimate import Value
 from metrics.agreement.rater_quality.gold import NO_GOLD, PAUSE_EVIDENCE
 from metrics.agreement.rater_quality.repeats import NO_REPEATS
-from metrics.models import RaterReading
+from metrics.models import RaterResult
 from metrics.results.values import build_uncounted_value
 from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
@@ -179,7 +179,7 @@ def _get_results(
     """Return {rater id: counts, seconds, agreement with peers and bias}."""
     peers = f"coefficients__{get_weighted_name('vs_peers', weights)}"
     bias = "coefficients__vs_peers_bias"
-    rows = RaterReading.objects.filter(**conditions)
+    rows = RaterResult.objects.filter(**conditions)
     results = {}
     for rater_id, n_ratings, seconds, peers_value, bias_value in rows.values_list(
         "rater_id", "n_ratings", "seconds", peers, bias

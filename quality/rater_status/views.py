@@ -53,7 +53,7 @@ KEPT_PARAMETERS = (
     "search",
     "sort",
     "page",
-    "without",
+    "exclude",
 )  # query parameters of the list that an action keeps
 
 
@@ -197,7 +197,7 @@ def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionCo
     A worker computes it (metrics.filtered.filtered_jobs).
     """
     query_params = QueryDict(mutable=True)
-    query_params["without"] = request.GET.get("without", "")
+    query_params["exclude"] = request.GET.get("exclude", "")
     filters = RatingFilter.from_query(query_params)
     if not filters:
         return None
@@ -278,7 +278,7 @@ def apply_action(request: HttpRequest, project_id: int) -> HttpResponse:
             build_message_url(project, selected, list_query=list_query.urlencode(), origin=origin)
         )
     elif action == "without":
-        list_query["without"] = join_keys(rater.key for rater in selected)
+        list_query["exclude"] = join_keys(rater.key for rater in selected)
     else:
         _set_paused(request, selected, action == "pause", list_query)
         if request.POST.get("back") == "rater":

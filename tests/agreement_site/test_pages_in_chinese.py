@@ -49,7 +49,7 @@ TEXT_ATTRIBUTES = ("title", "aria-label", "placeholder", "alt", "label")
 SCRIPT_TEXT_PREFIXES = ("data-text", "data-confirm", "data-done", "data-moved", "data-said")
 SKIPPED_TAGS = {"script", "style", "kbd", "pre", "code", "template", "datalist"}
 # The document on statistics cites English titles; see tests/test_docs_in_chinese.py
-DOCUMENTS = ("/words/statistics/",)
+DOCUMENTS = ("/glossary/statistics/",)
 VOID_TAGS = {"meta", "link", "input", "br", "img", "hr", "path", "circle", "rect", "source", "col"}
 
 

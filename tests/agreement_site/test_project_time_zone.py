@@ -89,7 +89,7 @@ def test_updated_time_names_the_time_zone(
     client = client_for(lead)
     page = client.get(f"/projects/{timed_project.pk}/")
     assert f'title="{local_time}"' in page.content.decode()
-    fragment_headers = {"X-Shown": "", "X-Places": page.context["places"]}
+    fragment_headers = {"X-Shown-Version": "", "X-Fragments": page.context["fragment_key"]}
     fragment = client.get(f"/projects/{timed_project.pk}/", headers=fragment_headers)
     assert f'title="{local_time}"' in fragment.content.decode()
 

@@ -16,7 +16,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, r
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from metrics.models import NamedView
+from metrics.models import SavedView
 from projects import authentication
 from projects.models import ApiToken, Item, Member, Project, Rater
 from quality.models import Appeal, GoldIntervention
@@ -55,7 +55,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-gold-intervention", "POST"): {"do": "carry_out"},
     ("api-appeals", "POST"): {"item": "i1", "text": "It is not."},
     ("api-appeal", "POST"): {"state": "open"},
-    ("api-named-views", "POST"): {"page": "raters", "name": "Slow ones", "query": "show=few"},
+    ("api-saved-views", "POST"): {"page": "raters", "name": "Slow ones", "query": "show=few"},
     ("api-next", "POST"): {"item": "i1", "answers": {"severity": "minor"}},
 }
 
@@ -198,7 +198,7 @@ def test_each_caller_gets_the_expected_status(
         pk=1, question=question, rater=ann, step="warn", state="proposed", evidence=30.0,
         n_answers=4, created_at=timezone.now(),
     )  # fmt: skip
-    NamedView.objects.create(pk=VIEW_ID, project=project, page="items", name="All")
+    SavedView.objects.create(pk=VIEW_ID, project=project, page="items", name="All")
     item = Item.objects.create(project=project, key="i1", body={"text": "x"})
     Appeal.objects.create(
         pk=1, question=question, item=item, rater=ann, text="No.", created_at=timezone.now()

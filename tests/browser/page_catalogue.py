@@ -23,7 +23,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from metrics import tasks as counting
 from metrics.example import loader
-from metrics.models import NamedView, Report
+from metrics.models import Report, SavedView
 from metrics.saved_views import services
 from projects import authentication
 from projects.models import GoldAnswer, Item, Member, Project, Question, Rater
@@ -110,7 +110,7 @@ NOT_PAGES = {
     "rate_next": "the sheet alone, for rate.js",
     "rate_last": "the sheet alone, for rate.js",
     "import_project_progress": "a part of a page, of a project that is made of a file",
-    "projects_below": "leads to the list of projects",
+    "projects_redirect": "leads to the list of projects",
     "mfa_login_webauthn": "data for the passkey's script",
     "mfa_reauthenticate_webauthn": "data for the passkey's script",
     "openid_connect_login": "leads to the provider",
@@ -376,7 +376,7 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
         "appeal_id": Appeal.objects.order_by("pk")[0].pk,
         "intervention_id": GoldIntervention.objects.order_by("pk")[0].pk,
         "member_id": project.members.order_by("pk")[0].pk,
-        "view_id": NamedView.objects.get().pk,
+        "view_id": SavedView.objects.get().pk,
         "gold_review.item_id": GoldAnswer.objects.order_by("pk")[0].item_id,
         "item_gold.item_id": GoldAnswer.objects.order_by("pk")[0].item_id,
         "run_id": world.values["run checked"],
@@ -412,7 +412,7 @@ def list_additional_visits(world: SampleWorld) -> list[tuple[str, str, str]]:
         ("dashboard of few", "lead", f"{base}?question=fluent&period=day"),
         ("dashboard narrowed", "lead", f"{base}?kind=human&attribute=language%3Dde&weights=linear"),
         ("pairs", "lead", f"{base}pairs/"),
-        ("items that differ", "lead", f"{base}items/?answers=differ&said=minor&item={item_id}"),
+        ("items that differ", "lead", f"{base}items/?answers=differ&answer=minor&item={item_id}"),
         *((f"item of {kind}", "lead", f"{base}items/{kind}/") for kind in BODY_BY_KIND),
         ("an item that nobody rated", "lead", f"{base}items/seg-1500/"),
         ("raters narrowed", "lead", f"{base}raters/?show=few"),

@@ -164,9 +164,9 @@ def lock_table(site: DrillSite) -> UndoFunction:
 
 
 def break_results(site: DrillSite) -> UndoFunction:
-    execute_sql(site, "ALTER TABLE metrics_reading ADD CONSTRAINT broken CHECK (false) NOT VALID")
+    execute_sql(site, "ALTER TABLE metrics_result ADD CONSTRAINT broken CHECK (false) NOT VALID")
     send_ratings(site, ["item 6"])
-    return lambda: execute_sql(site, "ALTER TABLE metrics_reading DROP CONSTRAINT broken")
+    return lambda: execute_sql(site, "ALTER TABLE metrics_result DROP CONSTRAINT broken")
 
 
 def break_sweeps(site: DrillSite) -> UndoFunction:
@@ -178,9 +178,9 @@ def store_audit_difference(site: DrillSite) -> UndoFunction:
     """Store a difference as an audit does."""
     execute_sql(
         site,
-        "INSERT INTO metrics_auditresult (question_id, audited_at, ratings, differences, shown)"
+        "INSERT INTO metrics_auditresult (question_id, audited_at, n_ratings, n_differences, first_differences)"
         " SELECT id, now(), 3, 1, '[]' FROM projects_question ON CONFLICT (question_id)"
-        " DO UPDATE SET differences = 1, audited_at = now()",
+        " DO UPDATE SET n_differences = 1, audited_at = now()",
     )
     return lambda: execute_sql(site, "UPDATE metrics_auditresult SET differences = 0")
 

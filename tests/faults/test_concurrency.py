@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 from metrics.counting import backlog, peer_rows
 from metrics.counting import question_counting as counting
 from metrics.jobs import question_updates
-from metrics.models import CountState, PairTally, RaterReading
+from metrics.models import CountState, PairTally, RaterResult
 from metrics.results import refresh as project_readings
 from metrics.results.raters import rater_results as rater_readings
 from projects.models import Category, Item, Project, Question, Rater
@@ -191,11 +191,11 @@ def test_workers_share_the_results_of_raters(
     worker = start_threads(lambda: project_readings.refresh_results(question.pk))
     gate.wait_until_reached()
     computed_ids = list(
-        RaterReading.objects.filter(question=question).values_list("rater_id", flat=True)
+        RaterResult.objects.filter(question=question).values_list("rater_id", flat=True)
     )
     while project_readings._refresh_raters_in_parallel(question.pk):
         pass
-    n_computed = RaterReading.objects.filter(question=question).count()
+    n_computed = RaterResult.objects.filter(question=question).count()
     assert n_computed > len(computed_ids)
     gate.open()
     wait_for_results(worker)

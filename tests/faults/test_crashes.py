@@ -13,13 +13,13 @@ from django.db import transaction
 from metrics.counting import backlog, question_counting
 from metrics.jobs import question_updates
 from metrics.models import (
+    BacklogRange,
     CountState,
     PairTally,
     PatternTally,
     PeerTally,
-    RaterReading,
-    Reading,
-    Share,
+    RaterResult,
+    Result,
 )
 from metrics.results import refresh as readings
 from projects.models import Item, Project, Question, Rater
@@ -46,9 +46,9 @@ MODELS = (
     PatternTally,
     PairTally,
     PeerTally,
-    Reading,
-    RaterReading,
-    Share,
+    Result,
+    RaterResult,
+    BacklogRange,
 )
 MAX_STATEMENTS = 300  # statements of one piece of work
 
@@ -188,7 +188,7 @@ def test_changes_that_cancel_out_do_not_stay_uncounted(question: Any) -> None:
     save_ratings(question, [(item, rater, NO_CODE)])
     question_counting.count_items(question.pk)  # the worker dies before it refreshes the results
     assert question_updates.sweep_questions() == 1
-    assert CountState.objects.get().unread == 0
+    assert CountState.objects.get().unrefreshed == 0
     assert question_updates.sweep_questions() == 0
 
 

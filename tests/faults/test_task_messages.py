@@ -15,13 +15,13 @@ from metrics.filters import RatingFilter
 from metrics.models import (
     Attribution,
     CountState,
+    FilteredResult,
     PairTally,
     PatternTally,
     PeerTally,
-    RaterReading,
-    Reading,
+    RaterResult,
     Report,
-    Slice,
+    Result,
 )
 from metrics.reports import report_jobs
 from projects.models import Item, Rater
@@ -41,8 +41,8 @@ MODELS = (
     PatternTally,
     PairTally,
     PeerTally,
-    Reading,
-    RaterReading,
+    Result,
+    RaterResult,
     ImportRun,
 )
 OWN_TASKS = {name for name in app.tasks if not name.startswith("celery.")}
@@ -79,7 +79,7 @@ def test_stdout_is_not_split_into_log_records() -> None:
 
 
 def test_every_task_is_covered_here() -> None:
-    names = ("count_question", "attribute_move", "compute_slice", "compute_report")
+    names = ("count_question", "compute_attribution", "compute_filtered_result", "compute_report")
     metrics_tasks = {f"metrics.tasks.{name}" for name in names}
     assert metrics_tasks | {"ratings.tasks.run_import"} == OWN_TASKS
 
@@ -132,28 +132,28 @@ def test_an_attribution_delivered_three_times_changes_nothing(
             rated_at=rated_at,
         )
     counting_tasks.sweep_all()
-    weeks = {"start_from": datetime.date(2026, 3, 2), "start_to": datetime.date(2026, 3, 9)}
+    weeks = {"earlier_start": datetime.date(2026, 3, 2), "later_start": datetime.date(2026, 3, 9)}
     row = attribution_jobs.get_or_request_attribution(
-        question, span="week", weights="none", **weeks
+        question, period_unit="week", weights="none", **weeks
     )
-    counting_tasks.attribute_move(row.pk)
+    counting_tasks.compute_attribution(row.pk)
     before = list(Attribution.objects.values())
-    assert not before[0]["waiting"]
+    assert not before[0]["pending"]
     for _time in range(2):
-        counting_tasks.attribute_move(row.pk)
+        counting_tasks.compute_attribution(row.pk)
     attribution_jobs.ATTRIBUTION_JOB.sweep()
     assert list(Attribution.objects.values()) == before
 
 
 def test_attribution_with_a_lost_message_is_done_by_the_sweep(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
-    weeks = {"start_from": datetime.date(2026, 3, 2), "start_to": datetime.date(2026, 3, 9)}
+    weeks = {"earlier_start": datetime.date(2026, 3, 2), "later_start": datetime.date(2026, 3, 9)}
     row = attribution_jobs.get_or_request_attribution(
-        question, span="week", weights="none", **weeks
+        question, period_unit="week", weights="none", **weeks
     )
     counting_tasks.sweep_all()
     row.refresh_from_db()
-    assert not row.waiting
+    assert not row.pending
 
 
 def test_filtered_result_delivered_three_times_changes_nothing(question: Any, rate: Any) -> None:
@@ -163,14 +163,14 @@ def test_filtered_result_delivered_three_times_changes_nothing(question: Any, ra
     row = filtered_jobs.get_or_request_filtered_result(
         question, filtered_jobs.FilteredRequest("dashboard", RatingFilter(kind="human")), version=1
     )
-    counting_tasks.compute_slice(row.pk)
-    before = list(Slice.objects.values())
-    assert not before[0]["waiting"]
+    counting_tasks.compute_filtered_result(row.pk)
+    before = list(FilteredResult.objects.values())
+    assert not before[0]["pending"]
     for _time in range(2):
-        counting_tasks.compute_slice(row.pk)
-    counting_tasks.compute_slice(2**40)
+        counting_tasks.compute_filtered_result(row.pk)
+    counting_tasks.compute_filtered_result(2**40)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    assert list(Slice.objects.values()) == before
+    assert list(FilteredResult.objects.values()) == before
 
 
 def test_a_report_delivered_three_times_changes_nothing(
@@ -180,7 +180,7 @@ def test_a_report_delivered_three_times_changes_nothing(
     row = report_jobs.get_or_request_report(question, as_of=None, by=lead)
     counting_tasks.compute_report(row.pk)
     before = list(Report.objects.values())
-    assert not before[0]["waiting"]
+    assert not before[0]["pending"]
     for _time in range(2):
         counting_tasks.compute_report(row.pk)
     counting_tasks.compute_report(2**40)

@@ -15,7 +15,7 @@ from metrics.agreement.coefficients.groups import peers
 from metrics.agreement.counts import tally
 from metrics.counting import store
 from metrics.integrity.audit import audit_question
-from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterResult, Result
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
@@ -81,7 +81,7 @@ def check_state(question: Question, n_current: int) -> None:
         assert n_current == 0
         return
     assert state.ratings == n_current
-    assert state.unread == 0
+    assert state.unrefreshed == 0
     assert state.scale_version == question.scale_version
 
 
@@ -89,9 +89,9 @@ def check_state(question: Question, n_current: int) -> None:
 
 
 def list_project_results(question: Question) -> dict[Key, Any]:
-    rows = Reading.objects.filter(question=question)
+    rows = Result.objects.filter(question=question)
     return {
-        (row.span, row.start): {"each": row.coefficients, "cumulative": row.cumulative}
+        (row.period_unit, row.start): {"each": row.coefficients, "cumulative": row.cumulative}
         for row in rows
     }
 
@@ -101,7 +101,7 @@ def list_rater_results(question: Question) -> dict[Key, Any]:
     counts."""
     results = {
         (row.rater_id, "all", EPOCH): {"n": row.n_ratings, "each": row.coefficients}
-        for row in RaterReading.objects.filter(question=question)
+        for row in RaterResult.objects.filter(question=question)
     }
     scale = QuestionScale.for_question(question)
     names = [get_weighted_name("vs_peers", name) for name in scale.build_weight_matrices()] + [

@@ -8,7 +8,7 @@ import pytest
 
 from metrics import result_listeners
 from metrics.jobs import question_updates
-from metrics.models import Diagnosis, Reading
+from metrics.models import Diagnosis, Result
 from projects.models import Question
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +23,7 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, bool]
     notifications: list[tuple[int, int, bool]] = []
 
     def record_notification(question_id: int) -> None:
-        result = Reading.objects.get(question_id=question_id, span="all")
+        result = Result.objects.get(question_id=question_id, period_unit="all")
         n_ratings = result.coefficients["percent_agreement"]["n_ratings"]
         diagnosed = Diagnosis.objects.filter(question_id=question_id).exists()
         notifications.append((question_id, n_ratings, diagnosed))

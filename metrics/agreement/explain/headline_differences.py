@@ -85,5 +85,9 @@ def compare_consistency(
         "consistent_apart",
         f"Raters are consistent (ICC(C,1) {consistency_icc:.2f}) but apart (ICC(A,1) {agreement:.2f}): "
         f"their means differ by up to {level_difference:.2g}.",
-        {"agreement": agreement, "consistency": consistency_icc, "apart": level_difference},
+        {
+            "agreement": agreement,
+            "consistency": consistency_icc,
+            "level_difference": level_difference,
+        },
     )

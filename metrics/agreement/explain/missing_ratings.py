@@ -31,7 +31,7 @@ class MissingDataPolicy:
 
     name: str
     coefficient: str
-    reading: Value
+    estimate: Value
     left_out_items: int
     left_out_ratings: int
     single_items: int
@@ -73,11 +73,11 @@ def apply_policies(
             weight_matrix=weight_matrix,
             names=[coefficient],
         )
-        reading = estimates[coefficient].to_value()
-        if name == "complete" and reading["reason"] == NO_PAIRABLE_ITEMS and n_raters >= 2:
-            reading["reason"] = "needs_complete_items"
+        estimate = estimates[coefficient].to_value()
+        if name == "complete" and estimate["reason"] == NO_PAIRABLE_ITEMS and n_raters >= 2:
+            estimate["reason"] = "needs_complete_items"
         left_out_counts = np.where((sizes >= 1) & ~is_used, items, 0)
         single_items = int(used_items[sizes == 1].sum())
         left_out = int(left_out_counts.sum()), int(left_out_counts @ sizes)
-        policies.append(MissingDataPolicy(name, coefficient, reading, *left_out, single_items))
+        policies.append(MissingDataPolicy(name, coefficient, estimate, *left_out, single_items))
     return policies

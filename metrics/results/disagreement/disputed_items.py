@@ -61,7 +61,7 @@ def find_newest_disputed(question_id: int, scale: QuestionScale) -> dict[str, An
     items, item_index = np.unique(ratings["item"], return_inverse=True)
     counts = np.zeros((len(items), scale.width), np.int64)
     np.add.at(counts, (item_index, ratings["code"]), 1)
-    return find_most_disputed(items, scale.reorder(counts), scale) | {"whole": is_complete}
+    return find_most_disputed(items, scale.reorder(counts), scale) | {"is_complete": is_complete}
 
 
 def find_most_disputed(
@@ -98,7 +98,7 @@ def load_disputed_items(
         for item, counts, distance in rows
         if item in items and len(counts) == scale.k
     ]
-    return DisputedItems(top, stored.get("n_items", 0), stored.get("whole", True))
+    return DisputedItems(top, stored.get("n_items", 0), stored.get("is_complete", True))
 
 
 def rank_items(items: np.ndarray, total: np.ndarray, value: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from metrics.agreement.explain.diagnosis import DiagnosticFinding
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import get_weighted_name
-from metrics.models import Diagnosis, Reading, Span
+from metrics.models import Diagnosis, PeriodUnit, Result
 from metrics.results.all_time import AllTimePatterns
 from metrics.results.headline import variants
 from metrics.results.pairs import pair_results
@@ -80,7 +80,9 @@ def find_question_findings(all_time: AllTimePatterns, means: dict[str, Any]) -> 
     findings = diagnose_patterns(
         all_time.displayed_counts, all_time.n_items, tables, all_time.scale
     )
-    result = Reading.objects.filter(question_id=all_time.question_id, span=Span.ALL).first()
+    result = Result.objects.filter(
+        question_id=all_time.question_id, period_unit=PeriodUnit.ALL
+    ).first()
     return (
         findings
         if result is None
@@ -107,7 +109,7 @@ def diagnose_patterns(
     return [{"name": finding.name, "figures": finding.figures} for finding in results]
 
 
-def compare_coefficients(result: Reading, means: dict[str, Any]) -> Findings:
+def compare_coefficients(result: Result, means: dict[str, Any]) -> Findings:
     """Return findings that explain why other coefficients differ from the headline."""
     headline, coefficients = variants.get_full_headline(result.headline), result.all_coefficients
     if not headline:
@@ -131,7 +133,9 @@ def compare_coefficients(result: Reading, means: dict[str, Any]) -> Findings:
     if headline["values"]:
         absolute, consistency = (headline["values"][name]["value"] for name in ("icc2", "icc3"))
         findings.append(
-            headline_differences.compare_consistency(absolute, consistency, headline["apart"])
+            headline_differences.compare_consistency(
+                absolute, consistency, headline["spread_of_means"]
+            )
         )
     return [
         {"name": finding.name, "figures": finding.figures}

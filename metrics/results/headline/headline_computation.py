@@ -92,7 +92,7 @@ class CountedRaters:
     """The people and models with counted ratings, and the tables of each group.
 
     ``sample_headline``: the headline of the random sample, in place of that of all ratings
-    (CountState.drawn).
+    (CountState.sample_headline).
     """
 
     n_people: int
@@ -106,19 +106,19 @@ class CountedRaters:
         """Return the raters of a question as its counts are stored."""
         pairs = PairTally.objects.filter(question=state.question_id)
         models = state.model_raters
-        if state.apart:
+        if state.separates_models:
             with_model = Q(rater_a__in=models) | Q(rater_b__in=models)
             model_pairs = pairs.filter(rater_a__in=models, rater_b__in=models)
             rows = {ALL: pairs, PEOPLE: pairs.exclude(with_model), MODELS: model_pairs}
         else:
             rows = {ALL: pairs, PEOPLE: pairs}
-        only_models = bool(models) and not state.apart
+        only_models = bool(models) and not state.separates_models
 
         @cache
         def get_tables(group_name: str) -> np.ndarray:
             return _load_first_rater_tables(rows[group_name], scale)
 
-        return cls(state.n_people, state.n_models, only_models, get_tables, state.drawn)
+        return cls(state.n_people, state.n_models, only_models, get_tables, state.sample_headline)
 
     @classmethod
     def from_states(
@@ -140,7 +140,11 @@ class CountedRaters:
 
         return {
             state.pk: cls(
-                state.n_people, state.n_models, False, partial(get_tables, state.pk), state.drawn
+                state.n_people,
+                state.n_models,
+                False,
+                partial(get_tables, state.pk),
+                state.sample_headline,
             )
             for state in states
         }
@@ -235,10 +239,10 @@ class HeadlineBuilder:
         return HeadlineFacts(self.scale.kind, 0, self.scale.weights).weighting
 
     def build_headline(self, row: GroupValues) -> dict[str, Any]:
-        """Build the headline over all days (Reading.headline).
+        """Build the headline over all days (Result.headline).
 
-        It holds the choice, its Value (`value`) and group (`of`) and the intraclass correlations
-        (`values`); and where models are separate, the same coefficient of each group and all
+        It holds the choice, its Value (`value`) and group (`population`) and the intraclass
+        correlations (`values`); and where models are separate, the same coefficient of each group and all
         coefficients of people.
         """
         groups = self.raters.build_groups(self.patterns, self.n_items, row)
@@ -248,9 +252,9 @@ class HeadlineBuilder:
         headline = {
             "name": name,
             "why": self.choice.reason,
-            "over_time": self.trend_coefficient,
-            "beside": list(self.choice.companions),
-            "of": self.group_name if separate else only_group,
+            "trend_coefficient": self.trend_coefficient,
+            "companions": list(self.choice.companions),
+            "population": self.group_name if separate else only_group,
             "n_people": self.raters.n_people,
             "n_models": self.raters.n_models,
             "complete": group.is_complete,
@@ -261,7 +265,7 @@ class HeadlineBuilder:
         if headline["values"]:
             own_counts = group.count_own_categories()
             levels = own_counts @ self.scale.values / own_counts.sum(axis=1)
-            headline["apart"] = float(np.ptp(levels))  # of the raters' means
+            headline["spread_of_means"] = float(np.ptp(levels))  # of the raters' means
         if separate:
             for key in (ALL, PEOPLE, MODELS):
                 headline[key] = groups[key].get_value(name, self.scale)

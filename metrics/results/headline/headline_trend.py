@@ -23,42 +23,54 @@ from metrics.agreement.coefficients.intraclass.icc import icc_from_table
 from metrics.agreement.headline import COHEN, ICCS, HeadlineFacts, choose_headline, get_weighting
 from metrics.agreement.weights import get_weighted_name
 from metrics.counting import store
-from metrics.models import PairTally, PeerTally, Reading, Span
+from metrics.models import PairTally, PeerTally, PeriodUnit, Result
 from metrics.results.raters import rater_periods
 from metrics.results.values import build_icc_value
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.services.days import date_from_day
 
-HEADLINE_KEYS = "name", "why", "over_time", "weights", "of", "n_people", "n_models", "complete"
+HEADLINE_KEYS = (
+    "name",
+    "why",
+    "trend_coefficient",
+    "weights",
+    "population",
+    "n_people",
+    "n_models",
+    "complete",
+)
 
 
 def get_headline(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
     """Return the stored headline, or the choice for no raters before there are results.
 
-    `shown`: the coefficient of its trend; `n_models`: number of models that are counted separately.
+    `displayed_coefficient`: the coefficient of its trend; `n_models`: number of models that
+    are counted separately.
     """
-    rows = Reading.objects.filter(question=question, span=Span.ALL)
+    rows = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL)
     columns = [f"headline__{name}" for name in (*HEADLINE_KEYS, "value__reason")]
     stored = rows.values(*columns).first()
     if stored is not None and stored["headline__name"]:
         stored_headline = {name: stored[f"headline__{name}"] for name in HEADLINE_KEYS}
         two_raters = is_two_rater_headline(stored_headline, stored["headline__value__reason"])
         return stored_headline | {
-            "shown": stored_headline["name"] if two_raters else stored_headline["over_time"]
+            "displayed_coefficient": stored_headline["name"]
+            if two_raters
+            else stored_headline["trend_coefficient"]
         }
     facts = HeadlineFacts(scale.kind, 0, scale.weights)
     choice = choose_headline(facts, choice=scale.chosen_headline)
     return {
         "name": choice.name,
         "why": choice.reason,
-        "over_time": choice.trend_name,
+        "trend_coefficient": choice.trend_name,
         "weights": facts.weighting,
-        "of": "people",
+        "population": "people",
         "n_people": 0,
         "n_models": 0,
         "complete": False,
-        "shown": choice.trend_name,
+        "displayed_coefficient": choice.trend_name,
     }
 
 
@@ -70,7 +82,7 @@ def is_two_rater_headline(stored_headline: Mapping[str, Any], reason: str | None
     if stored_headline["name"] in ICCS:
         people, models = stored_headline["n_people"], stored_headline["n_models"]
         n_raters = {"people": people, "models": models, "all": people + models}[
-            stored_headline["of"]
+            stored_headline["population"]
         ]
         return bool(stored_headline["complete"] and n_raters == 2)
     return is_two_rater_coefficient(stored_headline["name"]) and reason != "needs_two_raters"

@@ -81,21 +81,23 @@ def compute_sample_headline(
 ) -> dict[str, Any]:
     """Return the SAMPLE_PARTS of the headline of the ratings that are not excluded.
 
-    `drawn`: the numbers of ratings in the sample and excluded, and all coefficients of the
+    `sample`: the numbers of ratings in the sample and excluded, and all coefficients of the
     headline's group. Empty where none is excluded.
     """
     if not is_excluded.any():
         return {}
     sample, sample_is_model = ratings[~is_excluded], is_model[~is_excluded]
-    choice = {name: headline[name] for name in ("name", "why", "beside")}
+    choice = {name: headline[name] for name in ("name", "why", "companions")}
     sample_info = {"n_ratings": len(sample), "left_out": int(is_excluded.sum()), "coefficients": {}}
     separate = "between" in headline  # in the headline of all ratings
-    group_ratings = sample[~sample_is_model] if separate and headline["of"] == PEOPLE else sample
+    group_ratings = (
+        sample[~sample_is_model] if separate and headline["population"] == PEOPLE else sample
+    )
     if not len(group_ratings):
         undefined_value = build_undefined_value("no_pairable_items")
         groups = dict.fromkeys((ALL, PEOPLE, "between"), undefined_value) if separate else {}
         return choice | groups | {
-            "value": undefined_value, "values": {}, "drawn": sample_info, "instead_of": headline["name"],
+            "value": undefined_value, "values": {}, "sample": sample_info, "replaces": headline["name"],
         }  # fmt: skip
     # The same coefficient; but an intraclass correlation only if the sample is complete, too.
     by_table = headline["name"] in ICCS and headline["why"] != LEAD_CHOICE
@@ -125,7 +127,7 @@ def compute_sample_headline(
             MODELS: undefined_value,
             "between": undefined_value,
         }
-    return parts | {"drawn": sample_info, "instead_of": headline["name"]}
+    return parts | {"sample": sample_info, "replaces": headline["name"]}
 
 
 # --- stored with the results
@@ -140,10 +142,10 @@ def compute_sample_fields(
     """
     question = state.question
     if not Assignment.objects.planned_in(question.project_id).exists():
-        return {"drawn": {}, "drawn_behind": False}
+        return {"sample_headline": {}, "sample_is_stale": False}
     now = timezone.now()
-    if state.drawn_rests_until is not None and now < state.drawn_rests_until:
-        return {"drawn_behind": True}
+    if state.sample_paused_until is not None and now < state.sample_paused_until:
+        return {"sample_is_stale": True}
     started = time.monotonic()
     ratings = _read_counted_ratings(question.pk, scale)
     is_model = np.isin(ratings["rater"], state.model_raters)
@@ -153,7 +155,11 @@ def compute_sample_fields(
     )
     seconds = time.monotonic() - started
     pause = datetime.timedelta(seconds=PAUSE_FACTOR * seconds if seconds > QUICK_SECONDS else 0)
-    return {"drawn": sample_headline, "drawn_behind": False, "drawn_rests_until": now + pause}
+    return {
+        "sample_headline": sample_headline,
+        "sample_is_stale": False,
+        "sample_paused_until": now + pause,
+    }
 
 
 def _read_counted_ratings(question_id: int, scale: QuestionScale) -> np.ndarray:

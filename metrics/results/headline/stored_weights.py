@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from metrics.models import Reading, Span
+from metrics.models import PeriodUnit, Result
 from metrics.scale import QuestionScale
 from projects.models import Question
 
 
 def get_headline_weights(question: Question, scale: QuestionScale) -> str:
     """Return the weighting of the stored headline; before there is one, the question's own."""
-    results = Reading.objects.filter(question=question, span=Span.ALL)
+    results = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL)
     weights: str | None = results.values_list("headline__weights", flat=True).first()
     return weights if weights in scale.list_weightings() else question.weights

@@ -10,7 +10,18 @@ from typing import Any
 ALL, PEOPLE, MODELS = "all", "people", "models"
 # The keys of a headline that depend on the ratings it is based on. All others belong to the
 # question.
-SAMPLE_PARTS = ("name", "why", "beside", "value", "values", "apart", ALL, PEOPLE, MODELS, "between")
+SAMPLE_PARTS = (
+    "name",
+    "why",
+    "companions",
+    "value",
+    "values",
+    "spread_of_means",
+    ALL,
+    PEOPLE,
+    MODELS,
+    "between",
+)
 
 
 def merge_sample_headline(headline: dict[str, Any], sample: dict[str, Any]) -> dict[str, Any]:
@@ -20,10 +31,10 @@ def merge_sample_headline(headline: dict[str, Any], sample: dict[str, Any]) -> d
     `pooled`. The headline is returned unchanged where there is no sample, or only that of another
     coefficient, because the scale has just changed.
     """
-    if not sample or sample["instead_of"] != headline["name"]:
+    if not sample or sample["replaces"] != headline["name"]:
         return headline
     pooled = {name: headline[name] for name in SAMPLE_PARTS if name in headline}
-    parts = {name: value for name, value in sample.items() if name != "instead_of"}
+    parts = {name: value for name, value in sample.items() if name != "replaces"}
     return (
         {name: headline[name] for name in headline if name not in SAMPLE_PARTS}
         | parts
@@ -35,7 +46,7 @@ def get_full_headline(headline: dict[str, Any]) -> dict[str, Any]:
     """Return the headline of all ratings that `merge_sample_headline` was given."""
     if "pooled" not in headline:
         return headline
-    replaced = {"drawn", "pooled", *SAMPLE_PARTS}
+    replaced = {"sample", "pooled", *SAMPLE_PARTS}
     common = {name: value for name, value in headline.items() if name not in replaced}
     full_headline: dict[str, Any] = common | headline["pooled"]
     return full_headline

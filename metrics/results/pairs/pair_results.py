@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
-from metrics.models import PairTally, RaterReading, build_number_expression
+from metrics.models import PairTally, RaterResult, build_number_expression
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 
@@ -55,9 +55,9 @@ class PairAgreement:
         return self.n_items < FEW_ITEMS or low is None or high is None or high - low > WIDE_INTERVAL
 
 
-def filter_most_active_results(question_id: int) -> QuerySet[RaterReading]:
+def filter_most_active_results(question_id: int) -> QuerySet[RaterResult]:
     """Return the results of the raters with the most ratings, at most MAX_HEATMAP_RATERS."""
-    rows = RaterReading.objects.filter(question=question_id)
+    rows = RaterResult.objects.filter(question=question_id)
     return rows.order_by("-n_ratings", "rater_id")[:MAX_HEATMAP_RATERS]
 
 
@@ -72,7 +72,7 @@ def list_extreme_raters(question_id: int, name: str, *, lowest: bool) -> list[Ra
 
     By the coefficient ``name``, of raters with enough items, at most MAX_HEATMAP_RATERS.
     """
-    rows = RaterReading.objects.filter(question=question_id).annotate(
+    rows = RaterResult.objects.filter(question=question_id).annotate(
         value=build_number_expression(f"coefficients__{name}__value"),
         n=build_number_expression(f"coefficients__{name}__n_items"),
     )

@@ -18,7 +18,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, WEIGHTINGS, get_weighted_name
 from metrics.counting import store
 from metrics.counting.store import CountScope
-from metrics.models import ALL_DAYS, PeerTally, RaterReading
+from metrics.models import ALL_DAYS, PeerTally, RaterResult
 from metrics.results.values import build_pair_mean_value, copy_sample_sizes
 from metrics.scale import QuestionScale
 from projects.models import Rater
@@ -101,7 +101,7 @@ def _save_seconds(scope: CountScope, raters: list[int]) -> None:
             ]
             if value is not None
         ]
-        result = RaterReading.objects.filter(
+        result = RaterResult.objects.filter(
             question=scope.get_question_id(rater_id), rater=rater_id
         )
         result.update(seconds=median(seconds))
@@ -132,9 +132,9 @@ def _save_results(
         rows.append((scope.get_question_id(rater_id), rater_id, n_ratings, *texts, computed_at))
     key = ("question_id", "rater_id")
     columns = (*key, "n_ratings", "coefficients", "details", "computed_at")
-    bulk.upsert("metrics_raterreading", columns, rows, key=key)
+    bulk.upsert("metrics_raterresult", columns, rows, key=key)
     for rater_id in without_ratings:
-        RaterReading.objects.filter(
+        RaterResult.objects.filter(
             question=scope.get_question_id(rater_id), rater_id=rater_id
         ).delete()
 

@@ -79,7 +79,7 @@ class ChangeExplanation:
     @property
     def is_clear(self) -> bool:
         """True if the change is more than two of its standard errors."""
-        move, se = self.result["move"], self.result["se"]
+        move, se = self.result["change"], self.result["se"]
         return move is not None and se is not None and abs(move) > 2 * se
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from metrics.models import Span
+from metrics.models import PeriodUnit
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import (
     format_count,
@@ -27,7 +27,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
     before, after, move = (
         explanation.result["before"],
         explanation.result["after"],
-        explanation.result["move"],
+        explanation.result["change"],
     )
     names = {
         "from": comparison.before.label if comparison.before else "",
@@ -84,7 +84,7 @@ def _describe_no_clear_change(comparison: PeriodComparison) -> str:
             "That is the only move between neighbouring periods with enough items, and it may be "
             "chance; so may what seems to explain it."
         )
-    if comparison.span == Span.MONTH:
+    if comparison.span == PeriodUnit.MONTH:
         template = _(
             "None of the last %(n)s moves from month to month is beyond chance. These are the last "
             "two months, and what seems to explain their difference may be chance."

@@ -27,7 +27,7 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
         # Read only: a new request would restart the computation whenever ratings arrive.
         attribution = period_comparison.find_attribution(comparison, selection)
         return live_updates.build_pending_response(
-            pending=attribution is None or attribution.waiting
+            pending=attribution is None or attribution.pending
         )
     attribution = None
     if comparison.attribution_fields:

@@ -192,7 +192,7 @@ def _build_trend_rows(points: list[trend_points.TrendPoint], *, cumulative: bool
                 for name in ("value", "low", "high", "n_items", "n_ratings")
             },
             **({"cumulative": (point.cumulative or {}).get("value")} if cumulative else {}),
-            "firm": point.has_enough_items,
+            "enough_items": point.has_enough_items,
             "guidelines": ", ".join(str(mark.number) for mark in point.guidelines),
         }
         for point in points
@@ -266,7 +266,7 @@ def build_confusion_rows(table: list[list[int]], labels: list[str]) -> Rows:
             "other": other,
             "n": n,
             "share": n / sum(row) if sum(row) else 0.0,
-            "apart": n / n_differing if n_differing and own != other else 0.0,
+            "disagreement_share": n / n_differing if n_differing and own != other else 0.0,
         }
         for own, row in zip(labels, table, strict=False)
         for other, n in zip(labels, row, strict=True)

@@ -81,7 +81,7 @@ def build_context(selection: Selection, source: CoefficientSource) -> dict[str, 
         "pair": pair,
         "details": details,
         "some_raters": list_rater_keys(selection),
-        "places": f"{bool(details)}-{selection.scale.kind}",
+        "fragment_key": f"{bool(details)}-{selection.scale.kind}",
     }
 
 

@@ -16,7 +16,7 @@ from metrics.agreement import headline as table
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import get_weighted_name
-from metrics.models import Reading
+from metrics.models import Result
 from metrics.views.common import display_names
 from metrics.views.common.selection import Selection
 from projects.models import Scale
@@ -37,7 +37,7 @@ class CoefficientPurpose:
     where: str = ""
 
 
-def build_context(selection: Selection, result: Reading | None) -> dict[str, Any]:
+def build_context(selection: Selection, result: Result | None) -> dict[str, Any]:
     """Return the template context: the headline and why, the table, and other purposes."""
     headline = result.headline if result and result.headline else {}
     n_raters = headline.get("n_people", 0) or headline.get("n_models", 0)

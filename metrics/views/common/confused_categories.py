@@ -36,6 +36,6 @@ def build_confusions(question: Question, stored: Confusions) -> list[CategoryCon
 
 def build_items_url(project_id: int, question: str, a: str, b: str) -> str:
     """Return the URL of the items that were rated with both categories, the most disputed first."""
-    parameters = {"said": a, "and_said": b, "sort": "disagreement"}
+    parameters = {"answer": a, "other_answer": b, "sort": "disagreement"}
     query = urlencode({"question": question, **parameters})
     return f"{reverse('items', args=[project_id])}?{query}"

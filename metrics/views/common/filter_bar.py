@@ -24,7 +24,7 @@ from metrics.filters import (
     RatingFilter,
     join_keys,
 )
-from metrics.models import Reading, Span
+from metrics.models import PeriodUnit, Result
 from projects.models import Project, QueueOrder, Rater
 
 from .selection import Selection
@@ -33,7 +33,7 @@ NO_CHOICES: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
 MAX_CONTENT_VERSIONS = 20  # content versions of items that are offered
 PRESET_DAYS = (7, 30)  # lengths of the preset periods in days
 MAX_NAMED_RATERS = 5  # excluded raters that get a chip each; more share one
-_FILTER_PARAMETERS = ("from", "to", "kind", "group", "content", "without", "drawn")
+_FILTER_PARAMETERS = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 _SAMPLE_LABELS = {
     RANDOM_SAMPLE: gettext_lazy("drawn at random"),
     ALL_RATINGS: gettext_lazy("all, however chosen"),
@@ -114,10 +114,10 @@ class FilterBar:
         ]
         if excluded_keys := selection.filter.excluded_raters:
             other_parameters.append(
-                ("without", parameters["without"])
+                ("exclude", parameters["exclude"])
             )  # this part of the filter has no field
             chips = [
-                chip for name, chip in zip(parameters, chips, strict=True) if name != "without"
+                chip for name, chip in zip(parameters, chips, strict=True) if name != "exclude"
             ]
             chips += _build_excluded_rater_chips(request, excluded_keys)
         return cls(
@@ -142,7 +142,7 @@ def describe_empty_selection(selection: Selection) -> str:
         message = _describe_empty_period(selection.project, date_filter.from_date)
     elif selection.filter == date_filter:
         message = _("No ratings in these days.")
-    rows = Reading.objects.filter(question=selection.question, span=Span.DAY)
+    rows = Result.objects.filter(question=selection.question, period_unit=PeriodUnit.DAY)
     newest = rows.aggregate(newest=Max("start"))["newest"]
     if newest is None:
         return message
@@ -204,7 +204,7 @@ def _build_url_without(request: HttpRequest, *names: str) -> str:
 
 def _build_excluded_rater_chips(request: HttpRequest, keys: tuple[str, ...]) -> list[FilterChip]:
     """Return a chip for each excluded rater, or a single chip for many."""
-    url_without_any = _build_url_without(request, "without")
+    url_without_any = _build_url_without(request, "exclude")
     separator = "" if url_without_any.endswith("?") else "&"
     if len(keys) > MAX_NAMED_RATERS:
         return [FilterChip(_("without %(n)s raters") % {"n": len(keys)}, url_without_any)]
@@ -213,7 +213,7 @@ def _build_excluded_rater_chips(request: HttpRequest, keys: tuple[str, ...]) -> 
     chips = []
     for key in keys:
         remaining = urlencode(
-            {"without": join_keys(other_key for other_key in keys if other_key != key)}
+            {"exclude": join_keys(other_key for other_key in keys if other_key != key)}
         )
         chips.append(
             FilterChip(
@@ -229,8 +229,8 @@ def _format_filter_part(name: str, value: str) -> str:
         "to": lambda: _("to %(day)s") % {"day": value},
         "kind": lambda: _("only models") if value == Rater.Kind.MODEL else _("only people"),
         "group": lambda: _("group: %(group)s") % {"group": value},
-        "content": lambda: _format_content_version(value),
-        "drawn": lambda: str(_SAMPLE_LABELS[value]),
+        "content_version": lambda: _format_content_version(value),
+        "sample": lambda: str(_SAMPLE_LABELS[value]),
     }
     return (
         formatters[name]() if name in formatters else f"{name.removeprefix(ITEM_PREFIX)}: {value}"
@@ -268,10 +268,10 @@ def _build_fields(selection: Selection, choices: dict[str, Any]) -> list[FilterF
             ]
         )
         options = [(value, _format_content_version(value)) for value in values]
-        fields.append(FilterField("content", _("Content"), active.content_version, options))
+        fields.append(FilterField("content_version", _("Content"), active.content_version, options))
     if active.sample or selection.project.queue_order == QueueOrder.PLANNED_LABELS:
         samples = [(value, str(label)) for value, label in _SAMPLE_LABELS.items()]
-        fields.append(FilterField("drawn", _("Items"), active.sample, samples))
+        fields.append(FilterField("sample", _("Items"), active.sample, samples))
     attributes = dict(active.attributes)
     for name in dict.fromkeys((*attributes, *choices["attributes"])):
         counts = choices["attributes"].get(name, {})

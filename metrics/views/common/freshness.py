@@ -10,7 +10,7 @@ from typing import NamedTuple
 from metrics.counting import backlog
 from metrics.filters import RatingFilter
 from metrics.jobs import question_updates
-from metrics.models import CountState, Slice
+from metrics.models import CountState, FilteredResult
 from projects.models import Question
 
 
@@ -29,7 +29,7 @@ class Freshness:
 
     @property
     def filtered(self) -> bool:
-        """True if the page shows a filtered result, which is as old as its Slice."""
+        """True if the page shows a filtered result, which is as old as its FilteredResult."""
         return False
 
     @property
@@ -47,7 +47,7 @@ class Freshness:
         state = self.state
         if state is None or self.filtered:
             return False
-        return state.bootstrapped != state.version or state.drawn_behind
+        return state.deferred_version != state.version or state.sample_is_stale
 
     @property
     def version(self) -> str:
@@ -90,7 +90,7 @@ class MultiQuestionFreshness:
     @property
     def has_stale_parts(self) -> bool:
         return any(
-            state.bootstrapped != state.version or state.drawn_behind
+            state.deferred_version != state.version or state.sample_is_stale
             for state in self.states.values()
         )
 
@@ -119,13 +119,13 @@ class MultiQuestionFreshness:
 
 
 @dataclass(frozen=True)
-class SliceFreshness(Freshness):
-    """Freshness of a page that shows a Slice.
+class FilteredFreshness(Freshness):
+    """Freshness of a page that shows a FilteredResult.
 
     Its results are those of ``row``; on a page of all ratings, some of them are.
     """
 
-    row: Slice
+    row: FilteredResult
 
     @property
     def pending(self) -> bool:
@@ -147,4 +147,4 @@ class SliceFreshness(Freshness):
         """1 if counts or items changed since the slice was computed, else 0."""
         current = self.state.version if self.state else 0
         catalogue_version = self.row.question.project.catalogue_version
-        return int((self.row.version, self.row.catalogue) != (current, catalogue_version))
+        return int((self.row.version, self.row.catalogue_version) != (current, catalogue_version))

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from metrics.models import Reading
+from metrics.models import Result
 from projects.models import Member, Project, Rater
 from projects.selectors.item_counts import count_items
 
@@ -33,7 +33,7 @@ class SetupStep:
     url: str
 
 
-def list_steps(project: Any, result: Reading | None) -> list[SetupStep]:
+def list_steps(project: Any, result: Result | None) -> list[SetupStep]:
     """Return the steps of a project for its lead; empty for others and once the project runs."""
     if not is_card_shown(project, project.role, result):
         return []
@@ -41,7 +41,7 @@ def list_steps(project: Any, result: Reading | None) -> list[SetupStep]:
     return build_steps(project, result, n_items=count_items(project), n_raters=n_raters)
 
 
-def is_card_shown(project: Project, role: str, result: Reading | None) -> bool:
+def is_card_shown(project: Project, role: str, result: Result | None) -> bool:
     """Return True for a lead while too few items can be compared for a meaningful result."""
     return (
         role == Member.Role.LEAD
@@ -51,7 +51,7 @@ def is_card_shown(project: Project, role: str, result: Reading | None) -> bool:
 
 
 def build_steps(
-    project: Project, result: Reading | None, *, n_items: int, n_raters: int
+    project: Project, result: Result | None, *, n_items: int, n_raters: int
 ) -> list[SetupStep]:
     """Build the steps from the project and its counts."""
     n_double_rated = count_double_rated(result)
@@ -104,7 +104,7 @@ def count_done(steps: Sequence[SetupStep]) -> int:
     return sum(step.done for step in steps)
 
 
-def count_double_rated(result: Reading | None) -> int:
+def count_double_rated(result: Result | None) -> int:
     """Count the items with two or more ratings."""
     details = result.details if result else {}
     return int(details.get("with_two_or_more", 0))

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import FLEISS
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
-from metrics.models import RaterReading, Reading, build_number_expression
+from metrics.models import RaterResult, Result, build_number_expression
 from metrics.scale import QuestionScale
 from projects.models import Rater
 from ratings.models import Assignment
@@ -41,7 +41,7 @@ def build_sentences(
     return sentences
 
 
-def get_outlier_threshold(result: Reading) -> tuple[str, float | None]:
+def get_outlier_threshold(result: Result) -> tuple[str, float | None]:
     """Return (coefficient, threshold) below which a rater's agreement with peers is an outlier.
 
     The coefficient has the weights of the headline; the threshold is the lower end of the interval
@@ -52,19 +52,19 @@ def get_outlier_threshold(result: Reading) -> tuple[str, float | None]:
     return get_weighted_name("vs_peers", weights), kappa.get("low")
 
 
-def is_comparable(result: Reading, rater_id: int, n_ratings: int) -> bool:
+def is_comparable(result: Result, rater_id: int, n_ratings: int) -> bool:
     """Return True if a rater can be compared with all raters.
 
     False if half or more of the rater's ratings were requested for items in doubt: everybody agrees
     less on those.
     """
-    if "drawn" not in result.headline:
+    if "sample" not in result.headline:
         return True
     n_requested = Assignment.objects.filter(rater=rater_id, planned=True).count()
     return 2 * n_requested < n_ratings
 
 
-def list_outlier_raters(results: Mapping[int, Reading]) -> dict[int, list[str]]:
+def list_outlier_raters(results: Mapping[int, Result]) -> dict[int, list[str]]:
     """Return {question id: keys of outlier raters}, those with the greatest impact first.
 
     A rater is an outlier if the interval of the agreement with peers lies below the interval of the
@@ -77,7 +77,7 @@ def list_outlier_raters(results: Mapping[int, Reading]) -> dict[int, list[str]]:
             thresholds.setdefault(name, {})[question] = threshold
     impacts: dict[int, list[tuple[float, str]]] = {}
     for name, threshold_by_question in thresholds.items():
-        rows = RaterReading.objects.filter(question__in=list(threshold_by_question))
+        rows = RaterResult.objects.filter(question__in=list(threshold_by_question))
         rows = rows.annotate(
             high=build_number_expression(f"coefficients__{name}__high"),
             value=build_number_expression(f"coefficients__{name}__value"),
@@ -98,7 +98,7 @@ def list_outlier_raters(results: Mapping[int, Reading]) -> dict[int, list[str]]:
             "n_ratings",
         )
         for question, pk, key, kind, high, value, n in rows.order_by().values_list(*columns):
-            of_people = results[question].headline.get("of", "people") == "people"
+            of_people = results[question].headline.get("population", "people") == "people"
             if high >= threshold_by_question[question] or (of_people and kind != Rater.Kind.HUMAN):
                 continue
             if is_comparable(results[question], pk, n):
@@ -308,7 +308,7 @@ def _describe_consistent_apart(
     ) % {
         "consistency": format_number(values["consistency"]),
         "agreement": format_number(values["agreement"]),
-        "apart": format_number(values["apart"], 1),
+        "apart": format_number(values["level_difference"], 1),
     }
 
 

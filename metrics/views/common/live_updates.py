@@ -1,8 +1,8 @@
 """Live updates: the protocol by which open results pages refresh themselves.
 
 While it is visible, a page requests its own URL every few seconds
-(templates/metrics/common/_freshness.html). It sends the version that it shows (``X-Shown``) and a
-key of the fragments that it has (``X-Places``). The response is
+(templates/metrics/common/_freshness.html). It sends the version that it shows (``X-Shown-Version``)
+and a key of the fragments that it has (``X-Fragments``). The response is
 
 * empty (204): the page is up to date;
 * the freshness only: there are ratings that are not counted yet;
@@ -43,7 +43,7 @@ class LiveSettings:
 
 def is_live_request(request: HttpRequest) -> bool:
     """Return True if an open page polls, False if somebody opens the page."""
-    return "X-Shown" in request.headers
+    return "X-Shown-Version" in request.headers
 
 
 def build_pending_response(*, pending: bool) -> HttpResponse:
@@ -60,25 +60,30 @@ def get_unchanged_response(
     """Return the response to a poll while the results shown are current; None otherwise."""
     if not is_live_request(request):
         return None
-    shown_version = request.headers.get("X-Shown", "")
+    shown_version = request.headers.get("X-Shown-Version", "")
     if shown_version == freshness.version:
         return HttpResponse(status=204)
     if shown_version.partition(".")[0] != freshness.version.partition(".")[0]:
         return None
-    places = request.headers.get("X-Places", "")
-    context = {"project": project, "fresh": freshness, "live": settings, "places": places}
+    fragment_key = request.headers.get("X-Fragments", "")
+    context = {
+        "project": project,
+        "fresh": freshness,
+        "live": settings,
+        "fragment_key": fragment_key,
+    }
     return render(request, "metrics/common/_freshness.html", context)
 
 
 def render_live_page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
     """Render the page when it is opened, or for a poll of its fragments.
 
-    The context needs the key ``places``.
+    The context needs the key ``fragment_key``.
     """
-    places = request.headers.get("X-Places")
-    if places is not None and places != context["places"]:
+    fragment_key = request.headers.get("X-Fragments")
+    if fragment_key is not None and fragment_key != context["fragment_key"]:
         return HttpResponse(headers={"HX-Refresh": "true"})
     response = render(request, template, context)
-    if places is not None:
+    if fragment_key is not None:
         response["HX-Trigger"] = "charts-changed"
     return response

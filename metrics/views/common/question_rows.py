@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from metrics.agreement.explain import bands
-from metrics.models import CountState, Diagnosis, Reading, Span
+from metrics.models import CountState, Diagnosis, PeriodUnit, Result
 from projects.models import Project, Question
 
 from .confused_categories import CategoryConfusion, build_confusions
@@ -43,7 +43,7 @@ class QuestionRow:
 
     project: Project
     question: Question
-    result: Reading | None
+    result: Result | None
     n_ratings: int = 0
     weekly_trend: recent_weeks.RecentWeeks | None = None
     top_confusion: CategoryConfusion | None = None
@@ -58,7 +58,7 @@ class QuestionRow:
     @property
     def is_random_sample(self) -> bool:
         """True if the headline is based on the random sample only."""
-        return self.result is not None and "drawn" in self.result.headline
+        return self.result is not None and "sample" in self.result.headline
 
     @property
     def name(self) -> str:
@@ -86,9 +86,9 @@ class QuestionRow:
         return f"{reverse('dashboard', args=[self.project.pk])}?{query}"
 
 
-def get_results(questions: Sequence[Question]) -> dict[int, Reading]:
+def get_results(questions: Sequence[Question]) -> dict[int, Result]:
     """Return {question id: result of all time}."""
-    stored = Reading.objects.filter(question__in=questions, span=Span.ALL)
+    stored = Result.objects.filter(question__in=questions, period_unit=PeriodUnit.ALL)
     return {row.question_id: row for row in stored.defer("cumulative", "people_cumulative")}
 
 

@@ -1,6 +1,6 @@
 """Columns of the table of raters, defined once for pages and files.
 
-A column holds the path of its value in a RaterReading. The same path serves the database, which
+A column holds the path of its value in a RaterResult. The same path serves the database, which
 sorts all raters by it, and a loaded row, whose cell shows it. To add a column, add a line to
 COLUMNS, and a result that computes the value.
 """
@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.models import RaterReading, build_number_expression
+from metrics.models import RaterResult, build_number_expression
 from metrics.results.pairs.pair_results import MIN_COMPARED_ITEMS
 from metrics.scale import get_weighted_name
 
@@ -29,7 +29,7 @@ COEFFICIENT_PREFIX = "coefficients__"
 class RaterResultRow:
     """A rater's result, and the weekly values of the sparkline."""
 
-    result: RaterReading
+    result: RaterResult
     weekly_values: list[float | None]
 
 
@@ -59,12 +59,12 @@ class RaterColumn:
     @property
     def is_number(self) -> bool:
         """True if the column holds numbers."""
-        return self.is_plain_number or self.show in ("reading", "signed")
+        return self.is_plain_number or self.show in ("estimate", "signed")
 
     @property
     def is_plain_number(self) -> bool:
         """True for a number without an interval and without the number of items."""
-        return self.show in ("whole", "tenths")
+        return self.show in ("count", "tenths")
 
     def is_agreement(self, selection: Selection) -> bool:
         """Return True if the column compares with peers, on items of which there may be too few."""
@@ -74,13 +74,13 @@ class RaterColumn:
         """Return the value that the cell shows."""
         return (
             row.weekly_values
-            if self.show == "spark"
+            if self.show == "sparkline"
             else _get_at_path(row.result, self.path(selection))
         )
 
     def sort_queryset(
-        self, rows: QuerySet[RaterReading], selection: Selection, *, descending: bool
-    ) -> QuerySet[RaterReading]:
+        self, rows: QuerySet[RaterResult], selection: Selection, *, descending: bool
+    ) -> QuerySet[RaterResult]:
         """Sort in the database: rows without a value last, ties by key.
 
         Before these, in either order, come values based on too few items: among few items the
@@ -105,8 +105,8 @@ class RaterColumn:
         return rows.order_by(*leading, order, "rater__key")
 
     def sort_rows(
-        self, rows: Sequence[RaterReading], selection: Selection, *, descending: bool
-    ) -> list[RaterReading]:
+        self, rows: Sequence[RaterResult], selection: Selection, *, descending: bool
+    ) -> list[RaterResult]:
         """Sort loaded rows as `sort_queryset` does."""
         path = value = self.path(selection)
         if self.is_agreement(selection):
@@ -121,7 +121,7 @@ class RaterColumn:
         return defined + [row for row in by_key if _get_at_path(row, value) is None]
 
 
-def _get_at_path(row: RaterReading, path: str) -> Any:
+def _get_at_path(row: RaterResult, path: str) -> Any:
     """Return the value at a path, or None."""
     value: Any = row
     for name in path.split("__"):
@@ -149,23 +149,25 @@ def _has_seconds(_selection: Selection, rows: Sequence[RaterResultRow]) -> bool:
 COLUMNS = (
     RaterColumn("rater", _("Rater"), lambda _chosen: "rater__key", "rater", first_sort="rater"),
     RaterColumn(
-        "ratings", _("Ratings"), lambda _chosen: "n_ratings", "whole", first_sort="-ratings"
+        "ratings", _("Ratings"), lambda _chosen: "n_ratings", "count", first_sort="-ratings"
     ),
     RaterColumn(
         "vs_peers",
         _("Kappa with peers"),
         _get_vs_peers_path,
-        "reading",
+        "estimate",
         first_sort="vs_peers",
         help_term="vs_peers",
     ),
-    RaterColumn("vs_peers_scale", _("On a scale"), _get_vs_peers_path, "whisker", hidden=True),
-    RaterColumn("trend", _("Trend by week"), _get_vs_peers_path, "spark"),
+    RaterColumn(
+        "vs_peers_scale", _("On a scale"), _get_vs_peers_path, "interval_chart", hidden=True
+    ),
+    RaterColumn("trend", _("Trend by week"), _get_vs_peers_path, "sparkline"),
     RaterColumn(
         "pairwise",
         _("Mean pairwise kappa"),
         _get_pairwise_path,
-        "reading",
+        "estimate",
         first_sort="pairwise",
         help_term="mean_pairwise_kappa",
     ),

@@ -60,7 +60,7 @@ class Selection:
 
     @cached_property
     def headline(self) -> Mapping[str, Any]:
-        """Headline of all ratings, as in Reading.headline. Costs a query at first access."""
+        """Headline of all ratings, as in Result.headline. Costs a query at first access."""
         return get_headline(self.question, self.scale)
 
     @property
@@ -78,7 +78,8 @@ class Selection:
         With a filter always the substitute where the headline is one of two raters.
         """
         name: str = (
-            self.requested_coefficient or self.headline["over_time" if self.filter else "shown"]
+            self.requested_coefficient
+            or self.headline["trend_coefficient" if self.filter else "displayed_coefficient"]
         )
         return name
 
@@ -135,7 +136,7 @@ def find_selection(
             request.GET, "coefficient", list_headline_coefficients(scale)
         ),
         filter=RatingFilter.from_query(request.GET) if filtered else RatingFilter(),
-        heat_map_choice=get_choice(request.GET, "who", HEAT_MAP_CHOICES) or "",
+        heat_map_choice=get_choice(request.GET, "heat_map", HEAT_MAP_CHOICES) or "",
     )
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from metrics.agreement import registry
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.filters import ALL_RATINGS, RANDOM_SAMPLE
-from metrics.models import Reading
+from metrics.models import Result
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_results
 from metrics.scale import get_weighted_name, list_headline_coefficients
@@ -84,8 +84,8 @@ def build_context(
     has_started = bool(result) or not steps
     weighted_name, weighted_estimates = compare_weightings(result, source, busiest)
     can_draw = trend_points.is_drawable(points)
-    places = f"{'trend' if can_draw else ''}-{len(raters) if has_pairs else ''}"
-    places += "" if has_started else "-first"
+    fragment_key = f"{'trend' if can_draw else ''}-{len(raters) if has_pairs else ''}"
+    fragment_key += "" if has_started else "-first"
     return {
         "reading": result,
         "headline": headline,
@@ -94,7 +94,7 @@ def build_context(
         "steps": steps,
         "begun": has_started,
         "why": get_headline_reason(selection, result),
-        "drawn": get_random_sample_note(selection, result),
+        "sample": get_random_sample_note(selection, result),
         "groups": build_group_rows(selection, result, source),
         "trends": list_trend_choices(selection),
         "trend_note": get_trend_note(selection, result),
@@ -118,7 +118,7 @@ def build_context(
         "matrix": build_matrix_rows(raters, matrix),
         "has_pairs": has_pairs,
         # Key of the charts on the page; when it changes, the page is reloaded.
-        "places": "starting" if steps and result is None else places,
+        "fragment_key": "starting" if steps and result is None else fragment_key,
         "n_raters": table.n_raters,
         "rater_page": table,
         "confusions": confused_categories.build_confusions(
@@ -136,17 +136,19 @@ def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:
     The empty URL value stands for a headline that is not a coefficient of all raters.
     """
     choices = [(name, name) for name in list_headline_coefficients(selection.scale)]
-    if selection.filter or not headline_trend.is_two_rater_coefficient(selection.headline["shown"]):
+    if selection.filter or not headline_trend.is_two_rater_coefficient(
+        selection.headline["displayed_coefficient"]
+    ):
         return choices
-    return [("", selection.headline["shown"]), *choices]
+    return [("", selection.headline["displayed_coefficient"]), *choices]
 
 
-def get_trend_note(selection: Selection, result: Reading | None) -> str:
+def get_trend_note(selection: Selection, result: Result | None) -> str:
     """Return a note if the trend is not simply that of the headline; empty otherwise.
 
     It may be of other ratings, of another coefficient, or computed in another way.
     """
-    if result is not None and "drawn" in result.headline:
+    if result is not None and "sample" in result.headline:
         return _("The trend is of all ratings, also those that were asked for because of doubt.")
     if selection.requested_coefficient:
         return ""
@@ -165,7 +167,7 @@ def get_trend_note(selection: Selection, result: Reading | None) -> str:
     }
 
 
-def get_headline_estimate(selection: Selection, result: Reading | None) -> dict[str, Any] | None:
+def get_headline_estimate(selection: Selection, result: Result | None) -> dict[str, Any] | None:
     """Return the estimate of the requested coefficient, or of the headline; None without one."""
     if result is None:
         return None
@@ -174,7 +176,7 @@ def get_headline_estimate(selection: Selection, result: Reading | None) -> dict[
     return result.headline.get("value")
 
 
-def get_headline_reason(selection: Selection, result: Reading | None) -> str | Promise:
+def get_headline_reason(selection: Selection, result: Result | None) -> str | Promise:
     """Return why this coefficient is the headline; empty if the URL names it."""
     if result is None or selection.requested_coefficient or not result.headline:
         return ""
@@ -183,7 +185,7 @@ def get_headline_reason(selection: Selection, result: Reading | None) -> str | P
     return display_names.get_headline_reason(result.headline["why"], result.headline["name"])
 
 
-def has_ratings(result: Reading | None) -> bool:
+def has_ratings(result: Result | None) -> bool:
     categories = result.details.get("categories", ()) if result else ()
     return any(category["ratings"] for category in categories)
 
@@ -204,9 +206,9 @@ class RandomSampleNote:
     sample_query: str
 
 
-def get_random_sample_note(selection: Selection, result: Reading | None) -> RandomSampleNote | None:
+def get_random_sample_note(selection: Selection, result: Result | None) -> RandomSampleNote | None:
     """Return the note, or None when the headline is based on all ratings."""
-    sample = result.headline.get("drawn") if result else None
+    sample = result.headline.get("sample") if result else None
     if result is None or sample is None:
         return None
     pooled, headline = result.headline["pooled"], get_headline_estimate(selection, result)
@@ -232,7 +234,7 @@ class GroupRow:
 
 
 def build_group_rows(
-    selection: Selection, result: Reading | None, source: ProjectSource
+    selection: Selection, result: Result | None, source: ProjectSource
 ) -> list[GroupRow]:
     """Return the agreement of people, of people with models, and of models.
 

@@ -8,7 +8,7 @@ from typing import Any
 from metrics.agreement import registry
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
-from metrics.models import Reading
+from metrics.models import Result
 from metrics.results.pairs import pair_results
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
@@ -18,7 +18,7 @@ MAX_MATRIX_RATERS = 20  # a wider table is unreadable; the list of pairs replace
 
 
 def list_other_statistics(
-    selection: Selection, result: Reading | None
+    selection: Selection, result: Result | None
 ) -> list[tuple[str, dict[str, Any]]]:
     """Return (name, estimate) of the coefficients beside the headline."""
     if result is None:
@@ -27,7 +27,7 @@ def list_other_statistics(
         result.displayed_coefficients | result.headline.get("values", {}) | result.pairwise_means
     )
     names = [
-        *result.headline.get("beside", []),
+        *result.headline.get("companions", []),
         *registry.list_secondary_names(selection.scale.kind),
     ]
     names.insert(0, get_weighted_name("fleiss_kappa", result.headline.get("weights", "none")))
@@ -42,7 +42,7 @@ def list_other_statistics(
 
 
 def compare_weightings(
-    result: Reading | None, source: ProjectSource, raters: list[Rater]
+    result: Result | None, source: ProjectSource, raters: list[Rater]
 ) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
     """Return a coefficient, and its estimate under each weighting that suits the scale.
 
@@ -67,7 +67,7 @@ def compare_weightings(
     ]
 
 
-def summarize_coverage(selection: Selection, result: Reading | None, total: int) -> dict[str, Any]:
+def summarize_coverage(selection: Selection, result: Result | None, total: int) -> dict[str, Any]:
     """Return how many of ``total`` items have 0, 1, 2, ... ratings, and how many are comparable."""
     details = result.details if result else {}
     by_ratings = {

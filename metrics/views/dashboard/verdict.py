@@ -72,7 +72,7 @@ def _describe_agreement(
         return None
     band = bands.find_band(headline["value"], scheme)
     band_name = format_html("<strong>{}</strong>", display_names.get_band_name(band))
-    band_link = _render_link(f"{reverse('all_words')}#bands", band_name)
+    band_link = _render_link(f"{reverse('glossary')}#bands", band_name)
     return format_html(_("Agreement is {word}: {number}."), word=band_link, number=number)
 
 

@@ -88,7 +88,7 @@ def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[st
     """Return the context for a filter that matches no rating, or None if it matches any."""
     if not selection.filter or dashboard_page.has_ratings(source.question_result):
         return None
-    return {"places": "nothing", "nothing": describe_empty_selection(selection)}
+    return {"fragment_key": "nothing", "nothing": describe_empty_selection(selection)}
 
 
 def _get_available_examples(project_list_page: listing.ProjectListPage) -> tuple[bool, bool]:
@@ -132,7 +132,7 @@ def _render_dashboard(
     )
     if unchanged is not None:
         return unchanged
-    context: dict[str, Any] = {"places": "waiting"}
+    context: dict[str, Any] = {"fragment_key": "pending"}
     if not source.pending:
         context = _build_empty_context(selection, source) or dashboard_page.build_context(
             request, selection, source
@@ -142,7 +142,7 @@ def _render_dashboard(
         "chosen": selection,
         "fresh": source.freshness,
         "live": dashboard_page.LIVE,
-        "waiting": source.pending,
+        "pending": source.pending,
         "filter_bar": FilterBar.from_request(request, selection),
     }
     return live_updates.render_live_page(request, "metrics/dashboard/dashboard.html", context)

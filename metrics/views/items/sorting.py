@@ -10,7 +10,7 @@ import numpy as np
 
 from metrics.filtered import filtered_jobs
 from metrics.filters import NO_FILTER
-from metrics.models import CountState, Slice
+from metrics.models import CountState, FilteredResult
 from metrics.results.disagreement import disputed_items
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
@@ -103,7 +103,7 @@ def _rank_by_counts(
 def _get_worker_ranking(
     question: Question, order: str, weights: str
 ) -> tuple[list[int], int] | None:
-    filtered_request = filtered_jobs.FilteredRequest(Slice.Kind.ORDER, NO_FILTER)
+    filtered_request = filtered_jobs.FilteredRequest(FilteredResult.Kind.ITEM_ORDER, NO_FILTER)
     body = filtered_jobs.get_or_request_filtered_result(
         question, filtered_request, version=CountState.get_version(question.pk)
     ).body

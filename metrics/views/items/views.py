@@ -43,7 +43,7 @@ MAX_SEARCH_LENGTH = 255
 MAX_OFFERED_RATERS = 300  # with more raters, the user types the key or the name
 NO_RATER = 0  # not an id: no rater matches
 SEVERAL_RATERS = -1  # not an id: several raters match
-FOLDED_FILTERS = ("attribute", "ratings", "said", "and_said", "rater")  # folded unless in use
+FOLDED_FILTERS = ("attribute", "ratings", "answer", "other_answer", "rater")  # folded unless in use
 FILTERS = ("search", "state", "answers", *FOLDED_FILTERS)
 
 
@@ -65,7 +65,7 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
         return render(request, "metrics/items/_item_pane.html", context)
     context |= _build_list_context(request, selection)
     if live_updates.is_live_request(request):
-        return live_updates.build_pending_response(pending=context.get("waiting", False))
+        return live_updates.build_pending_response(pending=context.get("pending", False))
     return render(request, "metrics/items/items.html", context)
 
 
@@ -95,7 +95,7 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
         else _get_page_by_id(request, selection, item_filters)
     )
     match_count = None
-    if context["narrowed"] and not context.get("waiting"):
+    if context["narrowed"] and not context.get("pending"):
         counted_filters = (
             replace(item_filters, min_ratings=max(item_filters.min_ratings or 0, 1))
             if order
@@ -126,7 +126,7 @@ def _get_sorted_page(
     incomplete_list = None if sorted_items.is_complete or sorted_items.pending else sorted_items
     return {
         "rows": sorted_items.rows,
-        "waiting": sorted_items.pending,
+        "pending": sorted_items.pending,
         "cut": incomplete_list,
         "seen": (number - 1) * item_rows.ITEMS_PER_PAGE,
         "n_listed": None if incomplete_list else sorted_items.n_items,
@@ -294,7 +294,7 @@ def _parse_item_filters(parameters: QueryDict, selection: Selection) -> ItemFilt
 def _parse_given_codes(parameters: QueryDict, selection: Selection) -> tuple[int, ...]:
     """Return the distinct codes of the categories that some rater gave."""
     codes = dict(zip(selection.scale.labels, selection.scale.codes.tolist(), strict=True))
-    labels = [get_choice(parameters, name, codes) for name in ("said", "and_said")]
+    labels = [get_choice(parameters, name, codes) for name in ("answer", "other_answer")]
     return tuple(dict.fromkeys(codes[label] for label in labels if label))
 
 

@@ -45,7 +45,7 @@ def build_context(selection: Selection, a: Rater, b: Rater, source: PairSource) 
     can_draw = is_drawable(points)
     return {
         "details": details,
-        "waiting": source.pending,
+        "pending": source.pending,
         "period": trend.period,
         "points": points,
         "is_drawn": can_draw,
@@ -53,7 +53,7 @@ def build_context(selection: Selection, a: Rater, b: Rater, source: PairSource) 
         "difference_points": differences,
         "older": n_older,
         "drift": describe_drift(a, b, all_differences),
-        "places": f"{source.pending}-{bool(details.n_items)}-{bool(points)}-{can_draw}",
+        "fragment_key": f"{source.pending}-{bool(details.n_items)}-{bool(points)}-{can_draw}",
         "confusion": list(zip(selection.scale.labels, details.table.tolist(), strict=True)),
         "column_sums": [sum(column) for column in zip(*details.table.tolist(), strict=True)],
     }

@@ -10,7 +10,7 @@ from django.db import models
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
-from metrics.models import Reading
+from metrics.models import Result
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.common.question_rows import InboxLink, QuestionRow
 from metrics.views.common.trends import recent_weeks
@@ -74,7 +74,7 @@ class ProjectRow:
         return self.role == Member.Role.LEAD
 
     @property
-    def result(self) -> Reading | None:
+    def result(self) -> Result | None:
         return self.shown_question.result if self.shown_question else None
 
     @property

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core.web.tables import get_page_size
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
-from metrics.models import RaterReading, Reading, Span
+from metrics.models import PeriodUnit, RaterResult, Result
 from metrics.views.common.selection import get_page_number
 from metrics.views.questions import overview
 from projects.models import Member, Project, Rater
@@ -81,14 +81,14 @@ class PersonSummary:
     n_projects: int
     n_ratings: int
     single_project: str = ""
-    question_results: list[tuple[RaterReading, Any]] = field(
+    question_results: list[tuple[RaterResult, Any]] = field(
         default_factory=list
     )  # (result, vs_peers)
 
 
 @login_required
 @require_safe
-def own_raters(request: HttpRequest) -> HttpResponse:
+def all_raters(request: HttpRequest) -> HttpResponse:
     """Show the people who rate in projects that the user leads, most ratings first."""
     search = (request.GET.get("search") or "").strip()
     if "\0" in search or len(search) > listing.MAX_SEARCH_LENGTH:
@@ -124,7 +124,7 @@ def own_raters(request: HttpRequest) -> HttpResponse:
     }
     _add_question_results(people, results)
     context = {"page": page, "people": list(people.values()), "search": search}
-    return render(request, "metrics/raters/own_raters.html", context)
+    return render(request, "metrics/raters/all_raters.html", context)
 
 
 def _query_results_of_led_projects(user: Any) -> QuerySet[Any]:
@@ -137,9 +137,7 @@ def _query_results_of_led_projects(user: Any) -> QuerySet[Any]:
     led_projects = Project.objects.filter(archived_at=None)
     if not user.is_superuser:
         led_projects = led_projects.filter(members__user=user.pk, members__role=Member.Role.LEAD)
-    rows = RaterReading.objects.filter(
-        rater__project__in=led_projects, rater__kind=Rater.Kind.HUMAN
-    )
+    rows = RaterResult.objects.filter(rater__project__in=led_projects, rater__kind=Rater.Kind.HUMAN)
     has_known_account = Q(rater__user__isnull=False, rater__project__hides_raters=False)
     return rows.annotate(
         account=Case(When(has_known_account, then=F("rater__user"))),
@@ -169,7 +167,7 @@ def _add_question_results(people: dict[PersonKey, PersonSummary], results: Query
     )
     rows = list(own_results.order_by("-n_ratings", "pk"))
     questions = {row.question_id for row in rows}
-    all_time = Reading.objects.filter(question__in=questions, span=Span.ALL)
+    all_time = Result.objects.filter(question__in=questions, period_unit=PeriodUnit.ALL)
     weights = dict(all_time.values_list("question_id", "headline__weights"))
     for row in rows:
         name = get_weighted_name("vs_peers", weights.get(row.question_id) or UNWEIGHTED)

@@ -14,7 +14,7 @@ from metrics.views.common.live_updates import LiveSettings
 from projects.models import Member, Question
 
 TITLE = "questions-title"  # id of the table's heading, which names its CSV file in the URL
-PLACES_PREFIX = "questions"  # prefix of the key of the page's fragments (live_updates)
+FRAGMENT_KEY_PREFIX = "questions"  # prefix of the key of the page's fragments (live_updates)
 LIVE = LiveSettings(seconds=2, summary=True, fragments=("questions", "getting-started"))
 
 
@@ -24,9 +24,9 @@ def is_requested(request: HttpRequest) -> bool:
     Any other parameter is one of the dashboard of a question. False also for an open dashboard of
     the only question that polls after a second question was added.
     """
-    if live_updates.is_live_request(request) and not request.headers.get("X-Places", "").startswith(
-        PLACES_PREFIX
-    ):
+    if live_updates.is_live_request(request) and not request.headers.get(
+        "X-Fragments", ""
+    ).startswith(FRAGMENT_KEY_PREFIX):
         return False
     return request.GET.dict() in ({}, {tables.PARAMETER: TITLE})
 
@@ -56,6 +56,6 @@ def render_overview(
         "may_add": project.role == Member.Role.LEAD and not project.archived_at,
         "fresh": fresh,
         "live": LIVE,
-        "places": f"{PLACES_PREFIX}{'-first' if steps else ''}",
+        "fragment_key": f"{FRAGMENT_KEY_PREFIX}{'-first' if steps else ''}",
     }
     return live_updates.render_live_page(request, "metrics/questions/overview.html", context)

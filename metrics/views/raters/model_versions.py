@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from metrics import periods
-from metrics.models import RaterReading, Span
+from metrics.models import PeriodUnit, RaterResult
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
 from metrics.views.common.trends.trend_points import MAX_POINTS
@@ -22,7 +22,7 @@ class ModelVersion:
     """A prompt version of a model: its rater and all-time result."""
 
     rater: Rater
-    result: RaterReading | None  # of all time
+    result: RaterResult | None  # of all time
 
     @property
     def label(self) -> str:
@@ -39,14 +39,14 @@ def list_versions(question: Question, rater: Rater) -> list[ModelVersion]:
     raters = list(version_raters[:MAX_VERSIONS])[::-1]
     if len(raters) < 2:
         return []
-    rows = RaterReading.objects.filter(question=question, rater__in=raters)
+    rows = RaterResult.objects.filter(question=question, rater__in=raters)
     results = {row.rater_id: row for row in rows}
     return [ModelVersion(version_rater, results.get(version_rater.pk)) for version_rater in raters]
 
 
 def choose_period(requested: str | None) -> str:
     """Return the period of the trends: weeks unless months are requested; days would be noise."""
-    return requested if requested in (Span.WEEK, Span.MONTH) else Span.WEEK.value
+    return requested if requested in (PeriodUnit.WEEK, PeriodUnit.MONTH) else PeriodUnit.WEEK.value
 
 
 def build_chart_rows(
@@ -69,7 +69,7 @@ def build_chart_rows(
                 "start": start.isoformat(),
                 "end": periods.get_end_date(start, span).isoformat(),
                 **estimate_values,
-                "firm": (estimate["n_items"] or 0) >= periods.MIN_ITEMS,
+                "enough_items": (estimate["n_items"] or 0) >= periods.MIN_ITEMS,
             }
         )
     return chart_points

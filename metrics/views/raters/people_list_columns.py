@@ -11,7 +11,7 @@ from collections.abc import Collection
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
-from metrics.models import RaterReading
+from metrics.models import RaterResult
 from metrics.results.headline.stored_weights import get_headline_weights
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Project, Rater
@@ -28,7 +28,7 @@ def build_columns(project: Project, raters: Collection[int]) -> ProvidedColumns:
     name = get_weighted_name(
         "vs_peers", get_headline_weights(question, QuestionScale.for_question(question))
     )
-    rater_results = RaterReading.objects.filter(question=question, rater__in=raters)
+    rater_results = RaterResult.objects.filter(question=question, rater__in=raters)
     rows = rater_results.values_list("rater_id", "n_ratings", "seconds", f"coefficients__{name}")
     n_ratings, seconds, agreement = {}, {}, {}
     for rater, n, median, kappa in rows:
@@ -38,8 +38,8 @@ def build_columns(project: Project, raters: Collection[int]) -> ProvidedColumns:
     people = Rater.objects.filter(pk__in=raters)
     last_changes = people.values_list("pk", Subquery(newest.values("changed_at")[:1]))
     columns = [
-        PeopleColumn(_("Ratings"), "whole", n_ratings),
-        PeopleColumn(_("Kappa with peers"), "reading", agreement, about="vs_peers"),
+        PeopleColumn(_("Ratings"), "count", n_ratings),
+        PeopleColumn(_("Kappa with peers"), "estimate", agreement, about="vs_peers"),
         PeopleColumn(_("Seconds per item"), "tenths", seconds, about="seconds"),
         PeopleColumn(_("Ratings last changed"), "moment", dict(last_changes)),
     ]

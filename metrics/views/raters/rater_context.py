@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.models import RaterReading
+from metrics.models import RaterResult
 from metrics.scale import QuestionScale, get_weighted_name
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
@@ -43,7 +43,7 @@ def build_context(selection: Selection, source: RaterSource) -> dict[str, Any]:
     parts_shown = (source.pending, bool(result), can_draw, can_draw_bias, bool(use_rows))
     return {
         "whole": result,
-        "waiting": source.pending,
+        "pending": source.pending,
         "period": trend.period,
         "points": points,
         "is_drawn": can_draw,
@@ -51,7 +51,7 @@ def build_context(selection: Selection, source: RaterSource) -> dict[str, Any]:
         "bias_points": bias_points,
         "older": trend.n_older,
         "pairs": source.list_pairs(),
-        "places": "-".join(str(is_there) for is_there in parts_shown),
+        "fragment_key": "-".join(str(is_there) for is_there in parts_shown),
         "peers": result and result.coefficients.get(selection.vs_peers),
         "pairwise_name": pairwise,
         "pairwise": result and result.coefficients.get(pairwise),
@@ -61,7 +61,7 @@ def build_context(selection: Selection, source: RaterSource) -> dict[str, Any]:
     }
 
 
-def get_confusion_table(result: RaterReading | None) -> list[list[int]]:
+def get_confusion_table(result: RaterResult | None) -> list[list[int]]:
     """Return the table of the rater's categories by those of the peers on the same items.
 
     Empty without ratings.
@@ -82,7 +82,7 @@ class CategoryUse:
         return self.own - self.peers
 
 
-def compute_category_use(result: RaterReading | None, scale: QuestionScale) -> list[CategoryUse]:
+def compute_category_use(result: RaterResult | None, scale: QuestionScale) -> list[CategoryUse]:
     """Return how often the rater and the peers choose each category on shared items.
 
     Empty without shared items.

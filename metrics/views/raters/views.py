@@ -82,7 +82,7 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
     )
     if unchanged is not None:
         return unchanged
-    context: dict[str, object] = {"places": "waiting"}
+    context: dict[str, object] = {"fragment_key": "pending"}
     if not source.pending:
         context = coefficient_context.build_context(selection, source)
     context |= {
@@ -91,7 +91,7 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
         "fresh": source.freshness,
         "live": coefficient_context.LIVE,
         "scores": scores,
-        "waiting": source.pending,
+        "pending": source.pending,
         "filter_bar": FilterBar.from_request(request, selection),
     }
     return live_updates.render_live_page(request, "metrics/coefficients/coefficients.html", context)
@@ -177,8 +177,8 @@ def _render_pair_list(request: HttpRequest, selection: Selection) -> HttpRespons
         "fresh": source.freshness,
         "live": PAIRS_LIVE,
         "coefficient": get_weighted_name("cohen_kappa", selection.weights),
-        "places": f"{source.pending}-{bool(page_pairs)}",
-        "waiting": source.pending,
+        "fragment_key": f"{source.pending}-{bool(page_pairs)}",
+        "pending": source.pending,
         "filter_bar": FilterBar.from_request(request, selection),
         "page": page,
         "pairs": page_pairs,

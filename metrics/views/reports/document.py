@@ -201,7 +201,7 @@ def _build_other_statistics(facts: Facts) -> ReportSection:
             format_estimate(estimates[name]),
             format_count(estimates[name]["n_items"]),
         )
-        for name in facts["beside"]
+        for name in facts["other_coefficients"]
     ]
     head = (_("Statistic"), _("Value"), _("Items"))
     return ReportSection(_("Beside it"), head=head, rows=rows)

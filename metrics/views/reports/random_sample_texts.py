@@ -25,9 +25,9 @@ def describe_random_sample(headline: dict[str, Any]) -> str:
 
     Empty where the headline is based on all ratings (metrics.results.headline.random_sample).
     """
-    if "drawn" not in headline:
+    if "sample" not in headline:
         return ""
-    n_left_out, pooled = headline["drawn"]["left_out"], headline["pooled"]
+    n_left_out, pooled = headline["sample"]["left_out"], headline["pooled"]
     template = ngettext(
         "It rests on ratings drawn at random: %(n)s rating that was asked for because others had "
         "left its item in doubt is left out. %(coefficient)s of all ratings is %(value)s.",

@@ -109,9 +109,9 @@ def _list_size_cautions(facts: Facts) -> list[str]:
 
 def _list_rater_cautions(facts: Facts) -> list[str]:
     headline = facts["headline"]
-    if headline["of"] == "models":
+    if headline["population"] == "models":
         return [_("Anything of people: only models rated.")]
-    if headline["of"] == "all" and headline["n_models"]:
+    if headline["population"] == "all" and headline["n_models"]:
         return [_("That people agree so: models’ ratings are mixed in.")]
     if headline["name"].startswith(COHEN):
         return [_("Anything of other raters: it compares these two.")]
@@ -234,7 +234,7 @@ def _describe_estimate(facts: Facts) -> str:
     value = headline["value"]
     params = {
         "coefficient": display_names.get_coefficient_name(headline["name"]),
-        "whose": _GROUP_NAMES[headline["of"]](),
+        "whose": _GROUP_NAMES[headline["population"]](),
         "source": get_registry_entry(headline["name"]).source,
         "value": format_number(value["value"], 3),
         "interval": format_interval(value),
@@ -299,7 +299,7 @@ def _describe_software(facts: Facts) -> str:
 def list_references(facts: Facts) -> list[str]:
     """Return the sources of the coefficients and of the band scheme."""
     headline_name = facts["headline"]["name"]
-    names = [headline_name, *facts["beside"]]
+    names = [headline_name, *facts["other_coefficients"]]
     sources = [get_registry_entry(name).source for name in names]
     if any(name.rpartition("_")[2] in WEIGHTINGS for name in names):
         sources.append("Cohen 1968, Psychological Bulletin 70, 213-220")

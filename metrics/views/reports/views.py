@@ -63,7 +63,7 @@ def reports(request: HttpRequest, project_id: int) -> HttpResponse:
         else:
             return redirect("report", project.pk, row.pk)
     stored_reports = Report.objects.filter(question__project=project).select_related(
-        "question", "by"
+        "question", "created_by"
     )
     context = {
         "project": project,
@@ -83,7 +83,7 @@ def report(request: HttpRequest, project_id: int, number: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     row = _get_report(project, number)
     if live_updates.is_live_request(request):
-        return live_updates.build_pending_response(pending=row.waiting)
+        return live_updates.build_pending_response(pending=row.pending)
     context: dict[str, Any] = {"project": project, "report": row}
     if row.facts is not None:
         context["title"] = document.build_title(row.facts)
@@ -111,7 +111,7 @@ def report_file(request: HttpRequest, project_id: int, number: int, form: str) -
 
 
 def _get_report(project: Project, number: int) -> Report:
-    rows = Report.objects.filter(question__project=project).select_related("question", "by")
+    rows = Report.objects.filter(question__project=project).select_related("question", "created_by")
     row = rows.filter(pk=number).first() if number < 2**63 else None
     if row is None:
         raise Http404(_("There is no such report."))

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
-from metrics.models import NamedView, ViewLink
+from metrics.models import SavedView, ShareLink
 from metrics.saved_views import services
 from metrics.views.charts import views as charts_views
 from metrics.views.common import live_updates
@@ -46,7 +46,7 @@ def _build_chart_view(name: str) -> ProjectPageView:
 
 # Packages above register their pages at startup.
 SHARED_PAGES: dict[str, SharedPage] = {
-    NamedView.Page.DASHBOARD: SharedPage(
+    SavedView.Page.DASHBOARD: SharedPage(
         views.render_dashboard, {name: _build_chart_view(name) for name in ("trend", "pairs")}
     ),
 }
@@ -91,18 +91,18 @@ def _remove_url(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "url"}
 
 
-def _find_link(secret: str) -> ViewLink | None:
+def _find_link(secret: str) -> ShareLink | None:
     link = services.find_share_link(secret)
     return link if link is not None and link.view.page in SHARED_PAGES else None
 
 
-def _get_project(link: ViewLink) -> Project:
+def _get_project(link: ShareLink) -> Project:
     project: Any = link.view.project
     project.role = Member.Role.VIEWER.value  # as get_project would set it: results, no changes
     return link.view.project
 
 
-def _restrict_request(request: HttpRequest, link: ViewLink) -> HttpRequest:
+def _restrict_request(request: HttpRequest, link: ShareLink) -> HttpRequest:
     """Make the request an anonymous request for the saved view, whatever its URL and user are."""
     restricted: Any = request
     restricted.GET = QueryDict(link.view.query)

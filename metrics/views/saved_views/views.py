@@ -20,7 +20,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
 from metrics.filters import ITEM_PREFIX
-from metrics.models import NamedView, ViewLink
+from metrics.models import SavedView, ShareLink
 from metrics.saved_views import services
 from projects.models import Member, Project
 from projects.permissions import get_project
@@ -30,22 +30,22 @@ PARAMETER_NAMES = {
     "weights": gettext_lazy("weights"),
     "period": gettext_lazy("period"),
     "coefficient": gettext_lazy("coefficient"),
-    "who": gettext_lazy("raters of the heat map"),
+    "heat_map": gettext_lazy("raters of the heat map"),
     "sort": gettext_lazy("order"),
     "from": gettext_lazy("rated from"),
     "to": gettext_lazy("to"),
     "kind": gettext_lazy("raters"),
     "group": gettext_lazy("group"),
-    "content": gettext_lazy("content"),
-    "without": gettext_lazy("without"),
-    "drawn": gettext_lazy("items"),
+    "content_version": gettext_lazy("content_version"),
+    "exclude": gettext_lazy("exclude"),
+    "sample": gettext_lazy("items"),
     "show": gettext_lazy("only"),
     "least": gettext_lazy("ratings at least"),
     "search": gettext_lazy("text"),
     "state": gettext_lazy("which items"),
     "answers": gettext_lazy("answers"),
-    "said": gettext_lazy("somebody said"),
-    "and_said": gettext_lazy("and somebody said"),
+    "answer": gettext_lazy("somebody said"),
+    "other_answer": gettext_lazy("and somebody said"),
     "rater": gettext_lazy("rated by"),
     "ratings": gettext_lazy("number of ratings"),
     "attribute": gettext_lazy("attribute"),
@@ -53,7 +53,7 @@ PARAMETER_NAMES = {
 DEFAULT_LINK_DAYS = 30  # lifetime of a share link that the form suggests
 
 
-def build_view_url(view: NamedView) -> str:
+def build_view_url(view: SavedView) -> str:
     """Return the URL of the page that the view shows."""
     return f"{reverse(view.page, args=[view.project_id])}?{view.query}"
 
@@ -86,7 +86,7 @@ def saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
 def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResponse:
     """Rename, share or delete a saved view, as ``do`` says. For leads."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    view = get_object_or_404(NamedView, project=project, pk=view_id)
+    view = get_object_or_404(SavedView, project=project, pk=view_id)
     action = request.POST.get("do", "")
     try:
         if action == "rename":
@@ -107,7 +107,7 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
             raise BadRequest(_("“do” is one of rename, share, delete."))
     except services.InvalidSavedView as error:
         return _render_list(request, project, changed_view=view, errors=error.fields)
-    return redirect("named_views", project.pk)
+    return redirect("saved_views", project.pk)
 
 
 @login_required
@@ -115,10 +115,10 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
 def revoke_link(request: HttpRequest, project_id: int, link_id: int) -> HttpResponse:
     """Revoke a share link before it expires."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    links = ViewLink.objects.filter(view__project=project).select_related("view")
+    links = ShareLink.objects.filter(view__project=project).select_related("view")
     services.revoke_share_link(link=get_object_or_404(links, pk=link_id), by=request.user)
     messages.success(request, _("The link has ended: it opens nothing from now on."))
-    return redirect("named_views", project.pk)
+    return redirect("saved_views", project.pk)
 
 
 def _parse_expiry_date(request: HttpRequest) -> datetime.date:
@@ -133,7 +133,7 @@ def _render_list(
     project: Project,
     *,
     new: dict[str, str] | None = None,
-    changed_view: NamedView | None = None,
+    changed_view: SavedView | None = None,
     link: str = "",
     errors: dict[str, str] | None = None,
 ) -> HttpResponse:
@@ -144,9 +144,11 @@ def _render_list(
     """
     permitted_project: Any = project
     views = services.list_saved_views(permitted_project)
-    links: dict[int, list[ViewLink]] = {view.pk: [] for view in views}
+    links: dict[int, list[ShareLink]] = {view.pk: [] for view in views}
     if permitted_project.role == Member.Role.LEAD:
-        for view_link in ViewLink.objects.filter(view__in=list(links)).select_related("by"):
+        for view_link in ShareLink.objects.filter(view__in=list(links)).select_related(
+            "created_by"
+        ):
             links[view_link.view_id].append(view_link)
     questions = {question.key: str(question) for question in project.questions.all()}
     today = timezone.localdate(timezone=ZoneInfo(project.time_zone))
@@ -175,7 +177,7 @@ def _render_list(
     )
 
 
-def _describe_view(view: NamedView, questions: dict[str, str]) -> list[str]:
+def _describe_view(view: SavedView, questions: dict[str, str]) -> list[str]:
     """Return the filters and the sort order of the view as text."""
     parameters: dict[str, Any] = QueryDict(view.query).dict()
     parts = []
@@ -191,7 +193,7 @@ def _get_parameter_name(name: str) -> str:
     return str(PARAMETER_NAMES.get(name, name.removeprefix(ITEM_PREFIX)))
 
 
-def list_views_of_page(project: Any, page: str, query: str) -> list[tuple[NamedView, str, bool]]:
+def list_views_of_page(project: Any, page: str, query: str) -> list[tuple[SavedView, str, bool]]:
     """Return (view, URL, whether it is the current page) of the saved views of a page."""
     views = [view for view in services.list_saved_views(project) if view.page == page]
     return [(view, build_view_url(view), view.query == query) for view in views]

@@ -21,7 +21,7 @@ from rest_framework.test import APIClient
 
 from agreement_site.audit_log.actions import ACTIONS
 from agreement_site.models import AuditLogEntry
-from metrics.models import NamedView, ViewLink
+from metrics.models import SavedView, ShareLink
 from projects import authentication
 from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
 from projects.services.items import gold
@@ -360,16 +360,16 @@ def _revoke_token_in_admin(scenario: AuditScenario) -> None:
     scenario.post("/admin/projects/apitoken/", form_data, by=scenario.admin)
 
 
-def _save_view(scenario: AuditScenario) -> NamedView:
+def _save_view(scenario: AuditScenario) -> SavedView:
     form_data = {"page": "dashboard", "name": "Mine", "query": "period=day"}
     scenario.post("views/", form_data)
-    return NamedView.objects.get()
+    return SavedView.objects.get()
 
 
-def _share_view(scenario: AuditScenario) -> ViewLink:
+def _share_view(scenario: AuditScenario) -> ShareLink:
     form_data = {"do": "share", "until": timezone.localdate().isoformat()}
     scenario.post(f"views/{_save_view(scenario).pk}/", form_data)
-    return ViewLink.objects.get()
+    return ShareLink.objects.get()
 
 
 OTHER_PROJECT: Any = object()  # of another project
@@ -475,7 +475,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ),
     ("view_shared", _share_view, True, None, ANYTHING),
     (
-        "view_link_revoked",
+        "share_link_revoked",
         lambda w: w.post(f"views/links/{_share_view(w).pk}/"),
         True,
         ANYTHING,
@@ -608,7 +608,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
 ]
 # Only by commands and files: the command `person`, tests/ratings/importing; by an anonymous user:
 # tests/metrics/views/saved_views/test_saved_views.py
-ACTIONS_TESTED_ELSEWHERE = {"account_removed", "guidelines_version_adopted", "view_link_opened"}
+ACTIONS_TESTED_ELSEWHERE = {"account_removed", "guidelines_version_adopted", "share_link_opened"}
 # In several steps, see tests/agreement_site/accounts
 SIGN_IN_ACTIONS = {
     "password_forgotten",

@@ -96,7 +96,7 @@ def test_rating_that_stays_uncounted_is_a_problem(question: Any, rate: Any) -> N
 def test_results_that_stay_stale_are_a_problem(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     tasks.sweep_all()
-    CountState.objects.update(unread=994, read_at=get_past_time(3600))
+    CountState.objects.update(unrefreshed=994, refreshed_at=get_past_time(3600))
     status = json.loads(run_status("--json"))
     assert (status["uncounted"], status["problems"]) == (994, [])
     StaleQuestion.objects.update(since=get_past_time(90))

@@ -55,7 +55,7 @@ def stuck_question(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) ->
     rate(question, "i1", "ben", "minor")
     update_question(question.pk)
     long_ago = timezone.now() - datetime.timedelta(days=1)
-    CountState.objects.update(read_at=long_ago)
+    CountState.objects.update(refreshed_at=long_ago)
 
     def fail(*_arguments: Any, **_more: Any) -> None:
         raise RuntimeError("a bug")
@@ -86,9 +86,9 @@ def test_age_of_a_stale_question_restarts_after_a_result(stuck_question: Any) ->
     now = timezone.now()
     stale_results.measure_lag(now - datetime.timedelta(seconds=300))
     assert stale_results.measure_lag(now).n_late == 1
-    CountState.objects.update(read_at=now - datetime.timedelta(seconds=30))
+    CountState.objects.update(refreshed_at=now - datetime.timedelta(seconds=30))
     assert stale_results.measure_lag(now).oldest == now
-    CountState.objects.update(unread=0)
+    CountState.objects.update(unrefreshed=0)
     assert stale_results.measure_lag(now) == stale_results.ResultLag(0, 0, None, frozenset())
     assert not StaleQuestion.objects.exists()
 

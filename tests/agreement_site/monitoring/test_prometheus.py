@@ -104,7 +104,7 @@ def test_metrics_from_the_database(scrape_metrics: Any, question: Any, rate: Any
     assert get_value(samples, "oldest_change_seconds") > 0
     assert ("concord_last_sweep_seconds", frozenset()) not in samples
     tasks.sweep_all()
-    AuditResult.objects.update(differences=3)
+    AuditResult.objects.update(n_differences=3)
     samples = scrape_metrics()
     assert get_value(samples, "uncounted_ratings") == 0
     assert 0 < get_value(samples, "last_sweep_seconds") < 60
@@ -200,7 +200,7 @@ def metric_names(scrape_metrics: Any, question: Any, rate: Any) -> set[str]:
 
     tasks.sweep_all()
     AuditResult.objects.create(
-        question=question, audited_at=timezone.now(), ratings=1, differences=0
+        question=question, audited_at=timezone.now(), n_ratings=1, n_differences=0
     )
     prometheus.TASKS_FAILED.labels("x").inc(0)
     prometheus.TASK_SECONDS.labels("x").observe(0)

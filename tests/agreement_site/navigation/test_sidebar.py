@@ -102,8 +102,8 @@ def test_annotator_has_no_link_to_the_raters_of_all_projects(project, client_for
     """The page lists raters of projects that the user leads or views: theirs would be empty."""
     user = make_user("anna")
     words = "Raters of all projects"
-    assert words in parse_sidebar(client_for(user).get(reverse("all_words")))
+    assert words in parse_sidebar(client_for(user).get(reverse("glossary")))
     Member.objects.create(project=project, user=user, role=Member.Role.ANNOTATOR)
-    assert words not in parse_sidebar(client_for(user).get(reverse("all_words")))
+    assert words not in parse_sidebar(client_for(user).get(reverse("glossary")))
     Member.objects.filter(user=user).update(role=Member.Role.VIEWER)
-    assert words in parse_sidebar(client_for(user).get(reverse("all_words")))
+    assert words in parse_sidebar(client_for(user).get(reverse("glossary")))

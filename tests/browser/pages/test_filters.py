@@ -67,7 +67,7 @@ def test_three_selects_and_the_selection_fit_on_one_line(
         item.attributes = attributes[index % 2]
         item.save()
     type(project).objects.filter(pk=project.pk).increment_catalogue_version()
-    filtered_jobs.Slice.objects.all().delete()
+    filtered_jobs.FilteredResult.objects.all().delete()
     filtered_jobs.get_or_request_filtered_result(
         question_in_two_languages,
         filtered_jobs.FilteredRequest("choices", filtered_jobs.RatingFilter()),

@@ -22,7 +22,7 @@ PAGES = {
     "pairs": "/projects/{}/pairs/",
     "pair": "/projects/{}/pairs/?a=r1&b=r2",
     "coefficients": "/projects/{}/coefficients/",
-    "words": "/words/",
+    "words": "/glossary/",
     "items": "/projects/{}/items/",
     "item": "/projects/{}/items/i7/",
     "nothing there": "/projects/{}/items/none/",

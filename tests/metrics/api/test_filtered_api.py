@@ -95,7 +95,7 @@ def test_pairs_raters_and_trends_of_filtered_items(get: Any, rated_question: Que
     assert week["cumulative"]["value"] == week["value"]
     (rater_week,) = get("raters/ann/trend/?item.language=de")["results"]
     assert (rater_week["start"], rater_week["n_items"]) == ("2026-03-09", 2)
-    assert [row["rater"] for row in get("raters/?without=b/en")["results"]] == ["ann"]
+    assert [row["rater"] for row in get("raters/?exclude=b/en")["results"]] == ["ann"]
     page = get("raters/?item.language=de&page_size=1")
     assert [row["rater"] for row in page["results"]] == ["ann"]
     assert "item.language=de" in page["next"]
@@ -103,9 +103,9 @@ def test_pairs_raters_and_trends_of_filtered_items(get: Any, rated_question: Que
 
 def test_agreement_by_item_version(get: Any, rated_question: Question) -> None:
     # of i1 ann rated the first text, ben the second one
-    first, second = get("?content=1"), get("?content=2")
+    first, second = get("?content_version=1"), get("?content_version=2")
     assert (first["ratings"], second["ratings"]) == (7, 1)
-    assert get("?content=current")["ratings"] == 7
+    assert get("?content_version=current")["ratings"] == 7
     assert first["items"]["with_two_or_more"] == 3
 
 
@@ -113,13 +113,13 @@ def test_pages_filter_by_item_version(
     client_for: Any, lead: Any, project: Project, rated_question: Question
 ) -> None:
     client, address = client_for(lead), f"/projects/{project.pk}/"
-    client.get(f"{address}?content=current")
+    client.get(f"{address}?content_version=current")
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    page = get_page_text(client.get(f"{address}?content=current"))
+    page = get_page_text(client.get(f"{address}?content_version=current"))
     assert "of today's content of items" in page
     assert "of version 2 of items" in page
-    assert client.get(f"{address}?content=3").status_code == 400
-    assert client.get(f"{address}?content=none").status_code == 400
+    assert client.get(f"{address}?content_version=3").status_code == 400
+    assert client.get(f"{address}?content_version=none").status_code == 400
 
 
 def test_categories_and_disputed_items(get: Any, rated_question: Question) -> None:
@@ -128,7 +128,7 @@ def test_categories_and_disputed_items(get: Any, rated_question: Question) -> No
     german = get("categories/?item.language=de")["categories"]
     assert [row["ratings"] for row in german] == [2, 1, 1, 0]
     disputed = get("disputed/")
-    assert disputed["whole"]
+    assert disputed["complete"]
     assert [row["item"] for row in disputed["items"]] == ["i3", "i1"]
     assert disputed["items"][0]["counts"] == {"minor": 1, "major": 1}
     assert disputed["items"][0]["disagreement"] == 1.0
@@ -140,24 +140,24 @@ def test_categories_and_disputed_items(get: Any, rated_question: Question) -> No
 def test_attribution_of_a_change(get: Any, rated_question: Question) -> None:
     answer = get("change/?from=2026-03-02&to=2026-03-09")
     assert (answer["from"], answer["to"]) == ("2026-03-02", "2026-03-09")
-    assert get("change/?span=month")["move"] is None  # there is only one month
+    assert get("change/?period=month")["change"] is None  # there is only one month
     assert get("change/") == answer  # the last two
     assert {row["name"] for row in answer["raters"]} == {"ann", "b/en"}
     assert [row["name"] for row in answer["categories"]] == ["none", "minor", "major", "critical"]
-    assert answer["move"] == pytest.approx(answer["after"]["value"] - answer["before"]["value"])
+    assert answer["change"] == pytest.approx(answer["after"]["value"] - answer["before"]["value"])
 
 
 @pytest.mark.parametrize(
     ("tail", "field", "message"),
     [
         ("?kind=robot", "filter", "“kind” cannot be “robot”"),
-        ("?content=latest", "filter", "“content” cannot be “latest”"),
+        ("?content_version=latest", "filter", "“content_version” cannot be “latest”"),
         ("?from=2026", "filter", "must be a day"),
         ("pairs/?nonsense=1", "nonsense", "unknown parameter"),
         ("trend/?coefficient=none", "coefficient", "one of"),
         ("change/?to=2026-03-09", "from", "the first day of a week with ratings is needed; 2026-"),
         ("change/?from=2026-03-09&to=2026-03-02", "to", "must be later than 'from'"),
-        ("change/?span=day&from=2026-03-02&to=2026-03-09", "span", "one of week, month"),
+        ("change/?period=day&from=2026-03-02&to=2026-03-09", "period", "one of week, month"),
     ],
 )
 def test_bad_queries_are_refused(

@@ -35,7 +35,7 @@ def test_two_raters_on_an_ordinal_scale(api: Any, two_raters_question: Any) -> N
     agreement = get_agreement(api, two_raters_question)
     headline = agreement["headline"]
     expected = report(list(zip(*CODES.values(), strict=True)), 4)
-    assert (headline["name"], headline["why"], headline["of"], headline["note"]) == (
+    assert (headline["name"], headline["why"], headline["population"], headline["note"]) == (
         "cohen_kappa_quadratic", "two_raters", "people", "",
     )  # fmt: skip
     assert headline["value"] == pytest.approx(expected["weighted_kappa_quadratic"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metrics.models import NamedView
+from metrics.models import SavedView
 
 pytestmark = pytest.mark.django_db
 
@@ -25,14 +25,14 @@ def test_view_is_created_listed_opened_and_deleted(
     assert response.status_code == 201
     view = response.json()
     query = f"question={question.key}&kind=human&item.language=de"
-    assert (view["query"], view["name"], view["by"]) == (query, "People", "lead")
+    assert (view["query"], view["name"], view["created_by"]) == (query, "People", "lead")
     assert api_for(viewer).get(address).json()["results"] == [view]
     menu = client_for(viewer).get(f"/projects/{question.project_id}/").content.decode()
     assert "People</a>" in menu
     page = f"/projects/{question.project_id}/?{query}"
     assert client_for(viewer).get(page).status_code == 200
     assert api.delete(f"{address}{view['id']}/").json() == {"deleted": True}
-    assert not NamedView.objects.exists()
+    assert not SavedView.objects.exists()
     assert api.delete(f"{address}{view['id']}/").status_code == 404
 
 
@@ -58,7 +58,7 @@ def test_invalid_view_is_refused(
     response = api.post(address, payload, format="json")
     assert response.status_code == 400
     assert list(response.json()["error"]["fields"]) == [field]
-    assert NamedView.objects.count() == 1
+    assert SavedView.objects.count() == 1
 
 
 def test_view_about_gold_is_hidden_from_viewers(

@@ -12,7 +12,7 @@ from core.jobs import dispatch
 from metrics import tasks
 from metrics.attribution import attribution_jobs
 from metrics.jobs.question_updates import update_question
-from metrics.models import Attribution, Reading
+from metrics.models import Attribution, Result
 from projects.models import Item
 from tests import cast
 from tests.cast import Cast
@@ -58,31 +58,31 @@ def changed_question(question: Any) -> Any:
 
 def request_attribution(question: Any, **changes: Any) -> Attribution:
     fields = {
-        "span": "week",
-        "start_from": FIRST_WEEK,
-        "start_to": SECOND_WEEK,
+        "period_unit": "week",
+        "earlier_start": FIRST_WEEK,
+        "later_start": SECOND_WEEK,
         "weights": "none",
     } | changes
     return attribution_jobs.get_or_request_attribution(question, **fields)
 
 
 def test_result_names_rater_who_explains_the_change(changed_question: Any) -> None:
-    tasks.attribute_move(request_attribution(changed_question).pk)
+    tasks.compute_attribution(request_attribution(changed_question).pk)
     attribution = Attribution.objects.get()
-    assert not attribution.waiting
+    assert not attribution.pending
     result = attribution.result
     assert result
     for name, start in (("before", FIRST_WEEK), ("after", SECOND_WEEK)):
-        estimate = Reading.objects.get(
-            question=changed_question, span="week", start=start
+        estimate = Result.objects.get(
+            question=changed_question, period_unit="week", start=start
         ).coefficients["fleiss_kappa"]
         assert result[name]["value"] == pytest.approx(estimate["value"], abs=1e-12)
         assert result[name]["n_ratings"] == estimate["n_ratings"] == 48
     assert result["before"]["value"] == 1
-    assert result["move"] < -0.3
+    assert result["change"] < -0.3
     top_rater = result["raters"][0]
     assert top_rater["name"] == changed_question.project.raters.get(key="c").pk
-    assert top_rater["contribution"] == pytest.approx(result["move"])
+    assert top_rater["contribution"] == pytest.approx(result["change"])
     assert top_rater["n_ratings"] == [16, 16]
     assert [entry["name"] for entry in result["categories"]] == [
         "none",
@@ -95,17 +95,17 @@ def test_result_names_rater_who_explains_the_change(changed_question: Any) -> No
 
 
 def test_other_weights_are_another_row(changed_question: Any) -> None:
-    tasks.attribute_move(request_attribution(changed_question).pk)
-    tasks.attribute_move(request_attribution(changed_question, weights="quadratic").pk)
+    tasks.compute_attribution(request_attribution(changed_question).pk)
+    tasks.compute_attribution(request_attribution(changed_question, weights="quadratic").pk)
     unweighted, quadratic = (row.result for row in Attribution.objects.order_by("id"))
     assert unweighted and quadratic
     assert unweighted["after"]["value"] < quadratic["after"]["value"]
 
 
 def test_sweep_computes_attribution_without_message(changed_question: Any) -> None:
-    assert request_attribution(changed_question).waiting
+    assert request_attribution(changed_question).pending
     tasks.sweep_all()
-    assert not Attribution.objects.get().waiting
+    assert not Attribution.objects.get().pending
 
 
 def test_one_message_is_sent_for_each_computation(changed_question: Any, settings: Any) -> None:
@@ -113,7 +113,7 @@ def test_one_message_is_sent_for_each_computation(changed_question: Any, setting
         for _attempt in range(3):
             row = request_attribution(changed_question)
         assert broker.count_messages() == 1
-        tasks.attribute_move(row.pk)
+        tasks.compute_attribution(row.pk)
         request_attribution(changed_question)
         assert broker.count_messages() == 1
 
@@ -131,10 +131,10 @@ def test_sweep_computes_attribution_when_broker_is_down(
         raise ConnectionError("no broker")
 
     monkeypatch.setattr(dispatch.current_app, "send_task", raise_error)
-    assert request_attribution(changed_question).waiting
+    assert request_attribution(changed_question).pending
     assert "the sweep will find it" in caplog.text
     attribution_jobs.ATTRIBUTION_JOB.sweep()
-    assert not Attribution.objects.get().waiting
+    assert not Attribution.objects.get().pending
 
 
 def test_failed_attribution_stays_pending_and_others_are_computed(
@@ -153,50 +153,50 @@ def test_failed_attribution_stays_pending_and_others_are_computed(
 
     monkeypatch.setattr(attribution_jobs, "compute_attribution", fail_for_broken)
     tasks.sweep_all()
-    assert set(Attribution.objects.filter(waiting=True)) == {broken}
+    assert set(Attribution.objects.filter(pending=True)) == {broken}
     assert Attribution.objects.get(pk=fine.pk).result
     monkeypatch.undo()
     tasks.sweep_all()
-    assert not Attribution.objects.filter(waiting=True).exists()
+    assert not Attribution.objects.filter(pending=True).exists()
 
 
 def test_computing_twice_or_without_row_does_nothing(changed_question: Any) -> None:
     row = request_attribution(changed_question)
-    tasks.attribute_move(row.pk)
+    tasks.compute_attribution(row.pk)
     attribution = Attribution.objects.get()
-    tasks.attribute_move(row.pk)
-    tasks.attribute_move(row.pk + 100)
+    tasks.compute_attribution(row.pk)
+    tasks.compute_attribution(row.pk + 100)
     assert Attribution.objects.get().computed_at == attribution.computed_at
 
 
 def test_recomputed_after_changes_and_cooldown_only(
     changed_question: Any, rate: Any, utc: Any
 ) -> None:
-    tasks.attribute_move(request_attribution(changed_question).pk)
-    assert not request_attribution(changed_question).waiting
+    tasks.compute_attribution(request_attribution(changed_question).pk)
+    assert not request_attribution(changed_question).pending
     rate(changed_question, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
     update_question(changed_question.pk)
-    assert not request_attribution(changed_question).waiting  # requested again at once
-    Attribution.objects.update(rests_until=timezone.now())
+    assert not request_attribution(changed_question).pending  # requested again at once
+    Attribution.objects.update(paused_until=timezone.now())
     row = request_attribution(changed_question)
-    assert row.waiting
+    assert row.pending
     assert row.result  # the old result stays meanwhile
     before = row.result["after"]["value"]
-    tasks.attribute_move(row.pk)
+    tasks.compute_attribution(row.pk)
     row = request_attribution(changed_question)
-    assert not row.waiting
+    assert not row.pending
     assert row.result
     assert row.result["after"]["value"] != before
-    Attribution.objects.update(rests_until=timezone.now())
-    assert not request_attribution(changed_question).waiting  # nothing has changed since
+    Attribution.objects.update(paused_until=timezone.now())
+    assert not request_attribution(changed_question).pending  # nothing has changed since
 
 
 def test_uncounted_ratings_are_not_included(changed_question: Any, rate: Any, utc: Any) -> None:
     rate(changed_question, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
     rate(changed_question, "w1-99", "a", "critical", rated_at=utc(2026, 5, 12, 12))
-    tasks.attribute_move(request_attribution(changed_question).pk)
-    estimate = Reading.objects.get(
-        question=changed_question, span="week", start=SECOND_WEEK
+    tasks.compute_attribution(request_attribution(changed_question).pk)
+    estimate = Result.objects.get(
+        question=changed_question, period_unit="week", start=SECOND_WEEK
     ).coefficients["fleiss_kappa"]
     result = Attribution.objects.get().result
     assert result
@@ -209,12 +209,12 @@ def test_item_belongs_to_week_of_its_latest_rating(
     rate(changed_question, "w0-0", "d", "critical", rated_at=utc(2026, 5, 12, 12))
     rate(changed_question, "w1-1", "d", "none", rated_at=utc(2026, 5, 19, 12))
     update_question(changed_question.pk)
-    tasks.attribute_move(request_attribution(changed_question).pk)
+    tasks.compute_attribution(request_attribution(changed_question).pk)
     result = Attribution.objects.get().result
     assert result
     for name, start in (("before", FIRST_WEEK), ("after", SECOND_WEEK)):
-        estimate = Reading.objects.get(
-            question=changed_question, span="week", start=start
+        estimate = Result.objects.get(
+            question=changed_question, period_unit="week", start=start
         ).coefficients["fleiss_kappa"]
         assert result[name]["value"] == pytest.approx(estimate["value"], abs=1e-12)
         assert result[name]["n_items"] == estimate["n_items"]
@@ -226,12 +226,12 @@ def test_undefined_value_is_none_with_reason(question: Any, rate: Any, utc: Any)
         for rater in "ab":
             rate(question, f"{week}-{label}", rater, label, rated_at=utc(2026, 5, 5 + 7 * week, 12))
     update_question(question.pk)
-    tasks.attribute_move(request_attribution(question).pk)
+    tasks.compute_attribution(request_attribution(question).pk)
     result = Attribution.objects.get().result
     assert result
     assert result["before"]["value"] is None
     assert result["before"]["reason"] == "single_category"
-    assert result["move"] is None
+    assert result["change"] is None
     assert {entry["contribution"] for entry in result["raters"]} == {None}
     assert result["raters"][0]["reason"] == "no_pairable_items"
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from metrics import tasks
 from metrics.counting import backlog, question_counting
 from metrics.jobs import hints, question_updates
-from metrics.models import CountState, Reading, Share
+from metrics.models import BacklogRange, CountState, Result
 from metrics.results import refresh as project_readings
 from metrics.results import refresh as results_refresh
 from projects.models import Category, Item, Question, Rater
@@ -57,7 +57,7 @@ def record_codes(question: Any, *rows: tuple[int, int, int]) -> None:
     record_ratings({question: [Judgement(*row) for row in rows]}, by=None, source="api")
 
 
-def claim_range(question: Any) -> Share:
+def claim_range(question: Any) -> BacklogRange:
     share = backlog.claim_range(question.pk)
     assert share is not None
     return share
@@ -65,7 +65,7 @@ def claim_range(question: Any) -> Share:
 
 def expire_leases() -> None:
     """Let the leases of all claimed ranges expire."""
-    Share.objects.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
+    BacklogRange.objects.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
 
 
 def test_backlog_is_counted_in_ranges_and_closed(
@@ -74,8 +74,8 @@ def test_backlog_is_counted_in_ranges_and_closed(
     ranges = []
     original = backlog.read_range
 
-    def read_and_record(share: Share) -> Any:
-        ranges.append((share.first, share.last))
+    def read_and_record(share: BacklogRange) -> Any:
+        ranges.append((share.first_item_id, share.last_item_id))
         return original(share)
 
     monkeypatch.setattr(backlog, "read_range", read_and_record)
@@ -88,7 +88,7 @@ def test_backlog_is_counted_in_ranges_and_closed(
         (items[7], items[8]),
     ]
     invariants.check(question.pk)
-    assert not Share.objects.exists()
+    assert not BacklogRange.objects.exists()
     state = CountState.objects.get()
     assert state.backlog_from is None
     assert state.backlog_done == state.backlog_total == 24
@@ -103,13 +103,13 @@ def test_worker_that_lost_its_range_claims_the_next(question: Any, backlog_ids: 
     is_saved, next_range = backlog.save_and_claim_next(expired_range, change)
     assert not is_saved
     assert next_range is not None
-    assert next_range.first > new_range.last
+    assert next_range.first_item_id > new_range.last_item_id
 
 
 def test_workers_count_concurrently(question: Any, backlog_ids: Ids) -> None:
     backlog.open_backlog(question.pk)
     first_range, second_range = claim_range(question), claim_range(question)
-    assert second_range.first > first_range.last
+    assert second_range.first_item_id > first_range.last_item_id
     first_change, second_change = backlog.read_range(first_range), backlog.read_range(second_range)
     assert backlog.save_range(second_range, second_change)
     assert backlog.save_range(first_range, first_change)
@@ -124,8 +124,8 @@ def test_worker_continues_with_the_next_range(question: Any, backlog_ids: Ids) -
     is_saved, next_range = backlog.save_and_claim_next(share, backlog.read_range(share))
     assert is_saved
     assert next_range is not None
-    assert next_range.first > share.last
-    assert list(Share.objects.all()) == [next_range]
+    assert next_range.first_item_id > share.last_item_id
+    assert list(BacklogRange.objects.all()) == [next_range]
     # the other worker holds two items
     assert backlog.count_ranges(question.pk, seconds=60) == 5
     assert backlog.save_and_claim_next(next_range, backlog.read_range(next_range)) == (True, None)
@@ -143,7 +143,10 @@ def test_worker_with_expired_lease_adds_nothing(
     expired_change = backlog.read_range(expired_range)
     expire_leases()
     new_range = claim_range(question)
-    assert (new_range.first, new_range.last) == (expired_range.first, expired_range.last)
+    assert (new_range.first_item_id, new_range.last_item_id) == (
+        expired_range.first_item_id,
+        expired_range.last_item_id,
+    )
     new_change = backlog.read_range(new_range)
     turns = [(expired_range, expired_change, False), (new_range, new_change, True)]
     for share, change, is_saved in turns if late_first else reversed(turns):
@@ -234,7 +237,7 @@ def test_range_is_released_when_counting_fails(
     monkeypatch.setattr(question_counting, "add_change", fail)
     with pytest.raises(DatabaseError):
         backlog.count_ranges(question.pk)
-    leased_until = Share.objects.get().leased_until
+    leased_until = BacklogRange.objects.get().leased_until
     assert leased_until and leased_until <= timezone.now()
     assert Rating.objects.uncounted().count() == 27
 
@@ -312,11 +315,11 @@ def test_results_of_long_backlog_are_computed_meanwhile(
     monkeypatch.setattr(results_refresh, "refresh_results", refresh_and_record)
     question_updates.work_on_question(question.pk, seconds=0)
     assert not refreshes
-    CountState.objects.update(read_at=timezone.now() - 2 * question_updates.REFRESH_INTERVAL)
+    CountState.objects.update(refreshed_at=timezone.now() - 2 * question_updates.REFRESH_INTERVAL)
     question_updates.work_on_question(question.pk, seconds=0)
     assert refreshes
     assert (
-        Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
+        Result.objects.get(question=question, period_unit="all").coefficients["percent_agreement"][
             "n_items"
         ]
         == 5
@@ -335,7 +338,7 @@ def test_pages_and_health_check_show_backlog_progress(
     backlog.open_backlog(question.pk)
     backlog.count_ranges(question.pk)
     version = CountState.objects.get().version
-    for headers in ({}, {"X-Shown": f"{version}.0", "X-Places": "-"}):
+    for headers in ({}, {"X-Shown-Version": f"{version}.0", "X-Fragments": "-"}):
         page = client.get(f"/projects/{question.project_id}/", headers=headers).content.decode()
         assert "Counting: 6 of 27 ratings" in " ".join(page.split()), headers
     assert client.get("/healthz").json()["backlog"] == {"done": 6, "total": 27}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metrics.counting import peer_rows, question_counting, store
 from metrics.jobs import question_updates
-from metrics.models import CountState, PairTally, RaterReading, Reading
+from metrics.models import CountState, PairTally, RaterResult, Result
 from metrics.results import refresh as readings
 from metrics.results.raters import rater_periods
 from metrics.results.raters import rater_results as rater_readings
@@ -58,7 +58,7 @@ def test_change_withdrawal_and_return_update_counts(question: Any, rate: Any) ->
     question_updates.update_question(question.pk)
     assert load_stored_counts(question) == recount(question)
     assert (
-        Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
+        Result.objects.get(question=question, period_unit="all").coefficients["percent_agreement"][
             "n_items"
         ]
         == 2
@@ -117,10 +117,10 @@ def test_sweep_repairs_crash_between_counts_and_results(
         question_updates.update_question(question.pk)
     monkeypatch.undo()
     assert not Rating.objects.uncounted().exists()
-    assert not Reading.objects.exists()
+    assert not Result.objects.exists()
     assert question_updates.sweep_questions() == 1
     assert (
-        Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
+        Result.objects.get(question=question, period_unit="all").coefficients["percent_agreement"][
             "value"
         ]
         == 0
@@ -145,7 +145,7 @@ def test_ratings_counted_without_results_are_pending(
         question_updates.count_pending_ratings(question, CountState.objects.get(question=question))
         == 0
     )
-    assert RaterReading.objects.filter(question=question).count() == 2
+    assert RaterResult.objects.filter(question=question).count() == 2
 
 
 def test_recount_gives_the_same_counts(question: Any, rate: Any) -> None:
@@ -191,7 +191,7 @@ def test_month_is_complete_when_only_its_last_week_changed(question: Any, rate: 
             rated_at=datetime.datetime(2026, 4, 1, tzinfo=datetime.UTC),
         )
     question_updates.update_question(question.pk)
-    march = Reading.objects.get(question=question, span="month", start="2026-03-01")
+    march = Result.objects.get(question=question, period_unit="month", start="2026-03-01")
     assert march.coefficients["percent_agreement"]["n_items"] == 2
     rater = question.project.raters.get(key="r1")
     names = ["vs_peers"]
@@ -200,7 +200,7 @@ def test_month_is_complete_when_only_its_last_week_changed(question: Any, rate: 
     )
     assert rows[0][0].isoformat() == "2026-03-01"
     assert rows[0][1]["n_items"] == 2
-    week = Reading.objects.get(question=question, span="week", start="2026-03-30")
+    week = Result.objects.get(question=question, period_unit="week", start="2026-03-30")
     assert week.coefficients["percent_agreement"]["n_items"] == 2
     assert week.cumulative["percent_agreement"]["n_items"] == 3
 
@@ -221,8 +221,8 @@ def test_replaced_rater_updates_means_over_pairs(question: Any, rate: Any) -> No
     means = [
         result.coefficients["mean_pairwise_kappa"]["n_pairs"]
         for result in (
-            Reading.objects.get(question=question, span="all"),
-            RaterReading.objects.get(question=question, rater__key="r2"),
+            Result.objects.get(question=question, period_unit="all"),
+            RaterResult.objects.get(question=question, rater__key="r2"),
         )
     ]
     pairs = PairTally.objects.filter(question=question, kappa_none__isnull=False).count()
@@ -240,7 +240,7 @@ def test_new_category_widens_counts(question: Any, rate: Any) -> None:
     rate(question, "b", "r1", "fatal")
     question_updates.sweep_questions()
     assert load_stored_counts(question) == recount(question)
-    categories = Reading.objects.get(question=question, span="all").details["categories"]
+    categories = Result.objects.get(question=question, period_unit="all").details["categories"]
     assert [(category["label"], category["ratings"]) for category in categories][-1] == ("fatal", 2)
 
 
@@ -312,19 +312,19 @@ def _check_results(question: Any) -> None:
     No result of a period without items may be left.
     """
     stored_results = {
-        (r.span, r.start): (r.coefficients, r.cumulative)
-        for r in Reading.objects.filter(question=question)
+        (r.period_unit, r.start): (r.coefficients, r.cumulative)
+        for r in Result.objects.filter(question=question)
     }
     stored_rater_results = {
         r.rater_id: (r.n_ratings, r.coefficients)
-        for r in RaterReading.objects.filter(question=question)
+        for r in RaterResult.objects.filter(question=question)
     }
     question_updates.reset_counts(question)
     question_updates.sweep_questions()
     has_ratings = Rating.objects.filter(question=question).current().exists()
     recomputed = {
-        (r.span, r.start): (r.coefficients, r.cumulative)
-        for r in Reading.objects.filter(question=question)
+        (r.period_unit, r.start): (r.coefficients, r.cumulative)
+        for r in Result.objects.filter(question=question)
     }
     if has_ratings:
         assert set(stored_results) == set(recomputed)
@@ -332,7 +332,7 @@ def _check_results(question: Any) -> None:
             assert _is_close(stored_results[key], values), key
     recomputed_raters = {
         r.rater_id: (r.n_ratings, r.coefficients)
-        for r in RaterReading.objects.filter(question=question)
+        for r in RaterResult.objects.filter(question=question)
     }
     assert set(stored_rater_results) == set(recomputed_raters)
     for rater_key, value in recomputed_raters.items():

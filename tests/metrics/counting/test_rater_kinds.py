@@ -16,7 +16,7 @@ from metrics.agreement.coefficients.fleiss import fleiss_kappa
 from metrics.counting import store
 from metrics.integrity.audit import audit_question
 from metrics.jobs import question_updates
-from metrics.models import ALL_DAYS, CountState, PatternTally, RaterReading, Reading
+from metrics.models import ALL_DAYS, CountState, PatternTally, RaterResult, Result
 from metrics.results import refresh as readings
 from metrics.scale import QuestionScale
 from projects.models import Project, Rater
@@ -43,8 +43,8 @@ def create_ratings(question: Any, rate: Any, *, items: int = 40, seed: int = 1) 
                 rate(question, f"i{number}", key, ("none", "minor", "major", "critical")[code])
 
 
-def get_result(question: Any) -> Reading:
-    return Reading.objects.get(question=question, span="all")
+def get_result(question: Any) -> Result:
+    return Result.objects.get(question=question, period_unit="all")
 
 
 def count_by_kind(question: Any) -> Counter[tuple[int, ...]]:
@@ -81,7 +81,7 @@ def test_headline_is_of_people_with_models_beside_it(question: Any, rate: Any) -
     create_ratings(question, rate)
     update_and_finish(question)
     headline = get_result(question).headline
-    assert (headline["name"], headline["why"], headline["of"]) == (
+    assert (headline["name"], headline["why"], headline["population"]) == (
         "fleiss_kappa_quadratic", "ordinal", "people",
     )  # fmt: skip
     counts = np.array(list(count_by_kind(question).elements()))
@@ -111,7 +111,7 @@ def test_raters_are_compared_with_people(question: Any, rate: Any) -> None:
         for key in ("m1", "m2"):
             rate(question, f"i{number}", key, "critical")
     update_and_finish(question)
-    rows = RaterReading.objects.filter(question=question).select_related("rater")
+    rows = RaterResult.objects.filter(question=question).select_related("rater")
     percent = {row.rater.key: row.coefficients["vs_peers_percent"]["value"] for row in rows}
     assert percent == {"p1": 1.0, "p2": 1.0, "m1": 0.0, "m2": 0.0}
     items = {row.rater.key: row.coefficients["vs_peers"]["n_ratings"] for row in rows}
@@ -125,9 +125,9 @@ def test_raters_of_one_kind_are_not_separated(question: Any, rate: Any) -> None:
         rate(question, "b", key, "major")
     update_and_finish(question)
     row = PatternTally.objects.get(question=question, day=ALL_DAYS)
-    assert not row.apart
+    assert not row.separates_models
     headline = get_result(question).headline
-    assert (headline["of"], headline["value"]["value"]) == ("models", 1.0)
+    assert (headline["population"], headline["value"]["value"]) == ("models", 1.0)
     assert "people" not in headline
 
 
@@ -138,9 +138,9 @@ def test_people_who_follow_models_are_separated(question: Any, rate: Any) -> Non
     update_and_finish(question)
     rate(question, "b", "p1", "minor")  # on an item that no model has rated
     update_and_finish(question)
-    assert not CountState.objects.get(pk=question.pk).apart
+    assert not CountState.objects.get(pk=question.pk).separates_models
     update_and_finish(question)  # the next round detects that everything must be recounted
-    assert CountState.objects.get(pk=question.pk).apart
+    assert CountState.objects.get(pk=question.pk).separates_models
     assert load_counts_by_kind(question) == count_by_kind(question)
     assert audit_question(question.pk).differences == []
 
@@ -161,7 +161,7 @@ def test_rater_changed_to_model_is_recounted(question: Any, rate: Any) -> None:
     Rater.objects.update(kind="human")
     Project.objects.increment_catalogue_version()
     update_and_finish(question)
-    assert not PatternTally.objects.get(question=question, day=ALL_DAYS).apart
+    assert not PatternTally.objects.get(question=question, day=ALL_DAYS).separates_models
     assert audit_question(question.pk).differences == []
 
 
@@ -188,7 +188,7 @@ def test_chosen_pooled_headline(question: Any, rate: Any) -> None:
     update_and_finish(question)
     result = get_result(question)
     assert (result.headline["name"], result.headline["why"]) == ("gwet_ac1", "chosen")
-    assert result.headline["of"] == "all"
+    assert result.headline["population"] == "all"
     assert result.headline["value"] == result.coefficients["gwet_ac1"]
     assert audit_question(question.pk).differences == []
 
@@ -196,7 +196,7 @@ def test_chosen_pooled_headline(question: Any, rate: Any) -> None:
 def test_weeks_have_agreement_of_people_and_models(question: Any, rate: Any) -> None:
     create_ratings(question, rate)
     update_and_finish(question)
-    week = Reading.objects.get(question=question, span="week")
+    week = Result.objects.get(question=question, period_unit="week")
     headline = get_result(question).headline
     assert week.headline["people"]["fleiss_kappa_quadratic"] == headline["people"]
     assert week.headline["models"] == headline["models"]

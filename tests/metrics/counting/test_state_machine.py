@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 from metrics import tasks
 from metrics.counting import backlog, question_counting
 from metrics.jobs import question_updates
-from metrics.models import Share
+from metrics.models import BacklogRange
 from metrics.results import refresh as readings
 from projects.models import Category, Item, Project, Question, Rater
 from projects.services.project_validation import InvalidProjectChange
@@ -83,7 +83,7 @@ class CountingMachine(RuleBasedStateMachine):
                 question=question, code=code, position=code, label=f"c{code}", value=code
             )
         self.project_id, self.question_id = project.pk, question.pk
-        self.claimed_ranges: list[tuple[Share, question_counting.CountChange | None]] = []
+        self.claimed_ranges: list[tuple[BacklogRange, question_counting.CountChange | None]] = []
         self.items = [
             Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)
         ]

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from metrics.example import fleiss1971, loader, simulation
-from metrics.models import PairTally, RaterReading, Reading
+from metrics.models import PairTally, RaterResult, Result
 from projects.models import GoldAnswer, Item, Project
 from quality import tasks
 from quality.models import GoldIntervention, GoldItem, GoldScore
@@ -127,16 +127,19 @@ def test_both_projects_have_results(admin):
     for project in (fleiss, translations):
         question = project.questions.get()
         assert not Rating.objects.filter(question=question).uncounted().exists()
-        spans = set(Reading.objects.filter(question=question).values_list("span", flat=True))
+        spans = set(Result.objects.filter(question=question).values_list("period_unit", flat=True))
         assert spans == {"all", "day", "week", "month"}
-        assert RaterReading.objects.filter(question=question).count() == project.raters.count()
+        assert RaterResult.objects.filter(question=question).count() == project.raters.count()
         assert PairTally.objects.filter(question=question).exists()
-    estimate = Reading.objects.get(question__project=fleiss, span="all").coefficients[
+    estimate = Result.objects.get(question__project=fleiss, period_unit="all").coefficients[
         "fleiss_kappa"
     ]
     assert estimate["value"] == pytest.approx(0.43024452006014074, abs=1e-12)
     assert (estimate["n_items"], estimate["n_ratings"]) == (30, 180)
-    assert Reading.objects.filter(question__project=translations, span="week").count() in (10, 11)
+    assert Result.objects.filter(question__project=translations, period_unit="week").count() in (
+        10,
+        11,
+    )
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from metrics.agreement import report
 from metrics.example import loader
 from metrics.example.worked_examples import WORKED_EXAMPLES
 from metrics.filtered import filtered_jobs
-from metrics.models import Diagnosis, Reading
+from metrics.models import Diagnosis, Result
 from projects.models import Project
 
 # Name -> headline coefficient, its value, and whether it has an interval.
@@ -47,8 +47,8 @@ def test_each_example_shows_correct_headline_and_reason(
         assert headline["value"] == pytest.approx(value), name
         assert (headline["low"] is not None) == has_interval, name
         assert str(page.context["why"]) in page.content.decode()
-    nurses_result = Reading.objects.get(
-        question__project__name__endswith="5 mmHg apart", span="all"
+    nurses_result = Result.objects.get(
+        question__project__name__endswith="5 mmHg apart", period_unit="all"
     )
     assert nurses_result.headline["values"]["icc3"]["value"] == pytest.approx(1)
     assert (

@@ -23,7 +23,7 @@ from metrics.agreement.counts import tally as agreement_tally
 from metrics.filtered import filtered_jobs, pair_bodies
 from metrics.jobs import question_updates
 from metrics.jobs.question_updates import update_question
-from metrics.models import Slice
+from metrics.models import FilteredResult
 from projects.models import Item, Project, Rater
 from ratings.models import Rating
 from ratings.services.judgement import Judgement
@@ -118,8 +118,8 @@ FILTERS: list[dict[str, str]] = [
     {"item.language": "de"},
     {"item.long": "true"},
     {"item.language": "en", "kind": "human", "from": "2026-03-05"},
-    {"without": "b,c"},
-    {"without": "c", "kind": "human"},
+    {"exclude": "b,c"},
+    {"exclude": "c", "kind": "human"},
     {"from": "2027-01-01"},
 ]
 
@@ -139,11 +139,11 @@ def build_code_table(question: Any, params: dict[str, str]) -> np.ndarray:
         }
         properties = {"kind": rating.rater.kind, "group": rating.rater.group, **attributes}
         is_selected = params.get("from", "") <= day <= params.get("to", "9999")
-        is_selected = is_selected and rating.rater.key not in params.get("without", "").split(",")
+        is_selected = is_selected and rating.rater.key not in params.get("exclude", "").split(",")
         conditions = {
             name: value.lower()
             for name, value in params.items()
-            if name not in ("from", "to", "without")
+            if name not in ("from", "to", "exclude")
         }
         if is_selected and all(
             properties[name].lower() == value for name, value in conditions.items()
@@ -224,7 +224,7 @@ def test_filter_matching_everything_equals_unfiltered_page(
     filtered = open_page({"from": "2020-01-01"}).context
     unfiltered = client_for(lead).get(f"/projects/{rated_question.project_id}/").context
     assert unfiltered["chosen"].filter.parameters == {}
-    for name in ("findings", "missing", "period", "places", "n_raters"):
+    for name in ("findings", "missing", "period", "fragment_key", "n_raters"):
         assert filtered[name] == unfiltered[name], name
     assert filtered["headline"]["low"] == pytest.approx(unfiltered["headline"]["low"])
     values = [
@@ -244,19 +244,19 @@ def test_filter_matching_everything_equals_unfiltered_page(
     assert np.allclose(actual, expected, equal_nan=True)
     rows = [page["rater_page"].rows for page in (filtered, unfiltered)]
     for actual, expected in zip(*rows, strict=True):
-        assert (actual.reading.rater, actual.reading.n_ratings) == (
-            expected.reading.rater,
-            expected.reading.n_ratings,
+        assert (actual.result.rater, actual.result.n_ratings) == (
+            expected.result.rater,
+            expected.result.n_ratings,
         )
         assert actual.spark == pytest.approx(expected.spark)
-        assert actual.reading.coefficients.keys() >= expected.reading.coefficients.keys()
-        for name, estimate in expected.reading.coefficients.items():
-            assert actual.reading.coefficients[name]["value"] == pytest.approx(estimate["value"]), (
+        assert actual.result.coefficients.keys() >= expected.result.coefficients.keys()
+        for name, estimate in expected.result.coefficients.items():
+            assert actual.result.coefficients[name]["value"] == pytest.approx(estimate["value"]), (
                 name
             )
-            assert actual.reading.coefficients[name]["low"] == pytest.approx(estimate["low"]), name
+            assert actual.result.coefficients[name]["low"] == pytest.approx(estimate["low"]), name
     kappas = [
-        [pair.reading["value"] for _rater, row in page["matrix"] for pair in row if pair]
+        [pair.estimate["value"] for _rater, row in page["matrix"] for pair in row if pair]
         for page in (filtered, unfiltered)
     ]
     assert kappas[0] == pytest.approx(kappas[1])
@@ -327,10 +327,10 @@ INVALID_FILTERS: list[tuple[dict[str, str], str]] = [
     ({"item.id": "i1"}, "language, long"),
     ({"item.1": "x"}, "1=x"),
     ({"item.language": "x" * 201}, "language"),
-    ({"without": "a,nobody"}, "“nobody”; there is: a,"),
-    ({"without": ", ,"}, "by their keys"),
-    ({"without": '"a'}, "by their keys"),
-    ({"without": ",".join(f"r{n}" for n in range(101))}, "At most 100 raters"),
+    ({"exclude": "a,nobody"}, "“nobody”; there is: a,"),
+    ({"exclude": ", ,"}, "by their keys"),
+    ({"exclude": '"a'}, "by their keys"),
+    ({"exclude": ",".join(f"r{n}" for n in range(101))}, "At most 100 raters"),
     ({"group": "\0"}, "group"),
     ({"item.a": "1", "item.b": "1", "item.c": "1", "item.d": "1"}, "At most 3"),
 ]
@@ -342,12 +342,12 @@ def test_invalid_filter_is_refused_with_valid_choices(
     client = client_for(lead)
     client.get(f"/projects/{rated_question.project_id}/")
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    n_before = Slice.objects.count()
+    n_before = FilteredResult.objects.count()
     for params, message in INVALID_FILTERS:
         response = client.get(f"/projects/{rated_question.project_id}/?{urlencode(params)}")
         assert response.status_code == 400, params
         assert message in response.content.decode(), params
-    assert Slice.objects.count() == n_before
+    assert FilteredResult.objects.count() == n_before
 
 
 def test_filter_bar_offers_existing_values(rated_question: Any, open_page: Any) -> None:
@@ -368,7 +368,7 @@ def test_each_chip_removes_one_condition(rated_question: Any, open_page: Any, pr
     page = open_page({"item.language": "de", "kind": "human", "weights": "linear"})
     chips = page.context["filter_bar"].chips
     assert [chip.label for chip in chips] == ["only people", "language: de"]
-    assert chips[0].without == f"/projects/{project.pk}/?item.language=de&weights=linear"
+    assert chips[0].removal_url == f"/projects/{project.pk}/?item.language=de&weights=linear"
     assert page.context["filter_bar"].cleared == f"/projects/{project.pk}/?weights=linear"
 
 
@@ -376,22 +376,22 @@ def test_excluded_raters_can_be_included_one_by_one(
     rated_question: Any, open_page: Any, project: Any
 ) -> None:
     Rater.objects.filter(key="b").update(key="b, the second")
-    page = open_page({"without": 'c,"b, the second"', "kind": "human"})
+    page = open_page({"exclude": 'c,"b, the second"', "kind": "human"})
     bar = page.context["filter_bar"]
     assert [chip.label for chip in bar.chips] == [
         "only people",
         "without b, the second",
         "without c",
     ]
-    assert bar.chips[1].without == f"/projects/{project.pk}/?kind=human&without=c"
-    assert ("without", '"b, the second",c') in bar.kept, "the form keeps the excluded raters"
+    assert bar.chips[1].removal_url == f"/projects/{project.pk}/?kind=human&exclude=c"
+    assert ("exclude", '"b, the second",c') in bar.kept, "the form keeps the excluded raters"
     rows = page.context["rater_page"].rows
-    assert {row.reading.rater.key for row in rows} == {"a", "d"}
-    chips = open_page({"without": "a,c,d,m", "kind": "human"}).context["filter_bar"].chips
+    assert {row.result.rater.key for row in rows} == {"a", "d"}
+    chips = open_page({"exclude": "a,c,d,m", "kind": "human"}).context["filter_bar"].chips
     assert len(chips) == 5
     Rater.objects.bulk_create(Rater(project=project, key=f"x{n}") for n in range(2))
-    chips = open_page({"without": "a,c,d,m,x0,x1"}).context["filter_bar"].chips
-    assert [(chip.words, chip.without) for chip in chips] == [
+    chips = open_page({"exclude": "a,c,d,m,x0,x1"}).context["filter_bar"].chips
+    assert [(chip.label, chip.removal_url) for chip in chips] == [
         ("without 6 raters", f"/projects/{project.pk}/?")
     ]
 
@@ -409,7 +409,7 @@ def test_links_and_charts_keep_the_filter(rated_question: Any, open_page: Any) -
     assert all("item.language=de" in row["url"] for row in matrix)
     trend = open_page(params | {"period": "month"}, "charts/trend.json").json()["rows"]
     assert [row["n_ratings"] for row in trend] == [
-        point.reading["n_ratings"] for point in open_page(params | {"period": "month"}).context["points"]
+        point.estimate["n_ratings"] for point in open_page(params | {"period": "month"}).context["points"]
         if point.estimate["value"] is not None
     ]  # fmt: skip
 
@@ -424,7 +424,7 @@ def test_page_says_that_results_are_being_computed(
     address = f"/projects/{project.pk}/?kind=human"
     pending_page = client.get(address)
     assert "being computed" in pending_page.content.decode()
-    headers = {"X-Shown": pending_page.context["fresh"].version, "X-Places": "waiting"}
+    headers = {"X-Shown-Version": pending_page.context["fresh"].version, "X-Fragments": "pending"}
     assert client.get(address, headers=headers).status_code == 204
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert client.get(address, headers=headers).headers["HX-Refresh"] == "true"
@@ -439,12 +439,15 @@ def test_live_update_brings_new_filtered_results(
     rate(rated_question, "i3", "a", "critical")
     update_question(rated_question.pk)
     address = f"/projects/{project.pk}/?item.language=de"
-    headers = {"X-Shown": page.context["fresh"].version, "X-Places": page.context["places"]}
+    headers = {
+        "X-Shown-Version": page.context["fresh"].version,
+        "X-Fragments": page.context["fragment_key"],
+    }
     client = client_for(lead)
     outdated_page = client.get(address, headers=headers)
     assert "newer ratings are being added" in outdated_page.content.decode()
     assert 'id="headline"' not in outdated_page.content.decode()
-    Slice.objects.update(rests_until=None)
+    FilteredResult.objects.update(paused_until=None)
     client.get(address, headers=headers)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert 'id="headline"' in client.get(address, headers=headers).content.decode()
@@ -454,14 +457,14 @@ def test_filtered_result_cools_down_before_recomputation(
     rated_question: Any, rate: Any, open_page: Any
 ) -> None:
     open_page({"kind": "human"})
-    first_computed_at = Slice.objects.get(kind="dashboard").computed_at
+    first_computed_at = FilteredResult.objects.get(kind="dashboard").computed_at
     rate(rated_question, "i3", "a", "critical")
     update_question(rated_question.pk)
     open_page({"kind": "human"})
-    assert Slice.objects.get(kind="dashboard").computed_at == first_computed_at
-    Slice.objects.update(rests_until=timezone.now())
+    assert FilteredResult.objects.get(kind="dashboard").computed_at == first_computed_at
+    FilteredResult.objects.update(paused_until=timezone.now())
     open_page({"kind": "human"})
-    second_computed_at = Slice.objects.get(kind="dashboard").computed_at
+    second_computed_at = FilteredResult.objects.get(kind="dashboard").computed_at
     assert first_computed_at and second_computed_at and second_computed_at > first_computed_at
 
 
@@ -469,7 +472,7 @@ def test_changed_groups_and_attributes_update_filtered_result(
     rated_question: Any, open_page: Any, api_for: Any, lead: Any
 ) -> None:
     def count_ratings() -> int:
-        Slice.objects.update(rests_until=None)
+        FilteredResult.objects.update(paused_until=None)
         return int(open_page({"group": "Vendor A"}).context["fresh"].row.body["n_ratings"])
 
     n_before = count_ratings()
@@ -485,7 +488,7 @@ def test_changed_groups_and_attributes_update_filtered_result(
         f"/api/v1/projects/{rated_question.project_id}/items/",
         [{"key": "i1", "body": {}, "attributes": {"language": "de"}}], format="json",
     )  # fmt: skip
-    Slice.objects.update(rests_until=None)
+    FilteredResult.objects.update(paused_until=None)
     assert (
         open_page({"item.language": "de"}).context["fresh"].row.body["n_items"]
         == n_german_items + 1
@@ -498,9 +501,9 @@ def test_question_stores_limited_number_of_filtered_results(
     monkeypatch.setattr(filtered_jobs, "MAX_STORED", 3)
     for day in range(1, 7):
         client_for(lead).get(f"/projects/{rated_question.project_id}/?from=2026-03-0{day}")
-    stored = Slice.objects.filter(kind="dashboard").order_by("id")
+    stored = FilteredResult.objects.filter(kind="dashboard").order_by("id")
     assert [row.spec["from"] for row in stored] == ["2026-03-04", "2026-03-05", "2026-03-06"]
-    assert Slice.objects.filter(kind="choices").count() == 1
+    assert FilteredResult.objects.filter(kind="choices").count() == 1
 
 
 def test_filtered_result_not_requested_lately_is_not_computed(
@@ -508,11 +511,15 @@ def test_filtered_result_not_requested_lately_is_not_computed(
 ) -> None:
     open_page({"kind": "human"})
     client_for(lead).get(f"/projects/{rated_question.project_id}/?kind=model")
-    Slice.objects.update(waiting=True, asked_at=timezone.now() - datetime.timedelta(hours=2))
-    computed_before = {row.pk: row.computed_at for row in Slice.objects.exclude(body__isnull=True)}
+    FilteredResult.objects.update(
+        pending=True, requested_at=timezone.now() - datetime.timedelta(hours=2)
+    )
+    computed_before = {
+        row.pk: row.computed_at for row in FilteredResult.objects.exclude(body__isnull=True)
+    }
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    assert {row.pk: row.computed_at for row in Slice.objects.all()} == computed_before
-    assert not Slice.objects.filter(waiting=True).exists()
+    assert {row.pk: row.computed_at for row in FilteredResult.objects.all()} == computed_before
+    assert not FilteredResult.objects.filter(pending=True).exists()
 
 
 def test_one_message_is_sent_for_each_computation(
@@ -536,7 +543,7 @@ def test_sweep_computes_results_when_broker_is_down(
     monkeypatch.setattr(dispatch.current_app, "send_task", raise_error)
     client_for(lead).get(f"/projects/{rated_question.project_id}/?kind=human")
     tasks.sweep_all()
-    assert not Slice.objects.filter(waiting=True).exists()
+    assert not FilteredResult.objects.filter(pending=True).exists()
 
 
 def test_page_opens_when_database_refuses_writes(
@@ -545,12 +552,12 @@ def test_page_opens_when_database_refuses_writes(
     def raise_disk_full(*_arguments: Any, **_options: Any) -> None:
         raise OperationalError("database or disk is full")
 
-    monkeypatch.setattr(Slice.objects, "get_or_create", raise_disk_full)
+    monkeypatch.setattr(FilteredResult.objects, "get_or_create", raise_disk_full)
     for path in ("", "?kind=human", "raters/a/?kind=human", "pairs/?a=a&b=c"):
         assert (
             client_for(lead).get(f"/projects/{rated_question.project_id}/{path}").status_code == 200
         )
-    assert not Slice.objects.exists()
+    assert not FilteredResult.objects.exists()
 
 
 def test_failed_result_stays_pending_and_others_are_computed(
@@ -560,17 +567,17 @@ def test_failed_result_stays_pending_and_others_are_computed(
         client_for(lead).get(f"/projects/{rated_question.project_id}/?kind={kind}")
     original = filtered_jobs.bodies.compute_body
 
-    def fail_for_people(row: Slice) -> Any:
+    def fail_for_people(row: FilteredResult) -> Any:
         if row.spec.get("kind") == "human":
             raise RuntimeError("no")
         return original(row)
 
     monkeypatch.setattr(filtered_jobs.bodies, "compute_body", fail_for_people)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    assert [row.spec for row in Slice.objects.filter(waiting=True)] == [{"kind": "human"}]
+    assert [row.spec for row in FilteredResult.objects.filter(pending=True)] == [{"kind": "human"}]
     monkeypatch.undo()
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    assert not Slice.objects.filter(waiting=True).exists()
+    assert not FilteredResult.objects.filter(pending=True).exists()
 
 
 def test_number_of_queries(
@@ -638,15 +645,15 @@ def test_pair_trend_matches_its_ratings(rated_question: Any, open_page: Any) -> 
         ]
         codes = np.array([[pair["a"].code, pair["c"].code] for pair in month_pairs])
         expected = report(codes, len(LABELS))
-        assert kappa.reading["value"] == pytest.approx(expected["cohen_kappa"])
+        assert kappa.estimate["value"] == pytest.approx(expected["cohen_kappa"])
         differences = codes[:, 0] - codes[:, 1]
-        assert difference.reading["value"] == pytest.approx(differences.mean())
-        assert difference.reading["se"] == pytest.approx(
+        assert difference.estimate["value"] == pytest.approx(differences.mean())
+        assert difference.estimate["se"] == pytest.approx(
             differences.std(ddof=1) / len(differences) ** 0.5
         )
     swapped = open_page({"period": "month"}, "pairs/?a=c&b=a").context
-    assert [point.reading["value"] for point in swapped["difference_points"]] == pytest.approx(
-        [-point.reading["value"] for point in page["difference_points"]]
+    assert [point.estimate["value"] for point in swapped["difference_points"]] == pytest.approx(
+        [-point.estimate["value"] for point in page["difference_points"]]
     )
 
 
@@ -680,12 +687,14 @@ def test_filtered_rater_page_matches_dashboard(
     rows = open_page(params).context["rater_page"].rows
     for row in rows:
         page = open_page(params, f"raters/{row.result.rater.key}/").context
-        assert page["whole"].n_ratings == row.reading.n_ratings
-        for name, estimate in row.reading.coefficients.items():
+        assert page["whole"].n_ratings == row.result.n_ratings
+        for name, estimate in row.result.coefficients.items():
             assert page["whole"].coefficients[name]["value"] == pytest.approx(estimate["value"]), (
                 name
             )
-        assert sum(point.reading["n_items"] for point in page["points"]) == page["peers"]["n_items"]
+        assert (
+            sum(point.estimate["n_items"] for point in page["points"]) == page["peers"]["n_items"]
+        )
 
 
 @pytest.mark.parametrize("path", ["raters/a/", "pairs/?a=a&b=c", "pairs/"])
@@ -704,7 +713,10 @@ def test_open_page_polls_for_updates(
     address = f"/projects/{rated_question.project_id}/{path}{'&' if '?' in path else '?'}{urlencode(params)}"
 
     def poll() -> Any:
-        headers = {"X-Shown": page.context["fresh"].version, "X-Places": page.context["places"]}
+        headers = {
+            "X-Shown-Version": page.context["fresh"].version,
+            "X-Fragments": page.context["fragment_key"],
+        }
         return client.get(address, headers=headers)
 
     assert poll().status_code == 204
@@ -714,7 +726,7 @@ def test_open_page_polls_for_updates(
     assert "2 ratings not counted yet" in outdated_page
     assert 'id="differing"' not in outdated_page
     update_question(rated_question.pk)
-    Slice.objects.update(rests_until=None)
+    FilteredResult.objects.update(paused_until=None)
     poll()
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     updated_page = poll()
@@ -723,5 +735,5 @@ def test_open_page_polls_for_updates(
         f'id="{section_id}"' in updated_page.content.decode()
         for section_id in ("differing", "stats", "pair-list")
     )
-    reloaded = client.get(address, headers={"X-Shown": "0.0", "X-Places": "other"})
+    reloaded = client.get(address, headers={"X-Shown-Version": "0.0", "X-Fragments": "other"})
     assert reloaded.headers["HX-Refresh"] == "true"

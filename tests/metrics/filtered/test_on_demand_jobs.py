@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from core.jobs.on_demand import CLAIM_TIMEOUT, Asked
+from core.jobs.on_demand import CLAIM_TIMEOUT, OnDemandResult
 from metrics.attribution import attribution_jobs
 from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
@@ -31,7 +31,7 @@ class JobCase:
     """One kind of job, a function that requests a row, and the function that computes one."""
 
     job: Any
-    request_row: Callable[[], Asked]
+    request_row: Callable[[], OnDemandResult]
     computation: tuple[Any, str]
 
     def load_row(self) -> Any:
@@ -55,11 +55,11 @@ def case(request: pytest.FixtureRequest, question: Any, rate: Any, utc: Any) -> 
             ),
             (filtered_jobs.bodies, "compute_body"),
         )
-    weeks = {"start_from": datetime.date(2026, 5, 4), "start_to": datetime.date(2026, 5, 11)}
+    weeks = {"earlier_start": datetime.date(2026, 5, 4), "later_start": datetime.date(2026, 5, 11)}
     return JobCase(
         attribution_jobs.ATTRIBUTION_JOB,
         lambda: attribution_jobs.get_or_request_attribution(
-            question, span="week", weights="none", **weeks
+            question, period_unit="week", weights="none", **weeks
         ),
         (attribution_jobs, "compute_attribution"),
     )
@@ -72,7 +72,7 @@ def computed_ids(case: JobCase, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     module, name = case.computation
     original = getattr(module, name)
 
-    def compute_and_record(row: Asked, *arguments: Any) -> Any:
+    def compute_and_record(row: OnDemandResult, *arguments: Any) -> Any:
         row_ids.append(row.pk)
         return original(row, *arguments)
 
@@ -87,7 +87,7 @@ def test_claimed_row_is_left_to_its_worker(case: JobCase, computed_ids: list[int
     assert case.job.compute(row.pk) is False
     case.job.sweep()
     assert computed_ids == []
-    assert case.load_row().waiting
+    assert case.load_row().pending
 
 
 @pytest.mark.django_db(transaction=True)
@@ -118,7 +118,7 @@ def test_two_workers_compute_the_same_row_once(
     gate.open()
     assert wait_for_results(first) == [True]
     assert starts == [1]
-    assert not case.load_row().waiting
+    assert not case.load_row().pending
 
 
 @pytest.mark.django_db(transaction=True)
@@ -136,7 +136,7 @@ def test_expired_claim_is_taken_over(case: JobCase, computed_ids: list[int]) -> 
     type(row)._default_manager.update(leased_until=timezone.now() - SECOND)
     case.job.sweep()
     assert computed_ids == [row.pk]
-    assert not case.load_row().waiting
+    assert not case.load_row().pending
 
 
 def test_worker_without_claim_writes_nothing(
@@ -158,7 +158,7 @@ def test_worker_without_claim_writes_nothing(
         assert case.job.compute(row.pk) is False
     assert "is in other hands now" in caplog.text
     stored_row = case.load_row()
-    assert stored_row.waiting
+    assert stored_row.pending
     assert stored_row.computed_at is None
     assert stored_row.lease == new_claims[0].lease  # the claim of the other worker is still valid
 
@@ -176,7 +176,7 @@ def test_failure_releases_the_claim(
         patch.setattr(*case.computation, raise_error)
         with pytest.raises(error):
             case.job.compute(row.pk)
-    assert case.load_row().waiting
+    assert case.load_row().pending
     assert case.job.compute(row.pk) is True
 
 
@@ -186,7 +186,7 @@ def test_sweep_computes_row_without_message(case: JobCase, computed_ids: list[in
     case.job.sweep()
     assert computed_ids == [row.pk]
     stored_row = case.load_row()
-    assert not stored_row.waiting
+    assert not stored_row.pending
     assert stored_row.lease == ""
     assert stored_row.leased_until is None
 
@@ -195,14 +195,14 @@ def test_outdated_row_is_pending_after_cooldown(case: JobCase, computed_ids: lis
     row = case.request_row()
     case.job.sweep()
     stored_row = case.load_row()
-    assert stored_row.rests_until - stored_row.computed_at >= case.job.min_cooldown
-    case.job.ask_again(stored_row, behind=lambda: True)
-    assert not case.load_row().waiting  # the cooldown lasts
-    type(row)._default_manager.update(rests_until=timezone.now())
-    case.job.ask_again(case.load_row(), behind=lambda: False)
-    assert not case.load_row().waiting  # nothing has changed
-    case.job.ask_again(case.load_row(), behind=lambda: True)
-    assert case.load_row().waiting
+    assert stored_row.paused_until - stored_row.computed_at >= case.job.min_cooldown
+    case.job.request_refresh(stored_row, is_stale=lambda: True)
+    assert not case.load_row().pending  # the cooldown lasts
+    type(row)._default_manager.update(paused_until=timezone.now())
+    case.job.request_refresh(case.load_row(), is_stale=lambda: False)
+    assert not case.load_row().pending  # nothing has changed
+    case.job.request_refresh(case.load_row(), is_stale=lambda: True)
+    assert case.load_row().pending
     case.job.sweep()
     assert computed_ids == [row.pk, row.pk]
 
@@ -211,16 +211,16 @@ def test_cooldown_is_ten_times_the_duration(case: JobCase) -> None:
     def get_cooldown(**duration: int) -> datetime.timedelta:
         return case.job._get_cooldown(datetime.timedelta(**duration))
 
-    assert get_cooldown(seconds=0) == case.job.shortest_rest
+    assert get_cooldown(seconds=0) == case.job.min_cooldown
     assert get_cooldown(seconds=30) == datetime.timedelta(seconds=300)
     assert get_cooldown(minutes=5) == datetime.timedelta(minutes=10)
 
 
 def test_request_time_is_updated_once_a_minute(case: JobCase) -> None:
-    requested_at = case.request_row().asked_at
+    requested_at = case.request_row().requested_at
     case.request_row()
-    assert case.load_row().asked_at == requested_at
+    assert case.load_row().requested_at == requested_at
     long_ago = timezone.now() - datetime.timedelta(minutes=2)
-    type(case.load_row()).objects.update(asked_at=long_ago)
+    type(case.load_row()).objects.update(requested_at=long_ago)
     case.request_row()
-    assert case.load_row().asked_at > long_ago
+    assert case.load_row().requested_at > long_ago

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from metrics.integrity import audit as auditing
 from metrics.integrity import recount
 from metrics.jobs.question_updates import update_question
-from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterResult, Result
 from projects.models import Category, Project, Question
 from ratings.models import Rating
 from tests.cast import Cast, rate
@@ -146,19 +146,19 @@ CORRUPTIONS: dict[str, Callable[[], Any]] = {
     "ratings of a rater": lambda: PeerTally.objects.update(n_ratings=99),
     "lost rater": lambda: PeerTally.objects.filter(n_items__gt=0).earliest("pk").delete(),
     "reading": lambda: corrupt_estimate(
-        Reading.objects.filter(span="all").get(), "coefficients", "fleiss_kappa"
+        Result.objects.filter(period_unit="all").get(), "coefficients", "fleiss_kappa"
     ),
     "reading of a week": lambda: corrupt_estimate(
-        Reading.objects.filter(span="week").first(), "coefficients", "gwet_ac1"
+        Result.objects.filter(period_unit="week").first(), "coefficients", "gwet_ac1"
     ),
     "cumulative reading": lambda: corrupt_estimate(
-        Reading.objects.filter(span="day").first(), "cumulative", "percent_agreement"
+        Result.objects.filter(period_unit="day").first(), "cumulative", "percent_agreement"
     ),
-    "lost reading": lambda: Reading.objects.filter(span="month").earliest("pk").delete(),
+    "lost reading": lambda: Result.objects.filter(period_unit="month").earliest("pk").delete(),
     "reading of a rater": lambda: corrupt_estimate(
-        RaterReading.objects.first(), "coefficients", "vs_peers"
+        RaterResult.objects.first(), "coefficients", "vs_peers"
     ),
-    "lost reading of a rater": lambda: RaterReading.objects.earliest("pk").delete(),
+    "lost reading of a rater": lambda: RaterResult.objects.earliest("pk").delete(),
 }
 
 
@@ -199,8 +199,8 @@ def test_recount_gives_the_same_values(counted_question: Question) -> None:
                 if len(row[1])
             ],
             list(
-                Reading.objects.order_by("span", "start").values_list(
-                    "span", "start", "coefficients", "cumulative"
+                Result.objects.order_by("period_unit", "start").values_list(
+                    "period_unit", "start", "coefficients", "cumulative"
                 )
             ),
         ]

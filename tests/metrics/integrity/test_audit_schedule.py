@@ -15,7 +15,7 @@ from agreement_site.system_status.report import collect_status
 from metrics import tasks
 from metrics.integrity import schedule
 from metrics.jobs import question_updates
-from metrics.models import ALL_DAYS, AuditResult, CountState, PairTally, PeerTally, RaterReading
+from metrics.models import ALL_DAYS, AuditResult, CountState, PairTally, PeerTally, RaterResult
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -39,7 +39,12 @@ def make_audits_due() -> None:
 
 def test_sweep_audits_counted_question(counted_question: Any, client_for: Any, lead: Any) -> None:
     result = AuditResult.objects.get()
-    assert (result.question_id, result.ratings, result.differences, result.shown) == (
+    assert (
+        result.question_id,
+        result.n_ratings,
+        result.n_differences,
+        result.first_differences,
+    ) == (
         counted_question.pk,
         12,
         0,
@@ -61,8 +66,8 @@ def test_difference_is_logged_and_shown(
         tasks.sweep_all()
     assert f"question {counted_question.pk} differs" in caplog.text
     result = AuditResult.objects.get()
-    assert result.differences > 0
-    assert "pair of raters" in result.shown[0]
+    assert result.n_differences > 0
+    assert "pair of raters" in result.first_differences[0]
     client = client_for(admin)
     assert client.get("/healthz").json()["audit"]["questions_that_differ"] == 1
     assert (
@@ -98,10 +103,13 @@ def large_question(counted_question: Any, monkeypatch: pytest.MonkeyPatch) -> An
 def test_one_rater_of_large_question_is_audited(large_question: Any) -> None:
     assert schedule.run_due_audits() == [large_question.pk]
     result = AuditResult.objects.get()
-    assert (result.ratings, result.shown) == (9, [])  # of three items, three ratings each
+    assert (result.n_ratings, result.first_differences) == (
+        9,
+        [],
+    )  # of three items, three ratings each
 
 
-@pytest.mark.parametrize("model", [PairTally, PeerTally, RaterReading])
+@pytest.mark.parametrize("model", [PairTally, PeerTally, RaterResult])
 def test_stored_rows_of_audited_rater_are_compared(large_question: Any, model: Any) -> None:
     name = "rater_a" if model is PairTally else "rater"
     rater = large_question.project.raters.get(key="rater 1")
@@ -109,13 +117,13 @@ def test_stored_rows_of_audited_rater_are_compared(large_question: Any, model: A
     others = others.exclude(rater_b=rater) if model is PairTally else others
     others.delete()
     schedule.run_due_audits()
-    assert AuditResult.objects.get().shown == []
+    assert AuditResult.objects.get().first_differences == []
     rows = model.objects.filter(question=large_question, **{name: rater})
     # The row of all days must stay: by it the rater is selected.
     (rows.exclude(day=ALL_DAYS) if model is PeerTally else rows)[:1].get().delete()
     make_audits_due()
     schedule.run_due_audits()
-    difference, *other_differences = AuditResult.objects.get().shown
+    difference, *other_differences = AuditResult.objects.get().first_differences
     assert str(rater.pk) in difference
     assert len(other_differences) == (model is PairTally)  # the rater's mean depends on the pair
 

@@ -13,7 +13,7 @@ from metrics import tasks
 from metrics.counting import batch_counting as counting
 from metrics.integrity.audit import audit_question
 from metrics.jobs import batch_jobs, question_updates
-from metrics.models import CountState, Reading
+from metrics.models import CountState, Result
 from metrics.results import refresh as readings
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
@@ -80,7 +80,7 @@ def test_any_history_is_counted_exactly_in_one_pass(
             invariants.check(question.pk)
             readings.finish_cumulative_results(question.pk)
         assert batch_jobs.update_small_questions(excluded=set()) == 0
-    categories = Reading.objects.get(question=questions[3], span="all").details["categories"]
+    categories = Result.objects.get(question=questions[3], period_unit="all").details["categories"]
     assert categories[0]["label"] == "nothing at all"
 
 
@@ -89,12 +89,12 @@ def test_question_unfit_for_batch_is_counted_separately(questions: list[Any]) ->
     for question in questions:
         rate_randomly(question, rng, 8)
     Rater.objects.filter(project=questions[0].project, key="r1").update(kind=Rater.Kind.MODEL)
-    CountState.objects.create(question=questions[1], unread=1)
+    CountState.objects.create(question=questions[1], unrefreshed=1)
     assert batch_jobs.update_small_questions(excluded=set()) == 3
     assert question_updates.sweep_questions() == 2
     for question in questions[1:]:
         invariants.check(question.pk)
-    assert CountState.objects.get(pk=questions[0].pk).apart
+    assert CountState.objects.get(pk=questions[0].pk).separates_models
     assert not audit_question(questions[0].pk).differences
 
 

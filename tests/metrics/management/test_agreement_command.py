@@ -191,7 +191,7 @@ def test_headline_comes_first_and_models_are_separate(write_file, capsys):
     ordered = ("--scale", "ordinal", "--order", "low,mid,high")
     answer = json.loads(run_command(capsys, path, *ordered, "--models", "gpt", "--json"))
     assert answer["headline"]["name"] == "cohen_kappa_quadratic"
-    assert (answer["headline"]["value"], answer["headline"]["of"]) == (1.0, "people")
+    assert (answer["headline"]["value"], answer["headline"]["population"]) == (1.0, "people")
     assert (answer["n_people"], answer["n_models"]) == (2, 1)
     assert answer["people_models"]["value"] == pytest.approx(0)
     assert answer["models"]["reason"] == "needs_two_raters"

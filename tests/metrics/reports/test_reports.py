@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from metrics import tasks
 from metrics.jobs.question_updates import update_question
-from metrics.models import Reading, Report
+from metrics.models import Report, Result
 from metrics.reports import report_jobs
 from metrics.reports.report_facts import compute_report_facts
 from projects.models import Question, Rater, RaterKindVersion
@@ -54,7 +54,7 @@ def run_report_command(*arguments: Any) -> str:
 def test_report_matches_pages(rated_question: Any) -> None:
     update_question(rated_question.pk)
     facts = compute_report_facts(rated_question, timezone.now())
-    headline = Reading.objects.get(question=rated_question, span="all").headline
+    headline = Result.objects.get(question=rated_question, period_unit="all").headline
     assert facts["headline"]["name"] == headline["name"] == "fleiss_kappa_quadratic"
     assert facts["headline"]["value"] == pytest.approx(headline["value"])
     assert (facts["n_ratings"], facts["n_rated"], facts["n_people"]) == (121, 41, 3)
@@ -103,7 +103,7 @@ def test_report_separates_people_and_models(rated_question: Any, rate: Any, lead
         rate(rated_question, f"i{item}", "judge", LABELS[(item + item % 2) % 4])
     update_question(rated_question.pk)
     facts = compute_report_facts(rated_question, timezone.now())
-    headline = Reading.objects.get(question=rated_question, span="all").headline
+    headline = Result.objects.get(question=rated_question, period_unit="all").headline
     for group in ("value", "people", "models", "between", "all"):
         assert facts["headline"][group] == pytest.approx(headline[group]), group
     assert facts["models"] == ["judge"]
@@ -148,7 +148,7 @@ def test_requested_report_is_computed_once_and_stored(
     rated_question: Any, rate: Any, lead: Any
 ) -> None:
     row = report_jobs.get_or_request_report(rated_question, as_of=None, by=lead)
-    assert row.waiting
+    assert row.pending
     tasks.compute_report(row.pk)
     row.refresh_from_db()
     facts = row.facts
@@ -166,7 +166,7 @@ def test_sweep_computes_report_without_task(rated_question: Any, lead: Any) -> N
     )
     tasks.sweep_all()
     row.refresh_from_db()
-    assert not row.waiting
+    assert not row.pending
     with pytest.raises(report_jobs.ReportDateInFuture):
         report_jobs.get_or_request_report(
             rated_question, as_of=timezone.now() + datetime.timedelta(hours=1), by=lead

@@ -15,7 +15,7 @@ from metrics import tasks
 from metrics.agreement.coefficients import cohen
 from metrics.integrity.audit import audit_question
 from metrics.jobs.question_updates import update_question
-from metrics.models import CountState, Diagnosis, PairTally, Slice
+from metrics.models import CountState, Diagnosis, FilteredResult, PairTally
 from metrics.results.all_time import AllTimePatterns
 from metrics.results.disagreement import findings
 from metrics.results.pairs import pair_results
@@ -100,7 +100,7 @@ def test_pages_call_no_formula(
     for page in pages:
         client.get(page)
     tasks.sweep_all()
-    Slice.objects.update(rests_until=None)
+    FilteredResult.objects.update(paused_until=None)
     # Periods of a rater are computed on request: see test_rater_periods.
     monkeypatch.setattr(
         rater_periods, "_list_rater_period_values", lambda *_arguments, **_names: []
@@ -108,7 +108,7 @@ def test_pages_call_no_formula(
     assert forbid_formulas() > 40
     for page in pages:
         assert client.get(page).status_code == 200, page
-    headers = {"X-Shown": "", "X-Places": client.get(pages[0]).context["places"]}
+    headers = {"X-Shown-Version": "", "X-Fragments": client.get(pages[0]).context["fragment_key"]}
     live = client.get(pages[0], headers=headers)
     assert 'id="headline"' in live.content.decode()
 
@@ -130,7 +130,7 @@ def test_stored_pairs_match_formula(rated_question: Any) -> None:
 
 def test_findings_follow_ratings(rated_question: Any, rate: Any) -> None:
     before = Diagnosis.objects.get(question=rated_question)
-    means = CountState.objects.get(pk=rated_question.pk).pairwise
+    means = CountState.objects.get(pk=rated_question.pk).mean_pairwise_kappas
     patterns = AllTimePatterns.load(rated_question.pk, QuestionScale.for_question(rated_question))
     assert before.findings == findings.find_question_findings(patterns, means)
     top_dispute = before.disputes["linear"][0]

@@ -193,10 +193,12 @@ def get_page_text(client: Client, address: str) -> str:
 def test_dashboard_shows_headline_with_interval_and_basis(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    from metrics.models import Reading
+    from metrics.models import Result
 
     text = get_page_text(client_for(lead), f"/projects/{project.pk}/")
-    estimate = Reading.objects.get(question=rated_question, span="all").coefficients["fleiss_kappa"]
+    estimate = Result.objects.get(question=rated_question, period_unit="all").coefficients[
+        "fleiss_kappa"
+    ]
     assert f"{estimate['value']:.2f}" in text
     assert f"[{estimate['low']:.2f}, {estimate['high']:.2f}]" in text
     assert "Rests on 7 ratings of 3 items" in text  # i4 has a single rating
@@ -370,7 +372,7 @@ def test_dashboard_query_count_does_not_grow(
 
 def poll_dashboard(client: Client, project: Any, context: Any) -> Any:
     """Return the response to an open dashboard that polls with the version of this context."""
-    headers = {"X-Shown": context["fresh"].version, "X-Places": context["places"]}
+    headers = {"X-Shown-Version": context["fresh"].version, "X-Fragments": context["fragment_key"]}
     return client.get(f"/projects/{project.pk}/", headers=headers)
 
 
@@ -460,7 +462,7 @@ def test_trend_chart_has_one_row_per_day(
     # An item counts on the day of its latest rating: i1 the 3rd, i2 the 5th, i3 the 7th; i4 has no
     # pair.
     assert [row["start"] for row in chart["rows"]] == ["2026-03-03", "2026-03-05", "2026-03-07"]
-    assert [row["firm"] for row in chart["rows"]] == [False, False, False]
+    assert [row["enough_items"] for row in chart["rows"]] == [False, False, False]
     assert chart["rows"][1]["value"] == 1
 
 
@@ -597,10 +599,10 @@ def test_pair_page_with_swapped_raters_is_transposed(
 def test_confusion_shades_cells_by_share_of_disagreement() -> None:
     """Cells off the diagonal are shaded by their share of all disagreement; the table has its sums."""
     rows = views.build_confusion_rows([[90, 6], [2, 0]], ["x", "y"])
-    assert [row["apart"] for row in rows] == [0.0, 0.75, 0.25, 0.0]
+    assert [row["disagreement_share"] for row in rows] == [0.0, 0.75, 0.25, 0.0]
     assert [row["share"] for row in rows] == [90 / 96, 6 / 96, 1.0, 0.0]
     diagonal_rows = views.build_confusion_rows([[3, 0], [0, 1]], ["x", "y"])
-    assert [row["apart"] for row in diagonal_rows] == [0.0, 0.0, 0.0, 0.0]
+    assert [row["disagreement_share"] for row in diagonal_rows] == [0.0, 0.0, 0.0, 0.0]
     table = {"confusion": [("x", [90, 6]), ("y", [2, 0])], "column_sums": [92, 6]}
     text = render_to_string("metrics/common/_confusion_table.html", table)
     assert re.findall(r'<td class="num[ a-z]*">(\d+)</td>', text) == [
@@ -720,10 +722,10 @@ def test_heat_map_begins_with_raters_who_agree_most(
     assert spec["encoding"]["x"]["scale"]["domain"] == ["yan", "zoe", "ann", "bob"]
     empty_cells = [layer["data"]["values"] for layer in spec["layer"] if "data" in layer]
     assert {"a": "bob", "b": "zoe", "n_items": 0} in empty_cells[0]
-    response = client.get(f"/projects/{project.pk}/?who=lowest")
+    response = client.get(f"/projects/{project.pk}/?heat_map=lowest")
     rater_keys = [rater.key for rater in response.context["matrix_raters"]]
     assert rater_keys == ["yan", "zoe", "ann"], "a rater without a value is not among them"
-    assert client.get(f"/projects/{project.pk}/?who=x").status_code == 404
+    assert client.get(f"/projects/{project.pk}/?heat_map=x").status_code == 404
 
 
 def test_unknown_coefficient_is_refused_with_valid_ones(
@@ -751,9 +753,9 @@ def test_up_to_date_includes_deferred_results(
         cast.rate(question, item, rater, label)
     update_question(question.pk)
     assert "up to date" in get_freshness()
-    CountState.objects.update(drawn_behind=True)
+    CountState.objects.update(sample_is_stale=True)
     assert "up to date" not in get_freshness()
-    CountState.objects.update(drawn_behind=False)
+    CountState.objects.update(sample_is_stale=False)
     cast.rate(question, "i4", "b", "minor")
     work_on_question(question.pk)
     assert "up to date" not in get_freshness()

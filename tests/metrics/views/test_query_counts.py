@@ -11,7 +11,7 @@ from django.db import connection
 from metrics import tasks
 from metrics.counting import store
 from metrics.jobs.question_updates import update_question
-from metrics.models import PairTally, Slice
+from metrics.models import FilteredResult, PairTally
 from metrics.results.pairs import pair_results
 from metrics.scale import QuestionScale
 from metrics.views.common.trends import trend_points
@@ -22,7 +22,7 @@ from tests.query_counts import measure_round_trips
 
 def get_poll_headers(client: Any, path: str) -> dict[str, str]:
     """Return the headers that an open page with these places sends when it polls for updates."""
-    return {"X-Shown": "", "X-Places": client.get(path).context["places"]}
+    return {"X-Shown-Version": "", "X-Fragments": client.get(path).context["fragment_key"]}
 
 
 # Address -> queries of one request. Every request pays for one more query: raise a number only for
@@ -97,7 +97,7 @@ def test_query_counts_do_not_grow(
         return count_round_trips(client, path, **(get_poll_headers(client, path) if polls else {}))
 
     def count_all_queries() -> dict[str, int]:
-        Slice.objects.update(rests_until=None)  # ends the cooldown
+        FilteredResult.objects.update(paused_until=None)  # ends the cooldown
         # the first visit may request work from a worker, or record the use of a token
         for address in MAX_QUERIES:
             count_queries(address)
@@ -213,7 +213,7 @@ def test_complete_pair_list_has_no_cut_off_note(
     assert defined_values == sorted(defined_values)
     assert values[len(defined_values) :] == [None] * (len(values) - len(defined_values))
     descending_values = [
-        pair.reading["value"] for pair in client.get(f"{address}?sort=-kappa").context["pairs"]
+        pair.estimate["value"] for pair in client.get(f"{address}?sort=-kappa").context["pairs"]
     ]
     assert descending_values[: len(defined_values)] == defined_values[::-1]
     assert "are listed here" not in client.get(address).content.decode()

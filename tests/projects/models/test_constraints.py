@@ -15,16 +15,16 @@ from django.utils import timezone
 from events.models import Event
 from metrics.models import (
     Attribution,
-    NamedView,
+    BacklogRange,
+    FilteredResult,
     PairTally,
     PatternTally,
     PeerTally,
-    RaterReading,
-    Reading,
+    RaterResult,
     Report,
-    Share,
-    Slice,
-    ViewLink,
+    Result,
+    SavedView,
+    ShareLink,
 )
 from projects.models import (
     ApiToken,
@@ -154,32 +154,32 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "import_state_known": (ImportRun, {"state": "odd"}),
     "import_progress_bounded": (ImportRun, {"rows_total": 1, "rows_done": 2}),
     "import_writes_into_project": (ImportRun, {"state": "writing", "project": None}),
-    "share_unique": (Share, {}),
+    "backlog_range_unique": (BacklogRange, {}),
     "pattern_tally_unique": (PatternTally, {}),
     "pair_tally_unique": (PairTally, {}),
     "pair_tally_ordered": (PairTally, {"rater_a": "late", "rater_b": "early"}),
     "peer_tally_unique": (PeerTally, {}),
-    "reading_unique": (Reading, {}),
-    "reading_span_known": (Reading, {"span": "year"}),
-    "rater_reading_unique": (RaterReading, {}),
+    "result_unique": (Result, {}),
+    "result_period_unit_valid": (Result, {"period_unit": "year"}),
+    "rater_result_unique": (RaterResult, {}),
     "attribution_unique": (Attribution, {}),
-    "attribution_span_known": (Attribution, {"span": "year"}),
+    "attribution_period_unit_valid": (Attribution, {"period_unit": "year"}),
     "attribution_has_result": (
         Attribution,
-        {"weights": "linear", "waiting": False, "result": None},
+        {"weights": "linear", "pending": False, "result": None},
     ),
-    "named_view_unique": (NamedView, {}),
-    "named_view_page_known": (NamedView, {"name": "other", "page": "odd"}),
-    "named_view_has_name": (NamedView, {"name": ""}),
-    "view_link_expires_later": (
-        ViewLink,
-        {"digest": "other", "made_at": NOW, "expires_at": YESTERDAY},
+    "saved_view_unique": (SavedView, {}),
+    "saved_view_page_valid": (SavedView, {"name": "other", "page": "odd"}),
+    "saved_view_has_name": (SavedView, {"name": ""}),
+    "share_link_expires_later": (
+        ShareLink,
+        {"digest": "other", "created_at": NOW, "expires_at": YESTERDAY},
     ),
     "report_unique": (Report, {}),
-    "report_has_facts": (Report, {"as_of": YESTERDAY, "waiting": False, "facts": None}),
-    "slice_unique": (Slice, {}),
-    "slice_kind_known": (Slice, {"key": "other", "kind": "odd"}),
-    "slice_has_body": (Slice, {"key": "other", "waiting": False, "body": None}),
+    "report_has_facts": (Report, {"as_of": YESTERDAY, "pending": False, "facts": None}),
+    "filtered_result_unique": (FilteredResult, {}),
+    "filtered_result_kind_valid": (FilteredResult, {"key": "other", "kind": "odd"}),
+    "filtered_result_has_body": (FilteredResult, {"key": "other", "pending": False, "body": None}),
     "consensus_method_known": (Consensus, {"method": "dice"}),
     "item_label_unique": (ItemLabel, {}),
     "item_label_source_known": (ItemLabel, {"item": "second", "source": "odd"}),
@@ -278,10 +278,10 @@ def existing_rows(project, lead, stranger):
         item=second, question=question, version=1, answer=[0], created_at=NOW
     )
     objects = {"second": second, "early": early, "late": late, "stranger": stranger}
-    view = NamedView.objects.create(project=project, page="dashboard", name="v")
+    view = SavedView.objects.create(project=project, page="dashboard", name="v")
     rows = {
-        NamedView: {"project": project, "page": "dashboard", "name": "v"},
-        ViewLink: {"view": view, "digest": "d", "expires_at": NOW},
+        SavedView: {"project": project, "page": "dashboard", "name": "v"},
+        ShareLink: {"view": view, "digest": "d", "expires_at": NOW},
         Project: {"name": "P"},
         GuidelineVersion: {"project": project, "number": 1, "created_at": NOW},
         Question: {"project": project, "key": question.key, "text": "?"},
@@ -314,7 +314,13 @@ def existing_rows(project, lead, stranger):
         Assignment: {"item": first, "rater": early, "leased_until": NOW},
         Apart: {**rating_fields, "why": "gold", "source": "form"},
         ImportRun: {"project": project, "question": question, "file_name": "f", "path": "p"},
-        Share: {"question": question, "first": 1, "last": 9, "lease": "ours", "leased_until": NOW},
+        BacklogRange: {
+            "question": question,
+            "first_item_id": 1,
+            "last_item_id": 9,
+            "lease": "ours",
+            "leased_until": NOW,
+        },
         PatternTally: {**tally_fields, "patterns": b""},
         PairTally: {
             "question": question,
@@ -332,8 +338,8 @@ def existing_rows(project, lead, stranger):
             "n_items": 1,
             "n_ratings": 1,
         },
-        Reading: {"question": question, "span": "all", "computed_at": NOW},
-        RaterReading: {
+        Result: {"question": question, "period_unit": "all", "computed_at": NOW},
+        RaterResult: {
             "question": question,
             "rater": early,
             "n_ratings": 1,
@@ -341,14 +347,20 @@ def existing_rows(project, lead, stranger):
         },
         Attribution: {
             "question": question,
-            "span": "week",
-            "start_from": YESTERDAY.date(),
-            "start_to": NOW.date(),
+            "period_unit": "week",
+            "earlier_start": YESTERDAY.date(),
+            "later_start": NOW.date(),
             "weights": "none",
-            "asked_at": NOW,
+            "requested_at": NOW,
         },
-        Report: {"question": question, "as_of": NOW, "asked_at": NOW},
-        Slice: {"question": question, "kind": "dashboard", "key": "k", "spec": {}, "asked_at": NOW},
+        Report: {"question": question, "as_of": NOW, "requested_at": NOW},
+        FilteredResult: {
+            "question": question,
+            "kind": "dashboard",
+            "key": "k",
+            "spec": {},
+            "requested_at": NOW,
+        },
         Consensus: {"question": question},
         ItemLabel: {
             "question": question,
@@ -429,8 +441,8 @@ def existing_rows(project, lead, stranger):
         RaterMessage: {"rater": early, "text": "Look twice.", "at": NOW},
         Event: {"project": project, "kind": "alert_raised", "at": NOW},
     }
-    count_models = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading)
-    requested_models = (Attribution, Slice, Report)
+    count_models = (BacklogRange, PatternTally, PairTally, PeerTally, Result, RaterResult)
+    requested_models = (Attribution, FilteredResult, Report)
     label_models = (
         ItemLabel,
         RaterConfusion,

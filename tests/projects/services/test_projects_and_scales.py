@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from metrics.jobs.question_updates import list_pending_questions, update_question
-from metrics.models import Reading
+from metrics.models import Result
 from projects.models import Category, Member, Question, ScaleVersion
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.projects import change_project, create_project
@@ -104,7 +104,9 @@ def test_a_new_time_zone_moves_the_days_of_the_ratings(project, question, lead, 
     rating = Rating.objects.earliest("pk")
     assert rating.day == day_number(rating.rated_at, ZoneInfo("Asia/Tokyo"))
     update_question(question.pk)
-    days = Reading.objects.filter(question=question, span="day").values_list("start", flat=True)
+    days = Result.objects.filter(question=question, period_unit="day").values_list(
+        "start", flat=True
+    )
     assert [str(day) for day in days] == ["2026-03-02"]
 
 
@@ -293,12 +295,16 @@ def test_new_weights_recompute_the_results(question, lead, rate):
         rate(question, item, "r2", "minor" if item == "b" else "major")
     update_question(question.pk)
     assert (
-        "fleiss_kappa_custom" not in Reading.objects.get(question=question, span="all").coefficients
+        "fleiss_kappa_custom"
+        not in Result.objects.get(question=question, period_unit="all").coefficients
     )
     change_weights(question=question, weights="custom", matrix=MATRIX, by=lead)
     assert list_pending_questions() == [question.pk]
     update_question(question.pk)
-    assert "fleiss_kappa_custom" in Reading.objects.get(question=question, span="all").coefficients
+    assert (
+        "fleiss_kappa_custom"
+        in Result.objects.get(question=question, period_unit="all").coefficients
+    )
     assert list_pending_questions() == []
 
 

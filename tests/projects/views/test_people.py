@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
-from metrics.models import RaterReading
+from metrics.models import RaterResult
 from projects import authentication
 from projects.forms.members import MAX_TOKENS
 from projects.models import ApiToken, Member, Question, Rater
@@ -405,7 +405,7 @@ def test_people_list_shows_stored_results_of_raters(client_for, lead, project, q
     page = client_for(lead).get(f"/projects/{project.pk}/people/")
     headings = [str(column.heading) for column in page.context["people_page"].columns]
     assert headings == ["Ratings", "Kappa with peers", "Seconds per item", "Ratings last changed"]
-    result = RaterReading.objects.get(rater__key="ben")
+    result = RaterResult.objects.get(rater__key="ben")
     ben = dict(
         zip(
             headings, (value for _show, value in get_people_by_name(page)["ben"].cells), strict=True

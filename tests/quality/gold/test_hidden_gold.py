@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from metrics.jobs import question_updates
-from metrics.models import CountState, Reading
+from metrics.models import CountState, Result
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import set_gold_answer
 from quality import tasks
@@ -46,7 +46,7 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
     rate: Any,
 ) -> None:
     def list_results() -> list[Any]:
-        return list(Reading.objects.order_by("pk").values_list("coefficients", "headline"))
+        return list(Result.objects.order_by("pk").values_list("coefficients", "headline"))
 
     before = list_results()
     project = rated_question.project

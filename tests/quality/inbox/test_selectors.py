@@ -163,5 +163,5 @@ def test_rater_tables_show_alerts_and_proposed_pauses(
     alert.state = "resolved"
     alert.save()
     assert alert_link not in get_page_text(client_for(lead), base)
-    filtered = get_page_text(client_for(lead), f"{base}?without=ben")
+    filtered = get_page_text(client_for(lead), f"{base}?exclude=ben")
     assert proposal_link not in filtered

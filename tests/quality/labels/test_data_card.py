@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from metrics.jobs.question_updates import update_question
-from metrics.models import Reading
+from metrics.models import Result
 from projects.models import Question, Rater
 from quality.labels import data_card
 
@@ -24,7 +24,7 @@ def test_card_shows_the_headline_of_the_pages(question: Question, rate: Any) -> 
         rate(question, f"i{number}", "cleo", labels[number % 4])
         rate(question, f"i{number}", "bot", "none")
     update_question(question.pk)
-    reading = Reading.objects.get(question=question, span="all")
+    reading = Result.objects.get(question=question, period_unit="all")
     name, headline = reading.headline["name"], reading.headline["value"]
     assert headline["value"] != reading.coefficients[name]["value"]
     lines = data_card.build_data_card(question).splitlines()

@@ -14,7 +14,7 @@ from metrics.agreement.explain import bands
 from metrics.filtered import filtered_jobs
 from metrics.integrity import audit
 from metrics.jobs import question_updates
-from metrics.models import CountState, Reading
+from metrics.models import CountState, Result
 from metrics.reports import report_facts
 from metrics.results import deferred_results
 from metrics.results.headline import random_sample
@@ -160,7 +160,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
 
     before = load_dashboard()["headline"]
     api_before = client.get(api).json()["headline"]
-    assert (api_before["drawn"], api_before["pooled"]) == (None, None)
+    assert (api_before["sample"], api_before["pooled"]) == (None, None)
     queue_order.sweep()
     planned = [rate_next() for _ in list_planned_items(study)[:15]]
     assert len(planned) > 10
@@ -168,22 +168,22 @@ def test_headline_uses_only_randomly_sampled_ratings(
     question_updates.update_question(rated_question.pk)
 
     default_page = load_dashboard()
-    with_all, random_only = load_dashboard("?drawn=all"), load_dashboard("?drawn=random")
+    with_all, random_only = load_dashboard("?sample=all"), load_dashboard("?sample=random")
     assert default_page["headline"]["value"] == pytest.approx(before["value"])
     assert default_page["headline"]["n_ratings"] == before["n_ratings"]
-    assert default_page["drawn"].n_left_out == len(planned)
+    assert default_page["sample"].n_left_out == len(planned)
     assert with_all["headline"]["value"] != pytest.approx(before["value"])
-    assert default_page["drawn"].pooled["value"] == pytest.approx(with_all["headline"]["value"])
+    assert default_page["sample"].pooled["value"] == pytest.approx(with_all["headline"]["value"])
     assert random_only["headline"]["value"] == pytest.approx(before["value"])
-    assert (with_all["drawn"], random_only["drawn"]) == (None, None)
-    assert client.get(f"{home}?drawn=odd").status_code == 400
+    assert (with_all["sample"], random_only["sample"]) == (None, None)
+    assert client.get(f"{home}?sample=odd").status_code == 400
     assert default_page["moves"] == []
     # A filtered page uses the random ones among its ratings, too.
-    assert load_dashboard("?kind=human")["drawn"].n_left_out == len(planned)
+    assert load_dashboard("?kind=human")["sample"].n_left_out == len(planned)
 
     api_headline = client.get(api).json()["headline"]
     assert api_headline["value"] == pytest.approx(before["value"])
-    assert api_headline["drawn"] == {
+    assert api_headline["sample"] == {
         "ratings": rated_question.ratings.count() - len(planned),
         "left_out": len(planned),
     }
@@ -221,7 +221,7 @@ def test_rater_of_planned_items_is_not_listed_as_outlier(
     for _ in range(20):
         rate_next()
     question_updates.update_question(rated_question.pk)
-    reading = Reading.objects.get(question=rated_question, span="all")
+    reading = Result.objects.get(question=rated_question, period_unit="all")
     assert insights.list_outlier_raters({rated_question.pk: reading}) == {}
     Assignment.objects.filter(rater__key="late").update(planned=False)
     assert insights.list_outlier_raters({rated_question.pk: reading}) == {
@@ -240,13 +240,13 @@ def test_page_says_when_the_random_sample_is_too_small(
         Assignment(item_id=item, rater_id=rater, planned=True, leased_until=timezone.now())
         for item, rater in items
     )
-    CountState.objects.update(bootstrapped=0)
+    CountState.objects.update(deferred_version=0)
     deferred_results.recompute_deferred_results(rated_question.pk)
     page = client_for(lead).get(f"/projects/{study.pk}/")
     assert page.context["headline"]["reason"] == "no_pairable_items"
-    assert page.context["drawn"].is_small
+    assert page.context["sample"].is_small
     assert "is too little to tell much" in page.content.decode()
-    assert page.context["drawn"].pooled["value"] is not None
+    assert page.context["sample"].pooled["value"] is not None
 
 
 def test_slow_random_sample_results_are_rate_limited(
@@ -261,12 +261,12 @@ def test_slow_random_sample_results_are_rate_limited(
         rate_next()
         question_updates.update_question(rated_question.pk)
         state = CountState.objects.get(pk=rated_question.pk)
-        left_out.append((state.drawn["drawn"]["left_out"], state.drawn_behind))
+        left_out.append((state.sample_headline["sample"]["left_out"], state.sample_is_stale))
     assert left_out == [(1, False), (1, True)]
-    CountState.objects.update(drawn_rests_until=timezone.now())
+    CountState.objects.update(sample_paused_until=timezone.now())
     deferred_results.refresh_deferred_results()
     state = CountState.objects.get(pk=rated_question.pk)
-    assert (state.drawn["drawn"]["left_out"], state.drawn_behind) == (2, False)
+    assert (state.sample_headline["sample"]["left_out"], state.sample_is_stale) == (2, False)
 
 
 def test_random_and_narrow_assignments_are_not_planned(

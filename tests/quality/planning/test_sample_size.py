@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from metrics.jobs.question_updates import update_question
-from metrics.models import Reading
+from metrics.models import Result
 from projects.models import Question, Rater
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def question_with_error(rated_question: Question) -> Question:
     """Question whose kappa has an error of 0.05 on 100 items, as in the reference case sample_size."""
-    reading = Reading.objects.get(question=rated_question, span="all")
+    reading = Result.objects.get(question=rated_question, period_unit="all")
     for value in reading.coefficients.values():
         value.update(se=0.05, n_items=100)
     reading.save()
@@ -102,8 +102,8 @@ def test_plan_uses_the_headline_coefficient(
     client, base = client_for(viewer), f"/projects/{question.project_id}/"
     headline = client.get(base).context["headline"]
     outlook = client.get(f"{base}plan/").context["outlook"]
-    stored_headline = Reading.objects.get(question=question, span="all").headline
-    assert (outlook.name, stored_headline["of"]) == (stored_headline["name"], "people")
+    stored_headline = Result.objects.get(question=question, period_unit="all").headline
+    assert (outlook.name, stored_headline["population"]) == (stored_headline["name"], "people")
     assert [outlook.value[field] for field in ("value", "low", "high")] == [
         headline[field] for field in ("value", "low", "high")
     ]

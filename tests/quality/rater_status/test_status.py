@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from metrics.models import RaterReading
+from metrics.models import RaterResult
 from projects.models import Question, Rater
 from quality.models import Alert, GoldScore
 from quality.rater_status import comparison
@@ -40,7 +40,7 @@ def make_rater_result(question: Question) -> Callable[..., Rater]:
             "n_ratings": 3 * n_items,
             "reason": "no_pairable_items" if value is None else None,
         }
-        RaterReading.objects.create(
+        RaterResult.objects.create(
             question=question,
             rater=rater,
             n_ratings=n_items,

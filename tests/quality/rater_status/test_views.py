@@ -188,16 +188,16 @@ def test_page_says_when_numbers_are_being_computed(
 def test_comparison_without_raters_equals_the_filtered_headline(
     question_with_outliers: Question, base_url: str, client: Client
 ) -> None:
-    address = f"{base_url}raters/?without=gus"
+    address = f"{base_url}raters/?exclude=gus"
     assert client.get(address).context["comparison"].is_pending
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     result = client.get(address).context["comparison"]
     headline_of_all = client.get(base_url).context["headline"]["value"]
-    headline_without = client.get(f"{base_url}?without=gus").context["headline"]["value"]
+    headline_without = client.get(f"{base_url}?exclude=gus").context["headline"]["value"]
     assert result.unfiltered["value"] == pytest.approx(headline_of_all)
     assert result.without["value"] == pytest.approx(headline_without)
     assert headline_without > headline_of_all + 0.1
-    assert client.get(f"{base_url}raters/?without=nobody").status_code == 400
+    assert client.get(f"{base_url}raters/?exclude=nobody").status_code == 400
 
 
 def test_many_raters_are_paused_and_resumed_at_once(
@@ -212,14 +212,14 @@ def test_many_raters_are_paused_and_resumed_at_once(
     form_data = {
         "do": "pause",
         "rater": [gus.pk, dan.pk],
-        "list_query": "sort=rater&page=1&x=1&without=ann",
+        "list_query": "sort=rater&page=1&x=1&exclude=ann",
     }
     assert client_for(viewer).post(f"{base_url}rater-actions/", form_data).status_code == 403
     response = client.post(f"{base_url}rater-actions/", form_data)
     assert response.status_code == 302
     query = parse_qs(urlsplit(response["Location"]).query)
     assert query["sort"] == ["rater"] and "x" not in query
-    assert query["without"] == ["ann"]  # excluded raters stay excluded
+    assert query["exclude"] == ["ann"]  # excluded raters stay excluded
     page = client.get(response["Location"])
     assert {rater.key for rater in page.context["just_paused"]} == {"gus", "dan"}
     lines = TrailLine.objects.filter(what="rater_paused").order_by("pk")
@@ -249,7 +249,7 @@ def test_selected_raters_are_exported_or_excluded(
     all_rows = list(csv.DictReader(io.StringIO(client.get(f"{base_url}raters.csv").text)))
     assert len(all_rows) == Rater.objects.count()
     response = client.post(f"{base_url}rater-actions/", {"do": "without", "rater": gus.pk})
-    assert response["Location"] == f"{base_url}raters/?without=gus"
+    assert response["Location"] == f"{base_url}raters/?exclude=gus"
     assert client.get(f"{base_url}raters.csv?rater=x").status_code == 400
 
 
@@ -326,7 +326,7 @@ def test_page_reloads_when_the_numbers_are_ready(
 ) -> None:
     """An open page polls and reloads once there are numbers; without ratings it does not poll."""
     client, page = client_for(lead), f"/projects/{project.pk}/raters/"
-    poll_headers = {"X-Shown": "waiting"}
+    poll_headers = {"X-Shown-Version": "pending"}
     Rater.objects.create(project=project, key="new")
     assert "being computed" not in client.get(page).text
     assert "data-poll" not in client.get(page).text

@@ -16,7 +16,7 @@ from events.models import Event
 from metrics.integrity.audit import audit_question
 from metrics.jobs import deletions
 from metrics.jobs.question_updates import update_question
-from metrics.models import RaterReading
+from metrics.models import RaterResult
 from projects.models import Deletion, Item, Member, Project, Rater
 from ratings.items import purge
 from ratings.models import Apart, ImportRun, RaterMessage, Rating, Revision
@@ -72,7 +72,7 @@ def test_person_is_removed_and_ratings_are_kept(
     rated_question: Any, project: Project, client_for: Any, lead: Any, annotator: User
 ) -> None:
     rater = Rater.objects.get(key="ann")
-    before = RaterReading.objects.get(rater=rater).coefficients
+    before = RaterResult.objects.get(rater=rater).coefficients
     client, address = client_for(lead), reverse("rater_delete", args=[project.pk, rater.pk])
     rejected = client.post(address, {"how": "pseudonym", "typed": "ben"})
     assert rejected.status_code == 400
@@ -88,7 +88,7 @@ def test_person_is_removed_and_ratings_are_kept(
     assert "said by ben" in rows
     update_question(rated_question.pk)
     assert not audit_question(rated_question.pk).differences
-    assert RaterReading.objects.get(rater=rater).coefficients == before
+    assert RaterResult.objects.get(rater=rater).coefficients == before
     deletion = Deletion.objects.get()
     assert (deletion.kind, deletion.by, deletion.counts["ratings"]) == ("person", lead, 4)
     assert (

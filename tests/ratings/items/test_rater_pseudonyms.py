@@ -12,7 +12,7 @@ from django.db import transaction
 from agreement_site.models import AuditLogEntry
 from events.models import Event
 from events.services import record_event
-from metrics.models import NamedView
+from metrics.models import SavedView
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.services.members import membership
 from ratings.annotation.submission import get_or_create_rater
@@ -56,8 +56,12 @@ def test_hiding_and_showing_again_restores_everything(
     rated_question: Any, project: Project, client_for: Any, lead: User
 ) -> None:
     client = client_for(lead)
-    view = NamedView.objects.create(
-        project=project, page="items", name="Ann's", query="question=severity&rater=ann", by=lead
+    view = SavedView.objects.create(
+        project=project,
+        page="items",
+        name="Ann's",
+        query="question=severity&rater=ann",
+        created_by=lead,
     )
     rows_before, event = list_raters(project), Event.objects.get().data
     assert set_hidden(client, project).status_code == 302

@@ -168,7 +168,7 @@ def build_confusion_table(labels: list[str], *, rows_title: str, columns_title: 
         "mark": {"type": "rect", "cornerRadius": 1, "style": "tile"},
         "encoding": {
             "color": build_field(
-                "apart",
+                "disagreement_share",
                 "quantitative",
                 _("share of the disagreement"),
                 scale=AGREEMENT_SCALE,
@@ -180,7 +180,7 @@ def build_confusion_table(labels: list[str], *, rows_title: str, columns_title: 
     text = _build_numbers_layer(
         {
             "condition": {
-                "test": "datum.own === datum.other || datum.apart > 0.45",
+                "test": "datum.own === datum.other || datum.disagreement_share > 0.45",
                 "value": "#111418",
             },
             "value": "#ffffff",

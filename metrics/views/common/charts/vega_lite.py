@@ -141,7 +141,7 @@ def build_trend_chart(
         build_decimal_field("high", pgettext("upper end of an interval", "to")),
         build_count_field("n_items", _("items")),
     ]
-    firm, few = {"filter": "datum.firm"}, {"filter": "!datum.firm"}
+    firm, few = {"filter": "datum.enough_items"}, {"filter": "!datum.enough_items"}
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
     layers = _build_annotation_layers(x, annotations)
@@ -149,10 +149,10 @@ def build_trend_chart(
         layers.append(
             {"mark": {"type": "rule", "style": "faint"}, "encoding": {"y": {**y, "datum": 0}}}
         )
-    if any(row["firm"] for row in rows):
+    if any(row["enough_items"] for row in rows):
         mark = {"clip": True, "style": "accent"}
         # A band needs two points; a single one shows its interval as a rule.
-        single = sum(row["firm"] for row in rows) == 1
+        single = sum(row["enough_items"] for row in rows) == 1
         shape: Spec = {"type": "rule", "strokeWidth": 2} if single else {"type": "area"}
         layers.append(
             {"transform": [firm], "mark": {**shape, "opacity": 0.16, **mark}, "encoding": band}
@@ -167,7 +167,7 @@ def build_trend_chart(
     if len(rows) <= 2:  # too few points for a band: each point shows its own interval
         mark = {"type": "rule", "clip": True, "style": "accent", "strokeWidth": 1.5, "opacity": 0.6}
         layers.append({"transform": [firm], "mark": mark, "encoding": band})
-    if not all(row["firm"] for row in rows):
+    if not all(row["enough_items"] for row in rows):
         mark = {"type": "rule", "clip": True, "style": "faint", "strokeWidth": 1.5}
         layers.append({"transform": [few], "mark": mark, "encoding": band})
     if any(row.get("cumulative") is not None for row in rows):
@@ -275,7 +275,7 @@ def _compute_domain(rows: list[dict[str, Any]], *, bias: bool) -> list[float]:
     values += [
         row[name]
         for row in rows
-        if row["firm"]
+        if row["enough_items"]
         for name in ("low", "high")
         if row[name] is not None
     ]

@@ -18,7 +18,7 @@ import numpy as np
 from django.db.models import QuerySet
 
 from metrics.agreement.explain import bands
-from metrics.models import RaterReading, Reading
+from metrics.models import RaterResult, Result
 from metrics.results.disagreement.disputed_items import DisputedItems
 from metrics.results.disagreement.findings import Confusions
 from metrics.results.pairs.pair_results import PairAgreement
@@ -30,7 +30,7 @@ from metrics.views.common.trends.recent_changes import RecentChange
 from metrics.views.common.trends.trend_points import TrendPoint
 from projects.models import Rater
 
-RaterResults = QuerySet[RaterReading] | list[RaterReading]
+RaterResults = QuerySet[RaterResult] | list[RaterResult]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ProjectSource(ResultSource):
 
     @property
     @abstractmethod
-    def question_result(self) -> Reading | None: ...
+    def question_result(self) -> Result | None: ...
 
     @abstractmethod
     def get_group_values(self) -> dict[str, list[float | None]]:
@@ -109,7 +109,7 @@ class ProjectSource(ResultSource):
         """
 
     @abstractmethod
-    def build_rater_rows(self, results: Sequence[RaterReading]) -> list[RaterResultRow]:
+    def build_rater_rows(self, results: Sequence[RaterResult]) -> list[RaterResultRow]:
         """Return some of `list_rater_results` with their sparklines."""
 
     @abstractmethod
@@ -171,7 +171,7 @@ class RaterSource(ResultSource):
 
     @property
     @abstractmethod
-    def rater_result(self) -> RaterReading | None:
+    def rater_result(self) -> RaterResult | None:
         """Result of all time; None without a rating."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Sources of filtered results: bodies of Slice rows (metrics.filtered)."""
+"""Sources of filtered results: bodies of FilteredResult rows (metrics.filtered)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from metrics import periods
 from metrics.agreement.explain import bands
 from metrics.filtered import filter_choices, filtered_jobs
-from metrics.models import RaterReading, Reading, Slice
+from metrics.models import FilteredResult, RaterResult, Result
 from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import Confusions
 from metrics.results.pairs import pair_results
-from metrics.views.common.freshness import Freshness, SliceFreshness
+from metrics.views.common.freshness import FilteredFreshness, Freshness
 from metrics.views.common.insights import get_outlier_threshold, is_comparable
 from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
@@ -48,9 +48,9 @@ class FilteredSources(QuestionSources):
 
 
 class FilteredResultSource(ResultSource):
-    """Results that stand in one Slice."""
+    """Results that stand in one FilteredResult."""
 
-    kind: Slice.Kind
+    kind: FilteredResult.Kind
 
     def __init__(self, selection: Selection, *raters: Rater, scores: str = "") -> None:
         self.selection = selection
@@ -58,8 +58,8 @@ class FilteredResultSource(ResultSource):
         self.scores = scores
 
     @cached_property
-    def freshness(self) -> SliceFreshness:
-        """Freshness of the Slice; requests the Slice.
+    def freshness(self) -> FilteredFreshness:
+        """Freshness of the FilteredResult; requests the FilteredResult.
 
         Raises BadRequest for an unknown filter value.
         """
@@ -74,7 +74,7 @@ class FilteredResultSource(ResultSource):
             self.selection.question, filtered_request, version=version
         )
         row.question = self.selection.question
-        return SliceFreshness(question_freshness.state, question_freshness.uncounted, row)
+        return FilteredFreshness(question_freshness.state, question_freshness.uncounted, row)
 
     @property
     def pending(self) -> bool:
@@ -127,18 +127,18 @@ def _choose_default_period(trend: dict[str, Any]) -> str:
 
 
 class FilteredProjectSource(FilteredResultSource, ProjectSource):
-    kind = Slice.Kind.DASHBOARD
+    kind = FilteredResult.Kind.DASHBOARD
 
     @cached_property
-    def question_result(self) -> Reading:
-        result = Reading(
+    def question_result(self) -> Result:
+        result = Result(
             question=self.selection.question,
             coefficients=self.body["coefficients"],
             headline=self.body["headline"],
             details=self.body["details"],
         )
         # The means in the body are of all matching ratings.
-        result.pairwise_means = {} if "drawn" in result.headline else self.body["means"]
+        result.pairwise_means = {} if "sample" in result.headline else self.body["means"]
         return result
 
     def get_group_values(self) -> dict[str, list[float | None]]:
@@ -154,7 +154,7 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
         return count_items(self.selection.project)
 
     def list_heat_map_raters(self, choice: str = "") -> list[Rater]:
-        raters = Rater.objects.in_bulk(self.body.get("shown", []))
+        raters = Rater.objects.in_bulk(self.body.get("heat_map_raters", []))
         return sorted(raters.values(), key=lambda rater: pair_results.build_natural_key(rater.key))
 
     def list_pairs_among(
@@ -183,7 +183,7 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
     ) -> list[pair_results.PairAgreement]:
         return refs
 
-    def list_rater_results(self, column: RaterColumn, *, descending: bool) -> list[RaterReading]:
+    def list_rater_results(self, column: RaterColumn, *, descending: bool) -> list[RaterResult]:
         stored_rows = {row["id"]: row for row in self.body.get("raters", [])}
         raters = Rater.objects.in_bulk(list(stored_rows))
         rows = [
@@ -193,8 +193,8 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
         ]
         return column.sort_rows(rows, self.selection, descending=descending)
 
-    def build_rater_rows(self, results: Sequence[RaterReading]) -> list[RaterResultRow]:
-        weekly_values = {row["id"]: row["spark"] for row in self.body.get("raters", [])}
+    def build_rater_rows(self, results: Sequence[RaterResult]) -> list[RaterResultRow]:
+        weekly_values = {row["id"]: row["weekly_values"] for row in self.body.get("raters", [])}
         name = self.selection.vs_peers
         return [RaterResultRow(row, weekly_values[row.rater_id].get(name, [])) for row in results]
 
@@ -247,14 +247,14 @@ class CoefficientSource(FilteredResultSource):
     Computed by a worker even without a filter: the stored counts do not hold all coefficients.
     """
 
-    kind = Slice.Kind.EVERY
+    kind = FilteredResult.Kind.COEFFICIENTS
 
 
 class FilteredRaterSource(FilteredResultSource, RaterSource):
-    kind = Slice.Kind.RATER
+    kind = FilteredResult.Kind.RATER
 
     @cached_property
-    def rater_result(self) -> RaterReading | None:
+    def rater_result(self) -> RaterResult | None:
         if not self.body.get("n_ratings"):
             return None
         row = self.body | {"n": self.body["n_ratings"]}
@@ -269,7 +269,7 @@ class FilteredRaterSource(FilteredResultSource, RaterSource):
 
 
 class FilteredPairSource(FilteredResultSource, PairSource):
-    kind = Slice.Kind.PAIR
+    kind = FilteredResult.Kind.PAIR
 
     @property
     def a(self) -> Rater:
@@ -300,8 +300,8 @@ def _build_pairs(
     return rater_pairs
 
 
-def _build_rater_result(selection: Selection, rater: Rater, row: dict[str, Any]) -> RaterReading:
-    return RaterReading(
+def _build_rater_result(selection: Selection, rater: Rater, row: dict[str, Any]) -> RaterResult:
+    return RaterResult(
         question=selection.question,
         rater=rater,
         n_ratings=row["n"],

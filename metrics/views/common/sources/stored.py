@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from django.db.models import QuerySet
 
-from metrics.models import Diagnosis, RaterReading, Reading, Span
+from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
 from metrics.results import bootstrap
 from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import Confusions
@@ -44,10 +44,10 @@ class StoredSources(QuestionSources):
         return StoredPairSource(self.selection, a, b)
 
 
-def get_all_time_result(question: Question) -> Reading | None:
+def get_all_time_result(question: Question) -> Result | None:
     """Return the question's result of all time with its bootstrap intervals, or None."""
-    rows = Reading.objects.select_related("question__count_state")
-    result = rows.filter(question=question, span=Span.ALL).first()
+    rows = Result.objects.select_related("question__count_state")
+    result = rows.filter(question=question, period_unit=PeriodUnit.ALL).first()
     if result is not None:
         state = result.question.count_state
         result.coefficients = bootstrap.add_intervals(result.coefficients, state.bootstrap)
@@ -59,7 +59,7 @@ def get_all_time_result(question: Question) -> Reading | None:
         if result.headline:
             result.headline = bootstrap.add_headline_interval(result.headline, state)
         # The stored means are of all ratings.
-        result.pairwise_means = {} if "drawn" in result.headline else state.pairwise
+        result.pairwise_means = {} if "sample" in result.headline else state.mean_pairwise_kappas
     return result
 
 
@@ -75,7 +75,7 @@ class StoredProjectSource(ProjectSource):
         return Freshness.for_question(self.question)
 
     @cached_property
-    def question_result(self) -> Reading | None:
+    def question_result(self) -> Result | None:
         return get_all_time_result(self.question)
 
     @cached_property
@@ -91,7 +91,7 @@ class StoredProjectSource(ProjectSource):
         lines = trend_points.get_group_values(
             self.question, self._get_period(), limit=trend_points.TABLE_PERIODS
         )
-        coefficient = self.selection.headline["shown"]
+        coefficient = self.selection.headline["displayed_coefficient"]
         if headline_trend.is_two_rater_coefficient(
             coefficient
         ):  # the line of people is that of the headline
@@ -138,14 +138,12 @@ class StoredProjectSource(ProjectSource):
     def load_pairs(self, refs: list[int]) -> list[pair_results.PairAgreement]:
         return pair_results.list_pairs_by_id(refs, self.selection.weights)
 
-    def list_rater_results(
-        self, column: RaterColumn, *, descending: bool
-    ) -> QuerySet[RaterReading]:
-        rows = RaterReading.objects.filter(question=self.question)
+    def list_rater_results(self, column: RaterColumn, *, descending: bool) -> QuerySet[RaterResult]:
+        rows = RaterResult.objects.filter(question=self.question)
         rows = rows.select_related("rater").defer("details")
         return column.sort_queryset(rows, self.selection, descending=descending)
 
-    def build_rater_rows(self, results: Sequence[RaterReading]) -> list[RaterResultRow]:
+    def build_rater_rows(self, results: Sequence[RaterResult]) -> list[RaterResultRow]:
         ids = [row.rater_id for row in results]
         weekly_values = trend_points.get_sparklines(
             self.question, ids, self.selection.vs_peers, scale=self.selection.scale
@@ -188,8 +186,8 @@ class StoredRaterSource(RaterSource):
         return Freshness.for_question(self.question)
 
     @cached_property
-    def rater_result(self) -> RaterReading | None:
-        rows = RaterReading.objects.filter(question=self.question)
+    def rater_result(self) -> RaterResult | None:
+        rows = RaterResult.objects.filter(question=self.question)
         return rows.filter(rater=self.rater).first()
 
     def get_trend(self, *names: str) -> TrendLines:

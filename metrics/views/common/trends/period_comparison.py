@@ -15,13 +15,13 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from metrics import periods
-from metrics.models import Attribution, Reading, Span
+from metrics.models import Attribution, PeriodUnit, Result
 from metrics.scale import get_weighted_name
 from metrics.views.common import display_names
 from metrics.views.common.selection import Selection, get_choice
 from projects.models import Question
 
-SPANS = (Span.WEEK.value, Span.MONTH.value)
+SPANS = (PeriodUnit.WEEK.value, PeriodUnit.MONTH.value)
 MAX_PERIODS = 260  # newest weeks and months, together, that can be selected
 MAX_SCANNED_PERIODS = (
     53  # newest periods with enough items that are searched for the latest clear change
@@ -52,7 +52,7 @@ class TrendPeriod:
 
 
 def format_period(span: str, start: datetime.date) -> str:
-    if span == Span.MONTH:
+    if span == PeriodUnit.MONTH:
         return date_format(start, "YEAR_MONTH_FORMAT")
     return _("the week of %(date)s") % {"date": date_format(start)}
 
@@ -81,7 +81,7 @@ class PeriodComparison:
         the last two. Raises Http404 for an unknown span.
         """
         all_periods = _list_periods(selection)
-        span = get_choice(request.GET, "span", SPANS) or _choose_default_span(all_periods)
+        span = get_choice(request.GET, "period", SPANS) or _choose_default_span(all_periods)
         span_periods = [period for period in all_periods if period.span == span]
         if request.GET.get("from") or request.GET.get("to"):
             return _build_requested_comparison(request, span, span_periods)
@@ -116,7 +116,11 @@ class PeriodComparison:
         """Fields of the Attribution that explains the change; empty without two periods."""
         if self.before is None or self.after is None:
             return {}
-        return {"span": self.span, "start_from": self.before.start, "start_to": self.after.start}
+        return {
+            "period_unit": self.span,
+            "earlier_start": self.before.start,
+            "later_start": self.after.start,
+        }
 
 
 def _list_periods(selection: Selection) -> list[TrendPeriod]:
@@ -130,12 +134,12 @@ def list_newest_periods(question: Question, name: str, limit: int) -> list[Trend
 
     Those of people where models are separate, unless the lead pools them.
     """
-    rows = Reading.objects.filter(question=question, span__in=SPANS).order_by("-start")
+    rows = Result.objects.filter(question=question, period_unit__in=SPANS).order_by("-start")
     columns = f"coefficients__{name}", f"headline__people__{name}"
     trend_periods = []
-    for span, start, all_estimate, people_estimate in rows.values_list("span", "start", *columns)[
-        :limit
-    ]:
+    for span, start, all_estimate, people_estimate in rows.values_list(
+        "period_unit", "start", *columns
+    )[:limit]:
         estimate = (
             all_estimate if people_estimate is None or question.headline_pooled else people_estimate
         )
@@ -187,7 +191,7 @@ def _choose_default_span(all_periods: list[TrendPeriod]) -> str:
         sum(period.has_enough_items for period in all_periods if period.span == span)
         for span in SPANS
     )
-    return Span.MONTH.value if firm_weeks < 2 <= firm_months else Span.WEEK.value
+    return PeriodUnit.MONTH.value if firm_weeks < 2 <= firm_months else PeriodUnit.WEEK.value
 
 
 def _build_requested_comparison(

@@ -82,7 +82,7 @@ def _find_agreement_change(
     parameters = {
         "question": selection.question.key,
         "weights": name.removeprefix("fleiss_kappa").lstrip("_") or "none",
-        "span": after.span,
+        "period": after.span,
         "from": before.start.isoformat(),
         "to": after.start.isoformat(),
     }

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from metrics import periods
 from metrics.agreement.headline import ICCS
-from metrics.models import ALL_DAYS, PeerTally, Reading, Span
+from metrics.models import ALL_DAYS, PeerTally, PeriodUnit, Result
 from metrics.results.headline import headline_trend
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
@@ -100,7 +100,7 @@ def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> tuple[float, float]
     ) / n
 
 
-def get_recent_weeks(results: Iterable[Reading]) -> dict[int, RecentWeeks]:
+def get_recent_weeks(results: Iterable[Result]) -> dict[int, RecentWeeks]:
     """Return {question id: its newest weeks up to today}, without questions that have no ratings.
 
     ``results``: the results of all time, one a question.
@@ -136,15 +136,15 @@ def _get_first_week(week: datetime.date) -> datetime.date:
     return week - datetime.timedelta(weeks=WEEKS - 1)
 
 
-def _get_from_results(results: list[Reading], this_week: datetime.date) -> dict[int, RecentWeeks]:
-    rater_groups = {result.question_id: result.headline.get("of") for result in results}
+def _get_from_results(results: list[Result], this_week: datetime.date) -> dict[int, RecentWeeks]:
+    rater_groups = {result.question_id: result.headline.get("population") for result in results}
     by_name: dict[str, list[int]] = {}  # by coefficient: one query each
     for result in results:
-        if name := result.headline.get("over_time"):
+        if name := result.headline.get("trend_coefficient"):
             by_name.setdefault(name, []).append(result.question_id)
     weeks: dict[int, list[tuple[datetime.date, Any]]] = {}
     for name, questions in by_name.items():
-        rows = Reading.objects.filter(question__in=questions, span=Span.WEEK)
+        rows = Result.objects.filter(question__in=questions, period_unit=PeriodUnit.WEEK)
         rows = rows.filter(start__gte=_get_first_week(this_week)).order_by("question_id", "start")
         columns = f"coefficients__{name}", f"headline__people__{name}"
         for question, start, all_estimate, people_estimate in rows.values_list(
@@ -156,7 +156,9 @@ def _get_from_results(results: list[Reading], this_week: datetime.date) -> dict[
                 else people_estimate
             )
             weeks.setdefault(question, []).append((start, estimate or {}))
-    days = Reading.objects.filter(question__in=list(rater_groups), span=Span.DAY).order_by()
+    days = Result.objects.filter(
+        question__in=list(rater_groups), period_unit=PeriodUnit.DAY
+    ).order_by()
     newest = days.values_list("question_id").annotate(Max("start"))
     return {
         question: _build_recent_weeks(weeks.get(question, []), newest_day, this_week)
@@ -198,11 +200,11 @@ def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict
         }
         kappa_rows = recent.filter(question__in=list(kappas))
         weekly_estimates |= rater_periods.get_trends_by_question(
-            kappa_rows, Span.WEEK, scales, peer_coefficients
+            kappa_rows, PeriodUnit.WEEK, scales, peer_coefficients
         )
     if iccs:
         rows = recent.filter(question__in=list(iccs))
-        weekly_estimates |= headline_trend.get_icc_trends(rows, Span.WEEK, scales, iccs)
+        weekly_estimates |= headline_trend.get_icc_trends(rows, PeriodUnit.WEEK, scales, iccs)
     newest = days.values_list("question_id").annotate(Max("day"))
     return {
         question_id: _build_recent_weeks(

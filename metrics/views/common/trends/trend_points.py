@@ -18,7 +18,7 @@ from django.db.models import Q
 
 from metrics import periods
 from metrics.agreement.headline import ICCS
-from metrics.models import Reading, Span
+from metrics.models import PeriodUnit, Result
 from metrics.results.headline import headline_trend
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
@@ -85,7 +85,7 @@ def list_project_points(
         return _list_two_rater_points(question, span, coefficient, limit=limit)
     all_columns = f"coefficients__{coefficient}", f"cumulative__{coefficient}"
     people_columns = f"headline__people__{coefficient}", f"people_cumulative__{coefficient}"
-    rows = Reading.objects.filter(question=question, span=span).order_by("-start")
+    rows = Result.objects.filter(question=question, period_unit=span).order_by("-start")
     values = rows.values_list("start", *all_columns, *people_columns)[:limit]
     points = []
     for start, *estimates in reversed(values):
@@ -121,7 +121,7 @@ def get_group_values(
     question: Question, span: str, *, limit: int = MAX_POINTS
 ) -> dict[str, list[Any]]:
     """Return the newest headlines of people, of models and between them, oldest first."""
-    rows = Reading.objects.filter(question=question, span=span).order_by("-start")
+    rows = Result.objects.filter(question=question, period_unit=span).order_by("-start")
     lines: dict[str, list[Any]] = {"people": [], "models": [], "between": []}
     columns = "headline__value", "headline__models__value", "headline__between__value"
     for values in reversed(rows.values_list(*columns)[:limit]):
@@ -172,7 +172,7 @@ def get_project_table(
         rater := headline_trend.get_trend_rater(question)
     ):
         return _cut_and_count(points, partial(_count_periods, question, rater, span))
-    return _cut_and_count(points, Reading.objects.filter(question=question, span=span).count)
+    return _cut_and_count(points, Result.objects.filter(question=question, period_unit=span).count)
 
 
 def get_rater_tables(
@@ -230,19 +230,24 @@ def choose_project_period(question: Question) -> str:
     The finest period whose median point is based on MIN_MEDIAN_ITEMS items; a finer one where that
     leaves no line.
     """
-    rows = Reading.objects.filter(question=question)
-    newest = rows.filter(span=Span.DAY).order_by("-start").values_list("start", flat=True).first()
+    rows = Result.objects.filter(question=question)
+    newest = (
+        rows.filter(period_unit=PeriodUnit.DAY)
+        .order_by("-start")
+        .values_list("start", flat=True)
+        .first()
+    )
     if newest is None:
         return choose_period([])
     recent = rows.filter(_build_recent_filter(newest, *periods.SPANS)).order_by()
     return choose_period(
-        list(recent.values_list("span", "coefficients__percent_agreement__n_items"))
+        list(recent.values_list("period_unit", "coefficients__percent_agreement__n_items"))
     )
 
 
 def choose_rater_period(question: Question, rater: Rater) -> str:
     """Return the default period of a rater's trend, by the items shared with others."""
-    days = rater_periods.filter_newest_days(question, rater, Span.MONTH, RECENT_PERIODS + 1)
+    days = rater_periods.filter_newest_days(question, rater, PeriodUnit.MONTH, RECENT_PERIODS + 1)
     daily = np.array(list(days.values_list("day", "n_items")), np.int64).reshape(-1, 2)
     sizes = []
     for span in periods.SPANS if len(daily) else ():
@@ -264,7 +269,7 @@ def _build_recent_filter(newest: datetime.date, *spans: str) -> Q:
     recent = Q()
     for span in spans:
         recent |= Q(
-            span=span, start__gt=date_from_day(_get_cutoff_day((newest - EPOCH).days, span))
+            period_unit=span, start__gt=date_from_day(_get_cutoff_day((newest - EPOCH).days, span))
         )
     return recent
 
@@ -299,7 +304,7 @@ def get_sparklines(
     None for a week with fewer than periods.FIRM items, whose value would be noise.
     """
     weekly_values = rater_periods.get_recent_values(
-        question, raters, Span.WEEK, coefficient, scale=scale, back=SPARKLINE_SPAN
+        question, raters, PeriodUnit.WEEK, coefficient, scale=scale, back=SPARKLINE_SPAN
     )
     return {
         rater: [value if n_items >= periods.MIN_ITEMS else None for value, n_items in week_values]

@@ -189,7 +189,7 @@ def test_stored_results_are_independent_of_the_language(
     }
     assert [name for name, rows in stored.items() if not rows.isascii()] == []
     assert all(
-        len(stored[name]) > 2 for name in ("Reading", "RaterReading", "Attribution", "ImportRun")
+        len(stored[name]) > 2 for name in ("Result", "RaterResult", "Attribution", "ImportRun")
     )
 
 

@@ -16,7 +16,7 @@ from metrics import periods
 from metrics.agreement.counts.tally import MAX_MOMENT_CATEGORIES
 from metrics.counting import question_counting
 from metrics.jobs import question_updates
-from metrics.models import ALL_DAYS, CountState, PeerTally, RaterReading
+from metrics.models import ALL_DAYS, CountState, PeerTally, RaterResult
 from metrics.results import refresh as readings
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
@@ -360,12 +360,12 @@ def test_only_all_time_tallies_become_stale(question: Question, rate: Any, utc: 
         for rater in "ab":
             rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 3, day, 12))
     question_updates.sweep_questions()
-    before = dict(RaterReading.objects.values_list("rater__key", "computed_at"))
+    before = dict(RaterResult.objects.values_list("rater__key", "computed_at"))
     rate(question, "i3", "a", "major")
     question_counting.count_items(question.pk)
     stale = PeerTally.objects.filter(stale=True)
     assert sorted(stale.values_list("rater__key", "day")) == [("a", ALL_DAYS), ("b", ALL_DAYS)]
     readings.refresh_results(question.pk)
-    after = dict(RaterReading.objects.values_list("rater__key", "computed_at"))
+    after = dict(RaterResult.objects.values_list("rater__key", "computed_at"))
     assert before["a"] < after["a"]
     assert not stale.exists()

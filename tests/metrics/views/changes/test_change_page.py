@@ -22,8 +22,8 @@ from metrics.views.common.trends.period_comparison import TrendPeriod, compute_c
 from projects.models import Rater
 from tests.metrics.attribution.test_attribution_jobs import changed_question, module_cast  # noqa: F401 - fixtures
 
-WEEKS = "span=week&from=2026-05-04&to=2026-05-11"
-POLL_HEADERS = {"X-Shown": "waiting"}  # polling of an open page
+WEEKS = "period=week&from=2026-05-04&to=2026-05-11"
+POLL_HEADERS = {"X-Shown-Version": "pending"}  # polling of an open page
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_possible_chance_is_shown_pale(address: str, lead: Any, client_for: Any)
         ("from=yesterday&to=2026-05-11", "“from” must be the first day of a period, written like 2026-03-02; not “y"),
         ("from=2026-05-04", "“to” must be the first day of a period"),
         ("from=2026-05-04&to=2026-05-12", "“to”: no week with ratings begins on 2026-05-12"),
-        ("span=month&from=2026-05-01&to=2026-06-01", "“to”: no month with ratings begins on 2026-06-01"),
+        ("period=month&from=2026-05-01&to=2026-06-01", "“to”: no month with ratings begins on 2026-06-01"),
         ("from=2026-05-11&to=2026-05-04", "The first period must be earlier than the second one."),
         ("from=2026-05-04&to=2026-05-04", "The first period must be earlier than the second one."),
         ("from=%00&to=%00", "“from” must be the first day"),
@@ -123,7 +123,7 @@ def test_invalid_period_is_reported_and_nothing_is_computed(
     assert not Attribution.objects.exists()
 
 
-@pytest.mark.parametrize("query", ["span=day", "weights=cubic", "question=none"])
+@pytest.mark.parametrize("query", ["period=day", "weights=cubic", "question=none"])
 def test_unknown_choices_are_404(query: str, address: str, lead: Any, client_for: Any) -> None:
     assert client_for(lead).get(f"{address}?{query}").status_code == 404
 
@@ -140,7 +140,9 @@ def test_only_viewers_may_open_the_page(
 
 
 def test_one_month_is_not_enough(address: str, lead: Any, client_for: Any) -> None:
-    assert "needs ratings in two months" in get_text(client_for(lead).get(f"{address}?span=month"))
+    assert "needs ratings in two months" in get_text(
+        client_for(lead).get(f"{address}?period=month")
+    )
 
 
 @pytest.mark.fresh

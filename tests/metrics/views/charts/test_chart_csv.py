@@ -49,7 +49,7 @@ def test_each_table_of_the_dashboard_is_available_as_csv(
     assert {row["item"] for row in disputes} == {"i1", "i3"}
     assert disputes[0]["ratings major"] == "1"
     assert [row["rater"] for row in get_csv_rows("raters")] == ["'=ben", "ann"]
-    address = f"/projects/{project.pk}/charts/categories.csv?without=ann"
+    address = f"/projects/{project.pk}/charts/categories.csv?exclude=ann"
     assert client.get(address).status_code == 202, "a worker is at it"
     assert client.get(f"/projects/{project.pk}/charts/categories.json").status_code == 404
     assert client_for(stranger).get(address).status_code == 404

@@ -60,9 +60,9 @@ def test_ordinal_question_shows_applicable_coefficients(open_page: Any) -> None:
     )  # fmt: skip
     for name in names:
         assert row_by_name[name].estimate["value"] == pytest.approx(expected[name], abs=1e-12), name
-    low = row_by_name["conger_kappa"].reading["low"]
+    low = row_by_name["conger_kappa"].estimate["low"]
     assert low == pytest.approx(expected["conger_kappa.ci_low"], abs=1e-12)
-    light_kappa = row_by_name["mean_pairwise_kappa_quadratic"].reading["value"]
+    light_kappa = row_by_name["mean_pairwise_kappa_quadratic"].estimate["value"]
     assert light_kappa == pytest.approx(expected["light_kappa_quadratic"], abs=1e-12)
     assert "icc2" not in row_by_name
     assert not page.context["iccs"]
@@ -89,7 +89,7 @@ def test_policies_for_missing_ratings_are_compared(open_page: Any) -> None:
     rules = {rule["name"]: rule for rule in page.context["policies"]}
     expected = report(CODES, 4)
     complete = report([row for row in CODES if -1 not in row], 4)
-    values = {name: rule["reading"]["value"] for name, rule in rules.items()}
+    values = {name: rule["estimate"]["value"] for name, rule in rules.items()}
     assert values == pytest.approx(
         {
             "available": expected["fleiss_kappa"],
@@ -131,7 +131,7 @@ def test_models_are_excluded_and_filter_applies(
     assert get_rows(page)["conger_kappa"].estimate["value"] == pytest.approx(expected)
     assert "People’s ratings alone." in page.content.decode()
     models_page = open_page("?kind=model")
-    assert get_rows(models_page)["fleiss_kappa"].reading["reason"] == "no_pairable_items"
+    assert get_rows(models_page)["fleiss_kappa"].estimate["reason"] == "no_pairable_items"
 
 
 def test_two_raters_have_pair_statistics(

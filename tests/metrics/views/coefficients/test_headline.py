@@ -8,7 +8,7 @@ import pytest
 
 from metrics import tasks
 from metrics.jobs.question_updates import update_question
-from metrics.models import Reading
+from metrics.models import Result
 from projects.models import Project, Question, Rater
 from tests import cast
 from tests.cast import Cast
@@ -46,7 +46,7 @@ def test_ordinal_question_uses_quadratic_weights(
 ) -> None:
     client = client_for(lead)
     page = client.get(f"/projects/{project.pk}/")
-    estimate = Reading.objects.get(question=rated_question, span="all").headline["value"]
+    estimate = Result.objects.get(question=rated_question, period_unit="all").headline["value"]
     assert page.context["headline_name"] == "fleiss_kappa_quadratic"
     assert page.context["headline"]["value"] == estimate["value"]
     assert "near misses count as partly agreed" in page.content.decode()
@@ -61,7 +61,7 @@ def test_lead_selects_another_headline_with_note(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    address = f"/projects/{project.pk}/first/?question={rated_question.key}"
+    address = f"/projects/{project.pk}/coefficients/headline/?question={rated_question.key}"
     form = {"headline": "gwet_ac1", "note": "One answer is rare.", "band_scheme": "altman"}
     response = client.post(address, form | {"target_agreement": "0.75"})
     assert response.status_code == 302
@@ -101,7 +101,7 @@ def test_bands_of_another_coefficient_are_marked_everywhere(
 def test_invalid_headline_changes_nothing(
     form: dict[str, str], project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    response = client_for(lead).post(f"/projects/{project.pk}/first/", form)
+    response = client_for(lead).post(f"/projects/{project.pk}/coefficients/headline/", form)
     assert response.status_code == 400
     assert Question.objects.get(pk=rated_question.pk).headline == ""
     stored_project = Project.objects.get(pk=project.pk)
@@ -111,7 +111,9 @@ def test_invalid_headline_changes_nothing(
 def test_viewer_may_not_select_headline(
     project: Any, rated_question: Any, viewer: Any, client_for: Any
 ) -> None:
-    assert client_for(viewer).get(f"/projects/{project.pk}/first/").status_code == 403
+    assert (
+        client_for(viewer).get(f"/projects/{project.pk}/coefficients/headline/").status_code == 403
+    )
 
 
 def test_people_and_models_are_shown_separately(
@@ -126,7 +128,7 @@ def test_people_and_models_are_shown_separately(
     page = client.get(f"/projects/{project.pk}/")
     assert page.context["headline"]["value"] == before
     assert "People with models" in page.content.decode()
-    lines = {str(line.label): line.reading for line in page.context["groups"]}
+    lines = {str(line.label): line.estimate for line in page.context["groups"]}
     assert lines["People with people"]["value"] == before
     assert lines["People with models"]["value"] == pytest.approx(0, abs=1e-9)
     # the model causes no findings

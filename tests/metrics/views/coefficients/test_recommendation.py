@@ -33,7 +33,10 @@ def test_page_shows_recommendation_reason_and_other_purposes(
     Rater.objects.create(project=question.project, key="gpt", kind="model")
     rate(question, "i1", "gpt", "none")
     update_question(question.pk)
-    client, address = client_for(viewer), f"/projects/{question.project_id}/which/"
+    client, address = (
+        client_for(viewer),
+        f"/projects/{question.project_id}/coefficients/recommendation/",
+    )
     page = client.get(address)
     assert page.context["by_table"].name == "fleiss_kappa_quadratic"
     assert [row["coefficient"] for row in page.context["rows"] if row["mine"]] == [
@@ -56,5 +59,5 @@ def test_page_shows_recommendation_reason_and_other_purposes(
 def test_recommendation_before_any_rating_follows_scale(
     question: Any, lead: Any, client_for: Any
 ) -> None:
-    page = client_for(lead).get(f"/projects/{question.project_id}/which/")
+    page = client_for(lead).get(f"/projects/{question.project_id}/coefficients/recommendation/")
     assert page.context["by_table"].name == "fleiss_kappa_quadratic"

@@ -102,13 +102,13 @@ def test_expected_count_is_a_whole_number(value: float | None, text: str) -> Non
 
 
 def test_undefined_estimate_shows_reason() -> None:
-    assert "no item has two ratings" in results.reading(
+    assert "no item has two ratings" in results.render_estimate(
         {"value": None, "reason": "no_pairable_items"}
     )
 
 
 def test_estimate_without_interval_has_no_brackets() -> None:
-    assert "[" not in results.reading({"value": 0.4, "low": None, "high": None})
+    assert "[" not in results.render_estimate({"value": 0.4, "low": None, "high": None})
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_estimate_without_interval_has_no_brackets() -> None:
 )
 def test_band_respects_the_interval(low: float | None, high: float | None, expected: str) -> None:
     estimate = {"value": 0.42, "low": low, "high": high}
-    assert expected in results.band_sign(estimate, "landis_koch")
+    assert expected in results.band_badge(estimate, "landis_koch")
 
 
 def test_lowest_band_is_not_reported() -> None:
-    assert results.sure_band({"value": 0.01, "low": -0.5, "se": 0.26}, "landis_koch") == ""
-    assert results.sure_band({"value": 0.7, "low": 0.68, "se": 0.01}, "landis_koch") == (
+    assert results.safe_band({"value": 0.01, "low": -0.5, "se": 0.26}, "landis_koch") == ""
+    assert results.safe_band({"value": 0.7, "low": 0.68, "se": 0.01}, "landis_koch") == (
         "substantial"
     )
 
@@ -135,16 +135,16 @@ def test_lowest_band_is_not_reported() -> None:
 def test_sure_band_uses_wider_interval_for_few_items() -> None:
     many_items = {"value": 0.5, "low": 0.5 - 1.96 * 0.17, "se": 0.17}
     five_items = {"value": 0.5, "low": 0.5 - 2.776 * 0.17, "se": 0.17}  # t(4)
-    assert results.sure_band(many_items, "landis_koch") == "fair"
-    assert results.sure_band(five_items, "landis_koch") == "slight"
+    assert results.safe_band(many_items, "landis_koch") == "fair"
+    assert results.safe_band(five_items, "landis_koch") == "slight"
 
 
 def test_sparkline_has_gap_for_undefined_value() -> None:
-    assert inline_charts.spark([0.1, 0.2, None, 0.4, 0.5]).count("M") == 2
+    assert inline_charts.sparkline([0.1, 0.2, None, 0.4, 0.5]).count("M") == 2
 
 
 def test_sparkline_of_one_point_is_empty() -> None:
-    assert inline_charts.spark([0.1, None]) == ""
+    assert inline_charts.sparkline([0.1, None]) == ""
 
 
 @pytest.mark.parametrize(
@@ -183,15 +183,15 @@ def test_help_is_rendered_once_and_opened_by_each_button() -> None:
     text = template.render(RequestContext(request))
     assert text.count('popovertarget="help-fleiss_kappa"') == 2
     assert text.count('id="help-fleiss_kappa"') == 1
-    assert "/words/#fleiss_kappa" in text
+    assert "/glossary/#fleiss_kappa" in text
 
 
 def test_glossary_page_needs_no_account(client: Client) -> None:
-    text = client.get("/words/").content.decode()
+    text = client.get("/glossary/").content.decode()
     for name in (*registry.COEFFICIENT_TEXTS, *glossary.TERMS):
         assert f'id="{name}"' in text
     with translation.override(None):  # the language of a request stays active in its thread
-        chinese = client.get("/words/", headers={"Accept-Language": "zh-hans"}).content.decode()
+        chinese = client.get("/glossary/", headers={"Accept-Language": "zh-hans"}).content.decode()
     assert "超出偶然的一致性" in chinese
 
 
@@ -219,7 +219,7 @@ def test_panel_shows_position_and_calculation_of_number() -> None:
     assert "Observed 0.800, by chance 0.500: (0.800 − 0.500) / (1 − 0.500) = 0.60" in text
     assert "What moves it:" in text
     assert "When to distrust it:" in text
-    assert 'href="/words/statistics/#fleiss_kappa"' in text
+    assert 'href="/glossary/statistics/#fleiss_kappa"' in text
     assert "Quadratic weights" not in text
 
 
@@ -249,7 +249,7 @@ def test_panel_of_weighted_kappa_explains_weights() -> None:
     text = render_panel("cohen_kappa_quadratic", ESTIMATE, Project())
     assert "<strong>Cohen’s kappa, quadratic weights</strong>" in text
     assert "one step off counts as 0.89 agreed" in text
-    assert "/words/#weighted_kappa" in text
+    assert "/glossary/#weighted_kappa" in text
     assert "counts as 0.67" in render_panel("fleiss_kappa_linear", ESTIMATE, Project())
 
 
@@ -276,7 +276,7 @@ def test_advice_exists_only_for_coefficients_with_maximum_1(name: str) -> None:
 
 
 def test_glossary_page_shows_advice_and_bands(client: Client) -> None:
-    text = html.unescape(client.get("/words/").content.decode())
+    text = html.unescape(client.get("/glossary/").content.decode())
     for entry in coefficient_advice.ADVICE.values():
         assert str(entry.moves) in text
         assert str(entry.distrust) in text
@@ -288,7 +288,7 @@ def test_glossary_page_shows_advice_and_bands(client: Client) -> None:
 
 
 def test_statistics_document_has_heading_for_each_coefficient(client: Client) -> None:
-    text = client.get("/words/statistics/").content.decode()
+    text = client.get("/glossary/statistics/").content.decode()
     for name in (*COEFFICIENTS, *coefficient_advice.ADVICE):
         if not name.startswith(("vs_peers", "mean_")):
             assert f'<h3 id="{display_names.strip_weights(name)}">' in text, name
@@ -296,6 +296,6 @@ def test_statistics_document_has_heading_for_each_coefficient(client: Client) ->
     ids = re.findall(r'<h[23] id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     with translation.override(None):
-        chinese = client.get("/words/statistics/", headers={"Accept-Language": "zh-hans"})
+        chinese = client.get("/glossary/statistics/", headers={"Accept-Language": "zh-hans"})
     assert '<h3 id="percent_agreement">一致率</h3>' in chinese.content.decode()
     assert "<h1>统计" in chinese.content.decode()

@@ -45,7 +45,7 @@ def test_page_size_is_limited(
     crowd_question: Any, project: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    for address in ("", "?who=lowest", "?weights=none&sort=-ratings"):
+    for address in ("", "?heat_map=lowest", "?weights=none&sort=-ratings"):
         page = client.get(f"/projects/{project.pk}/{address}")
         assert page.context["rater_page"].page.paginator.count == N_RATERS
         assert len(page.content) <= MAX_PAGE_BYTES

@@ -13,7 +13,7 @@ import time_machine
 from metrics.filtered import filtered_jobs
 from metrics.integrity.audit import audit_question
 from metrics.jobs.question_updates import update_question
-from metrics.models import Diagnosis, Slice
+from metrics.models import Diagnosis, FilteredResult
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
 
@@ -49,7 +49,7 @@ def test_verdict_has_one_number_and_one_action(
     assert f"{headline['value']:.2f} [{headline['low']:.2f}, {headline['high']:.2f}]" in text
     assert text.startswith("Agreement is ")
     assert "Most confused: none / minor" in text
-    assert links[:2] == ["/words/#bands", "#headline"]
+    assert links[:2] == ["/glossary/#bands", "#headline"]
     items = client_for(lead).get(html.unescape(links[2])).context["rows"]
     item_counts = [dict(row.counts) for row in items]
     assert item_counts
@@ -197,13 +197,13 @@ def test_trend_line_needs_ten_items(
                 assert hint in page.text
                 assert "trend-table" in page.text
                 assert not re.search("trend.json", page.text)
-            page_places = responses[0].context["places"]
+            page_places = responses[0].context["fragment_key"]
     update_question(question.pk)
     for page in pages:
         assert hint not in client.get(page).text
         assert "trend.json" in client.get(page).text
     # An open page has no element for the line: it is reloaded.
-    response = client.get(pages[0], headers={"X-Shown": "", "X-Places": page_places})
+    response = client.get(pages[0], headers={"X-Shown-Version": "", "X-Fragments": page_places})
     assert response["HX-Refresh"] == "true"
 
 
@@ -281,9 +281,9 @@ def test_outlier_is_reported_from_thirty_items(
     client = client_for(lead)
 
     def list_is_named() -> list[bool]:
-        Slice.objects.all().delete()  # otherwise its cooldown would delay the computation
+        FilteredResult.objects.all().delete()  # otherwise its cooldown would delay the computation
         flags = []
-        for query in ("", "?without=dora"):
+        for query in ("", "?exclude=dora"):
             client.get(f"/projects/{project.pk}/{query}")
             filtered_jobs.FILTERED_RESULT_JOB.sweep()
             page = client.get(f"/projects/{project.pk}/{query}").content.decode()

@@ -68,11 +68,11 @@ def test_worker_sorts_all_items(
     for order, key in (("disagreement", compute_share_of_differing_pairs), ("ratings", len)):
         first_page = client.get(base + order)
         if order == "disagreement":
-            assert first_page.context["waiting"]
+            assert first_page.context["pending"]
             assert "All items are being sorted" in first_page.content.decode()
-            assert client.get(base + order, headers={"X-Shown": ""}).status_code == 204
+            assert client.get(base + order, headers={"X-Shown-Version": ""}).status_code == 204
             filtered_jobs.FILTERED_RESULT_JOB.sweep()
-            polled_page = client.get(base + order, headers={"X-Shown": ""})
+            polled_page = client.get(base + order, headers={"X-Shown-Version": ""})
             assert polled_page.headers["HX-Refresh"] == "true"
         assert list_item_keys(client, base + order) == sort_item_keys(large_question, key)
 

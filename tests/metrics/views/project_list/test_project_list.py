@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from metrics.agreement.explain import bands
 from metrics.jobs.question_updates import update_question
-from metrics.templatetags.results import band_sign
+from metrics.templatetags.results import band_badge
 from metrics.views.project_list import listing
 from projects.models import Category, Deletion, Item, Member, Project, Question, Rater
 from ratings.items import purge
@@ -148,7 +148,7 @@ def test_project_with_few_items_is_not_sorted_as_lowest(
 @pytest.mark.parametrize("scheme", sorted(bands.SCHEMES))
 def test_bands_have_distinct_colours(scheme: str) -> None:
     edges = [-0.5, *(band.low + 0.001 for band in bands.get_bands(scheme)[1:])]
-    signs = [band_sign({"value": value, "n_items": 100}, scheme) for value in edges]
+    signs = [band_badge({"value": value, "n_items": 100}, scheme) for value in edges]
     colours = [re.search(r"band--(\d)", sign) for sign in signs]
     numbers = [int(match[1]) for match in colours if match]
     assert len(numbers) == len(set(numbers)) == len(bands.get_bands(scheme))

@@ -92,7 +92,7 @@ def test_address_with_parameters_opens_dashboard(
 def test_dashboard_open_since_before_continues(
     two_questions: Any, lead: Any, client_for: Any
 ) -> None:
-    headers = {"X-Shown": "", "X-Places": "trend-3"}
+    headers = {"X-Shown-Version": "", "X-Fragments": "trend-3"}
     page = client_for(lead).get(f"/projects/{two_questions.pk}/", headers=headers)
     assert page.context["chosen"].question.key == "severity"
 
@@ -103,9 +103,9 @@ def test_open_overview_follows_ratings(
     client, address = client_for(lead), f"/projects/{two_questions.pk}/"
     text = client.get(address).content.decode()
     assert "288 ratings, as of" in text
-    match = re.search(r'"X-Shown": "([^"]*)", "X-Places": "([^"]*)"', text)
+    match = re.search(r'"X-Shown-Version": "([^"]*)", "X-Fragments": "([^"]*)"', text)
     assert match is not None
-    headers = {"X-Shown": match[1], "X-Places": match[2]}
+    headers = {"X-Shown-Version": match[1], "X-Fragments": match[2]}
     assert client.get(address, headers=headers).status_code == 204
     rate(question, "one more", "a", "none")
     update = client.get(address, headers=headers).content.decode()
@@ -115,7 +115,7 @@ def test_open_overview_follows_ratings(
     update = client.get(address, headers=headers).content.decode()
     assert "289 ratings, as of" in update
     assert 'id="questions"' in update
-    newer = client.get(address, headers={**headers, "X-Places": "questions-first"})
+    newer = client.get(address, headers={**headers, "X-Fragments": "questions-first"})
     assert newer["HX-Refresh"] == "true"
 
 
@@ -191,7 +191,7 @@ def test_most_confused_categories_link_to_their_items(
     confused = page.context["rows"][0].top_confusion
     # In the last four weeks one rater answers none for minor and minor for major, equally often.
     assert (confused.a, confused.b, confused.share) == ("none", "minor", 0.5)
-    assert f"said={confused.a}&and_said={confused.b}" in confused.url
+    assert f"answer={confused.a}&other_answer={confused.b}" in confused.url
     assert client_for(lead).get(confused.url).status_code == 200
 
 

@@ -39,10 +39,10 @@ def test_report_is_computed_by_worker_and_shared(
     client = client_for(viewer)
     pending_page = client.get(address)
     assert "appears here by itself" in pending_page.content.decode()
-    assert client.get(address, headers={"X-Shown": "waiting"}).status_code == 204
+    assert client.get(address, headers={"X-Shown-Version": "pending"}).status_code == 204
     assert client.get(f"{address[:-1]}.json").status_code == 404
     tasks.sweep_all()
-    assert client.get(address, headers={"X-Shown": "waiting"})["HX-Refresh"] == "true"
+    assert client.get(address, headers={"X-Shown-Version": "pending"})["HX-Refresh"] == "true"
     text = client.get(address).content.decode()
     for heading in ("What must not be claimed from it", "For a methods section", "Fleiss 1971"):
         assert heading in text

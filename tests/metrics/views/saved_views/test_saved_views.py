@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
 from metrics import tasks
-from metrics.models import NamedView, ViewLink
+from metrics.models import SavedView, ShareLink
 from metrics.saved_views import services
 from metrics.views.saved_views.link_removal import remove_links
 from projects.models import Member, Project
@@ -52,7 +52,7 @@ def save_view(client: Client, project: Project, page: str = "dashboard", **field
     return client.post(f"/projects/{project.pk}/views/", fields)
 
 
-def change_view(client: Client, view: NamedView, **fields: str) -> Any:
+def change_view(client: Client, view: SavedView, **fields: str) -> Any:
     return client.post(f"/projects/{view.project_id}/views/{view.pk}/", fields)
 
 
@@ -72,7 +72,7 @@ def shared_link(rated_question: Any, lead: Any, client_for: Any) -> str:
     client = client_for(lead)
     save_view(client, rated_question.project, query="question=severity&period=day")
     return get_link(
-        change_view(client, NamedView.objects.get(), do="share", until=format_day_from_today(3))
+        change_view(client, SavedView.objects.get(), do="share", until=format_day_from_today(3))
     )
 
 
@@ -122,12 +122,12 @@ def test_viewer_cannot_change_saved_views(
 ) -> None:
     assert save_view(client_for(viewer), rated_question.project).status_code == 403
     save_view(client_for(lead), rated_question.project)
-    view = NamedView.objects.get()
+    view = SavedView.objects.get()
     for action in ("rename", "share", "delete"):
         fields = {"do": action, "name": "Other", "until": format_day_from_today(3)}
         assert change_view(client_for(viewer), view, **fields).status_code == 403
-    assert NamedView.objects.get().name == "My view"
-    assert not ViewLink.objects.exists()
+    assert SavedView.objects.get().name == "My view"
+    assert not ShareLink.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_invalid_view_is_refused_with_reason(
     response = save_view(client_for(lead), rated_question.project, **fields)
     assert response.status_code == 400
     assert message in response.content.decode()
-    assert NamedView.objects.count() == 1
+    assert SavedView.objects.count() == 1
 
 
 def test_project_has_limited_number_of_views(
@@ -169,14 +169,14 @@ def test_project_has_limited_number_of_views(
 def test_view_is_renamed_and_deleted(rated_question: Any, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     save_view(client, rated_question.project)
-    view = NamedView.objects.get()
+    view = SavedView.objects.get()
     assert change_view(client, view, do="rename", name="Other").status_code == 302
     assert change_view(client, view, do="rename", name="Other").status_code == 302  # its own name
-    assert NamedView.objects.get().name == "Other"
+    assert SavedView.objects.get().name == "Other"
     assert change_view(client, view, do="rename", name="").status_code == 400
     assert change_view(client, view, do="nothing").status_code == 400
     assert change_view(client, view, do="delete").status_code == 302
-    assert not NamedView.objects.exists()
+    assert not SavedView.objects.exists()
 
 
 def test_view_about_gold_is_visible_to_leads_only(
@@ -251,10 +251,10 @@ def test_charts_of_link_contain_no_addresses(shared_link: str) -> None:
 
 def test_open_link_page_polls_for_updates(shared_link: str) -> None:
     version = re.search(
-        r'"X-Shown": "([^"]+)"', html.unescape(Client().get(shared_link).content.decode())
+        r'"X-Shown-Version": "([^"]+)"', html.unescape(Client().get(shared_link).content.decode())
     )
     assert version
-    assert Client().get(shared_link, headers={"X-Shown": version[1]}).status_code == 204
+    assert Client().get(shared_link, headers={"X-Shown-Version": version[1]}).status_code == 204
 
 
 def test_link_to_raters_page(rated_question: Any, lead: Any, client_for: Any) -> None:
@@ -262,7 +262,7 @@ def test_link_to_raters_page(rated_question: Any, lead: Any, client_for: Any) ->
     comparison.recompute_question(rated_question.pk, at_once=True)
     save_view(client, rated_question.project, page="raters")
     raters_link = get_link(
-        change_view(client, NamedView.objects.get(), do="share", until=format_day_from_today(0))
+        change_view(client, SavedView.objects.get(), do="share", until=format_day_from_today(0))
     )
     text = Client().get(raters_link).content.decode()
     assert "Kappa with peers" in text
@@ -280,7 +280,7 @@ def test_item_list_cannot_be_shared(rated_question: Any, lead: Any, client_for: 
     client = client_for(lead)
     save_view(client, rated_question.project, page="items")
     response = change_view(
-        client, NamedView.objects.get(), do="share", until=format_day_from_today(3)
+        client, SavedView.objects.get(), do="share", until=format_day_from_today(3)
     )
     assert response.status_code == 400
     assert "who still rates must not see it" in response.content.decode()
@@ -292,13 +292,13 @@ def test_link_must_end_within_allowed_days(
 ) -> None:
     client = client_for(lead)
     save_view(client, rated_question.project)
-    assert change_view(client, NamedView.objects.get(), do="share", until=day).status_code == 400
-    assert not ViewLink.objects.exists()
+    assert change_view(client, SavedView.objects.get(), do="share", until=day).status_code == 400
+    assert not ShareLink.objects.exists()
 
 
 def test_link_ends_after_its_last_day(shared_link: str) -> None:
     day = timezone.now() - datetime.timedelta(days=9)
-    ViewLink.objects.update(made_at=day, expires_at=day + datetime.timedelta(days=1))
+    ShareLink.objects.update(created_at=day, expires_at=day + datetime.timedelta(days=1))
     response = Client().get(shared_link)
     assert response.status_code == 410
     text = response.content.decode()
@@ -316,7 +316,7 @@ def test_link_shows_chosen_end_day(
     with time_machine.travel("2026-12-24T12:00:00Z", tick=False):
         client = client_for(lead)
         save_view(client, project)
-        response = change_view(client, NamedView.objects.get(), do="share", until="2026-12-31")
+        response = change_view(client, SavedView.objects.get(), do="share", until="2026-12-31")
         view_link = get_link(response)
         day = (
             '<time datetime="2026-12-31T15:00:00+00:00" title="2027-01-01 00:00 Asia/Tokyo">'
@@ -332,7 +332,7 @@ def test_link_shows_chosen_end_day(
 
 
 def test_lead_revokes_link(shared_link: str, lead: Any, viewer: Any, client_for: Any) -> None:
-    view_link = ViewLink.objects.get()
+    view_link = ShareLink.objects.get()
     address = f"/projects/{view_link.view.project_id}/views/links/{view_link.pk}/"
     assert client_for(viewer).post(address).status_code == 403
     assert Client().get(shared_link).status_code == 200
@@ -341,11 +341,11 @@ def test_lead_revokes_link(shared_link: str, lead: Any, viewer: Any, client_for:
     response = Client().get(shared_link)
     assert response.status_code == 410
     assert "withdrawn" in response.content.decode()
-    assert AuditLogEntry.objects.filter(action="view_link_revoked").count() == 1
+    assert AuditLogEntry.objects.filter(action="share_link_revoked").count() == 1
 
 
 def test_link_ends_when_view_is_deleted(shared_link: str, lead: Any, client_for: Any) -> None:
-    change_view(client_for(lead), NamedView.objects.get(), do="delete")
+    change_view(client_for(lead), SavedView.objects.get(), do="delete")
     response = Client().get(shared_link)
     assert response.status_code == 404
     assert "This link leads nowhere" in response.content.decode()
@@ -356,7 +356,7 @@ def test_lead_of_another_project_cannot_revoke_link(
 ) -> None:
     other = make_project(name="Other")
     Member.objects.create(project=other, user=stranger, role=Member.Role.LEAD)
-    view_link, view = ViewLink.objects.get(), NamedView.objects.get()
+    view_link, view = ShareLink.objects.get(), SavedView.objects.get()
     client = client_for(stranger)
     assert client.post(f"/projects/{other.pk}/views/links/{view_link.pk}/").status_code == 404
     fields = {"do": "delete"}
@@ -368,7 +368,7 @@ def test_link_secret_is_stored_nowhere(shared_link: str, caplog: pytest.LogCaptu
     Client().get(shared_link)
     Client().get(f"{shared_link}nothing.json")
     assert secret not in caplog.text
-    assert ViewLink.objects.get().digest != secret
+    assert ShareLink.objects.get().digest != secret
     audit_entries = AuditLogEntry.objects.filter(action__startswith="view_").values_list(
         "action", "after"
     )
@@ -378,9 +378,9 @@ def test_link_secret_is_stored_nowhere(shared_link: str, caplog: pytest.LogCaptu
 def test_audit_log_records_link_openings_once_an_hour(shared_link: str) -> None:
     for _attempt in range(3):
         Client().get(shared_link)
-    opening_entries = AuditLogEntry.objects.filter(action="view_link_opened")
+    opening_entries = AuditLogEntry.objects.filter(action="share_link_opened")
     assert opening_entries.count() == 1
-    ViewLink.objects.update(opened_at=timezone.now() - datetime.timedelta(hours=2))
+    ShareLink.objects.update(opened_at=timezone.now() - datetime.timedelta(hours=2))
     Client().get(shared_link)
     assert opening_entries.count() == 2
 

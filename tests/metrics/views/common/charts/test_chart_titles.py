@@ -15,7 +15,7 @@ def test_confusion_chart_shows_sums() -> None:
     counts = [[70, 11, 0], [20, 31, 2], [0, 7, 9]]
     spec = heat_maps.build_confusion_table(labels, rows_title="ann", columns_title="ben")
     rows = [
-        {"own": row_label, "other": column_label, "n": n, "share": 0.5, "apart": 0.1}
+        {"own": row_label, "other": column_label, "n": n, "share": 0.5, "disagreement_share": 0.1}
         for row_label, counts_row in zip(labels, counts, strict=True)
         for column_label, n in zip(labels, counts_row, strict=True)
     ]
@@ -32,7 +32,7 @@ def test_confusion_chart_shows_sums() -> None:
 @pytest.mark.parametrize("key", ["CORP\\ursula", 'x\\" + alert(1) + "', "a\\", 'say "yes"'])
 def test_key_with_special_characters_is_drawn(key: str) -> None:
     spec = heat_maps.build_confusion_table(["a", "b"], rows_title=key, columns_title=key)
-    rows = [{"own": "a", "other": "b", "n": 3, "share": 0.5, "apart": 0.5}]
+    rows = [{"own": "a", "other": "b", "n": 3, "share": 0.5, "disagreement_share": 0.5}]
     plain_spec = json.loads(
         json.dumps({**spec, "data": {"values": rows}, "width": 200}, default=str)
     )

@@ -10,7 +10,7 @@ import time_machine
 
 from metrics.agreement import report
 from metrics.jobs.question_updates import update_question
-from metrics.models import Reading
+from metrics.models import Result
 from projects.services.scales import change_headline
 
 pytestmark = pytest.mark.django_db
@@ -98,7 +98,7 @@ def test_icc_trend_of_two_raters_is_exact(
     assert page.context["headline_name"] == page.context["chosen"].coefficient == name
     assert "Each period: the days on which the first of the two rated." in page.content.decode()
     expected = [compute_week_icc(0, name), compute_week_icc(1, name)]
-    estimates = [point.reading for point in page.context["points"]]
+    estimates = [point.estimate for point in page.context["points"]]
     for field in ("value", "low", "high"):
         assert [estimate[field] for estimate in estimates] == pytest.approx(
             [estimate[field] for estimate in expected]
@@ -111,9 +111,9 @@ def test_icc_trend_of_two_raters_is_exact(
     assert values[1] < values[0]
     for period in ("day", "month"):
         chart = client_for(lead).get(f"/projects/{project.pk}/charts/trend.json?period={period}")
-        overall = Reading.objects.get(question=two_raters_question, span="all").headline["value"][
+        overall = Result.objects.get(question=two_raters_question, period_unit="all").headline[
             "value"
-        ]
+        ]["value"]
         expected_values = values if period == "day" else [overall]
         assert [row["value"] for row in chart.json()["rows"]] == pytest.approx(expected_values)
     with time_machine.travel(f"{page.context['points'][-1].end}T12:00:00Z", tick=False):
