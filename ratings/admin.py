@@ -10,10 +10,10 @@ from projects.admin_base import ReadOnlyAdmin
 from ratings.services.judgement import STORED_TEXTS
 
 from .models import (
-    Apart,
+    CheckAnswer,
     Assignment,
-    DayMove,
-    Desk,
+    TimezoneBackfill,
+    RaterQueue,
     Exam,
     ExamRules,
     ImportRun,
@@ -66,7 +66,7 @@ class RevisionAdmin(ReadOnlyAdmin):
     raw_id_fields = ("rating",)
 
 
-@admin.register(Apart)
+@admin.register(CheckAnswer)
 class ApartAdmin(ReadOnlyAdmin):
     list_display = ("item", "rater", "question", "why", "code", "first", "rated_at", "stands")
     list_filter = ("why",)
@@ -112,7 +112,7 @@ class AssignmentAdmin(ReadOnlyAdmin):
     show_full_result_count = False
 
 
-@admin.register(Desk)
+@admin.register(RaterQueue)
 class DeskAdmin(ReadOnlyAdmin):
     list_display = ("rater", "position", "handed_out", "last_closed_at")
     list_select_related = ("rater",)
@@ -136,7 +136,7 @@ class ImportRunAdmin(ReadOnlyAdmin):
     search_fields = ("file_name", "project__name")
 
 
-@admin.register(DayMove)
+@admin.register(TimezoneBackfill)
 class DayMoveAdmin(ReadOnlyAdmin):
     list_display = ("project", "question", "item", "rater")
     list_select_related = ("project",)

@@ -36,11 +36,11 @@ class Item(models.Model):
     changed_at = models.DateTimeField(default=timezone.now, db_default=Now(), editable=False)
     # Number of raters that have rated the item or are rating it now, minus ``extra_places`` (at
     # least 0). Written by ratings.services.slots only; exact below the overlap.
-    places_taken = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    slots_taken = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # Ratings wanted in addition to the project's overlap.
-    extra_places = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
+    extra_slots = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     # Position in a planned order, lowest first; null: not planned now.
-    turn = models.PositiveIntegerField(null=True, editable=False)
+    planned_position = models.PositiveIntegerField(null=True, editable=False)
     # True if the body shows anything. An item without content is never given to raters.
     has_content = HasContent(default=False, db_default=False, editable=False)
     # A withdrawn item is not given to raters any more; its ratings stay.

@@ -86,7 +86,7 @@ def _waive_experienced_raters(question: Question, by: Any) -> int:
             rater=rater,
             number=1,
             state=Exam.State.WAIVED,
-            began_at=now,
+            started_at=now,
             ended_at=now,
             by=by,
             reason=RATED_BEFORE,

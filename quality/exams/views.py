@@ -114,7 +114,7 @@ class ReviewedAnswer:
 
 def _build_reviews(rater: Rater, tries: list[Exam]) -> list[dict[str, Any]]:
     """Return each try with its answers, wrong ones first."""
-    steps = [step for exam in tries for step in exam.course]
+    steps = [step for exam in tries for step in exam.answers]
     items = Item.objects.in_bulk({step[0] for step in steps})
     golds = GoldAnswer.objects.in_bulk({step[3] for step in steps if step[3] is not None})
     rows = Category.objects.filter(question__in=[exam.question_id for exam in tries])
@@ -143,7 +143,7 @@ def _list_reviewed_answers(
     labels: dict[tuple[int, int], str],
 ) -> list[ReviewedAnswer]:
     answers = []
-    for item_id, code, right, gold_id in exam.course:
+    for item_id, code, right, gold_id in exam.answers:
         item, gold = items.get(item_id), golds.get(gold_id)
         if item is None or item.withdrawn_at is not None:
             continue
@@ -200,7 +200,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
 def _compute_power(question: Question, rules: ExamRules) -> dict[str, Any]:
     """Return the number of available items and the error rates of one try."""
     n_gold = len(exams.get_eligible_items(question))
-    test = {**rules.get_test_parameters(), "most": min(rules.most, max(n_gold, 1))}
+    test = {**rules.get_test_parameters(), "most": min(rules.max_answers, max(n_gold, 1))}
     return {
         "n_gold": n_gold,
         "least": exams.get_min_correct(question),
@@ -277,7 +277,7 @@ def _build_results_page(
             exam=by_rater[rater.pk][-1] if rater.pk in by_rater else None,
             tries=len([exam for exam in by_rater.get(rater.pk, []) if exam.state != "waived"]),
             required=rules.required,
-            most_tries=rules.tries,
+            most_tries=rules.max_attempts,
         )
         for rater in page.object_list
     ]

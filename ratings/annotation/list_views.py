@@ -16,7 +16,7 @@ from core.web.tables import get_page_size
 from projects.models import Member, Question, Rater
 from projects.permissions import MAX_ID, get_project
 from ratings.items import content
-from ratings.models import Apart, Assignment, RaterMessage
+from ratings.models import CheckAnswer, Assignment, RaterMessage
 
 from . import rater_messages, rater_work, skips
 from .forms import get_questions
@@ -133,7 +133,7 @@ def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict
             {
                 "rating": rating,
                 "label": labels.get((rating.question_id, rating.code)),
-                "changed": (isinstance(rating, Apart), rating.pk) in changed,
+                "changed": (isinstance(rating, CheckAnswer), rating.pk) in changed,
             }
             for rating in ratings
         ]
@@ -143,7 +143,7 @@ def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict
             "answers": answers,
             "last": max(rating.changed_at for rating in ratings),
             "flagged": item.pk in flagged,
-            "in_exam": getattr(ratings[0], "why", "") == Assignment.Why.EXAM,
+            "in_exam": getattr(ratings[0], "why", "") == Assignment.Kind.EXAM,
         }
         rows.append(row)
     return rows

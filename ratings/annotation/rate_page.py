@@ -111,6 +111,6 @@ def build_context(
         page_context["full"] = Item.objects.filter(
             pk=item.pk, places_taken__gte=rater.project.overlap
         ).exists()
-    if assignment is not None and assignment.why == Assignment.Why.EXAM:
+    if assignment is not None and assignment.kind == Assignment.Kind.EXAM:
         page_context |= {"in_exam": exams.get_open_exam(rater, item), "may_change": False}
     return page_context

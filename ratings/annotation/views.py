@@ -100,7 +100,7 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
             }
             return render(request, "ratings/_rate_access_lost.html", context, status=404)
         try:
-            permissions.validate_not_paused(rater.paused, rater.told)
+            permissions.validate_not_paused(rater.paused, rater.gold_notice)
         except permissions.RaterPaused:
             template = "_rate_paused" if rate_page.is_sheet_request(request) else "rate_closed"
             context = _build_closed_context(request, project, rater)

@@ -164,7 +164,7 @@ class NextItemView(ApiView):
         if rater is None:
             raise PermissionDenied("Your account is no rater of this project.")
         try:
-            permissions.validate_not_paused(rater.paused, rater.told)
+            permissions.validate_not_paused(rater.paused, rater.gold_notice)
         except permissions.RaterPaused as error:
             raise PermissionDenied(PAUSED_MESSAGES[type(error)]) from None
         return rater
@@ -185,7 +185,7 @@ def _build_next(rater: Rater, *, ended_exam: Exam | None = None) -> dict[str, An
     return {
         "item": _format_item(item),
         "exam": _format_exam(ended_exam, exam_status),
-        "notice": GOLD_WARNING if rater.told == Rater.Told.WARNED else None,
+        "notice": GOLD_WARNING if rater.gold_notice == Rater.GoldNotice.WARNED else None,
         "guidelines_version": project.guidelines_version,
     }
 

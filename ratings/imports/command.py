@@ -194,7 +194,7 @@ def _build_mapping(run: ImportRun, options: ImportOptions) -> ImportMapping:
         services.reread_file(run=run, encoding=options.encoding, delimiter="")
     mapping = ImportMapping.from_run(run)
     mapping.project_name = options.project_name
-    mapping.one_rater = options.rater or mapping.one_rater
+    mapping.default_rater = options.rater or mapping.default_rater
     _apply_matches(run, mapping, options)
     source = SOURCES[mapping.source]
     if source.has_encoding and not mapping.encoding:
@@ -252,7 +252,7 @@ def _apply_columns(mapping: ImportMapping, head: TableHead, options: ImportOptio
         ]
         setattr(mapping, field_name, indexes_by_role.pop(field_name, guessed_indexes))
     mapping.columns |= {role: indexes[-1] for role, indexes in indexes_by_role.items() if indexes}
-    mapping.leave_out = [index for index in mapping.leave_out if index not in used_indexes]
+    mapping.excluded_columns = [index for index in mapping.excluded_columns if index not in used_indexes]
     if options.layout:
         mapping.layout = options.layout
     elif "label" in mapping.columns:
@@ -266,7 +266,7 @@ def _select_question(
 ) -> None:
     """Select the question that the labels of a table answer."""
     if mapping.layout == "long" and "question" in mapping.columns and not options.question:
-        mapping.every_question = True
+        mapping.use_file_questions = True
         return
     label_at = mapping.columns.get("label")
     name = head.names[label_at] if label_at is not None else ""

@@ -111,7 +111,7 @@ def _store_report(run: ImportRun, report: FileReport) -> None:
     results = {name: value for name, value in vars(report).items() if name != "problems"}
     leases.release_run(
         run,
-        state=State.REFUSED if report.problems else State.CHECKED,
+        state=State.INVALID if report.problems else State.CHECKED,
         problems=[problem.to_json() for problem in report.problems.listed],
         summary={
             **previous,
@@ -187,7 +187,7 @@ def _delete_old_files() -> None:
     """Discard runs that were left unfinished for too long, and delete files without a run."""
     oldest = timezone.now() - datetime.timedelta(days=settings.KEEP_IMPORTS_DAYS)
     abandoned_runs = ImportRun.objects.filter(
-        state__in=(State.MAPPING, State.REFUSED, State.CHECKED),
+        state__in=(State.MAPPING, State.INVALID, State.CHECKED),
         created_at__lt=oldest,
     )
     for run in abandoned_runs:

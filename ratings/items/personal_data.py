@@ -19,11 +19,11 @@ from core import security_log
 from events.models import Event
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
 from ratings.models import (
-    Apart,
+    CheckAnswer,
     Assignment,
     Exam,
     ImportRun,
-    Judged,
+    JudgementBase,
     RaterMessage,
     Rating,
     Revision,
@@ -68,7 +68,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
                 "rated_at": rating.rated_at,
                 **_get_texts(rating),
                 "seconds": rating.seconds,
-                "guidelines": rating.guidelines,
+                "guidelines": rating.guidelines_version,
                 "item_version": rating.item_version,
                 "history": [
                     {
@@ -83,12 +83,12 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
             }
         )
     check_answers = (
-        Apart.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
+        CheckAnswer.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
     )
     for entry in check_answers.iterator(chunk_size=1_000):
         yield _encode_line(
             {
-                "apart": entry.why,
+                "apart": entry.kind,
                 "item": entry.item.key,
                 "question": entry.question.key,
                 "label": labels[entry.question_id].get(entry.code),
@@ -96,9 +96,9 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
                 "recorded_at": entry.changed_at,
                 **_get_texts(entry),
                 "seconds": entry.seconds,
-                "guidelines": entry.guidelines,
+                "guidelines": entry.guidelines_version,
                 "item_version": entry.item_version,
-                "stands": entry.stands,
+                "stands": entry.is_current,
             }
         )
     for exam in Exam.objects.filter(rater=rater).select_related("question"):
@@ -107,7 +107,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
                 "exam": exam.question.key,
                 "try": exam.number,
                 "state": exam.state,
-                "began_at": exam.began_at,
+                "began_at": exam.started_at,
                 "ended_at": exam.ended_at,
                 "answers": len(exam.scored_answers),
                 "right": exam.right,
@@ -131,7 +131,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
             {
                 "message": message.text,
                 "by": message.sender_name,
-                "at": message.at,
+                "at": message.sent_at,
                 "read_at": message.read_at,
             }
         )
@@ -141,7 +141,7 @@ def _encode_line(data: dict[str, Any]) -> bytes:
     return (json.dumps(data, ensure_ascii=False, default=_format_value) + "\n").encode()
 
 
-def _get_texts(judgement: Judged) -> dict[str, str]:
+def _get_texts(judgement: JudgementBase) -> dict[str, str]:
     return {name: getattr(judgement, name) for name in STORED_TEXTS}
 
 
@@ -166,7 +166,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
     counts = {"ratings": ratings.current().count(), "comments": 0}
     if not comments:
         revisions = Revision.objects.filter(rating__rater=locked_rater)
-        check_answers = Apart.objects.filter(rater=locked_rater)
+        check_answers = CheckAnswer.objects.filter(rater=locked_rater)
         counts["comments"] = sum(map(_clear_texts, (ratings, revisions, check_answers)))
         Assignment.objects.filter(rater=locked_rater).exclude(skip_reason="").update(skip_reason="")
     RaterMessage.objects.filter(rater=locked_rater).delete()

@@ -13,7 +13,7 @@ from ratings.querysets import AssignmentQuerySet
 class Assignment(models.Model):
     """An item that was assigned to a rater."""
 
-    class Why(models.TextChoices):
+    class Kind(models.TextChoices):
         """The purpose of the assignment.
 
         Leads see it; raters see it for exams only, because all assignments look alike on the
@@ -36,7 +36,7 @@ class Assignment(models.Model):
     item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="assignments", db_index=False)
     state = models.CharField(max_length=7, choices=State.choices, default=State.OPEN)
-    why = models.CharField(
+    kind = models.CharField(
         max_length=6, choices=Why.choices, default=Why.ORDINARY, db_default="", blank=True
     )
     # True if the item was selected because of other raters' answers: by a planned order
@@ -95,15 +95,15 @@ class Assignment(models.Model):
         return f"{self.rater_id} on {self.item_id}: {self.state}"
 
 
-class Desk(models.Model):
+class RaterQueue(models.Model):
     """A rater's queue position. Locking the row serializes the rater's own requests."""
 
     rater = models.OneToOneField(Rater, models.CASCADE, primary_key=True, related_name="desk")
     # Id of the item that was assigned last: the search for the next one starts after it.
-    position = models.BigIntegerField(default=0)
-    handed_out = models.PositiveIntegerField(default=0)
+    last_item_id = models.BigIntegerField(default=0)
+    n_assigned = models.PositiveIntegerField(default=0)
     # When the rater last submitted or skipped: the next item has been visible since then.
     last_closed_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
-        return f"{self.rater_id} at {self.position}"
+        return f"{self.rater_id} at {self.last_item_id}"

@@ -10,11 +10,11 @@ from projects.models import Item, Question, Rater
 from ratings.querysets import CheckAnswerQuerySet
 
 from .assignment import Assignment
-from .judgement_base import Judged
+from .judgement_base import JudgementBase
 from .rating import NO_CODE, Revision
 
 
-class Apart(Judged):
+class CheckAnswer(JudgementBase):
     """A rater's answer to an item that checks the rater. It is not a rating.
 
     The project's agreement, the item's slots and the rater's earlier rating are not affected by it.
@@ -25,9 +25,9 @@ class Apart(Judged):
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="apart")
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="apart", db_index=False)
-    why = models.CharField(max_length=6, choices=Assignment.Why.choices)
+    kind = models.CharField(max_length=6, choices=Assignment.Kind.choices)
     # Of a repeat: the code of the rater's rating at the time of the repeat.
-    first = models.SmallIntegerField(null=True, blank=True)
+    rated_code = models.SmallIntegerField(null=True, blank=True)
     rated_at = models.DateTimeField()
     changed_at = models.DateTimeField()
     seconds = models.FloatField(null=True, blank=True)
@@ -35,7 +35,7 @@ class Apart(Judged):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     source = models.CharField(max_length=10, choices=Revision.Source.choices)
-    stands = models.BooleanField(default=True)
+    is_current = models.BooleanField(default=True)
 
     objects = CheckAnswerQuerySet.as_manager()
 
@@ -63,4 +63,4 @@ class Apart(Judged):
         ]
 
     def __str__(self) -> str:
-        return f"{self.rater_id} on {self.item_id}, {self.why}: {self.code}"
+        return f"{self.rater_id} on {self.item_id}, {self.kind}: {self.code}"

@@ -21,7 +21,7 @@ class ImportRun(models.Model):
     class State(models.TextChoices):
         MAPPING = "mapping", _("choosing columns")
         CHECKING = "checking", _("checking")
-        REFUSED = "refused", _("has problems")
+        INVALID = "refused", _("has problems")
         CHECKED = "checked", _("ready")
         WRITING = "writing", _("importing")
         DONE = "done", _("done")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 
-class Judged(models.Model):
+class JudgementBase(models.Model):
     """A category's code (-1: withdrawn), with the texts and versions that belong to it.
 
     The texts are those of ``STORED_TEXTS`` in ratings.services.judgement.
@@ -15,7 +15,7 @@ class Judged(models.Model):
     comment = models.TextField(blank=True)
     # Version number of the guidelines the answer was given under; empty if unknown
     # (ratings.services.versions).
-    guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
+    guidelines_version = models.PositiveSmallIntegerField(null=True, blank=True)
     # Version of the item's content that was rated; empty if unknown.
     item_version = models.PositiveIntegerField(null=True, blank=True)
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from projects.models import Question
-from ratings.models import NO_CODE, Apart, Assignment
+from ratings.models import NO_CODE, CheckAnswer, Assignment
 
 from . import permissions
 from .current_ratings import QuestionState, read_and_lock
@@ -44,7 +44,7 @@ def record_check_answers(
             raise UnknownCode(
                 f"no category of question '{question.key}' has the code {judgement.code}"
             )
-        current_rows = Apart.objects.filter(
+        current_rows = CheckAnswer.objects.filter(
             question=question, item=judgement.item_id, rater=judgement.rater_id, stands=True
         )
         previous = current_rows.first()
@@ -52,13 +52,13 @@ def record_check_answers(
         if row is None:
             continue
         if is_closed:
-            in_exam = why == Assignment.Why.EXAM
+            in_exam = why == Assignment.Kind.EXAM
             raise permissions.ExamAnswersFinal if in_exam else permissions.CorrectionsClosed
-        row.question, row.why, row.by, row.source = question, why, by, source
-        if why == Assignment.Why.REPEAT and pair in ratings:
+        row.question, row.kind, row.by, row.source = question, why, by, source
+        if why == Assignment.Kind.REPEAT and pair in ratings:
             # A corrected repeat is still compared with the rating before the first repeat.
-            row.first = (
-                ratings[pair].code if previous is None or previous.first is None else previous.first
+            row.rated_code = (
+                ratings[pair].code if previous is None or previous.rated_code is None else previous.rated_code
             )
         current_rows.update(stands=False)
         row.save()
@@ -84,7 +84,7 @@ def record_repeats(
             raise permissions.ProjectArchived
         if unknown_codes := {judgement.code for judgement in by_pair.values()} - state.codes:
             raise UnknownCode(f"no category of '{question.key}' has the code {min(unknown_codes)}")
-        existing = Apart.objects.filter(
+        existing = CheckAnswer.objects.filter(
             question=question,
             stands=True,
             item__in={item for item, _rater in by_pair},
@@ -98,24 +98,24 @@ def record_repeats(
         ]
         for row in rows:
             row.question, row.by, row.source = question, by, source
-        Apart.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
+        CheckAnswer.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
         n_recorded += len(rows)
     return n_recorded
 
 
-def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -> Apart:
+def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -> CheckAnswer:
     now = timezone.now()
-    return Apart(
+    return CheckAnswer(
         item_id=judgement.item_id,
         rater_id=judgement.rater_id,
-        why=Assignment.Why.REPEAT,
+        kind=Assignment.Kind.REPEAT,
         code=judgement.code,
-        first=first_code,
+        rated_code=first_code,
         rated_at=judgement.rated_at or now,
         changed_at=now,
         seconds=judgement.seconds,
         **{name: _resolve_text(name, judgement, None) for name in STORED_TEXTS},
-        guidelines=state.guidelines.get_number_for(judgement.rated_at, judgement.guidelines),
+        guidelines_version=state.guidelines.get_number_for(judgement.rated_at, judgement.guidelines),
         item_version=state.get_item_version(judgement.item_id).get_number_for(
             judgement.rated_at, judgement.item_version
         ),
@@ -123,8 +123,8 @@ def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -
 
 
 def _build_next_row(
-    judgement: Judgement, previous: Apart | None, state: QuestionState
-) -> Apart | None:
+    judgement: Judgement, previous: CheckAnswer | None, state: QuestionState
+) -> CheckAnswer | None:
     """Return the row to write, without columns shared by all rows of a call; None if unchanged."""
     if previous is None and judgement.code == NO_CODE:
         return None
@@ -136,7 +136,7 @@ def _build_next_row(
     seconds = judgement.seconds
     if seconds is None and previous is not None:
         seconds = previous.seconds
-    return Apart(
+    return CheckAnswer(
         item_id=judgement.item_id,
         rater_id=judgement.rater_id,
         code=judgement.code,
@@ -144,18 +144,18 @@ def _build_next_row(
         changed_at=now,
         seconds=seconds,
         **texts,
-        guidelines=state.guidelines.get_number_for(None, judgement.guidelines),
+        guidelines_version=state.guidelines.get_number_for(None, judgement.guidelines),
         item_version=state.get_item_version(judgement.item_id).get_number_for(
             None, judgement.item_version
         ),
     )
 
 
-def _get_texts(row: Apart) -> dict[str, str]:
+def _get_texts(row: CheckAnswer) -> dict[str, str]:
     return {name: getattr(row, name) for name in STORED_TEXTS}
 
 
-def _resolve_text(name: str, judgement: Judgement, previous: Apart | None) -> str:
+def _resolve_text(name: str, judgement: Judgement, previous: CheckAnswer | None) -> str:
     """Return the text of the judgement, or the previous text where the judgement has none."""
     text: str | None = getattr(judgement, name)
     if text is None:

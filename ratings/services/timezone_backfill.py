@@ -16,7 +16,7 @@ from django.db import transaction
 from core.db import bulk
 from projects.models import Project, Question
 from ratings import changes
-from ratings.models import DayMove, Rating
+from ratings.models import TimezoneBackfill, Rating
 
 from .days import day_number
 
@@ -29,7 +29,7 @@ def start_backfill(project_id: int) -> None:
 
     That transaction blocks all writers of ratings until it ends.
     """
-    DayMove.objects.update_or_create(
+    TimezoneBackfill.objects.update_or_create(
         project_id=project_id, defaults={"question": 0, "item": 0, "rater": 0}
     )
     n_processed: int | None = 0
@@ -40,7 +40,7 @@ def start_backfill(project_id: int) -> None:
 
 def run_pending() -> int:
     """Run all remaining steps of all projects; return the number of projects that had some."""
-    project_ids = list(DayMove.objects.values_list("pk", flat=True))
+    project_ids = list(TimezoneBackfill.objects.values_list("pk", flat=True))
     for project_id in project_ids:
         while run_step(project_id) is not None:
             time.sleep(PAUSE_SECONDS)
@@ -53,21 +53,21 @@ def run_step(project_id: int) -> int | None:
 
     Returns the number of ratings that were checked, or None when nothing is left.
     """
-    move = DayMove.objects.select_for_update().filter(project=project_id).first()
+    move = TimezoneBackfill.objects.select_for_update().filter(project=project_id).first()
     if move is None:
         return None
-    questions = Question.objects.filter(project=project_id, pk__gte=move.question)
+    questions = Question.objects.filter(project=project_id, pk__gte=move.last_question_id)
     question_id = questions.order_by("pk").values_list("pk", flat=True).first()
     if question_id is None:
         move.delete()
         return None
-    if question_id != move.question:
-        move.question, move.item, move.rater = question_id, 0, 0
+    if question_id != move.last_question_id:
+        move.last_question_id, move.last_item_id, move.last_rater_id = question_id, 0, 0
     rows = _get_next_rows(move)
     if len(rows) < RATINGS_PER_STEP:
-        move.question, move.item, move.rater = question_id + 1, 0, 0
+        move.last_question_id, move.last_item_id, move.last_rater_id = question_id + 1, 0, 0
     else:
-        _pk, move.item, move.rater, *_ = rows[-1]
+        _pk, move.last_item_id, move.last_rater_id, *_ = rows[-1]
     move.save()
     zone = ZoneInfo(Project.objects.values_list("time_zone", flat=True).get(pk=project_id))
     moved = []
@@ -81,10 +81,10 @@ def run_step(project_id: int) -> int | None:
     return len(rows)
 
 
-def _get_next_rows(move: DayMove) -> list[tuple]:
+def _get_next_rows(move: TimezoneBackfill) -> list[tuple]:
     """Return rows of (id, item, rater, rated_at, day), locked in the order of other writers."""
-    following = Rating.objects.filter(question=move.question, item__gte=move.item)
-    following = following.exclude(item=move.item, rater__lte=move.rater).order_by(
+    following = Rating.objects.filter(question=move.last_question_id, item__gte=move.last_item_id)
+    following = following.exclude(item=move.last_item_id, rater__lte=move.last_rater_id).order_by(
         "item_id", "rater_id"
     )
     locked = following.select_for_update(of=("self",), no_key=True)

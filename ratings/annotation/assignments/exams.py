@@ -22,13 +22,13 @@ from django.utils import timezone
 from core.db import bulk
 from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
-from ratings.models import Apart, Assignment, Exam, ExamRules, Rating
+from ratings.models import CheckAnswer, Assignment, Exam, ExamRules, Rating
 from ratings.services import exam_gate
 
 from . import hidden_checks
 
 State = Exam.State
-Why = Assignment.Why
+Why = Assignment.Kind
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
     question = Question.objects.select_related("exam_rules").get(pk=question_id)
     tries = list(Exam.objects.filter(question=question, rater=rater))
     latest = tries[-1] if tries else None
-    tries_left = max(question.exam_rules.tries - len(tries), 0)
+    tries_left = max(question.exam_rules.max_attempts - len(tries), 0)
     is_open = latest is not None and latest.state == State.OPEN
     status = ExamStatus(question, question.exam_rules, latest, tries_left)
     if is_open or not tries_left:
@@ -128,8 +128,8 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
     if n_available < min_correct:
         return replace(status, min_correct=min_correct)
     # Each attempt has other items and uses at most ``rules.most`` of them.
-    guaranteed_tries = min(tries_left, 1 + (n_available - min_correct) // question.exam_rules.most)
-    max_items = min(question.exam_rules.most, n_available)
+    guaranteed_tries = min(tries_left, 1 + (n_available - min_correct) // question.exam_rules.max_answers)
+    max_items = min(question.exam_rules.max_answers, n_available)
     return replace(
         status, max_items=max_items, min_correct=min_correct, guaranteed_tries=guaranteed_tries
     )
@@ -166,7 +166,7 @@ def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> di
     """Return rater id -> those of the items that the rater was assigned, rated or checked on."""
     item_ids_by_rater: dict[int, set[int]] = {rater.pk: set() for rater in raters}
     assignments = Assignment.objects.exclude(state=Assignment.State.EXPIRED)
-    for rows in (assignments, Rating.objects.all(), Apart.objects.all()):
+    for rows in (assignments, Rating.objects.all(), CheckAnswer.objects.all()):
         own_rows = rows.filter(rater__in=raters, item__in=items)
         for rater_id, item_id in own_rows.values_list("rater_id", "item_id"):
             item_ids_by_rater[rater_id].add(item_id)
@@ -196,7 +196,7 @@ def begin_exam(*, question: Question, rater: Rater, by: Any = None, reason: str 
     tries = list(Exam.objects.filter(question=question, rater=rater))
     if tries and tries[-1].state == State.OPEN:
         return tries[-1]
-    if by is None and len(tries) >= question.exam_rules.tries:
+    if by is None and len(tries) >= question.exam_rules.max_attempts:
         raise ExamNotAvailable("no_try_left")
     items = sorted(get_new_items_by_rater(question, [rater])[rater.pk])
     if len(items) < get_min_correct(question):
@@ -231,7 +231,7 @@ def get_next_exam_item(
     _lock_queue(rater)
     exam = Exam.objects.filter(question=question_id, rater=rater, state=State.OPEN).first()
     while exam is not None:
-        answered_ids = {item for item, *_rest in exam.course}
+        answered_ids = {item for item, *_rest in exam.answers}
         in_force = GoldAnswer.objects.in_force().filter(question=question_id, item=OuterRef("pk"))
         remaining_ids = [pk for pk in exam.items if pk not in answered_ids]
         items = Item.objects.filter(pk__in=remaining_ids, has_content=True, withdrawn_at=None)
@@ -255,7 +255,7 @@ def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) 
     code = next(code for question, code in codes.items() if question.pk == exam.question_id)
     gold = GoldAnswer.objects.in_force().filter(question=exam.question_id, item=item).first()
     right = None if gold is None else code in gold.answer
-    exam.course = [*exam.course, [item.pk, code, right, gold and gold.pk]]
+    exam.answers = [*exam.answers, [item.pk, code, right, gold and gold.pk]]
     exam.save(update_fields=["course"])
     verdict = EXAM_POLICY[0].judge(exam.scored_answers, {**exam.rules, "most": exam.max_answers})
     return None if verdict is None else _end_exam(exam, verdict.outcome, verdict.error_probability)
@@ -264,7 +264,7 @@ def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) 
 def get_open_exam(rater: Rater, item: Item) -> Exam | None:
     """Return the rater's open exam that contains the item and has no answer to it, or None."""
     for exam in Exam.objects.filter(rater=rater, state=State.OPEN):
-        answered_items = {item_id for item_id, *_rest in exam.course}
+        answered_items = {item_id for item_id, *_rest in exam.answers}
         if item.pk in exam.items and item.pk not in answered_items:
             return exam
     return None
@@ -311,12 +311,12 @@ def _end_exhausted_exam(exam: Exam) -> Exam | None:
 
 
 def _end_exam(exam: Exam, state: str, chance: float | None = None) -> Exam:
-    exam.state, exam.chance, exam.ended_at = state, chance, timezone.now()
+    exam.state, exam.error_probability, exam.ended_at = state, chance, timezone.now()
     exam.save(update_fields=["state", "chance", "ended_at", "by", "reason"])
     # Open assignments of the exam count as not seen.
     assignments = Assignment.objects.filter(rater=exam.rater_id, why=Why.EXAM)
     assignments.filter(state=Assignment.State.OPEN).exclude(
-        item__in=[item for item, *_rest in exam.course]
+        item__in=[item for item, *_rest in exam.answers]
     ).update(state=Assignment.State.EXPIRED, closed_at=exam.ended_at)
     _record_event(exam, f"exam_{state}", by=exam.by if state == State.WAIVED else None)
     return exam

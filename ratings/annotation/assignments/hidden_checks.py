@@ -25,7 +25,7 @@ from ratings.services.days import ensure_aware
 
 from .candidates import ACTIVE_ITEM_SQL
 
-Why = Assignment.Why
+Why = Assignment.Kind
 
 ROWS_PER_SIDE = 64  # gold answers, or earlier assignments, read on each side of a random start
 GOLD_CANDIDATES = 16  # gold items, of which the one shown least often is selected

@@ -31,6 +31,6 @@ def set_planned_order(project_id: int, item_ids: Sequence[int]) -> int:
     rows = Item.objects.filter(project=project_id, pk__in=changed_ids).order_by("pk")
     items = list(rows.select_for_update(no_key=True).only("pk"))
     for item in items:
-        item.turn = turns.get(item.pk)
+        item.planned_position = turns.get(item.pk)
     Item.objects.bulk_update(items, ["turn"], batch_size=100)
     return len(items)

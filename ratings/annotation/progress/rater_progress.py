@@ -20,7 +20,7 @@ from django.utils import timezone
 from core.db import bulk
 from projects.models import Rater
 from projects.selectors.item_counts import get_item_counts
-from ratings.models import Apart, Assignment, Rating
+from ratings.models import CheckAnswer, Assignment, Rating
 
 from . import remaining
 
@@ -192,7 +192,7 @@ def _get_cached_count(rater: Rater) -> tuple[int, datetime.datetime]:
     cached = cache.get(_build_cache_key(rater))
     if cached is None:
         counted_until = timezone.now()
-        check_answers = Apart.objects.filter(rater=rater).exclude(why=Assignment.Why.EXAM)
+        check_answers = CheckAnswer.objects.filter(rater=rater).exclude(why=Assignment.Kind.EXAM)
         querysets = (Rating.objects.filter(rater=rater), check_answers)
         counts = (rows.current().values("item").distinct().count() for rows in querysets)
         cached = (sum(counts), counted_until)

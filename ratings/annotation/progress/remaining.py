@@ -156,9 +156,9 @@ def _compute_future_items(rater: Rater, n_new: int, n_gold: int, counts: RaterCo
     while n_new > 0:
         n_answered = counts.done + counts.open + n_assigned - counts.handed_out
         kind = hidden_checks.get_check_kind(rater, n_assigned)
-        if kind == Assignment.Why.GOLD and n_gold:
+        if kind == Assignment.Kind.GOLD and n_gold:
             n_gold -= 1
-        elif kind != Assignment.Why.REPEAT or n_answered < rater.project.repeat_after_items:
+        elif kind != Assignment.Kind.REPEAT or n_answered < rater.project.repeat_after_items:
             n_new -= 1
         n_assigned += 1
     return n_assigned - counts.handed_out
@@ -189,7 +189,7 @@ def _filter_with_items_left(raters: QuerySet[Rater]) -> QuerySet[Rater]:
         Exists(ratings)
     )
     open_assignments = Assignment.objects.filter(rater=OuterRef("pk"), state=State.OPEN)
-    open_assignments = open_assignments.exclude(why=Assignment.Why.EXAM).filter(
+    open_assignments = open_assignments.exclude(why=Assignment.Kind.EXAM).filter(
         item__in=Item.objects.filter(AVAILABLE).values("pk")
     )
     # A new item after the one that was assigned last is found at once, if there is one.

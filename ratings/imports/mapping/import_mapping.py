@@ -47,19 +47,19 @@ class ImportMapping:
     delimiter: str = ""
     layout: str = "long"
     columns: dict[str, int] = field(default_factory=dict)
-    leave_out: list[int] = field(default_factory=list)
-    make_new: bool = True
+    excluded_columns: list[int] = field(default_factory=list)
+    create_missing: bool = True
     question_id: int | None = None
     question_key: str = ""
     question_text: str = ""
     project_name: str = ""
     time_zone: str = "UTC"  # of a new project
-    stands: str = "last"  # a key of DUPLICATE_POLICIES
-    parts: list[int] = field(default_factory=list)
-    attributes: list[int] = field(default_factory=list)
+    duplicate_policy: str = "last"  # a key of DUPLICATE_POLICIES
+    content_columns: list[int] = field(default_factory=list)
+    attribute_columns: list[int] = field(default_factory=list)
     # The rater of a file that names none; applies to exports of tools, too.
-    one_rater: str = ""
-    every_question: bool = False
+    default_rater: str = ""
+    use_file_questions: bool = False
     questions: dict[str, str] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
 

@@ -218,14 +218,14 @@ class ColumnsForm(FileForm):
             if cleaned_data[role] is not None
         }
         used = set(mapping.columns.values())
-        mapping.parts = [index for index in cleaned_data["parts"] if index not in used]
-        used |= set(mapping.parts)
-        mapping.attributes = [
+        mapping.content_columns = [index for index in cleaned_data["parts"] if index not in used]
+        used |= set(mapping.content_columns)
+        mapping.attribute_columns = [
             index for index in cleaned_data["item_attributes"] if index not in used
         ]
-        mapping.leave_out = cleaned_data["leave_out"] if mapping.layout == "wide" else []
+        mapping.excluded_columns = cleaned_data["leave_out"] if mapping.layout == "wide" else []
         target = cleaned_data["target"]
-        mapping.every_question = target == EVERY_QUESTION
+        mapping.use_file_questions = target == EVERY_QUESTION
         mapping.question_id = None if target in (NEW_QUESTION, EVERY_QUESTION) else int(target)
         mapping.question_key = cleaned_data["question_key"]
         mapping.question_text = cleaned_data["question_text"]
@@ -247,14 +247,14 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
         (question.pk for question in questions if question.key == key),
         questions[0].pk if questions else NEW_QUESTION,
     )
-    if mapping.every_question or (key_at is not None and run.project is None):
+    if mapping.use_file_questions or (key_at is not None and run.project is None):
         target = EVERY_QUESTION
     return {
         **mapping.columns,
         "layout": mapping.layout,
-        "leave_out": mapping.leave_out,
-        "parts": mapping.parts,
-        "item_attributes": mapping.attributes,
+        "leave_out": mapping.excluded_columns,
+        "parts": mapping.content_columns,
+        "item_attributes": mapping.attribute_columns,
         "target": str(target),
         "question_text": mapping.question_text or name or key,
         "question_key": key[:64],

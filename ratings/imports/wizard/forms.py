@@ -145,8 +145,8 @@ class FileForm(forms.Form):
         initial = {
             "project_name": mapping.project_name or PurePath(run.file_name).name.split(".")[0],
             "time_zone": mapping.time_zone,
-            "one_rater": mapping.one_rater,
-            "make_new": mapping.make_new,
+            "one_rater": mapping.default_rater,
+            "make_new": mapping.create_missing,
         }
         super().__init__(data, initial=initial | options.get("initial", {}))
         if not self.project:
@@ -175,8 +175,8 @@ class FileForm(forms.Form):
         """Return the mapping with the lead's decisions."""
         cleaned_data = self.cleaned_data
         mapping = self.mapping
-        mapping.make_new = cleaned_data.get("make_new", True)
+        mapping.create_missing = cleaned_data.get("make_new", True)
         mapping.project_name = cleaned_data.get("project_name", "")
         mapping.time_zone = cleaned_data.get("time_zone", "UTC")
-        mapping.one_rater = cleaned_data.get("one_rater", "")
+        mapping.default_rater = cleaned_data.get("one_rater", "")
         return mapping

@@ -83,7 +83,7 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
             form = FileForm(data, run=run, mapping=mapping)
         else:
             form = ColumnsForm(data, run=run, mapping=mapping, head=head)
-            context["unguessed"] = not mapping.columns and not mapping.parts
+            context["unguessed"] = not mapping.columns and not mapping.content_columns
         if data is not None and form.is_valid() and is_readable:
             warn_if_moved_on(
                 request, services.check_with_columns(run=run, mapping=form.get_mapping())
@@ -187,7 +187,7 @@ def render_summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
 RENDERERS: dict[ImportRun.State, View] = {
     State.MAPPING: render_columns_page,
     State.CHECKING: render_progress_page,
-    State.REFUSED: render_check_page,
+    State.INVALID: render_check_page,
     State.CHECKED: render_check_page,
     State.WRITING: render_progress_page,
     State.DONE: render_summary_page,

@@ -127,7 +127,7 @@ def _reopen_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 
 def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    if run.state not in (State.CHECKED, State.REFUSED):
+    if run.state not in (State.CHECKED, State.INVALID):
         return redirect(get_run_url(run))
     mapping = ImportMapping.from_run(run)
     form = MatchingForm(request.POST, run=run, mapping=mapping)

@@ -45,7 +45,7 @@ class StartForm(forms.Form):
         self.new_keys = services.list_new_question_keys(run)
         self.texts = {key: services.get_question_text(run, mapping, key) for key in self.new_keys}
         self.has_only_items = not self.new_keys and run.project is None
-        super().__init__(data, initial={"stands": mapping.stands})
+        super().__init__(data, initial={"stands": mapping.duplicate_policy})
         for index, key in enumerate(self.new_keys):
             self._add_question(index, key)
         if self.has_only_items:

@@ -54,7 +54,7 @@ class ItemWriter:
         self.staged_rows = staged_rows
         self.questions = questions
         self.codes = codes
-        self.make_new = ImportMapping.from_run(run).make_new
+        self.make_new = ImportMapping.from_run(run).create_missing
         self.archive = archive
 
     def store_files(self, batch: Sequence[StagedContent], heartbeat: Heartbeat) -> None:

@@ -127,9 +127,9 @@ class RatingWriter:
         assert run.project is not None  # constraint import_writes_into_project
         self.project = run.project
         self.by = run.by
-        self.make_new = mapping.make_new
+        self.make_new = mapping.create_missing
         self.newest_guidelines = self.project.guidelines_version
-        self.duplicate_policy = mapping.stands
+        self.duplicate_policy = mapping.duplicate_policy
         self.questions: dict[str, Question] = {}
         self.codes: dict[str, dict[str, int]] = {}
         for question in self.project.questions.all():

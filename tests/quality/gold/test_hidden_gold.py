@@ -16,7 +16,7 @@ from projects.services.items.gold import set_gold_answer
 from quality import tasks
 from quality.gold import input_version, recompute
 from quality.models import GoldItem, GoldScore, GoldState
-from ratings.models import Apart, Assignment
+from ratings.models import CheckAnswer, Assignment
 from tests.ratings.annotation.test_rate import submit
 
 pytestmark = pytest.mark.django_db
@@ -76,7 +76,7 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
     recompute.recompute_question(rated_question.pk, at_once=True)
     score = GoldScore.objects.get()
     assert (score.n, score.right) == (5, 5)
-    assert Apart.objects.count() == 6
+    assert CheckAnswer.objects.count() == 6
     assert CountState.objects.filter(question=rated_question).exists()
 
 

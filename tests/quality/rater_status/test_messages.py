@@ -81,7 +81,7 @@ def test_selected_raters_get_the_message_once(
     assert response.redirect_chain == [(f"{base_url}raters/?{passed}", 302)]
     assert "Sent to 1 rater." in response.text
     message = RaterMessage.objects.get()
-    assert (message.rater, message.text, message.by, message.read_at) == (ann, TEXT, lead, None)
+    assert (message.rater, message.text, message.sender, message.read_at) == (ann, TEXT, lead, None)
     client.post(f"{base_url}write/", form_data)
     assert RaterMessage.objects.count() == 1  # sent twice, saved once
 

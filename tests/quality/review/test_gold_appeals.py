@@ -14,7 +14,7 @@ from django.utils import timezone
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from quality.models import Appeal, LabelRules
-from ratings.models import Apart, Assignment, Exam
+from ratings.models import CheckAnswer, Assignment, Exam
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
         Assignment.objects.create(
             item=item, rater=ann, why=why, state="done", closed_at=now, leased_until=now
         )
-        Apart.objects.create(
+        CheckAnswer.objects.create(
             question=question,
             item=item,
             rater=ann,

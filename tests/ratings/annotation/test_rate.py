@@ -11,7 +11,7 @@ from django.utils import timezone
 from projects.models import Category, Item, Member, Project, Question, Rater
 from projects.services.projects import change_project
 from ratings.annotation import rater_messages
-from ratings.models import Apart, Assignment, Rating, Revision
+from ratings.models import CheckAnswer, Assignment, Rating, Revision
 from tests import query_plans
 from tests.query_counts import measure_round_trips
 
@@ -289,7 +289,7 @@ def test_skip_stores_its_reason_and_shows_the_next_item(
     assert response.status_code == 302
     assert "Text number 1" in annotator_client.get(get_rate_url(project)).content.decode()
     assert not Rating.objects.exists()
-    assert Item.objects.get(key="i0").places_taken == 0
+    assert Item.objects.get(key="i0").slots_taken == 0
     page = client_for(lead).get(f"/projects/{project.pk}/set-aside/").content.decode()
     assert "cannot read it" in page
     assert "i0" in page
@@ -340,7 +340,7 @@ def test_flag_comment_of_a_check_is_that_of_its_check_answer(
     annotator_client.get(get_rate_url(project))
     submit(annotator_client, project, items[0], question, 2, comment="As a rating", flagged="on")
     now = timezone.now()
-    Apart.objects.create(
+    CheckAnswer.objects.create(
         question=question, item=items[0], rater=rater, why="gold", code=1, comment="As a test",
         rated_at=now, changed_at=now, source="form",
     )  # fmt: skip
@@ -389,7 +389,7 @@ def test_skipped_item_can_be_rated_later(annotator_client, project, items, quest
     assert "not now" in annotator_client.get(get_rate_url(project, items[0])).content.decode()
     assert submit(annotator_client, project, items[0], question, 1).status_code == 302
     assert Rating.objects.get().code == 1
-    assert Item.objects.get(key="i0").places_taken == 1
+    assert Item.objects.get(key="i0").slots_taken == 1
 
 
 def test_skipped_item_is_not_offered_once_others_filled_it(

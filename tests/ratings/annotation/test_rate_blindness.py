@@ -21,7 +21,7 @@ from projects.models import Item
 from projects.services.projects import change_project
 from quality.models import Alarm
 from ratings.annotation.assignments import queue
-from ratings.models import Apart, Assignment, Rating
+from ratings.models import CheckAnswer, Assignment, Rating
 from ratings.services import slots
 
 pytestmark = pytest.mark.django_db
@@ -283,7 +283,7 @@ def test_hidden_gold_cannot_be_distinguished_from_other_items(
     for check_kind in ("", "gold"):
         with transaction.atomic():
             responses[check_kind] = simulate_day(client, rated_project, question, items, check_kind)
-            n_check_answers = Apart.objects.count()
+            n_check_answers = CheckAnswer.objects.count()
             assert n_check_answers == (6 if check_kind else 0)
             transaction.set_rollback(True)
     assert [url for url in responses[""] if responses[""][url] != responses["gold"][url]] == []
@@ -324,7 +324,7 @@ def test_repeat_cannot_be_distinguished_from_a_new_item(
             responses[check_kind] = simulate_day(
                 client, rated_project, question, day_items, check_kind
             )
-            assert Apart.objects.count() == (6 if check_kind else 0)
+            assert CheckAnswer.objects.count() == (6 if check_kind else 0)
             transaction.set_rollback(True)
     list_urls = (
         f"/projects/{rated_project.pk}/my-ratings/",

@@ -46,11 +46,11 @@ def test_undone_answer_keeps_its_history_and_slot(annotator_client, project, ite
     assert [revision.code for revision in Revision.objects.order_by("pk")] == [2, -1]
     assignment = Assignment.objects.get(item=items[0])
     assert (assignment.state, assignment.closed_at) == ("open", None)
-    assert Item.objects.get(pk=items[0].pk).places_taken == 1
+    assert Item.objects.get(pk=items[0].pk).slots_taken == 1
     assert "Text number 0" in annotator_client.get(get_rate_url(project)).content.decode()
     submit(annotator_client, project, items[0], question, 3, said="")
     assert Rating.objects.get().code == 3
-    assert Item.objects.get(pk=items[0].pk).places_taken == 1
+    assert Item.objects.get(pk=items[0].pk).slots_taken == 1
 
 
 def test_undo_goes_back_several_steps_and_then_stops(annotator_client, project, items, question):

@@ -16,7 +16,7 @@ import pytest
 from projects.models import Item, Project, Rater
 from quality import tasks
 from quality.models import RepeatState
-from ratings.models import Apart, Rating, Revision
+from ratings.models import CheckAnswer, Rating, Revision
 from tests.ratings.imports.wizard_client import WizardClient, get_labels
 
 pytestmark = pytest.mark.timeout(600)  # up to 92,721 ratings each; a machine may be busy
@@ -102,7 +102,7 @@ def test_first_rating_can_be_current_and_the_second_a_repeat(
     question = Project.objects.get().questions.get()
     assert get_labels(question) == first_labels
     labels: dict[Any, str] = dict(question.categories.values_list("code", "label"))
-    rows = Apart.objects.values_list("item__key", "rater__key", "first", "code")
+    rows = CheckAnswer.objects.values_list("item__key", "rater__key", "first", "code")
     stored_labels = {
         (item, rater): (labels[first_code], labels[second_code])
         for item, rater, first_code, second_code in rows

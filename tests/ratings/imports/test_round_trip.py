@@ -86,7 +86,7 @@ def test_new_guidelines_are_numbered_after_those_of_the_file(
     assert GuidelineVersion.objects.get(project=copy).number == 3
     assert new_project_wizard.client.get(f"/projects/{copy.pk}/guidelines/").status_code == 200
     rate(copy.questions.get(), "d", "ann", "none")
-    assert Rating.objects.get(item__key="d", question__project=copy).guidelines == 3
+    assert Rating.objects.get(item__key="d", question__project=copy).guidelines_version == 3
 
 
 def test_guideline_versions_that_do_not_exist_become_unknown(

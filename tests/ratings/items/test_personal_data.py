@@ -19,7 +19,7 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import RaterReading
 from projects.models import Deletion, Item, Member, Project, Rater
 from ratings.items import purge
-from ratings.models import Apart, ImportRun, RaterMessage, Rating, Revision
+from ratings.models import CheckAnswer, ImportRun, RaterMessage, Rating, Revision
 from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
 
@@ -64,7 +64,7 @@ def finish_deletions() -> None:
 
 def dump_rater_rows() -> str:
     """Return all rows that could name a rater, as a text."""
-    models: list[Any] = [Rater, RaterMessage, Rating, Revision, Apart, Event, Deletion, ImportRun]
+    models: list[Any] = [Rater, RaterMessage, Rating, Revision, CheckAnswer, Event, Deletion, ImportRun]
     return str([list(model.objects.values()) for model in models])
 
 

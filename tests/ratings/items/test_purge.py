@@ -110,7 +110,7 @@ def test_rater_is_deleted_with_all_pair_counts(
     assert not Assignment.objects.exists()
     assert Rating.objects.count() == 19
     for item in Item.objects.all():
-        assert item.places_taken == item.ratings.current().count()
+        assert item.slots_taken == item.ratings.current().count()
     assert_counts_are_exact(rated_question)
 
 

@@ -28,7 +28,7 @@ def change_guidelines(project: Project, lead: Any, text: str) -> None:
 def list_guideline_versions(question: Any) -> list[tuple[int | None, list[int | None]]]:
     """Return the version of each rating and those of its revisions."""
     return [
-        (rating.guidelines, list(rating.revisions.values_list("guidelines", flat=True)))
+        (rating.guidelines_version, list(rating.revisions.values_list("guidelines", flat=True)))
         for rating in Rating.objects.filter(question=question).order_by("item_id", "rater_id")
     ]
 

@@ -85,7 +85,7 @@ class CvatReader:
 
     def __init__(self, path: Path, mapping: ImportMapping) -> None:
         self.path = path
-        self.rater = mapping.one_rater
+        self.rater = mapping.default_rater
         self.file: BinaryIO | None = None
         self.size = 0
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.services.items import upsert as catalogue
 from ratings.annotation.assignments import hidden_checks
-from ratings.models import Apart, Assignment, Rating, Revision
+from ratings.models import CheckAnswer, Assignment, Rating, Revision
 from tests.ratings.annotation.test_rate import get_rate_url, submit
 
 pytestmark = pytest.mark.django_db
@@ -87,8 +87,8 @@ def test_repeat_is_stored_separately_from_the_rating(
     assert "Items rated: 14" in list_page
     assert f">{item.key}<" not in list_page and ">i13<" in list_page
     submit(annotator_client, project, item, question, 2, said="")
-    [check_answer] = Apart.objects.filter(stands=True)
-    assert (check_answer.item, check_answer.why, check_answer.code, check_answer.first) == (
+    [check_answer] = CheckAnswer.objects.filter(stands=True)
+    assert (check_answer.item, check_answer.kind, check_answer.code, check_answer.rated_code) == (
         item,
         "repeat",
         2,
@@ -106,7 +106,7 @@ def test_repeat_is_stored_separately_from_the_rating(
     assert get_open_item(annotator_client, project) == Item.objects.get(key="new")
     undo_page = annotator_client.post(get_rate_url(project, tail="last/"), {}, headers=SHEET).text
     assert f'data-taken-back="{item.key}: major, taken back."' in undo_page
-    assert Apart.objects.get(stands=True).code == -1
+    assert CheckAnswer.objects.get(stands=True).code == -1
     assert list(Rating.objects.order_by("pk").values()) == before
 
 
@@ -124,8 +124,8 @@ def test_correction_of_a_repeated_item_changes_the_rating(
     assert first_rating.code == 1
     for code, comment in ((3, ""), (0, "why")):
         submit(annotator_client, project, item, question, code, comment=comment)
-        [check_answer] = Apart.objects.filter(stands=True)
-        assert (check_answer.code, check_answer.first) == (code, 1)
+        [check_answer] = CheckAnswer.objects.filter(stands=True)
+        assert (check_answer.code, check_answer.rated_code) == (code, 1)
         current_rating = Rating.objects.get(item=item)
         assert (current_rating.code, current_rating.comment, current_rating.rated_at) == (
             code,
@@ -180,7 +180,7 @@ def test_skipped_or_expired_repeat_changes_no_rating(
     assert get_open_item(annotator_client, project) == item
     Assignment.objects.filter(item=item).update(state="expired", closed_at=timezone.now())
     submit(annotator_client, project, item, question, 0)
-    assert Apart.objects.get().code == 0
+    assert CheckAnswer.objects.get().code == 0
     assert list(Rating.objects.order_by("pk").values()) == before
 
 

@@ -46,7 +46,7 @@ def expire_lease(rater):
 
 
 def get_slots_taken(item):
-    return Item.objects.get(pk=item.pk).places_taken
+    return Item.objects.get(pk=item.pk).slots_taken
 
 
 def test_same_item_is_assigned_until_it_is_answered(rater, items):
@@ -378,7 +378,7 @@ def test_queue_search_uses_its_index(project, rater, items):
         else:
             # With many items that have all their ratings, as in an active project.
             Item.objects.bulk_create(
-                Item(project=project, key=f"full{number}", body={"text": "x"}, places_taken=3)
+                Item(project=project, key=f"full{number}", body={"text": "x"}, slots_taken=3)
                 for number in range(3_000)
             )
             cursor.execute("ANALYZE projects_item")

@@ -105,7 +105,7 @@ def test_simultaneous_ratings_by_api_leave_exact_slot_counts(crowded_project):
     )
     for item in Item.objects.all():
         n_ratings = Rating.objects.filter(item=item).current().count()
-        assert OVERLAP <= item.places_taken <= n_ratings
+        assert OVERLAP <= item.slots_taken <= n_ratings
 
 
 def test_last_slot_goes_to_one_of_many(crowded_project):

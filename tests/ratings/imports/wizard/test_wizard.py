@@ -13,7 +13,7 @@ from projects.models import Item, Member, Project, Rater
 from ratings import tasks
 from ratings.imports import jobs, uploads
 from ratings.imports.wizard import upload_views
-from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
+from ratings.models import CheckAnswer, Assignment, ImportRun, Rating, Revision
 from tests.ratings.imports.wizard_client import (
     WizardClient,
     get_labels,
@@ -341,7 +341,7 @@ def test_repeats_go_to_the_history(
 
 def list_check_answers() -> list[tuple[str, str, str, int | None, int, bool]]:
     columns = ("item__key", "rater__key", "why", "first", "code", "stands")
-    return list(Apart.objects.order_by("pk").values_list(*columns))
+    return list(CheckAnswer.objects.order_by("pk").values_list(*columns))
 
 
 def test_second_row_can_be_stored_as_a_repeat(wizard: WizardClient, question: Any) -> None:
@@ -388,7 +388,7 @@ def test_ratings_of_a_second_file_can_be_stored_as_repeats(
         ("i1", "gpt", "repeat", codes["minor"], codes["major"], True),
         ("i2", "gpt", "repeat", codes["none"], codes["none"], True),
     ]
-    assert Apart.objects.earliest("pk").rated_at.isoformat() == "2026-03-01T09:30:00+00:00"
+    assert CheckAnswer.objects.earliest("pk").rated_at.isoformat() == "2026-03-01T09:30:00+00:00"
     assert run.summary["outcome"]["repeats"] == 2
     assert "Kept as repeats" in get_page_text(wizard.get_page())
 
