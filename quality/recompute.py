@@ -143,10 +143,10 @@ def get_gold_versions(only: int | None = None) -> dict[int, list[int]]:
     return versions
 
 
-def get_check_answer_versions(question_ids: Iterable[int], why: str) -> dict[int, int]:
+def get_check_answer_versions(question_ids: Iterable[int], kind: str) -> dict[int, int]:
     """Return {question id: newest check answer with this reason} of questions that have one."""
     check_answers = (
-        CheckAnswer.objects.filter(question=OuterRef("pk"), why=why).order_by("-pk").values("pk")
+        CheckAnswer.objects.filter(question=OuterRef("pk"), kind=kind).order_by("-pk").values("pk")
     )
     rows = Question.objects.filter(pk__in=list(question_ids)).annotate(
         newest=Subquery(check_answers[:1])

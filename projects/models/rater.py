@@ -42,7 +42,7 @@ class Rater(models.Model):
     paused = models.BooleanField(default=False)
     # The consequence of wrong gold answers, shown to the rater (quality.gold.interventions).
     gold_notice = models.CharField(
-        max_length=6, choices=Told.choices, blank=True, default="", db_default=""
+        max_length=6, choices=GoldNotice.choices, blank=True, default="", db_default=""
     )
 
     class Meta:
@@ -63,7 +63,8 @@ class Rater(models.Model):
                 name="rater_model_is_no_person",
             ),
             models.CheckConstraint(
-                condition=Q(told__in=["", "warned", "paused"]), name="rater_told_known"
+                condition=Q(gold_notice__in=["", "warned", "paused"]),
+                name="rater_gold_notice_valid",
             ),
         ]
 

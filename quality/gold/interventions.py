@@ -139,7 +139,7 @@ def _carry_out(intervention: GoldAct, *, by: Any) -> None:
             pause_rater(rater=rater, paused=True, by=by, reason=Rater.GoldNotice.PAUSED)
     elif not rater.gold_notice:
         rater.gold_notice = Rater.GoldNotice.WARNED
-        rater.save(update_fields=["told"])
+        rater.save(update_fields=["gold_notice"])
         _record_security_event("rater_warned", intervention, by)
     _record_event(intervention, f"gold_{intervention.step}_carried_out", by=by)
 
@@ -158,7 +158,7 @@ def _override(intervention: GoldAct, *, reason: str, by: Any) -> None:
         pause_rater(rater=rater, paused=False, by=by)
     if rater.gold_notice == Rater.GoldNotice.WARNED and not other_interventions.exists():
         rater.gold_notice = ""
-        rater.save(update_fields=["told"])
+        rater.save(update_fields=["gold_notice"])
     _record_security_event("gold_overridden", intervention, by, reason=reason)
     _record_event(intervention, "gold_overridden", by=by)
 

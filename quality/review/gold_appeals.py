@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from projects.models import GoldAnswer, Item, Question, Rater
 from quality.models import Appeal, LabelRules
-from ratings.models import CheckAnswer, Assignment, Exam
+from ratings.models import Assignment, CheckAnswer, Exam
 
 from . import appeals
 
@@ -39,7 +39,7 @@ def list_retired_gold(rater: Rater) -> list[RetiredGold]:
     for rules in _get_visible_rules(rater):
         cutoff = timezone.now() - datetime.timedelta(days=rules.tell_after)
         own_answers = CheckAnswer.objects.current().filter(
-            rater=rater, question=rules.question_id, why=Assignment.Kind.GOLD
+            rater=rater, question=rules.question_id, kind=Assignment.Kind.GOLD
         )
         own_codes = dict(own_answers.values_list("item", "code"))
         versions = GoldAnswer.objects.filter(question=OuterRef("question"), item=OuterRef("item"))

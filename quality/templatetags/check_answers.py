@@ -9,7 +9,7 @@ from django import template
 from metrics.agreement.weights import get_weighted_name
 from projects.models import Question, Rater
 from quality.models import GoldState, RepeatScore, RepeatState
-from ratings.models import CheckAnswer, Assignment
+from ratings.models import Assignment, CheckAnswer
 from ratings.services.days import date_from_day
 
 register = template.Library()
@@ -32,7 +32,7 @@ def gold_apart(question: Question) -> int:
 def tests_of(question: Question, rater: Rater) -> int:
     """Return the number of the rater's check answers: to hidden gold and repeated items, no exams."""
     rows = CheckAnswer.objects.filter(question=question, rater=rater).current()
-    return rows.exclude(why=Assignment.Kind.EXAM).count()
+    return rows.exclude(kind=Assignment.Kind.EXAM).count()
 
 
 @register.simple_tag

@@ -16,7 +16,7 @@ from core.web.tables import get_page_size
 from projects.models import Member, Question, Rater
 from projects.permissions import MAX_ID, get_project
 from ratings.items import content
-from ratings.models import CheckAnswer, Assignment, RaterMessage
+from ratings.models import Assignment, CheckAnswer, RaterMessage
 
 from . import rater_messages, rater_work, skips
 from .forms import get_questions
@@ -54,7 +54,9 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     page = Paginator(entries, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     questions = get_questions(project)
     has_exams = rater is not None and rater.exams.exists()
-    sent_messages = RaterMessage.objects.filter(rater=rater).select_related("by").order_by("-pk")
+    sent_messages = (
+        RaterMessage.objects.filter(rater=rater).select_related("sender").order_by("-pk")
+    )
     context = {
         "project": project,
         "rater": rater,
@@ -143,7 +145,7 @@ def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict
             "answers": answers,
             "last": max(rating.changed_at for rating in ratings),
             "flagged": item.pk in flagged,
-            "in_exam": getattr(ratings[0], "why", "") == Assignment.Kind.EXAM,
+            "in_exam": getattr(ratings[0], "kind", "") == Assignment.Kind.EXAM,
         }
         rows.append(row)
     return rows

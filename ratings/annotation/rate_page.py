@@ -109,7 +109,7 @@ def build_context(
     }
     if assignment is not None and assignment.state == Assignment.State.SKIPPED:
         page_context["full"] = Item.objects.filter(
-            pk=item.pk, places_taken__gte=rater.project.overlap
+            pk=item.pk, slots_taken__gte=rater.project.overlap
         ).exists()
     if assignment is not None and assignment.kind == Assignment.Kind.EXAM:
         page_context |= {"in_exam": exams.get_open_exam(rater, item), "may_change": False}

@@ -19,7 +19,7 @@ from core.db.row_mapper import RowMapper
 from projects.models import Item, Project, Question, Rater
 from projects.permissions import MAX_ID
 from projects.selectors import item_search
-from ratings.models import NO_CODE, CheckAnswer, Assignment, RaterMessage, Rating, Revision
+from ratings.models import NO_CODE, Assignment, CheckAnswer, RaterMessage, Rating, Revision
 from ratings.services import exam_gate
 from ratings.services.days import ensure_aware
 
@@ -53,15 +53,15 @@ _UNREAD_SQL = f"""
 _IS_CHECK_SQL = """
     EXISTS (
         SELECT 1 FROM ratings_assignment a
-        WHERE a.item_id = r.item_id AND a.rater_id = r.rater_id AND a.why <> ''
+        WHERE a.item_id = r.item_id AND a.rater_id = r.rater_id AND a.kind <> ''
     )
     """
 _RATINGS_SQL = f"""
     SELECT {_RATING_ROW.build_select_list("r")} FROM ratings_rating r
     WHERE r.item_id = %s AND r.rater_id = %s AND NOT {_IS_CHECK_SQL}
     UNION ALL
-    SELECT {_RATING_ROW.build_select_list("r")} FROM ratings_apart r
-    WHERE r.item_id = %s AND r.rater_id = %s AND r.stands AND {_IS_CHECK_SQL}
+    SELECT {_RATING_ROW.build_select_list("r")} FROM ratings_checkanswer r
+    WHERE r.item_id = %s AND r.rater_id = %s AND r.is_current AND {_IS_CHECK_SQL}
     """
 
 
@@ -125,7 +125,7 @@ def get_current_answers(rater: Rater, item: Item) -> dict[int, Rating]:
 def get_last_guidelines_version(rater: Rater) -> int | None:
     """Return the guidelines version of the rater's latest rating; None if unknown."""
     latest = Rating.objects.filter(rater=rater).order_by("-changed_at")
-    return latest.values_list("guidelines", flat=True).first()
+    return latest.values_list("guidelines_version", flat=True).first()
 
 
 LIST_FILTERS = ("flagged", "comment", "changed", "exam")  # filters of the rater's own list
@@ -143,7 +143,7 @@ def list_rated_items(rater: Rater | None, *, search: str = "", show: str = "") -
     check_items = Assignment.objects.checks().filter(rater=rater).values("item")
     ratings: Any = Rating.objects.current().filter(rater=rater).exclude(item__in=check_items)
     check_answers: Any = CheckAnswer.objects.current().filter(rater=rater, item__in=check_items)
-    in_exam = models.Q(why=Assignment.Kind.EXAM)
+    in_exam = models.Q(kind=Assignment.Kind.EXAM)
     querysets = [ratings, check_answers.exclude(in_exam)]
     if show == "exam":
         querysets = [ratings.none(), check_answers.filter(in_exam)]
@@ -168,14 +168,14 @@ def list_rated_items(rater: Rater | None, *, search: str = "", show: str = "") -
 
 def count_repeated_items(rater: Rater) -> int:
     """Return the number of items that are listed once but count twice because of a repeat."""
-    repeats = CheckAnswer.objects.current().filter(rater=rater).exclude(why=Assignment.Kind.EXAM)
+    repeats = CheckAnswer.objects.current().filter(rater=rater).exclude(kind=Assignment.Kind.EXAM)
     rated = Rating.objects.current().filter(rater=rater, item=models.OuterRef("item"))
     return repeats.filter(models.Exists(rated)).values("item").distinct().count()
 
 
 def count_exam_items(rater: Rater) -> int:
     """Return the number of items that the rater answered in exams."""
-    answers = CheckAnswer.objects.current().filter(rater=rater, why=Assignment.Kind.EXAM)
+    answers = CheckAnswer.objects.current().filter(rater=rater, kind=Assignment.Kind.EXAM)
     return answers.values("item").distinct().count()
 
 
@@ -187,7 +187,7 @@ def _build_changed_filter(model: type[models.Model]) -> Any:
     earlier: Any = Revision.objects.filter(rating=models.OuterRef("pk"))
     if model is CheckAnswer:
         key = {name: models.OuterRef(name) for name in ("item", "rater", "question")}
-        earlier = CheckAnswer.objects.filter(stands=False, **key)
+        earlier = CheckAnswer.objects.filter(is_current=False, **key)
     current = {name: models.OuterRef(name) for name in ("code", "comment")}
     return models.Exists(earlier.exclude(code=NO_CODE).exclude(**current))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from projects.models import Project
-from ratings.models import CheckAnswer, Assignment, Rating
+from ratings.models import Assignment, CheckAnswer, Rating
 
 MAX_COUNTED = 1_000  # higher numbers are shown as this one
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from projects.models import Item, Project, Question, Rater
 from projects.services.raters import pseudonyms
-from ratings.models import Assignment, RaterQueue, Exam, Rating, Revision
+from ratings.models import Assignment, Exam, RaterQueue, Rating, Revision
 from ratings.services import permissions, slots
 from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
@@ -168,7 +168,7 @@ def _store_answers(
     if assignment is not None and assignment.kind:
         is_closed = closed_item_ids is not None and not is_first
         record_check_answers(
-            judgements, why=assignment.kind, by=by, source=FORM, is_closed=is_closed
+            judgements, kind=assignment.kind, by=by, source=FORM, is_closed=is_closed
         )
         exam = exams.record_exam_answer(rater, item, codes) if in_exam and is_first else None
         if assignment.kind == Assignment.Kind.REPEAT and not is_first:
@@ -270,7 +270,7 @@ def get_previous_item(rater: Rater, item_id: int | None) -> Item | None:
     closed_assignments = Assignment.objects.filter(
         rater=rater, state__in=[State.DONE, State.SKIPPED]
     )
-    candidates = closed_assignments.exclude(why=Assignment.Kind.EXAM).select_related("item")
+    candidates = closed_assignments.exclude(kind=Assignment.Kind.EXAM).select_related("item")
     current_assignment = get_assignment(rater, item_id) if item_id is not None else None
     if (
         current_assignment is not None

@@ -66,7 +66,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     questions = list(answered_questions.select_related("project"))
     if assignment.kind:
         record_check_answers(
-            dict.fromkeys(questions, withdrawal), why=assignment.kind, by=by, source=FORM
+            dict.fromkeys(questions, withdrawal), kind=assignment.kind, by=by, source=FORM
         )
     else:
         record_ratings({question: [withdrawal] for question in questions}, by=by, source=FORM)

@@ -20,7 +20,7 @@ from core.api.schema import (
 )
 from projects.api.base import ApiView, get_question
 from projects.models import Item, Member, Question, Rater
-from ratings.models import CheckAnswer, Assignment, Revision
+from ratings.models import Assignment, CheckAnswer, Revision
 from ratings.services.judgement import STORED_TEXTS
 
 

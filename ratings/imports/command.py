@@ -252,7 +252,9 @@ def _apply_columns(mapping: ImportMapping, head: TableHead, options: ImportOptio
         ]
         setattr(mapping, field_name, indexes_by_role.pop(field_name, guessed_indexes))
     mapping.columns |= {role: indexes[-1] for role, indexes in indexes_by_role.items() if indexes}
-    mapping.excluded_columns = [index for index in mapping.excluded_columns if index not in used_indexes]
+    mapping.excluded_columns = [
+        index for index in mapping.excluded_columns if index not in used_indexes
+    ]
     if options.layout:
         mapping.layout = options.layout
     elif "label" in mapping.columns:

@@ -19,8 +19,8 @@ from core import security_log
 from events.models import Event
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
 from ratings.models import (
-    CheckAnswer,
     Assignment,
+    CheckAnswer,
     Exam,
     ImportRun,
     JudgementBase,
@@ -126,7 +126,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
             }
         )
 
-    for message in RaterMessage.objects.filter(rater=rater).select_related("by"):
+    for message in RaterMessage.objects.filter(rater=rater).select_related("sender"):
         yield _encode_line(
             {
                 "message": message.text,

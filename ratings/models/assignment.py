@@ -37,7 +37,7 @@ class Assignment(models.Model):
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="assignments", db_index=False)
     state = models.CharField(max_length=7, choices=State.choices, default=State.OPEN)
     kind = models.CharField(
-        max_length=6, choices=Why.choices, default=Why.ORDINARY, db_default="", blank=True
+        max_length=6, choices=Kind.choices, default=Kind.ORDINARY, db_default="", blank=True
     )
     # True if the item was selected because of other raters' answers: by a planned order
     # (QueueOrder.LABELS) or beyond the overlap. Otherwise it was selected independently of them,
@@ -62,7 +62,7 @@ class Assignment(models.Model):
                 name="assignment_state_known",
             ),
             models.CheckConstraint(
-                condition=Q(why__in=["", "gold", "repeat", "exam"]), name="assignment_why_known"
+                condition=Q(kind__in=["", "gold", "repeat", "exam"]), name="assignment_kind_valid"
             ),
             models.CheckConstraint(
                 condition=Q(state="open") | Q(closed_at__isnull=False),
@@ -77,8 +77,8 @@ class Assignment(models.Model):
                 fields=["leased_until"], condition=Q(state="open"), name="assignment_open"
             ),
             # A rater's check answers, and how often a gold item was shown.
-            models.Index(fields=["rater", "item"], condition=~Q(why=""), name="assignment_apart"),
-            models.Index(fields=["item"], condition=Q(why="gold"), name="assignment_gold"),
+            models.Index(fields=["rater", "item"], condition=~Q(kind=""), name="assignment_check"),
+            models.Index(fields=["item"], condition=Q(kind="gold"), name="assignment_gold"),
             # Ratings that were requested because of other raters' answers.
             models.Index(
                 fields=["rater", "item"], condition=Q(planned=True), name="assignment_planned"
@@ -87,7 +87,7 @@ class Assignment(models.Model):
             models.Index(
                 fields=["closed_at"],
                 condition=Q(state="skipped") | Q(flagged=True),
-                name="assignment_set_aside",
+                name="assignment_skipped_flagged",
             ),
         ]
 
@@ -98,7 +98,7 @@ class Assignment(models.Model):
 class RaterQueue(models.Model):
     """A rater's queue position. Locking the row serializes the rater's own requests."""
 
-    rater = models.OneToOneField(Rater, models.CASCADE, primary_key=True, related_name="desk")
+    rater = models.OneToOneField(Rater, models.CASCADE, primary_key=True, related_name="queue")
     # Id of the item that was assigned last: the search for the next one starts after it.
     last_item_id = models.BigIntegerField(default=0)
     n_assigned = models.PositiveIntegerField(default=0)

@@ -37,14 +37,14 @@ class ExamRules(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(p_fail__gt=0, p_fail__lt=F("p_pass"), p_pass__lt=1),
-                name="exam_rules_apart",
+                name="exam_rules_pass_above_fail",
             ),
             models.CheckConstraint(
                 condition=Q(alpha__gt=0, alpha__lte=0.5, beta__gt=0, beta__lte=0.5),
                 name="exam_rules_errors",
             ),
             models.CheckConstraint(
-                condition=Q(most__gte=1, tries__gte=1), name="exam_rules_some_items"
+                condition=Q(max_answers__gte=1, max_attempts__gte=1), name="exam_rules_positive"
             ),
         ]
 
@@ -53,7 +53,7 @@ class ExamRules(models.Model):
 
     def get_test_parameters(self) -> dict[str, Any]:
         """Return the parameters of the test as an exam stores them in ``Exam.rules``."""
-        names = ("p_fail", "p_pass", "alpha", "beta", "most")
+        names = ("p_fail", "p_pass", "alpha", "beta", "max_answers")
         return {name: getattr(self, name) for name in names}
 
 
@@ -146,4 +146,4 @@ class Exam(models.Model):
     @property
     def max_answers(self) -> int:
         """Maximum number of answers."""
-        return min(int(self.rules.get("most", 0)), len(self.items))
+        return min(int(self.rules.get("max_answers", 0)), len(self.items))

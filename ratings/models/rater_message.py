@@ -32,4 +32,6 @@ class RaterMessage(models.Model):
     @property
     def sender_name(self) -> str:
         """Name of the sender; empty if the account was deleted."""
-        return "" if self.sender is None else self.sender.get_full_name() or self.sender.get_username()
+        return (
+            "" if self.sender is None else self.sender.get_full_name() or self.sender.get_username()
+        )

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from projects.models import Question
-from ratings.models import NO_CODE, CheckAnswer, Assignment
+from ratings.models import NO_CODE, Assignment, CheckAnswer
 
 from . import permissions
 from .current_ratings import QuestionState, read_and_lock
@@ -22,7 +22,7 @@ ROWS_PER_INSERT = 500
 def record_check_answers(
     judgements: Mapping[Question, Judgement],
     *,
-    why: str,
+    kind: str,
     by: Any,
     source: str,
     is_closed: bool = False,
@@ -45,22 +45,24 @@ def record_check_answers(
                 f"no category of question '{question.key}' has the code {judgement.code}"
             )
         current_rows = CheckAnswer.objects.filter(
-            question=question, item=judgement.item_id, rater=judgement.rater_id, stands=True
+            question=question, item=judgement.item_id, rater=judgement.rater_id, is_current=True
         )
         previous = current_rows.first()
         row = _build_next_row(judgement, previous, state)
         if row is None:
             continue
         if is_closed:
-            in_exam = why == Assignment.Kind.EXAM
+            in_exam = kind == Assignment.Kind.EXAM
             raise permissions.ExamAnswersFinal if in_exam else permissions.CorrectionsClosed
-        row.question, row.kind, row.by, row.source = question, why, by, source
-        if why == Assignment.Kind.REPEAT and pair in ratings:
+        row.question, row.kind, row.by, row.source = question, kind, by, source
+        if kind == Assignment.Kind.REPEAT and pair in ratings:
             # A corrected repeat is still compared with the rating before the first repeat.
             row.rated_code = (
-                ratings[pair].code if previous is None or previous.rated_code is None else previous.rated_code
+                ratings[pair].code
+                if previous is None or previous.rated_code is None
+                else previous.rated_code
             )
-        current_rows.update(stands=False)
+        current_rows.update(is_current=False)
         row.save()
 
 
@@ -86,7 +88,7 @@ def record_repeats(
             raise UnknownCode(f"no category of '{question.key}' has the code {min(unknown_codes)}")
         existing = CheckAnswer.objects.filter(
             question=question,
-            stands=True,
+            is_current=True,
             item__in={item for item, _rater in by_pair},
             rater__in={rater for _item, rater in by_pair},
         )
@@ -115,7 +117,9 @@ def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -
         changed_at=now,
         seconds=judgement.seconds,
         **{name: _resolve_text(name, judgement, None) for name in STORED_TEXTS},
-        guidelines_version=state.guidelines.get_number_for(judgement.rated_at, judgement.guidelines),
+        guidelines_version=state.guidelines.get_number_for(
+            judgement.rated_at, judgement.guidelines
+        ),
         item_version=state.get_item_version(judgement.item_id).get_number_for(
             judgement.rated_at, judgement.item_version
         ),

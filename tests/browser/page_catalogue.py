@@ -241,7 +241,7 @@ def _add_quality_data(world: SampleWorld, question: Question, lead: User) -> Non
         set_gold_answer(
             item=item, question=question, answer=[1], by=lead, explanation="See page 3."
         )
-    exam_settings.set_exam_rules(question=question, by=lead, required=True, tries=1)
+    exam_settings.set_exam_rules(question=question, by=lead, required=True, max_attempts=1)
     LabelRules.objects.create(question=question, tell_raters=True, tell_after=0)
     counting.sweep_all()
     for sweep in (tasks.sweep_all, tasks.sweep_gold, tasks.sweep_alarms, tasks.sweep_raters):

@@ -31,8 +31,8 @@ def audited_question(rated_question: Question, lead: User) -> Question:
         :6
     ]:
         CheckAnswer.objects.create(
-            question=rated_question, item_id=row.item_id, rater_id=row.rater_id, why="repeat",
-            first=row.code, code=(row.code + row.item_id % 2) % 4, rated_at=now, changed_at=now,
+            question=rated_question, item_id=row.item_id, rater_id=row.rater_id, kind="repeat",
+            rated_code=row.code, code=(row.code + row.item_id % 2) % 4, rated_at=now, changed_at=now,
             source="form",
         )  # fmt: skip
     update_question(rated_question.pk)

@@ -61,7 +61,7 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any, reason: str = "") -> Rat
     """
     before, rater.paused = rater.paused, paused
     rater.gold_notice = reason
-    rater.save(update_fields=["paused", "told"])
+    rater.save(update_fields=["paused", "gold_notice"])
     security_log.log_event(
         "rater_paused" if paused else "rater_resumed",
         project_id=rater.project_id,

@@ -165,7 +165,7 @@ def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User)
     rate_all_items(question)
     recompute_and_scan(question)
     used = LabelRules.objects.get().used
-    item = Item.objects.filter(extra_places=1).first()
+    item = Item.objects.filter(extra_slots=1).first()
     assert item is not None
     decisions.create_decision(question=question, item=item, code=1, by=lead)
     recompute_and_scan(question)
@@ -173,7 +173,7 @@ def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User)
     assert LabelRules.objects.get().used < used
     settings.set_label_rules(question=question, by=lead, **RULE | {"escalate": False})
     rating_requests.sweep()
-    assert not Item.objects.filter(extra_places__gt=0).exists()
+    assert not Item.objects.filter(extra_slots__gt=0).exists()
     assert not Escalation.objects.filter(state="waiting").exists()
     assert LabelRules.objects.get().used == 0
     assert rate_all_items(question) == 0
@@ -266,7 +266,7 @@ def test_concurrent_annotators_and_sweeps_keep_the_limits(
     rules = LabelRules.objects.get()
     assert rules.used == sum(n_by_item.values()) - 30 * PLANNED == 5
     assert rules.used == sum(Escalation.objects.values_list("asked", flat=True))
-    assert rules.used == sum(Item.objects.values_list("extra_places", flat=True))
+    assert rules.used == sum(Item.objects.values_list("extra_slots", flat=True))
 
 
 @pytest.fixture

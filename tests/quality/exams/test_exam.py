@@ -17,14 +17,14 @@ from quality.exams import settings
 from quality.gold import recompute
 from quality.models import GoldItem, GoldScore
 from ratings.annotation.assignments import exams
-from ratings.models import CheckAnswer, Assignment, Exam, Rating
+from ratings.models import Assignment, CheckAnswer, Exam, Rating
 from tests.ratings.annotation.test_rate import build_answer_data, get_rate_url, submit
 
 pytestmark = pytest.mark.django_db
 
 GOLD, ITEMS = 24, 30
 RIGHT, WRONG = 1, 3
-RULES = {"p_fail": "0.6", "p_pass": "0.8", "alpha": "0.05", "beta": "0.05", "most": "50"}
+RULES = {"p_fail": "0.6", "p_pass": "0.8", "alpha": "0.05", "beta": "0.05", "max_answers": "50"}
 
 UNDO_BUTTON = 'data-do="undo"'
 
@@ -82,7 +82,10 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
         == 409
     )
     undo_response = annotator_client.post(f"{get_rate_url(project)}last/", {"before": order[10]})
-    assert undo_response.status_code == 302 and CheckAnswer.objects.filter(stands=True).count() == 10
+    assert (
+        undo_response.status_code == 302
+        and CheckAnswer.objects.filter(is_current=True).count() == 10
+    )
     second_answer = submit(
         annotator_client, project, Item.objects.get(pk=order[0]), question, WRONG
     )
@@ -101,7 +104,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     exam = Exam.objects.get()
     assert (exam.state, exam.right, len(exam.answers)) == ("passed", 11, 11)
     kinds = list(Event.objects.filter(kind__startswith="exam").values_list("kind", flat=True))
-    assert kinds == ["exam_rules_changed", "exam_began", "exam_passed"]
+    assert kinds == ["exam_rules_changed", "exam_started", "exam_passed"]
 
     page = annotator_client.get(get_rate_url(project))
     item = page.context["item"]
@@ -116,7 +119,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     )
     submit(annotator_client, project, item, question, RIGHT)
     assert Rating.objects.get().item == item
-    assert CheckAnswer.objects.filter(why="exam", stands=True).count() == 11
+    assert CheckAnswer.objects.filter(kind="exam", is_current=True).count() == 11
     # Exam answers count as exposures of the gold answers, but give no score.
     recompute.recompute_question(question.pk)
     assert GoldItem.objects.filter(exposures=1).count() == 11 + (item.pk in order)
@@ -274,7 +277,7 @@ def test_api_applies_the_same_exam_rule(
         "try": 1,
         "answers": 11,
         "right": 11,
-        "most": 24,
+        "max_answers": 24,
     }
     assert next_item["item"]["key"] == "i29"
     assert api.get(f"{base}next/").json()["exam"] is None
@@ -345,16 +348,21 @@ def test_hidden_gold_skips_exam_items_and_past_raters_are_waived(
             question,
             RIGHT,
         )
-    hidden = set(Assignment.objects.filter(why="gold").values_list("item", flat=True))
+    hidden = set(Assignment.objects.filter(kind="gold").values_list("item", flat=True))
     assert len(hidden) == GOLD - 11 and not hidden & exam_items
 
     address = f"/projects/{project.pk}/exams/"
     lead_client = client_for(lead)
-    assert lead_client.post(address, {**RULES, "tries": "1"}).status_code == 302
+    assert lead_client.post(address, {**RULES, "max_attempts": "1"}).status_code == 302
     rate(question, "i29", "bea", "none")
-    invalid = lead_client.post(address, {**RULES, "required": "on", "p_pass": "0.61", "tries": "1"})
+    invalid = lead_client.post(
+        address, {**RULES, "required": "on", "p_pass": "0.61", "max_attempts": "1"}
+    )
     assert invalid.status_code == 400
-    assert lead_client.post(address, {**RULES, "required": "on", "tries": "1"}).status_code == 302
+    assert (
+        lead_client.post(address, {**RULES, "required": "on", "max_attempts": "1"}).status_code
+        == 302
+    )
     bea = Exam.objects.get(rater__key="bea")
     assert (bea.state, bea.reason) == ("waived", settings.RATED_BEFORE)
     exams_page = " ".join(lead_client.get(address).text.split())

@@ -329,6 +329,6 @@ def test_message_remains_after_the_sender_is_deleted(
     client: Client,
     make_user: Any,
 ) -> None:
-    RaterMessage.objects.update(by=None)
+    RaterMessage.objects.update(sender=None)
     assert "Message from a lead" in annotator_client.get(f"{base_url}rate/").text
     assert "Look twice" in client.get(f"{base_url}raters/ann/").text

@@ -11,7 +11,7 @@ from django.utils import timezone
 from projects.models import Category, Item, Member, Project, Question, Rater
 from projects.services.projects import change_project
 from ratings.annotation import rater_messages
-from ratings.models import CheckAnswer, Assignment, Rating, Revision
+from ratings.models import Assignment, CheckAnswer, Rating, Revision
 from tests import query_plans
 from tests.query_counts import measure_round_trips
 
@@ -119,7 +119,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     ):
         assert (ALL_RATED_TEXT in page.text, NO_FREE_SLOT_TEXT in page.text) == (True, False)
     Item.objects.create(project=project, key="later", body={"text": "x"})
-    Item.objects.filter(key="later").update(places_taken=99)
+    Item.objects.filter(key="later").update(slots_taken=99)
     page = annotator_client.get(get_rate_url(project)).text
     assert (ALL_RATED_TEXT in page, NO_FREE_SLOT_TEXT in page) == (False, True)
     home = annotator_client.get("/").text
@@ -341,10 +341,10 @@ def test_flag_comment_of_a_check_is_that_of_its_check_answer(
     submit(annotator_client, project, items[0], question, 2, comment="As a rating", flagged="on")
     now = timezone.now()
     CheckAnswer.objects.create(
-        question=question, item=items[0], rater=rater, why="gold", code=1, comment="As a test",
+        question=question, item=items[0], rater=rater, kind="gold", code=1, comment="As a test",
         rated_at=now, changed_at=now, source="form",
     )  # fmt: skip
-    Assignment.objects.filter(item=items[0]).update(why="gold" if is_check else "")
+    Assignment.objects.filter(item=items[0]).update(kind="gold" if is_check else "")
     page = client_for(lead).get(f"/projects/{project.pk}/set-aside/").text
     assert ("As a test" in page, "As a rating" in page) == (is_check, not is_check)
 

@@ -21,7 +21,7 @@ from projects.models import Item
 from projects.services.projects import change_project
 from quality.models import Alarm
 from ratings.annotation.assignments import queue
-from ratings.models import CheckAnswer, Assignment, Rating
+from ratings.models import Assignment, CheckAnswer, Rating
 from ratings.services import slots
 
 pytestmark = pytest.mark.django_db
@@ -231,7 +231,7 @@ def simulate_day(client, project, question, items, check_kind):
     with time_machine.travel("2026-03-02T10:01:00Z", tick=False) as clock:
         for item in items.values():
             until = timezone.now() + datetime.timedelta(minutes=30)
-            Assignment.objects.create(item=item, rater=rater, why=check_kind, leased_until=until)
+            Assignment.objects.create(item=item, rater=rater, kind=check_kind, leased_until=until)
             slots.recount([item.pk])
 
         def post_step(action, key, **fields):

@@ -102,7 +102,7 @@ def test_first_rating_can_be_current_and_the_second_a_repeat(
     question = Project.objects.get().questions.get()
     assert get_labels(question) == first_labels
     labels: dict[Any, str] = dict(question.categories.values_list("code", "label"))
-    rows = CheckAnswer.objects.values_list("item__key", "rater__key", "first", "code")
+    rows = CheckAnswer.objects.values_list("item__key", "rater__key", "rated_code", "code")
     stored_labels = {
         (item, rater): (labels[first_code], labels[second_code])
         for item, rater, first_code, second_code in rows

@@ -406,7 +406,7 @@ def test_another_rating_is_requested_for_selected_items(
     selected_ids = [item_ids[key] for key in "ab"] + [foreign_item.pk]
     response = lead_client.post(address, {"item": selected_ids, "do": "ask"}, follow=True)
     assert "One rating more is asked of 1 item." in get_text(response)
-    assert dict(Item.objects.values_list("key", "extra_places")) == {
+    assert dict(Item.objects.values_list("key", "extra_slots")) == {
         **dict.fromkeys("bcdef", 0),
         "a": 1,
     }

@@ -37,7 +37,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
                 1,
                 comment=f"said by {rater}",
             )
-            record_check_answers({question: check_answer}, why="repeat", by=None, source="form")
+            record_check_answers({question: check_answer}, kind="repeat", by=None, source="form")
     rate(question, "i0", "ann", "major")
     update_question(question.pk)
     Event.objects.create(
@@ -45,7 +45,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
     )
     for rater_row in Rater.objects.filter(project=project):
         RaterMessage.objects.create(
-            rater=rater_row, text=f"said by {rater_row.key}?", at="2026-01-01T00:00Z"
+            rater=rater_row, text=f"said by {rater_row.key}?", sent_at="2026-01-01T00:00Z"
         )
     ImportRun.objects.create(
         project=project,
@@ -64,7 +64,16 @@ def finish_deletions() -> None:
 
 def dump_rater_rows() -> str:
     """Return all rows that could name a rater, as a text."""
-    models: list[Any] = [Rater, RaterMessage, Rating, Revision, CheckAnswer, Event, Deletion, ImportRun]
+    models: list[Any] = [
+        Rater,
+        RaterMessage,
+        Rating,
+        Revision,
+        CheckAnswer,
+        Event,
+        Deletion,
+        ImportRun,
+    ]
     return str([list(model.objects.values()) for model in models])
 
 

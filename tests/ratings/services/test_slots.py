@@ -83,9 +83,9 @@ def test_recount_of_many_items_equals_recount_of_one(
     other_items = Item.objects.bulk_create(
         Item(project=project, key=f"other{number}", body={"text": "x"}) for number in range(40)
     )
-    Item.objects.update(places_taken=7)
+    Item.objects.update(slots_taken=7)
     slots.recount([full_item.pk, *(item.pk for item in other_items)])
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {0, 1}
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {0, 1}
     assert Item.objects.get(pk=full_item.pk).slots_taken == 1
 
 

@@ -12,7 +12,7 @@ from metrics.jobs import question_updates as counting
 from projects.models import Category, Project, Question
 from projects.services.projects import change_project
 from ratings import tasks
-from ratings.models import TimezoneBackfill, Rating
+from ratings.models import Rating, TimezoneBackfill
 from ratings.services import timezone_backfill
 from ratings.services.days import day_number
 from tests.metrics import invariants

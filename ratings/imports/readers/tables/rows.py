@@ -171,7 +171,11 @@ class TableParser:
     def _iter_wide(self) -> Iterator[Record]:
         columns = self.columns
         item_index = columns.get("item")
-        described_columns = {*columns.values(), *self.mapping.content_columns, *self.mapping.attribute_columns}
+        described_columns = {
+            *columns.values(),
+            *self.mapping.content_columns,
+            *self.mapping.attribute_columns,
+        }
         excluded_columns = described_columns | set(self.mapping.excluded_columns)
         rater_columns = []
         for index, name in enumerate(self.column_names):

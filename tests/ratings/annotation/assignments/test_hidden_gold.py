@@ -15,7 +15,7 @@ from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from ratings.annotation import submission
 from ratings.annotation.assignments import hidden_checks, queue
-from ratings.models import CheckAnswer, Assignment, Rating, Revision
+from ratings.models import Assignment, CheckAnswer, Rating, Revision
 from tests.ratings.annotation.assignments.test_queue_concurrency import run_in_threads
 from tests.ratings.annotation.test_rate import get_rate_url, submit
 
@@ -89,7 +89,7 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
         in annotator_client.get(f"/projects/{project_with_gold.pk}/my-ratings/").text
     )
     assert Assignment.objects.filter(state="done").count() == 12  # each item once
-    check_item_ids = set(Assignment.objects.filter(why="gold").values_list("item", flat=True))
+    check_item_ids = set(Assignment.objects.filter(kind="gold").values_list("item", flat=True))
     assert check_item_ids and check_item_ids <= {item.pk for item in items[:4]}
     check_answers = CheckAnswer.objects.all()
     assert {row.item_id for row in check_answers} == check_item_ids
@@ -99,7 +99,7 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
     assert all(row.seconds is not None and row.item_version == 1 for row in check_answers)
     assert not set(Rating.objects.values_list("item", flat=True)) & check_item_ids
     assert Rating.objects.count() == Revision.objects.count() == 12 - len(check_item_ids)
-    slots_taken = dict(Item.objects.values_list("pk", "places_taken"))
+    slots_taken = dict(Item.objects.values_list("pk", "slots_taken"))
     assert slots_taken == {item.pk: 0 if item.pk in check_item_ids else 1 for item in items}
 
 
@@ -166,7 +166,7 @@ def test_least_shown_gold_comes_first_and_retired_gold_never(
             Assignment.objects.create(
                 item=items[position],
                 rater=other_rater,
-                why="gold",
+                kind="gold",
                 leased_until="2030-01-01T00:00Z",
             )
     retire_gold_answer(item=items[3], question=question, by=None)
@@ -241,7 +241,7 @@ def test_api_lists_check_answers_for_the_rater_but_not_the_lead(
     for label in ("minor", "major"):
         data = {"item": key, "answers": {"severity": label}}
         assert api.post(f"{base}next/", data, format="json").status_code == 200
-    assert CheckAnswer.objects.get(stands=True).source == "form"
+    assert CheckAnswer.objects.get(is_current=True).source == "form"
     [own_rating] = api.get(f"{base}ratings/").json()["results"]
     assert (own_rating["item"], own_rating["label"], own_rating["item_version"]) == (
         key,
@@ -286,7 +286,7 @@ def test_the_overlap_stays_exact_with_hidden_gold(make_project: Any) -> None:
     run_in_threads(rate_until_empty, [rater.pk for rater in raters])
     per_item = Counter(Rating.objects.values_list("item_id", flat=True))
     assert Counter(per_item.values()) == {2: 16}
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {2}
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {2}
     assert CheckAnswer.objects.exists()
     pairs = Counter(CheckAnswer.objects.values_list("item", "rater"))
     assert set(pairs.values()) == {1}

@@ -13,7 +13,7 @@ from projects.models import Item, Member, Project, Rater
 from ratings import tasks
 from ratings.imports import jobs, uploads
 from ratings.imports.wizard import upload_views
-from ratings.models import CheckAnswer, Assignment, ImportRun, Rating, Revision
+from ratings.models import Assignment, CheckAnswer, ImportRun, Rating, Revision
 from tests.ratings.imports.wizard_client import (
     WizardClient,
     get_labels,
@@ -340,7 +340,7 @@ def test_repeats_go_to_the_history(
 
 
 def list_check_answers() -> list[tuple[str, str, str, int | None, int, bool]]:
-    columns = ("item__key", "rater__key", "why", "first", "code", "stands")
+    columns = ("item__key", "rater__key", "kind", "rated_code", "code", "is_current")
     return list(CheckAnswer.objects.order_by("pk").values_list(*columns))
 
 
@@ -358,7 +358,7 @@ def test_second_row_can_be_stored_as_a_repeat(wizard: WizardClient, question: An
     history = list(rating.revisions.values_list("code", "superseded"))
     assert history == [(codes["critical"], True), (codes["minor"], False)], "the third row"
     assert run.summary["outcome"].get("repeats", 0) == 0
-    assert Rating.objects.count() == 3 and not Assignment.objects.filter(why="repeat").exists()
+    assert Rating.objects.count() == 3 and not Assignment.objects.filter(kind="repeat").exists()
 
 
 def test_ratings_of_a_second_file_can_be_stored_as_repeats(
