@@ -125,7 +125,7 @@ def get_current_answers(rater: Rater, item: Item) -> dict[int, Rating]:
 def get_last_guidelines_version(rater: Rater) -> int | None:
     """Return the guidelines version of the rater's latest rating; None if unknown."""
     latest = Rating.objects.filter(rater=rater).order_by("-changed_at")
-    return latest.values_list("guidelines_version", flat=True).first()
+    return latest.values_list("guidelines", flat=True).first()
 
 
 LIST_FILTERS = ("flagged", "comment", "changed", "exam")  # filters of the rater's own list

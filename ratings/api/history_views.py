@@ -114,6 +114,6 @@ def _format_revision(
         "source": revision.source,
         **{name: getattr(revision, name) for name in STORED_TEXTS},
         "superseded": isinstance(revision, Revision) and revision.superseded,
-        "guidelines": revision.guidelines_version,
+        "guidelines": revision.guidelines,
         "item_version": revision.item_version,
     }

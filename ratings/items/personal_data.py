@@ -68,7 +68,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
                 "rated_at": rating.rated_at,
                 **_get_texts(rating),
                 "seconds": rating.seconds,
-                "guidelines": rating.guidelines_version,
+                "guidelines": rating.guidelines,
                 "item_version": rating.item_version,
                 "history": [
                     {
@@ -96,7 +96,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
                 "recorded_at": entry.changed_at,
                 **_get_texts(entry),
                 "seconds": entry.seconds,
-                "guidelines": entry.guidelines_version,
+                "guidelines": entry.guidelines,
                 "item_version": entry.item_version,
                 "stands": entry.is_current,
             }

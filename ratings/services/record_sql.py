@@ -34,7 +34,7 @@ _CONTENT_COLUMNS = {
     "rated_at": "timestamptz",
     "changed_at": "timestamptz",
     "day": "integer",
-    "guidelines_version": "integer",
+    "guidelines": "integer",
     "item_version": "integer",
     **_TEXT_COLUMNS,
 }
@@ -52,7 +52,7 @@ _REVISION_COLUMNS = {
     "by_id": "bigint",
     "source": "text",
     "superseded": "boolean",
-    "guidelines_version": "integer",
+    "guidelines": "integer",
     "item_version": "integer",
     **_TEXT_COLUMNS,
 }
@@ -91,7 +91,7 @@ _WRITE_SEVERAL_SQL = f"""
 
 # --- history of many rows, read from the rows just written
 
-_VERSION_COLUMNS = ("guidelines_version", "item_version")
+_VERSION_COLUMNS = ("guidelines", "item_version")
 _WRITTEN_COLUMNS = ", ".join([*_VERSION_COLUMNS, *STORED_TEXTS])
 _APPEND_WRITTEN_SQL = f"""
     {_INSERT_REVISION_SQL} SELECT id, code, rated_at, changed_at, %s, %s, false, {_WRITTEN_COLUMNS} FROM written

@@ -209,7 +209,7 @@ def test_changed_guidelines_are_announced_and_open_by_key(
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(page.locator(".sheet__progress")).to_contain_text("2 today")
-    guideline_versions = Rating.objects.order_by("item").values_list("guidelines_version", flat=True)
+    guideline_versions = Rating.objects.order_by("item").values_list("guidelines", flat=True)
     wait_for_value(lambda: list(guideline_versions.all()), [1, 2])
 
 

@@ -52,13 +52,13 @@ def test_guidelines_were_rewritten_in_sixth_week(lead):
     first, second = project.guideline_versions.all()
     assert (second.made_at - first.made_at).days == loader.GUIDELINES_CHANGE_DAY
     for version, before, after in ((1, first.made_at, second.made_at), (2, second.made_at, None)):
-        revisions = Revision.objects.filter(rating__question__project=project, guidelines_version=version)
+        revisions = Revision.objects.filter(rating__question__project=project, guidelines=version)
         assert revisions.exists()
         assert (
             not revisions.filter(rated_at__lt=before).exists() or version == 2
         )  # some ratings were corrected today
         assert after is None or not revisions.filter(rated_at__gte=after).exists()
-    assert not Rating.objects.filter(question__project=project, guidelines_version=None).exists()
+    assert not Rating.objects.filter(question__project=project, guidelines=None).exists()
 
 
 @pytest.mark.django_db

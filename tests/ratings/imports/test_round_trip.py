@@ -59,7 +59,7 @@ def test_the_copy_exports_the_same_bytes(
         new_project_wizard, original_project, "jsonl"
     )
     ratings = Rating.objects.filter(question__project=copy).order_by("item__key", "rater__key")
-    assert list(ratings.values_list("guidelines_version", flat=True)) == [None, 2, 1, 1, 2, 2]
+    assert list(ratings.values_list("guidelines", flat=True)) == [None, 2, 1, 1, 2, 2]
     raters = copy.raters.order_by("key").values_list("key", "kind", "model", "prompt_version")
     assert list(raters) == [
         ("ann", "human", "", ""),
@@ -86,7 +86,7 @@ def test_new_guidelines_are_numbered_after_those_of_the_file(
     assert GuidelineVersion.objects.get(project=copy).number == 3
     assert new_project_wizard.client.get(f"/projects/{copy.pk}/guidelines/").status_code == 200
     rate(copy.questions.get(), "d", "ann", "none")
-    assert Rating.objects.get(item__key="d", question__project=copy).guidelines_version == 3
+    assert Rating.objects.get(item__key="d", question__project=copy).guidelines == 3
 
 
 def test_guideline_versions_that_do_not_exist_become_unknown(
@@ -97,7 +97,7 @@ def test_guideline_versions_that_do_not_exist_become_unknown(
     line += '"rated_at":"2020-01-01T00:00:00Z","guidelines":%s}\n'
     file = (line % ("a", 1) + line % ("b", 2) + line % ("c", "null")).encode()
     WizardClient(client_for(lead), project).import_file(file)
-    versions = Rating.objects.order_by("item__key").values_list("guidelines_version", flat=True)
+    versions = Rating.objects.order_by("item__key").values_list("guidelines", flat=True)
     assert list(versions) == [1, None, None]
 
 

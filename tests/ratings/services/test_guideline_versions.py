@@ -28,7 +28,7 @@ def change_guidelines(project: Project, lead: Any, text: str) -> None:
 def list_guideline_versions(question: Any) -> list[tuple[int | None, list[int | None]]]:
     """Return the version of each rating and those of its revisions."""
     return [
-        (rating.guidelines_version, list(rating.revisions.values_list("guidelines_version", flat=True)))
+        (rating.guidelines, list(rating.revisions.values_list("guidelines", flat=True)))
         for rating in Rating.objects.filter(question=question).order_by("item_id", "rater_id")
     ]
 
@@ -89,8 +89,8 @@ def test_bulk_ratings_have_the_version(project: Project, question: Any, lead: An
     record_ratings({question: ratings}, by=lead, source="import")
     n_odd = sum(item.pk % 2 for item in items)
     for model in (Rating, Revision):
-        assert model.objects.filter(guidelines_version=1).count() == 300 - n_odd
-        assert model.objects.filter(guidelines_version=None).count() == n_odd
+        assert model.objects.filter(guidelines=1).count() == 300 - n_odd
+        assert model.objects.filter(guidelines=None).count() == n_odd
 
 
 def test_version_needs_no_further_query(
