@@ -104,7 +104,7 @@ def run_worker() -> None:
     """Sweep until nothing is pending, as a worker process."""
     from metrics.jobs import question_updates
 
-    question_updates.list_pending_questions()  # connected, and all is imported
+    question_updates.list_pending_questions()  # connects, and imports everything
     print("ready", flush=True)
     sys.stdin.readline()
     before = get_processor_time()

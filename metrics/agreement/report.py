@@ -225,7 +225,7 @@ def _report_two_raters(table: Ints | None, scale: _Scale) -> ReportDict:
         ):  # reported for any number of raters; two have a second standard error
             estimate = formula.function(table)
             result |= _format_value(
-                f"{entry.name}.se_table", estimate.se, estimate.why_no_interval()
+                f"{entry.name}.se_table", estimate.se, estimate.get_interval_reason()
             )
     return result
 

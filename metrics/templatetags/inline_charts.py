@@ -123,23 +123,25 @@ def whisker(value: Estimate | None, low: float = -0.2, high: float = 1.0) -> Saf
     if not value or value.get("value") is None:
         return mark_safe("")
 
-    def at(number: float) -> str:
+    def format_x(number: float) -> str:
         return _format_position(number, low, high)
 
     line, language = "", get_language()
     title = number_formats.format_number_in(value["value"], 2, language)
     if value.get("low") is not None and value.get("high") is not None:
-        line = f'<path class="whisker__line" d="M{at(value["low"])} 8H{at(value["high"])}"/>'
+        line = f'<path class="whisker__line" d="M{format_x(value["low"])} 8H{format_x(value["high"])}"/>'
         title = _("%(value)s, from %(low)s to %(high)s") % {
             "value": title,
             "low": number_formats.format_number_in(value["low"], 2, language),
             "high": number_formats.format_number_in(value["high"], 2, language),
         }
-    axis = f"M{at(0.0)} 3V13M{at(0.0)} 8H" + (f"76M{at(high)} 3V13" if low >= 0 else "78")
+    axis = f"M{format_x(0.0)} 3V13M{format_x(0.0)} 8H" + (
+        f"76M{format_x(high)} 3V13" if low >= 0 else "78"
+    )
     return _mark_svg_safe(
         f'<svg class="whisker" viewBox="0 0 80 16" role="img" aria-label="{escape(title)}">'
         f'<path class="whisker__axis" d="{axis}"/>'
-        f'{line}<circle cx="{at(value["value"])}" cy="8" r="3.5"/></svg>'
+        f'{line}<circle cx="{format_x(value["value"])}" cy="8" r="3.5"/></svg>'
     )
 
 
@@ -185,26 +187,28 @@ def move_bar(part: float | None, move: float | None) -> SafeString:
 def band_scale(value: Estimate, scheme: str, bar: float | None = None) -> SafeString:
     """Render the bands of a scheme from 0 to 1, an interval with its value, and the target."""
 
-    def at(number: float) -> str:
+    def format_x(number: float) -> str:
         return f"{4 + 392 * min(max(number, 0.0), 1.0):.1f}"
 
     edges = [0.0, *(band.low for band in bands.get_bands(scheme) if band.low > 0), 1.0]
     rows = []
     for low, high in itertools.pairwise(edges):
-        rows.append((at(low), f"{392 * (high - low) - 2.4:.1f}"))
+        rows.append((format_x(low), f"{392 * (high - low) - 2.4:.1f}"))
     step = '<rect class="band-scale__step" x="{}" y="6" width="{}" height="6" rx="1"/>'
     steps = format_html_join("", step, rows)
     if bar is not None:
-        steps += format_html('<path class="band-scale__bar" d="M{} 1V17"/>', at(bar))
+        steps += format_html('<path class="band-scale__bar" d="M{} 1V17"/>', format_x(bar))
     line = mark_safe("")
     if value.get("low") is not None and value.get("high") is not None:
         line = format_html(
-            '<path class="band-scale__line" d="M{} 9H{}"/>', at(value["low"]), at(value["high"])
+            '<path class="band-scale__line" d="M{} 9H{}"/>',
+            format_x(value["low"]),
+            format_x(value["high"]),
         )
     return format_html(
         '<svg class="band-scale" viewBox="0 0 400 18" aria-hidden="true">{}{}<circle cx="{}" '
         'cy="9" r="5"/></svg>',
-        steps, line, at(value["value"]),
+        steps, line, format_x(value["value"]),
     )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def build_context(
 ) -> dict[str, Any]:
     """Return the context of the page's templates.
 
-    ``chosen`` are codes by question id to preselect; ``elsewhere``: the submission would overwrite
+    ``selected_codes``: codes by question id to preselect. ``is_conflict``: the submission would overwrite
     an answer from another window.
     """
     questions = get_questions(rater.project)

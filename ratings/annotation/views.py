@@ -113,7 +113,7 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
             response = _render_not_stored(
                 request, rater, 404, _("This item is gone, or was never given to you.")
             )
-        if rate_page.is_sheet_request(request):  # also of an answer without a sheet (204)
+        if rate_page.is_sheet_request(request):  # also for a response without a sheet (204)
             response["X-Guidelines"] = str(rater.project.guidelines_version)
         return response
 
@@ -188,7 +188,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
         )
         return rate_page.render_page(request, rater, item, form=form, status=400)
     except submission.AnsweredInOtherWindow:
-        return rate_page.render_page(request, rater, item, form=form, elsewhere=True, status=409)
+        return rate_page.render_page(request, rater, item, form=form, is_conflict=True, status=409)
     except permissions.RatingNotAllowed as error:
         return _respond_not_allowed(request, rater, error)
     return _respond_after_submit(request, rater, ended_exam=ended_exam)
@@ -275,7 +275,7 @@ def _respond_after_undo(
     labels = rater_work.get_labels(get_questions(rater.project), codes) or [_("skipped")]
     message = _("%(item)s: %(said)s, taken back.") % {"item": item.key, "said": "; ".join(labels)}
     if rate_page.is_sheet_request(request):
-        return rate_page.render_sheet(request, rater, item, chosen=codes, taken_back=message)
+        return rate_page.render_sheet(request, rater, item, selected_codes=codes, taken_back=message)
     messages.info(request, message)
     return redirect("rate_item", rater.project_id, item.pk)
 

@@ -61,7 +61,7 @@ class Freshness:
 
 
 class CountSummary(NamedTuple):
-    """When the ratings were counted last, and how many are counted."""
+    """Time of the last count, and number of counted ratings."""
 
     counted_at: datetime.datetime | None
     ratings: int

@@ -417,10 +417,10 @@ def test_public_site_requires_https(
             assert {"Secure", "SameSite=Lax"} <= set(attributes.split("; ")), line
         return response
 
-    http_response = send_request("GET", "/sign-in/", by="http")
+    http_response = send_request("GET", "/sign-in/", scheme="http")
     assert http_response.status == 301
     assert http_response.headers["Location"] == "https://concord.example.org/sign-in/"
-    assert send_request("GET", "/api/v1/projects/", by="http").status == 403
+    assert send_request("GET", "/api/v1/projects/", scheme="http").status == 403
     page = send_request("GET", "/sign-in/")
     assert page.status == 200
     assert page.headers["Strict-Transport-Security"].startswith("max-age=31536000")

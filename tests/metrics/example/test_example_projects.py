@@ -67,7 +67,7 @@ def test_gold_answers_are_true_and_scored_for_every_person(lead, simulated_data)
     project = loader.find_example(lead)
     assert project
     golds = GoldAnswer.objects.filter(question__project=project).order_by("item")
-    true_codes = [item.true for item in simulated_data.items[: -simulation.N_UNRATED]]
+    true_codes = [item.true_severity for item in simulated_data.items[: -simulation.N_UNRATED]]
     assert [[int(code) for code in gold.answer] for gold in golds] == [
         [code] for code in true_codes[:: simulation.GOLD_INTERVAL]
     ]

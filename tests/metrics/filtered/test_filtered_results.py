@@ -236,7 +236,7 @@ def test_filter_matching_everything_equals_unfiltered_page(
         [row[1]["value"] for row in unfiltered["beside"]]
     )
     values = [
-        [(p.start, p.end, p.reading["value"], p.cumulative["value"]) for p in page["points"]]
+        [(p.start, p.end, p.estimate["value"], p.cumulative["value"]) for p in page["points"]]
         for page in (filtered, unfiltered)
     ]
     assert [row[:2] for row in values[0]] == [row[:2] for row in values[1]]
@@ -280,7 +280,7 @@ def test_raters_are_sorted_as_without_a_filter(
             .context["rater_page"]
         )
         raters = [
-            [(row.reading.rater.key, row.reading.seconds) for row in page.rows]
+            [(row.result.rater.key, row.result.seconds) for row in page.rows]
             for page in (filtered, unfiltered)
         ]
         assert raters[0] == raters[1], sort
@@ -367,7 +367,7 @@ def test_filter_bar_offers_existing_values(rated_question: Any, open_page: Any) 
 def test_each_chip_removes_one_condition(rated_question: Any, open_page: Any, project: Any) -> None:
     page = open_page({"item.language": "de", "kind": "human", "weights": "linear"})
     chips = page.context["filter_bar"].chips
-    assert [chip.words for chip in chips] == ["only people", "language: de"]
+    assert [chip.label for chip in chips] == ["only people", "language: de"]
     assert chips[0].without == f"/projects/{project.pk}/?item.language=de&weights=linear"
     assert page.context["filter_bar"].cleared == f"/projects/{project.pk}/?weights=linear"
 
@@ -378,7 +378,7 @@ def test_excluded_raters_can_be_included_one_by_one(
     Rater.objects.filter(key="b").update(key="b, the second")
     page = open_page({"without": 'c,"b, the second"', "kind": "human"})
     bar = page.context["filter_bar"]
-    assert [chip.words for chip in bar.chips] == [
+    assert [chip.label for chip in bar.chips] == [
         "only people",
         "without b, the second",
         "without c",
@@ -410,7 +410,7 @@ def test_links_and_charts_keep_the_filter(rated_question: Any, open_page: Any) -
     trend = open_page(params | {"period": "month"}, "charts/trend.json").json()["rows"]
     assert [row["n_ratings"] for row in trend] == [
         point.reading["n_ratings"] for point in open_page(params | {"period": "month"}).context["points"]
-        if point.reading["value"] is not None
+        if point.estimate["value"] is not None
     ]  # fmt: skip
 
 
@@ -602,7 +602,7 @@ def test_filtered_pair_list_is_sorted(rated_question: Any, open_page: Any) -> No
     for sort in ("items", "-items", "kappa", "-kappa"):
         page = open_page({"item.language": "de", "sort": sort}, "pairs/").context
         values = [
-            pair.n_items if sort.endswith("items") else pair.reading["value"]
+            pair.n_items if sort.endswith("items") else pair.kappa["value"]
             for pair in page["pairs"]
         ]
         defined_values = [value for value in values if value is not None]
@@ -626,7 +626,7 @@ def test_pair_trend_matches_its_ratings(rated_question: Any, open_page: Any) -> 
         ratings_by_item.setdefault(rating.item_id, {})[rating.rater.key] = rating
     shared = [pair for pair in ratings_by_item.values() if len(pair) == 2]
     assert (
-        sum(point.reading["n_items"] for point in page["points"])
+        sum(point.estimate["n_items"] for point in page["points"])
         == len(shared)
         == page["details"].n_items
     )
@@ -679,7 +679,7 @@ def test_filtered_rater_page_matches_dashboard(
 ) -> None:
     rows = open_page(params).context["rater_page"].rows
     for row in rows:
-        page = open_page(params, f"raters/{row.reading.rater.key}/").context
+        page = open_page(params, f"raters/{row.result.rater.key}/").context
         assert page["whole"].n_ratings == row.reading.n_ratings
         for name, estimate in row.reading.coefficients.items():
             assert page["whole"].coefficients[name]["value"] == pytest.approx(estimate["value"]), (

@@ -195,7 +195,7 @@ def test_outdated_row_is_pending_after_cooldown(case: JobCase, computed_ids: lis
     row = case.request_row()
     case.job.sweep()
     stored_row = case.load_row()
-    assert stored_row.rests_until - stored_row.computed_at >= case.job.shortest_rest
+    assert stored_row.rests_until - stored_row.computed_at >= case.job.min_cooldown
     case.job.ask_again(stored_row, behind=lambda: True)
     assert not case.load_row().waiting  # the cooldown lasts
     type(row)._default_manager.update(rests_until=timezone.now())
@@ -209,7 +209,7 @@ def test_outdated_row_is_pending_after_cooldown(case: JobCase, computed_ids: lis
 
 def test_cooldown_is_ten_times_the_duration(case: JobCase) -> None:
     def get_cooldown(**duration: int) -> datetime.timedelta:
-        return case.job._rest(datetime.timedelta(**duration))
+        return case.job._get_cooldown(datetime.timedelta(**duration))
 
     assert get_cooldown(seconds=0) == case.job.shortest_rest
     assert get_cooldown(seconds=30) == datetime.timedelta(seconds=300)

@@ -270,7 +270,7 @@ def test_dashboard_sorts_raters(
     raters = {}
     for sort in ("rater", "-rater", "vs_peers", "-vs_peers", "bias", "pairwise", "ratings"):
         response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
-        raters[sort] = [row.reading.rater.key for row in response.context["rater_page"].rows]
+        raters[sort] = [row.result.rater.key for row in response.context["rater_page"].rows]
         assert sorted(raters[sort]) == ["a", "b", "c"]
     assert raters["rater"] == ["a", "b", "c"]
     assert raters["-rater"] == ["c", "b", "a"]
@@ -285,7 +285,7 @@ def test_dashboard_sorts_raters_without_a_value_last(
     rate(rated_question, "own item", "alone", "minor")
     update_question(rated_question.pk)
     response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
-    assert response.context["rater_page"].rows[-1].reading.rater.key == "alone"
+    assert response.context["rater_page"].rows[-1].result.rater.key == "alone"
 
 
 @pytest.mark.fresh
@@ -313,7 +313,7 @@ def test_raters_of_few_items_come_last_in_either_order(
                 client.get(f"/projects/{project.pk}/?sort={sort}{filter_query}")
                 filtered_jobs.FILTERED_RESULT_JOB.sweep()
                 response = client.get(f"/projects/{project.pk}/?sort={sort}{filter_query}")
-                keys = [row.reading.rater.key for row in response.context["rater_page"].rows]
+                keys = [row.result.rater.key for row in response.context["rater_page"].rows]
                 assert set(keys[:3]) == {"a", "b", "c"}, (sort, filter_query)
                 assert keys[5] == "alone", (sort, filter_query)
                 assert "fewer than 30 items to compare come last" in response.text
@@ -408,7 +408,7 @@ def test_live_counted_change_sends_fragments(
     text = response.content.decode()
     assert response["HX-Trigger"] == "charts-changed"
     assert "Rests on 9 ratings" in " ".join(text.split())
-    selectors = response.context["live"].selected.split(",")
+    selectors = response.context["live"].fragment_selector.split(",")
     for section_id in (
         "as-of",
         "headline",

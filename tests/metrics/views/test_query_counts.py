@@ -209,7 +209,7 @@ def test_complete_pair_list_has_no_cut_off_note(
     by_kappa = list_shown_pairs(client, f"{address}?sort=kappa")
     assert len(by_kappa) == 6
     values = [
-        pair.reading["value"] for pair in client.get(f"{address}?sort=kappa").context["pairs"]
+        pair.kappa["value"] for pair in client.get(f"{address}?sort=kappa").context["pairs"]
     ]
     defined_values = [value for value in values if value is not None]
     assert defined_values == sorted(defined_values)

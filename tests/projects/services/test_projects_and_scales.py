@@ -303,7 +303,7 @@ def test_new_weights_recompute_the_results(question, lead, rate):
 
 
 def test_earlier_scale_versions_are_kept(question, lead):
-    first_declaration, started_at = question.declared(), timezone.now()
+    first_declaration, started_at = question.get_declaration(), timezone.now()
     change_weights(question=question, weights="linear", matrix=None, by=lead)
     changed_at = timezone.now()
     renamed = [

@@ -160,7 +160,7 @@ def test_pasted_answers_fill_rows_of_a_new_question(client_for, lead, project, q
 @pytest.mark.parametrize("weights", Weights)
 @pytest.mark.parametrize("scale", Scale)
 def test_weights_in_force_are_those_of_the_coefficients(scale, weights):
-    assert scale.weights_in_force(weights) == HeadlineFacts(scale, 3, weights).weighting
+    assert scale.get_effective_weights(weights) == HeadlineFacts(scale, 3, weights).weighting
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_rater_table_shows_short_sentences(
     make_alert_of_kind(Kind.RATER_DRIFT, other=pair_alert.other, noticed=later_days[2])
     page = client_for(lead).get(f"/projects/{question.project_id}/raters/")
     sentences_by_rater = {
-        row.line.key: [sentence for _alert, sentence in row.cases] for row in page.context["rows"]
+        row.listed.key: [sentence for _alert, sentence in row.cases] for row in page.context["rows"]
     }
     beginnings = [" ".join(sentence.split()[:4]) for sentence in sentences_by_rater["ann"]]
     assert beginnings == [

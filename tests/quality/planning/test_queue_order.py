@@ -173,7 +173,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
     with_all, random_only = load_dashboard("?drawn=all"), load_dashboard("?drawn=random")
     assert default_page["headline"]["value"] == pytest.approx(before["value"])
     assert default_page["headline"]["n_ratings"] == before["n_ratings"]
-    assert default_page["drawn"].left_out == len(planned)
+    assert default_page["drawn"].n_left_out == len(planned)
     assert with_all["headline"]["value"] != pytest.approx(before["value"])
     assert default_page["drawn"].pooled["value"] == pytest.approx(with_all["headline"]["value"])
     assert random_only["headline"]["value"] == pytest.approx(before["value"])
@@ -246,7 +246,7 @@ def test_page_says_when_the_random_sample_is_too_small(
     deferred_results.recompute_deferred_results(rated_question.pk)
     page = client_for(lead).get(f"/projects/{study.pk}/")
     assert page.context["headline"]["reason"] == "no_pairable_items"
-    assert page.context["drawn"].few
+    assert page.context["drawn"].is_small
     assert "is too little to tell much" in page.content.decode()
     assert page.context["drawn"].pooled["value"] is not None
 

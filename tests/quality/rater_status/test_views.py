@@ -85,7 +85,7 @@ def test_raters_are_sorted_by_impact(
     gus = page.context["rows"][0]
     assert gus.status == "ask them"
     assert "nearly always the same answer" in gus.reasons
-    [(alert, sentence)] = gus.cases
+    [(alert, sentence)] = gus.alerts
     assert alert.kind == "rater_same"
     assert sentence == "answers “none” nearly always" and sentence in page.text
     # The shared page shows no alerts, so it gives all reasons as texts.
@@ -120,7 +120,7 @@ def test_raters_of_few_items_come_last_in_either_order(
         rising, falling = (
             client.get(f"{base_url}raters/?sort={sort}") for sort in (column, f"-{column}")
         )
-        standing_by_rater = {row.line.key: row.line.standing for row in rising.context["rows"]}
+        standing_by_rater = {row.listed.key: row.listed.standing for row in rising.context["rows"]}
         assert standing_by_rater["few"].value is not None
         assert list_rater_keys(rising)[-1] == list_rater_keys(falling)[-1] == "few"
         assert list_rater_keys(rising)[:-1] != list_rater_keys(falling)[:-1]
@@ -134,7 +134,7 @@ def test_rater_below_the_funnel_is_not_shown_as_ok(
     """Regression: w0003 of a real study had the most impact and was shown as "nothing found"."""
     Alarm.objects.all().delete()
     page = client.get(f"{base_url}raters/")
-    standings = page.context["every"].standings
+    standings = page.context["every"].comparison
     rows = {row.line.key: row for row in page.context["rows"]}
     assert (rows["gus"].status, rows["gus"].card.status) == ("agrees less", "fine")
     assert rows["gus"].reasons == ["not by chance alone"]
@@ -194,7 +194,7 @@ def test_comparison_without_raters_equals_the_filtered_headline(
     question_with_outliers: Question, base_url: str, client: Client
 ) -> None:
     address = f"{base_url}raters/?without=gus"
-    assert client.get(address).context["comparison"].waiting
+    assert client.get(address).context["comparison"].is_pending
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     result = client.get(address).context["comparison"]
     headline_of_all = client.get(base_url).context["headline"]["value"]

@@ -172,7 +172,7 @@ def test_all_questions_of_a_file_are_imported(tmp_path: Path, lead: Any) -> None
         ({"name": "X", "owner": "nobody"}, "no active user 'nobody'"),
         ({"project": 99}, "no project 99"),
         ({"project": None, "name": None}, "one of the arguments"),
-        ({"project": 1, "map": ["colour=doc"]}, "with a role of item"),
+        ({"project": 1, "map": ["colour=doc"]}, "with one of the roles item"),
     ],
 )
 def test_invalid_options_are_refused(

@@ -94,7 +94,7 @@ class StoredProjectSource(ProjectSource):
         coefficient = self.selection.headline["shown"]
         if headline_trend.is_two_rater_coefficient(
             coefficient
-        ):  # the people's line is that of the number above it
+        ):  # the line of people is that of the headline
             people_points, _n_older = trend_points.get_project_table(
                 self.question, self._get_period(), coefficient
             )

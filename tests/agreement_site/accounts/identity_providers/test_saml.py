@@ -360,7 +360,7 @@ def test_forged_assertion_does_not_sign_in(
 
 
 @pytest.mark.parametrize(
-    ("forge", "reason"), [(forge_transform, "transform"), (forge_reference, "of one element")]
+    ("forge", "reason"), [(forge_transform, "transform"), (forge_reference, "exactly one element")]
 )
 def test_unsafe_signature_never_reaches_xmlsec(
     provider: FakeSamlProvider, forge: Any, reason: str, monkeypatch: pytest.MonkeyPatch
@@ -390,16 +390,16 @@ EXPIRED_CONFIRMATION = {"until": f' NotOnOrAfter="{format_time_in(-3600)}"'}
         ({"parts": {"end": format_time_in(-3600)}}, "expired"),
         ({"parts": {"begin": format_time_in(3600)}}, "not yet valid"),
         ({"parts": EXPIRED_CONFIRMATION}, "SubjectConfirmation"),
-        ({"parts": {"until": ""}}, "not for this question"),
+        ({"parts": {"until": ""}}, "not for this request"),
         ({"parts": {"destination": "https://other.example/acs"}}, "received at"),
         ({"parts": {"recipient": "https://other.example/acs"}}, "SubjectConfirmation"),
         (
             {"parts": {"recipient": SITE_URL + ACS + "?x=" + SITE_URL + ACS}},
-            "not for this question",
+            "not for this request",
         ),
-        ({"parts": {"response_to": "", "assertion_to": ""}}, "nobody here asked"),
+        ({"parts": {"response_to": "", "assertion_to": ""}}, "answers no request"),
         # A response to no request, wrapped as a response to the attacker's request.
-        ({"parts": {"assertion_to": ""}}, "not for this question"),
+        ({"parts": {"assertion_to": ""}}, "not for this request"),
         ({"parts": {"assertion_to": ' InResponseTo="_another"'}}, "SubjectConfirmation"),
         (
             {"parts": {"name_format": "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"}},

@@ -62,7 +62,7 @@ def test_drift_of_one_rater_shows_in_biases(address: str, lead: Any, client_for:
     tasks.sweep_all()
     attribution = client.get(address).context["found"]
     bias = {
-        rater.name: [estimate["value"] for estimate in rater.found["bias"]]
+        rater.name: [estimate["value"] for estimate in rater.values["bias"]]
         for rater in attribution.raters
     }
     assert bias["c"] == [0, 1]
@@ -189,7 +189,7 @@ def test_page_opens_with_latest_clear_change(
         "2026-05-25",
         "2026-05-18",
     ]
-    assert compute_clear_change(comparison.before.reading, comparison.after.reading) is not None
+    assert compute_clear_change(comparison.before.estimate, comparison.after.estimate) is not None
     assert comparison.after.start.isoformat() in ("2026-05-18", "2026-05-11")
 
 
@@ -257,10 +257,10 @@ def test_page_says_that_none_of_many_changes_is_clear(
     monkeypatch.setattr(period_comparison, "find_latest_change", lambda newest: None)
     for span, phrase in (("week", "from week to week"), ("month", "from month to month")):
         context = client.get(address).context
-        many_changes = dataclasses.replace(context["change"], n_moves=52, span=span)
+        many_changes = dataclasses.replace(context["change"], n_changes=52, span=span)
         sentences = texts.build_sentences(many_changes, context["found"])
         assert sentences[1].startswith(f"None of the last 52 moves {phrase} is beyond chance.")
-    few_changes = dataclasses.replace(context["change"], n_moves=0)
+    few_changes = dataclasses.replace(context["change"], n_changes=0)
     assert "One of the two has few items" in texts.build_sentences(few_changes, context["found"])[1]
 
 

@@ -59,7 +59,7 @@ def test_ordinal_question_shows_applicable_coefficients(open_page: Any) -> None:
         "brennan_prediger", "krippendorff_alpha_ordinal", "kendall_w",
     )  # fmt: skip
     for name in names:
-        assert row_by_name[name].reading["value"] == pytest.approx(expected[name], abs=1e-12), name
+        assert row_by_name[name].estimate["value"] == pytest.approx(expected[name], abs=1e-12), name
     low = row_by_name["conger_kappa"].reading["low"]
     assert low == pytest.approx(expected["conger_kappa.ci_low"], abs=1e-12)
     light_kappa = row_by_name["mean_pairwise_kappa_quadratic"].reading["value"]
@@ -110,7 +110,7 @@ def test_policies_for_missing_ratings_are_compared(open_page: Any) -> None:
 
 def test_bands_of_another_coefficient_are_marked(open_page: Any) -> None:
     row_by_name = get_rows(open_page())
-    assert (row_by_name["fleiss_kappa"].loose, row_by_name["gwet_ac1"].loose) == (False, True)
+    assert (row_by_name["fleiss_kappa"].has_band_mismatch, row_by_name["gwet_ac1"].has_band_mismatch) == (False, True)
     assert row_by_name["gwet_ac1"].band
     assert not row_by_name["percent_agreement"].band
     assert not row_by_name["kendall_w"].band
@@ -125,7 +125,7 @@ def test_models_are_excluded_and_filter_applies(
     update_question(rated_question.pk)
     expected = report(CODES, 4)["conger_kappa"]
     page = open_page()
-    assert get_rows(page)["conger_kappa"].reading["value"] == pytest.approx(expected)
+    assert get_rows(page)["conger_kappa"].estimate["value"] == pytest.approx(expected)
     assert "People’s ratings alone." in page.content.decode()
     models_page = open_page("?kind=model")
     assert get_rows(models_page)["fleiss_kappa"].reading["reason"] == "no_pairable_items"

@@ -126,7 +126,7 @@ def test_people_and_models_are_shown_separately(
     page = client.get(f"/projects/{project.pk}/")
     assert page.context["headline"]["value"] == before
     assert "People with models" in page.content.decode()
-    lines = {str(line.words): line.reading for line in page.context["groups"]}
+    lines = {str(line.label): line.reading for line in page.context["groups"]}
     assert lines["People with people"]["value"] == before
     assert lines["People with models"]["value"] == pytest.approx(0, abs=1e-9)
     # the model causes no findings

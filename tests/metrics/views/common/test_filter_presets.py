@@ -27,7 +27,7 @@ def test_presets_use_time_zone_of_project(
             f"/projects/{project.pk}/", {"from": "2026-02-25", "to": "2026-03-01", "page": "1"}
         )
         presets = page.context["filter_bar"].presets
-    assert [(preset.words, preset.url.partition("?")[2]) for preset in presets] == [
+    assert [(preset.label, preset.url.partition("?")[2]) for preset in presets] == [
         ("7 days", "from=2026-02-25"),
         ("30 days", "from=2026-02-02"),
         ("since guidelines 2", "from=2026-03-02"),

@@ -108,7 +108,7 @@ def test_raters_of_all_projects_are_joined_by_account(
     rate(other.questions.get(), "i", "elsewhere", "none")
     update_question(other.questions.get().pk)
     people = client_for(lead).get("/raters/").context["people"]
-    summaries = [(row.name, row.alone, row.n_projects, row.n_ratings) for row in people]
+    summaries = [(row.name, row.single_project, row.n_projects, row.n_ratings) for row in people]
     single_project_raters = [("a", name, 1, 12) for name in ("Done", "Running", "Single")]
     assert [summaries[0], *sorted(summaries[1:])] == [("bea", "", 2, 13), *single_project_raters]
     values = {
@@ -134,7 +134,7 @@ def test_hidden_rater_is_not_joined_with_account(
 ) -> None:
     Project.objects.filter(name="Running").update(raters_hidden=True)
     people = client_for(lead).get("/raters/").context["people"]
-    names_and_projects = {(person.name, person.alone) for person in people}
+    names_and_projects = {(person.name, person.single_project) for person in people}
     assert {("bea", ""), ("b", "Running")} <= names_and_projects
     (bea,) = [person for person in people if person.name == "bea"]
     assert bea.n_projects == 1

@@ -96,7 +96,7 @@ def test_row_shows_four_avatars_and_a_number(
         )
     Rater.objects.create(project=two_questions, key="a-model", kind=Rater.Kind.MODEL)
     people = get_rows(client_for(lead))["Reviews"].people
-    assert people.number == Rater.objects.filter(project=two_questions, kind="human").count()
+    assert people.n_people == Rater.objects.filter(project=two_questions, kind="human").count()
     assert people.first[0].name == "ada"
     assert len(people.first) == 4
     assert all(avatar.letters and 0 <= avatar.colour < 6 for avatar in people.first)
@@ -189,7 +189,7 @@ def test_project_being_deleted_is_marked_and_not_linked(
     page = client.get("/?sort=name")
     assert [row.project.name for row in page.context["rows"]] == ["Another", "Reviews"]
     deleting_row = page.context["rows"][1]
-    assert (deleting_row.going, deleting_row.n_ratings, deleting_row.questions) == (True, 0, [])
+    assert (deleting_row.is_being_deleted, deleting_row.n_ratings, deleting_row.questions) == (True, 0, [])
     text = page.content.decode()
     assert "being deleted" in text
     assert f'href="/projects/{two_questions.pk}/"' not in text

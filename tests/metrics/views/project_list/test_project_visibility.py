@@ -63,7 +63,7 @@ def test_row_shows_the_question_with_ratings(
         rate(other, "i1", rater, "yes")
     update_question(other.pk)
     row = get_rows(client_for(lead))["Reviews"]
-    assert (row.shown.question, row.n_ratings) == (other, 2)
+    assert (row.shown_question.question, row.n_ratings) == (other, 2)
     assert not any("No ratings yet" in message for message in row.attention)
 
 
@@ -82,7 +82,7 @@ def test_annotator_sees_link_to_rate_and_no_agreement(
             rate(question, item, rater, label)
     update_question(question.pk)
     client = client_for(annotator)
-    assert get_rows(client)["Reviews"].reading is None
+    assert get_rows(client)["Reviews"].result is None
     text = client.get("/").content.decode()
     assert f'href="/projects/{project.pk}/rate/"' in text
     assert f'href="/projects/{project.pk}/"' not in text

@@ -124,7 +124,7 @@ def test_questions_stand_side_by_side(two_questions: Any, lead: Any, client_for:
     severity, tone = page.context["rows"]
     assert severity.n_ratings == 8 * 12 * 3
     assert severity.headline["value"] is not None
-    assert (tone.n_ratings, tone.headline, tone.course, tone.confused) == (0, None, None, None)
+    assert (tone.n_ratings, tone.headline, tone.weekly_trend, tone.confused) == (0, None, None, None)
     text = page.content.decode()
     assert f'<a href="/projects/{two_questions.pk}/?question=severity">Which severity?</a>' in text
     assert f'<a href="/projects/{two_questions.pk}/?question=tone">Which tone?</a>' in text
@@ -135,7 +135,7 @@ def test_change_compares_last_four_weeks_with_four_before(
     two_questions: Any, lead: Any, client_for: Any
 ) -> None:
     severity, _tone = get_overview(client_for(lead), two_questions).context["rows"]
-    weeks = [estimate for _start, estimate in severity.course.weeks]
+    weeks = [estimate for _start, estimate in severity.weekly_trend.weeks]
     assert len(weeks) == 8
     before, after = weeks[:4], weeks[4:]
 
@@ -161,7 +161,7 @@ def test_small_change_may_be_chance(
     update_question(question.pk)
     create_question(project, lead, "tone")
     page = get_overview(client_for(lead), project)
-    change = page.context["rows"][0].course.change
+    change = page.context["rows"][0].weekly_trend.change
     assert change.value < 0
     assert not change.sure
     assert "may be chance" in page.content.decode()
@@ -175,7 +175,7 @@ def test_weeks_of_few_items_are_left_out(
             rate(question, f"few-{item}", rater, LABELS[item % 3], rated_at=utc(2026, 1, 27, 9))
     update_question(question.pk)
     page = get_overview(client_for(lead), two_questions)
-    assert len(page.context["rows"][0].course.line) == 8
+    assert len(page.context["rows"][0].weekly_trend.line) == 8
     assert ", 8 weeks, 96 items" in page.content.decode()
 
 
@@ -183,7 +183,7 @@ def test_most_confused_categories_link_to_their_items(
     two_questions: Any, lead: Any, client_for: Any
 ) -> None:
     page = get_overview(client_for(lead), two_questions)
-    confused = page.context["rows"][0].confused
+    confused = page.context["rows"][0].top_confusion
     # In the last four weeks one rater answers none for minor and minor for major, equally often.
     assert (confused.a, confused.b, confused.share) == ("none", "minor", 0.5)
     assert f"said={confused.a}&and_said={confused.b}" in confused.url
@@ -207,7 +207,7 @@ def test_attention_lists_open_alerts_and_disputed_items(
             },
         )
     severity, tone = get_overview(client_for(lead), two_questions).context["rows"]
-    assert [task.words for task in severity.waits] == ["1 open case", "3 items in doubt"]
+    assert [task.words for task in severity.inbox_entries] == ["1 open case", "3 items in doubt"]
     review_page = client_for(lead).get(severity.waits[1].url)
     assert review_page.context["left"] == 3
     assert tone.waits == []
@@ -288,7 +288,7 @@ def test_query_count_does_not_grow_with_questions(
         get_overview(client, two_questions)
         with measure_round_trips() as count_round_trips:
             page = get_overview(client, two_questions)
-        assert all(row.course.weeks for row in page.context["rows"])
+        assert all(row.weekly_trend.weeks for row in page.context["rows"])
         return count_round_trips()
 
     assert count_queries("tone") == count_queries("more", "again", "once") == 18

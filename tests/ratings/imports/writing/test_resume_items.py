@@ -46,8 +46,8 @@ class SimulatedItemCrash(BaseException):
 
 # function called once per batch -> its module, and the batches in which the worker dies
 STEPS = {
-    "put_items": (items, [1, 3]),
-    "record": (ratings, [1, 4]),
+    "upsert_items": (items, [1, 3]),
+    "record_ratings": (ratings, [1, 4]),
     "bulk_create": (Assignment.objects, [1, 3]),
 }
 

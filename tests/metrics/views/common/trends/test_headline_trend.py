@@ -44,7 +44,7 @@ def test_trend_of_two_raters_is_cohens_kappa(
     page = client_for(lead).get(f"/projects/{project.pk}/?period=week")
     assert page.context["chosen"].coefficient == "cohen_kappa_quadratic"
     assert "Each period: the days on which the first of the two rated." in page.content.decode()
-    values = [point.reading["value"] for point in page.context["points"]]
+    values = [point.estimate["value"] for point in page.context["points"]]
     assert values == pytest.approx([compute_week_kappa(0), compute_week_kappa(1)])
     chart = client_for(lead).get(f"/projects/{project.pk}/charts/trend.json?period=day").json()
     assert [row["value"] for row in chart["rows"]] == pytest.approx(values)
