@@ -37,7 +37,9 @@ def count_question(question_id: int) -> None:
         question_id, seconds=question_updates.TURN_SECONDS
     )
     if remaining is question_updates.RemainingWork.NOTHING and not n_items:
-        refresh.finish_cumulative_results(question_id)  # deferred until no rating arrives for a moment
+        refresh.finish_cumulative_results(
+            question_id
+        )  # deferred until no rating arrives for a moment
     if remaining is question_updates.RemainingWork.MORE or (
         n_items and refresh.has_deferred_results(question_id)
     ):

@@ -92,8 +92,8 @@ def show_own_exam(request: HttpRequest, project_id: int) -> HttpResponse:
     )
     context = {
         "project": rater.project,
-        "examining": exam_status,
-        "tries": _build_reviews(rater, list(finished.order_by("-pk"))),
+        "exam_status": exam_status,
+        "attempts": _build_reviews(rater, list(finished.order_by("-pk"))),
         "several_questions": rater.project.questions.count() > 1,
     }
     return render(request, "quality/exams/own_exam.html", context)
@@ -112,16 +112,16 @@ class ReviewedAnswer:
     appeal: Appeal | None = None
 
 
-def _build_reviews(rater: Rater, tries: list[Exam]) -> list[dict[str, Any]]:
+def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[dict[str, Any]]:
     """Return each try with its answers, wrong ones first."""
-    steps = [step for exam in tries for step in exam.answers]
+    steps = [step for exam in attempts for step in exam.answers]
     items = Item.objects.in_bulk({step[0] for step in steps})
     golds = GoldAnswer.objects.in_bulk({step[3] for step in steps if step[3] is not None})
-    rows = Category.objects.filter(question__in=[exam.question_id for exam in tries])
+    rows = Category.objects.filter(question__in=[exam.question_id for exam in attempts])
     labels = {(row.question_id, row.code): row.label for row in rows}
     appeals = gold_appeals.get_gold_appeals(rater)
     contestable = gold_appeals.get_contestable_questions(
-        rater, [exam.question_id for exam in tries]
+        rater, [exam.question_id for exam in attempts]
     )
     return [
         {
@@ -132,7 +132,7 @@ def _build_reviews(rater: Rater, tries: list[Exam]) -> list[dict[str, Any]]:
             ],
             "may_contest": exam.question_id in contestable,
         }
-        for exam in tries
+        for exam in attempts
     ]
 
 
@@ -216,7 +216,7 @@ class ExamResultRow:
 
     rater: Rater
     exam: Exam | None
-    tries: int
+    attempts: int
     required: bool
     max_attempts: int
     lacks_items: bool = False  # too few gold items are new to the rater for another try
@@ -225,7 +225,7 @@ class ExamResultRow:
     def is_out_of_tries(self) -> bool:
         """Return whether no try is left and none was passed."""
         failed = self.exam is not None and self.exam.state == Exam.State.FAILED
-        return failed and self.tries >= self.max_attempts
+        return failed and self.attempts >= self.max_attempts
 
     @property
     def can_decide(self) -> bool:
@@ -275,7 +275,7 @@ def _build_results_page(
             rater=rater,
             lacks_items=len(new_items[rater.pk]) < min_items,
             exam=by_rater[rater.pk][-1] if rater.pk in by_rater else None,
-            tries=len([exam for exam in by_rater.get(rater.pk, []) if exam.state != "waived"]),
+            attempts=len([exam for exam in by_rater.get(rater.pk, []) if exam.state != "waived"]),
             required=rules.required,
             max_attempts=rules.max_attempts,
         )

@@ -67,7 +67,7 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
         "skipped": [(row, content.render_inline(row.item.body)) for row in page if is_skipped_list],
         "search": search,
         "show": show,
-        "shown": [
+        "list_filters": [
             list_filter
             for list_filter in LIST_FILTERS.items()
             if has_exams or list_filter[0] != EXAM
@@ -93,7 +93,7 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
         rater=rater, message_id=min(message_id, MAX_ID)
     ):
         raise Http404
-    if request.headers.get("X-Desk") == "sheet":
+    if request.headers.get("X-Annotation") == "sheet":
         return HttpResponse(status=204)
     if request.POST.get("back") == "my_ratings":
         return redirect("my_ratings", project.pk)
@@ -106,8 +106,8 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
 def _get_counts(rater: Rater) -> dict[str, Any]:
     return {
         "progress": rater_progress.compute_progress(rater),
-        "asked_twice": rater_work.count_repeated_items(rater),
-        "examined": rater_work.count_exam_items(rater),
+        "n_repeated": rater_work.count_repeated_items(rater),
+        "n_exam_items": rater_work.count_exam_items(rater),
     }
 
 

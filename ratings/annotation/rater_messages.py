@@ -58,7 +58,7 @@ def send_messages(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterM
 def _create_message(rater: Rater, text: str, by: Any) -> RaterMessage:
     message = RaterMessage.objects.create(rater=rater, text=text, sender=by, sent_at=timezone.now())
     security_log.log_event(
-        "rater_written_to",
+        "rater_message_sent",
         project_id=rater.project_id,
         by=by.pk,
         rater=rater.pk,

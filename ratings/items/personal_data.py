@@ -88,7 +88,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
     for entry in check_answers.iterator(chunk_size=1_000):
         yield _encode_line(
             {
-                "apart": entry.kind,
+                "check": entry.kind,
                 "item": entry.item.key,
                 "question": entry.question.key,
                 "label": labels[entry.question_id].get(entry.code),
@@ -98,16 +98,16 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
                 "seconds": entry.seconds,
                 "guidelines": entry.guidelines,
                 "item_version": entry.item_version,
-                "stands": entry.is_current,
+                "current": entry.is_current,
             }
         )
     for exam in Exam.objects.filter(rater=rater).select_related("question"):
         yield _encode_line(
             {
                 "exam": exam.question.key,
-                "try": exam.number,
+                "attempt": exam.number,
                 "state": exam.state,
-                "began_at": exam.started_at,
+                "started_at": exam.started_at,
                 "ended_at": exam.ended_at,
                 "answers": len(exam.scored_answers),
                 "right": exam.right,
@@ -118,9 +118,9 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
     for assignment in assignments.iterator(chunk_size=1_000):
         yield _encode_line(
             {
-                "given": assignment.item.key,
+                "assigned_item": assignment.item.key,
                 "state": assignment.state,
-                "until": assignment.leased_until,
+                "leased_until": assignment.leased_until,
                 "skip_reason": assignment.skip_reason,
                 "flagged": assignment.flagged,
             }
@@ -130,8 +130,8 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
         yield _encode_line(
             {
                 "message": message.text,
-                "by": message.sender_name,
-                "at": message.sent_at,
+                "sender": message.sender_name,
+                "sent_at": message.sent_at,
                 "read_at": message.read_at,
             }
         )
@@ -195,7 +195,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
         counts=counts,
     )
     security_log.log_event(
-        "person_forgotten",
+        "rater_pseudonymized",
         project_id=locked_rater.project_id,
         by=by.pk if by else None,
         rater=locked_rater.pk,

@@ -43,7 +43,7 @@ def count_affected_rows(kind: str, target: Any) -> dict[str, int]:
     counts = {"ratings": ratings.current().count()}
     revisions = Revision.objects.filter(**{f"rating__{_get_rating_path(kind)}": target.pk})
     counts["history"] = revisions.count()
-    counts["apart"] = (
+    counts["check_answers"] = (
         CheckAnswer.objects.filter(**{_get_rating_path(kind): target.pk}).current().count()
     )
     counts["assignments"] = assignments.count()
@@ -103,7 +103,7 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
         },
     )
     security_log.log_event(
-        "deletion_asked",
+        "deletion_requested",
         project_id=project.pk,
         by=by.pk if by else None,
         kind=str(kind),

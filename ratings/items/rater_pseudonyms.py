@@ -40,7 +40,7 @@ def restore_raters(*, project: Project, by: Any) -> None:
     renamed = pseudonyms.restore_identities(project.pk)
     _set_hidden(locked_project, hidden=False)
     _rename_in_events(locked_project, renamed)
-    security_log.log_event("raters_shown", project_id=project.pk, by=by.pk, raters=len(renamed))
+    security_log.log_event("raters_restored", project_id=project.pk, by=by.pk, raters=len(renamed))
 
 
 @transaction.atomic
@@ -48,7 +48,7 @@ def disclose_raters(*, project: Project, reason: str, by: Any) -> list[dict[str,
     """Return the raters' identities, and record in the audit log who asked and why."""
     identity_rows = pseudonyms.list_identities(project)
     security_log.log_event(
-        "raters_looked_at",
+        "raters_disclosed",
         project_id=project.pk,
         by=by.pk,
         reason=reason,

@@ -29,6 +29,6 @@ def request_ratings(*, project: Project, item_ids: Sequence[int], by: Any) -> in
         n_requested += 1
     if n_requested:
         security_log.log_event(
-            "items_asked_again", project_id=project.pk, by=by.pk, items=n_requested
+            "ratings_requested", project_id=project.pk, by=by.pk, items=n_requested
         )
     return n_requested

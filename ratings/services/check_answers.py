@@ -117,9 +117,7 @@ def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -
         changed_at=now,
         seconds=judgement.seconds,
         **{name: _resolve_text(name, judgement, None) for name in STORED_TEXTS},
-        guidelines=state.guidelines.get_number_for(
-            judgement.rated_at, judgement.guidelines
-        ),
+        guidelines=state.guidelines.get_number_for(judgement.rated_at, judgement.guidelines),
         item_version=state.get_item_version(judgement.item_id).get_number_for(
             judgement.rated_at, judgement.item_version
         ),

@@ -279,7 +279,7 @@ def test_all_pages_of_an_annotator_are_chinese(full_project, users, client_for):
         path: words for path, page in pages.items() if (words := find_english_words(page.texts))
     } == {}
     skipped_page = (
-        client_for(users["lead"]).get(f"/projects/{full_project.pk}/set-aside/").content.decode()
+        client_for(users["lead"]).get(f"/projects/{full_project.pk}/skipped/").content.decode()
     )
     assert "看不懂" in skipped_page
     assert find_english_words(ParsedPage(skipped_page).texts) == set()

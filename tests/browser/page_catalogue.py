@@ -108,7 +108,7 @@ NOT_PAGES = {
     "import_file": "a picture in an archive",
     "import_project_file": "a picture in an archive",
     "rate_next": "the sheet alone, for rate.js",
-    "rate_last": "the sheet alone, for rate.js",
+    "rate_undo": "the sheet alone, for rate.js",
     "import_project_progress": "a part of a page, of a project that is made of a file",
     "projects_below": "leads to the list of projects",
     "scorecard": "was a page, and leads to the raters",

@@ -208,9 +208,7 @@ def test_complete_pair_list_has_no_cut_off_note(
     client, address = client_for(lead), f"/projects/{project.pk}/pairs/"
     by_kappa = list_shown_pairs(client, f"{address}?sort=kappa")
     assert len(by_kappa) == 6
-    values = [
-        pair.kappa["value"] for pair in client.get(f"{address}?sort=kappa").context["pairs"]
-    ]
+    values = [pair.kappa["value"] for pair in client.get(f"{address}?sort=kappa").context["pairs"]]
     defined_values = [value for value in values if value is not None]
     assert defined_values == sorted(defined_values)
     assert values[len(defined_values) :] == [None] * (len(values) - len(defined_values))

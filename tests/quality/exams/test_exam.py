@@ -112,7 +112,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     # Answers of the exam do not count as the last answer that undo takes.
     assert UNDO_BUTTON in page.text
     last = {"before": item.pk}
-    headers = {"X-Desk": "sheet"}
+    headers = {"X-Annotation": "sheet"}
     assert (
         annotator_client.post(f"{get_rate_url(project)}last/", last, headers=headers).status_code
         == 204
@@ -197,7 +197,7 @@ def test_last_page_of_an_exam_offers_no_undo(
     item = annotator_client.get(get_rate_url(project)).context["item"]
     form_data = build_answer_data((question, RIGHT))
     page = annotator_client.post(
-        get_rate_url(project, item), form_data, headers={"X-Desk": "sheet"}
+        get_rate_url(project, item), form_data, headers={"X-Annotation": "sheet"}
     ).text
     assert "See the answers" in page
     assert UNDO_BUTTON not in page

@@ -89,7 +89,7 @@ def test_selected_raters_get_the_message_once(
 def test_audit_log_and_event_leave_out_the_text(
     sent_message: RaterMessage, ann: Rater, lead: User
 ) -> None:
-    line = TrailLine.objects.get(what="rater_written_to")
+    line = TrailLine.objects.get(what="rater_message_sent")
     assert (line.actor_id, line.after) == (lead.pk, {"rater": "ann", "message": sent_message.pk})
     event = Event.objects.get(kind="rater_message")
     assert (event.subject, event.by) == (f"rater/{ann.pk}", lead)
@@ -221,7 +221,8 @@ def test_message_is_shown_at_annotation_until_read(
     assert "Look twice at &lt;b&gt;major&lt;/b&gt;.<br>Ask me where it is unclear." in page.text
     item = page.context["item"]
     assert (
-        "Look twice" in annotator_client.get(f"{base_url}rate/", headers={"X-Desk": "sheet"}).text
+        "Look twice"
+        in annotator_client.get(f"{base_url}rate/", headers={"X-Annotation": "sheet"}).text
     )
     response = annotator_client.post(
         f"{base_url}messages/{sent_message.pk}/read/", {"item": item.pk}
@@ -233,7 +234,7 @@ def test_message_is_shown_at_annotation_until_read(
     sent_message.refresh_from_db()
     first_read_at = sent_message.read_at
     second_response = annotator_client.post(
-        f"{base_url}messages/{sent_message.pk}/read/", headers={"X-Desk": "sheet"}
+        f"{base_url}messages/{sent_message.pk}/read/", headers={"X-Annotation": "sheet"}
     )
     assert second_response.status_code == 204
     sent_message.refresh_from_db()
@@ -249,7 +250,7 @@ def test_message_is_shown_when_paused_or_without_items(
     ann.save()
     assert "Look twice" in annotator_client.get(f"{base_url}rate/").text
     partial_response = annotator_client.get(
-        f"{base_url}rate/{item.pk}/", headers={"X-Desk": "sheet"}
+        f"{base_url}rate/{item.pk}/", headers={"X-Annotation": "sheet"}
     )
     assert partial_response.status_code == 403 and "Look twice" in partial_response.text
     response = annotator_client.post(

@@ -59,7 +59,7 @@ def test_queue_is_filtered_by_attribute_flag_and_certainty(
         question=rated_question,
         item=items[5],
         state="decide",
-        why="max_answers",
+        why="most",
         changed_at=timezone.now(),
     )
     for query, index in (("item.lang=de", 3), ("flagged=1", 4), ("escalated=1", 5)):

@@ -176,8 +176,8 @@ def test_seconds_of_a_prefetched_item_start_at_the_last_answer(
     now = timezone.now()
     annotator_client.get(get_rate_url(project))
     Assignment.objects.update(created_at=now - datetime.timedelta(seconds=600))
-    rater.desk.last_closed_at = now - datetime.timedelta(seconds=20)
-    rater.desk.save()
+    rater.queue.last_closed_at = now - datetime.timedelta(seconds=20)
+    rater.queue.save()
     submit(annotator_client, project, items[0], question, 2)
     seconds = Rating.objects.get().seconds
     assert seconds is not None and 20 <= seconds < 60
@@ -290,7 +290,7 @@ def test_skip_stores_its_reason_and_shows_the_next_item(
     assert "Text number 1" in annotator_client.get(get_rate_url(project)).content.decode()
     assert not Rating.objects.exists()
     assert Item.objects.get(key="i0").slots_taken == 0
-    page = client_for(lead).get(f"/projects/{project.pk}/set-aside/").content.decode()
+    page = client_for(lead).get(f"/projects/{project.pk}/skipped/").content.decode()
     assert "cannot read it" in page
     assert "i0" in page
 
@@ -302,7 +302,7 @@ def test_the_lead_reads_why_an_item_was_flagged(
 
     The number of queries does not depend on the number of items.
     """
-    list_url, lead_client = f"/projects/{project.pk}/set-aside/", client_for(lead)
+    list_url, lead_client = f"/projects/{project.pk}/skipped/", client_for(lead)
     lead_client.get(list_url)  # fill the caches
     for number, item in enumerate(items[:3]):
         annotator_client.get(get_rate_url(project))
@@ -345,7 +345,7 @@ def test_flag_comment_of_a_check_is_that_of_its_check_answer(
         rated_at=now, changed_at=now, source="form",
     )  # fmt: skip
     Assignment.objects.filter(item=items[0]).update(kind="gold" if is_check else "")
-    page = client_for(lead).get(f"/projects/{project.pk}/set-aside/").text
+    page = client_for(lead).get(f"/projects/{project.pk}/skipped/").text
     assert ("As a test" in page, "As a rating" in page) == (is_check, not is_check)
 
 
@@ -443,7 +443,7 @@ def test_undo_brings_the_last_item_back_with_its_answer(annotator_client, projec
     annotator_client.get(get_rate_url(project))
     submit(annotator_client, project, items[0], question, 2, comment="first thought")
     annotator_client.get(get_rate_url(project))
-    response = annotator_client.get(get_rate_url(project, tail="last/"), follow=True)
+    response = annotator_client.get(get_rate_url(project, tail="undo/"), follow=True)
     page = response.content.decode()
     assert "Text number 0" in page
     assert "first thought" in page
@@ -530,7 +530,9 @@ def test_undone_answer_given_again_is_not_marked_as_changed(
         annotator_client.get(get_rate_url(project))
         submit(annotator_client, project, items[number], question, 1)
     for code in (1, 2):
-        annotator_client.post(get_rate_url(project, tail="last/"), {}, headers={"X-Desk": "sheet"})
+        annotator_client.post(
+            get_rate_url(project, tail="undo/"), {}, headers={"X-Annotation": "sheet"}
+        )
         submit(annotator_client, project, items[1], question, code)
         rows = annotator_client.get(f"/projects/{project.pk}/my-ratings/?show=changed").context[
             "rows"
@@ -613,26 +615,26 @@ def test_closed_corrections_allow_new_ratings_only(annotator_client, project, it
 # --- permissions
 
 
-PAGES = ["rate/", "rate/next/", "rate/last/", "rate/1/", "my-ratings/"]
+PAGES = ["rate/", "rate/next/", "rate/undo/", "rate/1/", "my-ratings/"]
 
 
-@pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
+@pytest.mark.parametrize("page", [*PAGES, "skipped/"])
 def test_stranger_gets_not_found(page, client_for, stranger, project):
     assert client_for(stranger).get(f"/projects/{project.pk}/{page}").status_code == 404
 
 
-@pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
+@pytest.mark.parametrize("page", [*PAGES, "skipped/"])
 def test_pages_require_sign_in(page, client, project):
     assert client.get(f"/projects/{project.pk}/{page}").status_code == 302
 
 
-@pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
+@pytest.mark.parametrize("page", [*PAGES, "skipped/"])
 def test_viewer_is_forbidden(page, client_for, viewer, project):
     assert client_for(viewer).get(f"/projects/{project.pk}/{page}").status_code == 403
 
 
 def test_annotator_cannot_see_skipped_and_flagged_items(annotator_client, project):
-    assert annotator_client.get(f"/projects/{project.pk}/set-aside/").status_code == 403
+    assert annotator_client.get(f"/projects/{project.pk}/skipped/").status_code == 403
 
 
 @pytest.mark.sqlite_only("PostgreSQL keeps statistics")
@@ -641,7 +643,7 @@ def test_skipped_and_flagged_items_are_found_by_an_index(project):
     (plan,) = query_plans.explain_sqlite_queries(
         Assignment.objects.skipped_or_flagged_in(project).count
     )
-    assert "assignment_set_aside" in plan
+    assert "assignment_skipped_flagged" in plan
     assert "item_of_project" not in plan
 
 
@@ -806,11 +808,11 @@ def test_invalid_sheet_is_shown_again_with_the_error(annotator_client, project, 
 
 def test_undo_by_sheet(annotator_client, project, items, question):
     annotator_client.get(get_rate_url(project))
-    assert annotator_client.get(get_rate_url(project, tail="last/"), **SHEET).status_code == 204
+    assert annotator_client.get(get_rate_url(project, tail="undo/"), **SHEET).status_code == 204
     submit(annotator_client, project, items[0], question, 2)
     assert (
         "Text number 0"
-        in annotator_client.get(get_rate_url(project, tail="last/"), **SHEET).content.decode()
+        in annotator_client.get(get_rate_url(project, tail="undo/"), **SHEET).content.decode()
     )
 
 

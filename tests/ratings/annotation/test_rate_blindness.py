@@ -237,23 +237,23 @@ def simulate_day(client, project, question, items, check_kind):
         def post_step(action, key, **fields):
             clock.shift(datetime.timedelta(seconds=40))
             url = f"/projects/{project.pk}/rate/{items[key].pk}/{action}"
-            response = client.post(url, fields, headers={"X-Desk": "sheet"})
+            response = client.post(url, fields, headers={"X-Annotation": "sheet"})
             responses[f"{len(responses)} {url}"] = _get_comparable_response(response)
 
         def post_rating(key, code, **fields):
             post_step("", key, **{f"question-{question.pk}": code}, **fields)
 
-        post_rating("n1", 2, comment="mine", said="")
+        post_rating("n1", 2, comment="mine", answer_version="")
         post_rating("n2", 1)
         post_rating("n2", 3)
-        post_rating("n2", 0, said="")  # from an older page
+        post_rating("n2", 0, answer_version="")  # from an older page
         post_step("skip/", "n3", reason="unclear")
         post_step("skip/", "n1", reason="too late")
         post_rating("n4", 1, flagged="on")
         clock.shift(datetime.timedelta(seconds=40))
-        undo_url = f"/projects/{project.pk}/rate/last/"
+        undo_url = f"/projects/{project.pk}/rate/undo/"
         responses["undo"] = _get_comparable_response(
-            client.post(undo_url, {}, headers={"X-Desk": "sheet"})
+            client.post(undo_url, {}, headers={"X-Annotation": "sheet"})
         )
         Assignment.objects.filter(item=items["n5"]).update(leased_until="2026-03-01T00:00Z")
         queue.release_expired()

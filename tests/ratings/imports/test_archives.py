@@ -197,7 +197,7 @@ def test_files_named_by_the_manifest_must_exist(wizard: WizardClient) -> None:
     ]
     assert "The ZIP archive has no sound 'y.wav'" in get_page_text(wizard.get_page())
     assert not Item.objects.exists()
-    wizard.client.post(wizard.run_url, {"do": "discard"})
+    wizard.client.post(wizard.run_url, {"action": "discard"})
     assert not list_stored_files()
 
 

@@ -39,8 +39,8 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
 
 
 def set_hidden(client: Any, project: Project, *, hidden: bool = True) -> Any:
-    address = f"/projects/{project.pk}/people/identities/hide/"
-    return client.post(address, {"hidden": "1" if hidden else "0", "sure": "on"})
+    address = f"/projects/{project.pk}/people/pseudonyms/set/"
+    return client.post(address, {"hidden": "1" if hidden else "0", "confirm": "on"})
 
 
 def list_raters(project: Project) -> list[tuple[Any, ...]]:
@@ -210,20 +210,20 @@ def test_disclosing_identities_is_for_leads_and_logged(
     make_user: Any, make_project: Any,
 ) -> None:  # fmt: skip
     rater_pseudonyms.hide_raters(project=project, by=lead)
-    address = f"/projects/{project.pk}/people/identities/look/"
+    address = f"/projects/{project.pk}/people/pseudonyms/disclose/"
     other_lead = make_user("other")
     other_project = make_project()
     Member.objects.create(project=other_project, user=other_lead, role=Member.Role.LEAD)
     for user, status in ((annotator, 403), (viewer, 403), (other_lead, 404)):
         assert client_for(user).post(address, {"reason": "curious"}).status_code == status
     assert client_for(lead).post(address, {"reason": "  "}).status_code == 400
-    assert not TrailLine.objects.filter(what="raters_looked_at").exists()
+    assert not TrailLine.objects.filter(what="raters_disclosed").exists()
     page = client_for(lead).post(address, {"reason": "a complaint"})
     assert all(word in page.text for word in ("Ben Person", "cleo", annotator.username))
-    audit_entry = TrailLine.objects.get(what="raters_looked_at")
+    audit_entry = TrailLine.objects.get(what="raters_disclosed")
     assert (audit_entry.actor, audit_entry.project_id) == ("lead", project.pk)
     assert audit_entry.details["reason"] == "a complaint"
-    second_page = client_for(lead).get(f"/projects/{project.pk}/people/identities/")
+    second_page = client_for(lead).get(f"/projects/{project.pk}/people/pseudonyms/")
     assert "Ben Person" not in second_page.text
     assert "a complaint" in client_for(lead).get(f"/projects/{project.pk}/trail/").text
 
@@ -231,7 +231,7 @@ def test_disclosing_identities_is_for_leads_and_logged(
 def test_hiding_needs_confirmation(
     rated_question: Any, project: Project, client_for: Any, lead: User
 ) -> None:
-    address = f"/projects/{project.pk}/people/identities/hide/"
+    address = f"/projects/{project.pk}/people/pseudonyms/set/"
     assert client_for(lead).post(address, {"hidden": "1"}).status_code == 400
     project.refresh_from_db()
     assert not project.raters_hidden
@@ -239,7 +239,7 @@ def test_hiding_needs_confirmation(
     set_hidden(client_for(lead), project)  # a second time changes nothing
     assert TrailLine.objects.filter(what="raters_hidden").count() == 1
     set_hidden(client_for(lead), project, hidden=False)
-    assert TrailLine.objects.filter(what="raters_shown").count() == 1
+    assert TrailLine.objects.filter(what="raters_restored").count() == 1
 
 
 def test_personal_data_contains_the_identity(

@@ -70,9 +70,13 @@ def test_exam_keeps_both_error_rates():
     def simulate_answers(right: float) -> list[bool]:
         return (rng.random(500) < right).tolist()
 
-    outcomes = [gold.evaluate_exam(simulate_answers(0.6), max_answers=500).outcome for _ in range(2000)]
+    outcomes = [
+        gold.evaluate_exam(simulate_answers(0.6), max_answers=500).outcome for _ in range(2000)
+    ]
     assert outcomes.count("passed") / 2000 <= 0.05 / 0.95 + 0.015
-    outcomes = [gold.evaluate_exam(simulate_answers(0.8), max_answers=500).outcome for _ in range(2000)]
+    outcomes = [
+        gold.evaluate_exam(simulate_answers(0.8), max_answers=500).outcome for _ in range(2000)
+    ]
     assert outcomes.count("failed") / 2000 <= 0.05 / 0.95 + 0.015
 
 

@@ -110,7 +110,10 @@ def test_policies_for_missing_ratings_are_compared(open_page: Any) -> None:
 
 def test_bands_of_another_coefficient_are_marked(open_page: Any) -> None:
     row_by_name = get_rows(open_page())
-    assert (row_by_name["fleiss_kappa"].has_band_mismatch, row_by_name["gwet_ac1"].has_band_mismatch) == (False, True)
+    assert (
+        row_by_name["fleiss_kappa"].has_band_mismatch,
+        row_by_name["gwet_ac1"].has_band_mismatch,
+    ) == (False, True)
     assert row_by_name["gwet_ac1"].band
     assert not row_by_name["percent_agreement"].band
     assert not row_by_name["kendall_w"].band

@@ -29,7 +29,9 @@ def rated_question(question: Any, rate: Any) -> Any:
 
 
 def test_ordinal_pair_matches_library(rated_question: Any, lead: Any, client_for: Any) -> None:
-    estimates = get_pair_page(client_for(lead), rated_question).context["details"].other_coefficients
+    estimates = (
+        get_pair_page(client_for(lead), rated_question).context["details"].other_coefficients
+    )
     expected = report(list(zip(*CODES, strict=True)), 4, values=[0, 1, 2, 3])
     for name in ("scott_pi", "pabak", "kappa_max", "spearman", "kendall_tau_b"):
         assert estimates[name]["value"] == pytest.approx(expected[name]), name

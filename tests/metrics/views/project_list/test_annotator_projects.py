@@ -69,7 +69,7 @@ def test_project_offers_no_work_to_paused_rater(
     assert f'href="/projects/{other.pk}/rate/">Go on with Goes on</a>' in page
     assert 'href="/">My projects</a>' in page
     next_page = annotator_client.get(
-        f"/projects/{paused.pk}/rate/next/", headers={"X-Desk": "sheet"}
+        f"/projects/{paused.pk}/rate/next/", headers={"X-Annotation": "sheet"}
     )
     assert next_page.status_code == 403 and ">Go on with Goes on</a>" in next_page.text
 

@@ -189,7 +189,11 @@ def test_project_being_deleted_is_marked_and_not_linked(
     page = client.get("/?sort=name")
     assert [row.project.name for row in page.context["rows"]] == ["Another", "Reviews"]
     deleting_row = page.context["rows"][1]
-    assert (deleting_row.is_being_deleted, deleting_row.n_ratings, deleting_row.questions) == (True, 0, [])
+    assert (deleting_row.is_being_deleted, deleting_row.n_ratings, deleting_row.questions) == (
+        True,
+        0,
+        [],
+    )
     text = page.content.decode()
     assert "being deleted" in text
     assert f'href="/projects/{two_questions.pk}/"' not in text

@@ -124,7 +124,12 @@ def test_questions_stand_side_by_side(two_questions: Any, lead: Any, client_for:
     severity, tone = page.context["rows"]
     assert severity.n_ratings == 8 * 12 * 3
     assert severity.headline["value"] is not None
-    assert (tone.n_ratings, tone.headline, tone.weekly_trend, tone.confused) == (0, None, None, None)
+    assert (tone.n_ratings, tone.headline, tone.weekly_trend, tone.confused) == (
+        0,
+        None,
+        None,
+        None,
+    )
     text = page.content.decode()
     assert f'<a href="/projects/{two_questions.pk}/?question=severity">Which severity?</a>' in text
     assert f'<a href="/projects/{two_questions.pk}/?question=tone">Which tone?</a>' in text

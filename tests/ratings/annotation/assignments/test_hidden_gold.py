@@ -21,7 +21,7 @@ from tests.ratings.annotation.test_rate import get_rate_url, submit
 
 pytestmark = pytest.mark.django_db
 
-SHEET = {"X-Desk": "sheet"}
+SHEET = {"X-Annotation": "sheet"}
 
 
 @pytest.fixture
@@ -189,12 +189,20 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
     project_with_gold: Project, annotator_client: Client, question: Question, always_check: None
 ) -> None:
     item = get_open_item(annotator_client, project_with_gold)
-    submit(annotator_client, project_with_gold, item, question, 2, comment="a thought", said="")
+    submit(
+        annotator_client,
+        project_with_gold,
+        item,
+        question,
+        2,
+        comment="a thought",
+        answer_version="",
+    )
     annotator_client.get(get_rate_url(project_with_gold))
     page = annotator_client.post(
-        get_rate_url(project_with_gold, tail="last/"), {}, headers=SHEET
+        get_rate_url(project_with_gold, tail="undo/"), {}, headers=SHEET
     ).text
-    assert f'data-taken-back="{item.key}: major, taken back."' in page
+    assert f'data-undone="{item.key}: major, taken back."' in page
     assert "a thought" in page
     assignment = Assignment.objects.get(item=item)
     assert (assignment.state, assignment.kind) == ("open", "gold")
@@ -208,7 +216,9 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
         (1, True),
     ]
     assert check_answers[2].rated_at == check_answers[3].rated_at > check_answers[1].rated_at
-    stale_response = submit(annotator_client, project_with_gold, item, question, 0, said="")
+    stale_response = submit(
+        annotator_client, project_with_gold, item, question, 0, answer_version=""
+    )
     assert stale_response.status_code == 409
     second_item = Assignment.objects.get(state="open").item
     annotator_client.post(
@@ -217,7 +227,7 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
     assert (
         "skipped, taken back."
         in annotator_client.post(
-            get_rate_url(project_with_gold, tail="last/"), {}, headers=SHEET
+            get_rate_url(project_with_gold, tail="undo/"), {}, headers=SHEET
         ).text
     )
     assert Assignment.objects.get(item=second_item).kind == "gold"

@@ -19,7 +19,7 @@ from ratings.models import Assignment, Rating
 ANNOTATORS = 32
 OVERLAP = 3
 ITEMS = 12
-SHEET = {"X-Desk": "sheet"}
+SHEET = {"X-Annotation": "sheet"}
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

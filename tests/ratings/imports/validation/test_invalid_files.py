@@ -162,7 +162,7 @@ def test_wrong_encoding_is_reported(wizard: WizardClient) -> None:
     assert "Line 2: Byte 0xDF does not belong into a text in UTF-8" in get_page_text(response)
 
     response = wizard.client.post(
-        wizard.run_url, {"do": "read", "encoding": "utf-8-sig", "delimiter": ","}, follow=True
+        wizard.run_url, {"action": "read", "encoding": "utf-8-sig", "delimiter": ","}, follow=True
     )
     assert "Line 2: Byte 0xDF does not belong" in get_page_text(response)
     assert wizard.run.mapping["encoding"] == ""
@@ -283,7 +283,7 @@ def test_invalid_content_is_found_by_validation(wizard: WizardClient, case: str)
     assert page.status_code == 200
     assert complaint in get_page_text(page)
     # The import cannot be started anyway.
-    wizard.client.post(wizard.run_url, {"do": "start"})
+    wizard.client.post(wizard.run_url, {"action": "start"})
     assert wizard.run_worker().state == "refused"
 
 

@@ -296,9 +296,13 @@ def test_wide_file_without_raters_is_refused(wizard: WizardClient) -> None:
 
 def test_delimiter_can_be_chosen(wizard: WizardClient, question: Any) -> None:
     wizard.upload(b"item|rater|label,x\ni1|ann|minor\n")
-    wizard.client.post(wizard.run_url, {"do": "read", "encoding": "utf-8-sig", "delimiter": ","})
+    wizard.client.post(
+        wizard.run_url, {"action": "read", "encoding": "utf-8-sig", "delimiter": ","}
+    )
     assert wizard.get_page().context["look"].names == ["item|rater|label", "x"]
-    wizard.client.post(wizard.run_url, {"do": "read", "encoding": "utf-8-sig", "delimiter": "|"})
+    wizard.client.post(
+        wizard.run_url, {"action": "read", "encoding": "utf-8-sig", "delimiter": "|"}
+    )
     assert wizard.get_page().context["look"].names == ["item", "rater", "label,x"]
 
 
@@ -498,7 +502,7 @@ def test_discard_removes_run_and_file(wizard: WizardClient) -> None:
     before = list_stored_files()
     wizard.upload_and_validate(LONG_FILE)
     assert len(list_stored_files() - before) == 2
-    response = wizard.client.post(wizard.run_url, {"do": "discard"})
+    response = wizard.client.post(wizard.run_url, {"action": "discard"})
 
     assert response.status_code == 302
     assert not ImportRun.objects.exists()
@@ -508,7 +512,7 @@ def test_discard_removes_run_and_file(wizard: WizardClient) -> None:
 def test_reopened_columns_can_be_chosen_again(wizard: WizardClient, question: Any) -> None:
     run = wizard.upload_and_validate(b"item,rater,label,other\ni1,ann,wrong,minor\n")
     assert run.state == "refused"
-    wizard.client.post(wizard.run_url, {"do": "reopen"})
+    wizard.client.post(wizard.run_url, {"action": "reopen"})
     assert wizard.get_page().context["form"]["label"].value() == 2
     wizard.choose_columns(label="3")
     assert wizard.run_worker().state == "checked"
@@ -516,14 +520,14 @@ def test_reopened_columns_can_be_chosen_again(wizard: WizardClient, question: An
 
 def test_unknown_step_is_refused(wizard: WizardClient) -> None:
     wizard.upload(LONG_FILE)
-    assert wizard.client.post(wizard.run_url, {"do": "explode"}).status_code == 400
+    assert wizard.client.post(wizard.run_url, {"action": "explode"}).status_code == 400
 
 
 @pytest.mark.parametrize("step", ["columns", "start", "again", "reopen", "discard"])
 def test_steps_of_another_state_change_nothing(wizard: WizardClient, step: str) -> None:
     wizard.import_file(LONG_FILE)
     before = snapshot_import_tables()
-    response = wizard.client.post(wizard.run_url, {"do": step}, follow=True)
+    response = wizard.client.post(wizard.run_url, {"action": step}, follow=True)
 
     assert response.status_code == 200
     assert wizard.run.state == "done"
@@ -585,7 +589,7 @@ def test_only_leads_import(
         assert client.get(address).status_code == import_status
     before = snapshot_import_tables()
     for step in ("start", "columns", "reopen", "again", "discard", "read"):
-        assert client.post(wizard.run_url, {"do": step}).status_code == import_status
+        assert client.post(wizard.run_url, {"action": step}).status_code == import_status
     assert (
         client.post(wizard.upload_url, {"file": SimpleUploadedFile("a.csv", LONG_FILE)}).status_code
         == import_status
@@ -602,7 +606,9 @@ def test_run_without_project_is_only_for_its_creator(
     new_project_wizard.upload_and_validate(LONG_FILE)
     assert new_project_wizard.get_page().status_code == 200
     assert client_for(viewer).get(new_project_wizard.run_url).status_code == 404
-    assert client_for(viewer).post(new_project_wizard.run_url, {"do": "start"}).status_code == 404
+    assert (
+        client_for(viewer).post(new_project_wizard.run_url, {"action": "start"}).status_code == 404
+    )
 
 
 def test_run_is_not_reached_through_another_project(

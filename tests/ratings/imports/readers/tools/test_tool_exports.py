@@ -682,6 +682,8 @@ def test_file_format_can_be_chosen(lead: Any, client_for: Any) -> None:
     wizard = WizardClient(client_for(lead))
     wizard.upload(b'[{"id": 1, "text": "x", "label": ["a"]}]')
     assert wizard.run.mapping["source"] == "doccano"
-    wizard.client.post(wizard.run_url, {"do": "read", "source": "json", "encoding": "utf-8-sig"})
+    wizard.client.post(
+        wizard.run_url, {"action": "read", "source": "json", "encoding": "utf-8-sig"}
+    )
     assert wizard.run.mapping["source"] == "json"
     assert wizard.get_page().context["form"]["label"].value() == 2
