@@ -69,7 +69,7 @@ urlpatterns = [
         )
         for kind in rating_files.FORMATS
     ),
-    path(f"{PROJECT}data/import/", upload_views.upload_to_project, name="import_new"),
+    path(f"{PROJECT}data/import/", upload_views.upload_to_project, name="import_upload"),
     path(f"{PROJECT}data/import/<int:run_id>/", run_views.show_import_run, name="import_run"),
     path(
         f"{PROJECT}data/import/<int:run_id>/progress/",
@@ -86,7 +86,7 @@ urlpatterns = [
         archive_views.serve_archive_file,
         name="import_project_file",
     ),
-    path("projects/import/", upload_views.upload_new_project, name="import_project"),
+    path("projects/import/", upload_views.upload_new_project, name="import_upload_new_project"),
     path("projects/import/<int:run_id>/", run_views.show_import_run, name="import_project_run"),
     path(
         "projects/import/<int:run_id>/progress/",

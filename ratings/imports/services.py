@@ -64,7 +64,9 @@ def create_run(
             path=stored.path,
             bytes_total=stored.size,
             mapping=mapping.to_json(),
-            summary={"not_utf8": encoding_error.problem.to_json()} if encoding_error else {},
+            summary={"encoding_problem": encoding_error.problem.to_json()}
+            if encoding_error
+            else {},
         )
     except BaseException:
         imports_uploads.delete_upload(stored.path)
@@ -83,9 +85,9 @@ def _guess_mapping(mapping: ImportMapping, path: str, project: Project | None) -
     mapping.delimiter = head.delimiter
     mapping.layout = guess.layout
     mapping.columns = guess.columns
-    mapping.excluded_columns = guess.leave_out
-    mapping.content_columns = guess.parts
-    mapping.attribute_columns = guess.attributes
+    mapping.excluded_columns = guess.excluded_columns
+    mapping.content_columns = guess.content_columns
+    mapping.attribute_columns = guess.attribute_columns
 
 
 def _get_rater_key(file_name: str) -> str:
@@ -204,14 +206,14 @@ def start_writing(
 def list_new_question_keys(run: ImportRun) -> list[str]:
     """Return the keys of questions with labels that the project does not have yet."""
     return [
-        key for key, details in list_questions(run) if not details["known"] and details["labels"]
+        key for key, details in list_questions(run) if not details["exists"] and details["labels"]
     ]
 
 
 def list_questions(run: ImportRun) -> list[tuple[str, dict[str, Any]]]:
     """Return (key, details from the check) of the file's questions, in the order of the file."""
     questions = run.summary.get("questions", {})
-    return sorted(questions.items(), key=lambda question: question[1]["place"])
+    return sorted(questions.items(), key=lambda question: question[1]["position"])
 
 
 def get_single_question(run: ImportRun, mapping: ImportMapping) -> Question | None:

@@ -32,7 +32,13 @@ from ratings.services.judgement import STORED_TEXTS
 
 PSEUDONYM_PREFIX = "former"
 # Fields of an import's summary that show single rows.
-ROW_EXAMPLE_FIELDS = ("preview", "repeat_examples", "double_examples", "unmatched", "suggested")
+ROW_EXAMPLE_FIELDS = (
+    "preview",
+    "repeat_examples",
+    "duplicate_examples",
+    "unmatched_raters",
+    "suggested_members",
+)
 
 
 def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:

@@ -355,7 +355,7 @@ def test_import_wizard_is_chinese(full_project, users, client_for):
     ).encode()
     wizard.upload(invalid_file, "评分1.csv")
     assert find_words_on_page() == set()
-    wizard.choose_columns(make_new="")
+    wizard.choose_columns(create_missing="")
     assert find_words_on_page() == set()
     assert wizard.run_worker().state == "refused"
     assert find_words_on_page() == set()

@@ -320,7 +320,9 @@ def _add_imports(world: SampleWorld, _question: Question, _lead: User) -> None:
     invalid_rows = rows + "seg-0003,chen,mnor\nseg-0004\n"
     steps: dict[str, Callable[[WizardClient], Any]] = {
         "columns": lambda wizard: wizard.upload(rows.encode(), "march.csv"),
-        "refused": lambda wizard: wizard.upload_and_validate(invalid_rows.encode(), make_new=""),
+        "refused": lambda wizard: wizard.upload_and_validate(
+            invalid_rows.encode(), create_missing=""
+        ),
         "checked": lambda wizard: wizard.upload_and_validate(rows.encode()),
         "done": lambda wizard: wizard.import_file(rows.encode()),
     }

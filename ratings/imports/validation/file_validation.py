@@ -39,8 +39,8 @@ class FileReport:
 
     ``rows`` counts ratings, ``contents`` items of which the file has more than the key, ``skips``
     items that a rater skipped. ``questions`` has for each key whether the project has the question,
-    its text, and the number of ratings of each label. ``named`` are (question key in the file, in
-    the project). ``unmatched`` are people whom the project does not have, ``suggested`` maps raters
+    its text, and the number of ratings of each label. ``question_keys`` are (question key in the file, in
+    the project). ``unmatched_raters`` are people whom the project does not have, ``suggested_members`` maps raters
     to user ids (see `matching`).
     """
 
@@ -129,7 +129,7 @@ def validate_file(
             ],
         )
         staged_rows = StagedRows(staging.db)
-        _add_statistics(report, staged_rows, project=project, make_new=mapping.create_missing)
+        _add_statistics(report, staged_rows, project=project, create_missing=mapping.create_missing)
         _compare_with_project(report, staged_rows, project, archive=archive, heartbeat=heartbeat)
         _suggest_raters(report, staged_rows, project, by)
     return report
@@ -199,12 +199,14 @@ def _check_end_of_file(validator: RecordValidator, reader: FileReader, *, is_usa
     if validator.n_other_questions:
         other_keys = validator.format_other_questions()
         validator.problems.add(
-            "question_absent", None, question=validator.selected_question, found=other_keys
+            "question_missing", None, question=validator.selected_question, found=other_keys
         )
     elif problem:
         validator.validate(problem)
     else:
-        validator.problems.add("nothing_usable", None, left_out=validator.skipped_records.to_json())
+        validator.problems.add(
+            "nothing_usable", None, skipped_records=validator.skipped_records.to_json()
+        )
 
 
 def _add_questions(report: FileReport, validator: RecordValidator) -> None:
@@ -212,15 +214,15 @@ def _add_questions(report: FileReport, validator: RecordValidator) -> None:
     for position, (key, labels) in enumerate(validator.labels_by_question.items()):
         report.questions[key] = {
             # PostgreSQL does not preserve the order of keys in a JSON object.
-            "place": position,
-            "known": not labels.is_new,
+            "position": position,
+            "exists": not labels.is_new,
             "text": truncate_text(labels.text),
             "labels": dict(labels.counts),
         }
 
 
 def _add_statistics(
-    report: FileReport, staged_rows: StagedRows, *, project: Project | None, make_new: bool
+    report: FileReport, staged_rows: StagedRows, *, project: Project | None, create_missing: bool
 ) -> None:
     """Add counts, examples and a preview to the report, and problems of repeats and keys."""
     for rating in staged_rows.list_excess_repeats(MAX_REPEATS, limit=MAX_EXAMPLES):
@@ -228,19 +230,19 @@ def _add_statistics(
             "repeats_many", rating.line, item=rating.item, rater=rating.rater, limit=MAX_REPEATS
         )
     for key, first_line, last_line in staged_rows.list_conflicting_items(MAX_EXAMPLES):
-        report.problems.add("item_differs", last_line, value=key, other=first_line)
+        report.problems.add("conflicting_item", last_line, value=key, other=first_line)
     report.items, report.new_items = _count_keys(
-        report.problems, staged_rows, project, Item, make_new=make_new
+        report.problems, staged_rows, project, Item, create_missing=create_missing
     )
     report.raters, report.new_raters = _count_keys(
-        report.problems, staged_rows, project, Rater, make_new=make_new
+        report.problems, staged_rows, project, Rater, create_missing=create_missing
     )
     report.contents = staged_rows.count("content")
     report.gold_answers = staged_rows.count("gold")
     report.guidelines = staged_rows.get_newest_guidelines()
     report.n_duplicates = staged_rows.count_duplicates()
     report.duplicate_examples = staged_rows.list_duplicates(MAX_EXAMPLES)
-    report.n_without_time = staged_rows.count("untimed")
+    report.n_without_time = staged_rows.count("without_time")
     report.repeats = staged_rows.count_repeats()
     for rating in staged_rows.list_first_ratings(PREVIEW_ROWS):
         rated_at, comment = format_timestamp(rating.rated_at), truncate_text(rating.comment or "")
@@ -287,7 +289,7 @@ def _compare_with_project(
         if archive:
             lines = {content.item: content.line for content in batch}
             for key, (kind, name) in missing.items():
-                report.problems.add("media_absent", lines[key], what=kind, value=name)
+                report.problems.add("media_missing", lines[key], what=kind, value=name)
         else:
             report.n_missing_media += len(missing)
         if project is None:
@@ -303,7 +305,7 @@ def _count_keys(
     project: Project | None,
     model: type[Item] | type[Rater],
     *,
-    make_new: bool,
+    create_missing: bool,
 ) -> tuple[int, int]:
     """Return (number of keys in the file, number of keys the project does not have).
 
@@ -321,6 +323,6 @@ def _count_keys(
         for key, line in batch:
             if key not in known_keys:
                 n_new += 1
-                if not make_new:
+                if not create_missing:
                     problems.add(f"{name}_unknown", line, value=key)
     return total, n_new

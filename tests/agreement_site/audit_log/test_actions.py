@@ -241,7 +241,7 @@ def _set_gold_answer(scenario: AuditScenario) -> None:
 def _retire_gold_answer(scenario: AuditScenario) -> None:
     question = scenario.project.questions.get()
     gold.set_gold_answer(item=scenario.item(), question=question, answer=[2], by=None)
-    scenario.post(f"item/{scenario.item().pk}/gold/severity/", {"do": "retire"})
+    scenario.post(f"item/{scenario.item().pk}/gold/severity/", {"action": "retire"})
 
 
 def _resume_rater(scenario: AuditScenario) -> None:
@@ -260,19 +260,19 @@ def _delete_rater_by_api(scenario: AuditScenario) -> None:
 
 
 def _restore_item(scenario: AuditScenario) -> None:
-    scenario.post("selected-items/", {"item": scenario.item().pk, "do": "withdraw"})
-    scenario.post("selected-items/", {"item": scenario.item().pk, "do": "restore"})
+    scenario.post("selected-items/", {"item": scenario.item().pk, "action": "withdraw"})
+    scenario.post("selected-items/", {"item": scenario.item().pk, "action": "restore"})
 
 
 def _request_ratings(scenario: AuditScenario) -> None:
     scenario.call_api("POST", "items/", {"key": "i1", "body": {"text": "x"}})
-    scenario.post("selected-items/", {"item": scenario.item().pk, "do": "ask"})
+    scenario.post("selected-items/", {"item": scenario.item().pk, "action": "request_ratings"})
 
 
 def _send_to_review(scenario: AuditScenario) -> None:
     question = scenario.project.questions.get()
     scenario.rate(question, "i1", "ann", "minor")
-    form_data = {"item": scenario.item().pk, "do": "decide", "question": question.key}
+    form_data = {"item": scenario.item().pk, "action": "decide", "question": question.key}
     scenario.post("selected-items/", form_data)
 
 
@@ -556,7 +556,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("item_deleted", lambda w: w.call_api("DELETE", "items/i1/"), True, {"key": "i1"}, None),
     (
         "items_withdrawn",
-        lambda w: w.post("selected-items/", {"item": w.item().pk, "do": "withdraw"}),
+        lambda w: w.post("selected-items/", {"item": w.item().pk, "action": "withdraw"}),
         True,
         None,
         None,

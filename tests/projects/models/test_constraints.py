@@ -151,7 +151,7 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "check_answer_code_valid": (CheckAnswer, {"item": "second", "code": -2}),
     "check_answer_kind_valid": (CheckAnswer, {"item": "second", "kind": ""}),
     "check_answer_seconds_valid": (CheckAnswer, {"item": "second", "seconds": -1.0}),
-    "import_state_known": (ImportRun, {"state": "odd"}),
+    "import_state_valid": (ImportRun, {"state": "odd"}),
     "import_progress_bounded": (ImportRun, {"rows_total": 1, "rows_done": 2}),
     "import_writes_into_project": (ImportRun, {"state": "writing", "project": None}),
     "share_unique": (Share, {}),

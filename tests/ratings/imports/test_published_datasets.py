@@ -97,7 +97,7 @@ def test_first_rating_can_be_current_and_the_second_a_repeat(
     text = "\n".join(["item,rater,label", *(",".join(row.values()) for row in file_rows)])
     run = wizard.upload_and_validate(text.encode())
     assert run.summary["repeats"] == len(file_rows) - len(first_labels) > 0
-    wizard.start_import(stands="repeat")
+    wizard.start_import(duplicate_policy="repeat")
     wizard.run_worker()
     question = Project.objects.get().questions.get()
     assert get_labels(question) == first_labels

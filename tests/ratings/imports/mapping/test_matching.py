@@ -111,7 +111,7 @@ def test_question_of_the_file_is_matched_to_the_project(
     upload_and_validate(wizard)
     fields = {"question_0": "severity"}
     wizard.client.post(wizard.run_url, fields | {"action": "match"})
-    assert wizard.run_worker().summary["questions"]["severity"]["known"]
+    assert wizard.run_worker().summary["questions"]["severity"]["exists"]
     wizard.start_import()
     wizard.run_worker()
     assert project.questions.count() == 1

@@ -222,7 +222,7 @@ def test_category_retired_meanwhile_stops_the_import(wizard: WizardClient, quest
     assert "categories were changed since the check" in get_page_text(wizard.get_page())
     # The next validation reports the rows.
     wizard.client.post(wizard.run_url, {"action": "recheck"})
-    assert wizard.run_worker().state == "refused"
+    assert wizard.run_worker().state == "invalid"
     assert "'major' is no label of this question" in get_page_text(wizard.get_page())
 
 
