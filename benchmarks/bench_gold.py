@@ -92,8 +92,8 @@ def run_gold(raters: int, sets: int) -> None:
         )
     for max_items, promised in ((50, "about "), (80, ""), (100, "")):
         low, high = (
-            gold.exam_pass_probability(0.6, most=max_items),
-            gold.exam_pass_probability(0.8, most=max_items),
+            gold.exam_pass_probability(0.6, max_answers=max_items),
+            gold.exam_pass_probability(0.8, max_answers=max_items),
         )
         print(f"| exam of {max_items} items, right 0.6: passes | {promised}5 % | {low:.2%} |")
         print(f"| ... right 0.8: passes | {promised}95 % | {high:.1%} |")

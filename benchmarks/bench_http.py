@@ -308,7 +308,7 @@ def measure_next_item(site: BenchmarkSite, count: int) -> str:
     site.fill_queue(count)
     target, headers = (
         site.target,
-        {"Cookie": f"sessionid={site.session}; csrftoken={'c' * 32}", "X-Desk": "sheet"},
+        {"Cookie": f"sessionid={site.session}; csrftoken={'c' * 32}", "X-Annotation": "sheet"},
     )
     headers["X-CSRFToken"] = "c" * 32
     form_headers = {"Content-Type": "application/x-www-form-urlencoded"}

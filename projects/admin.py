@@ -90,7 +90,7 @@ class CategoryAdmin(ReadOnlyAdmin):
 
 @admin.register(Item)
 class ItemAdmin(ReadOnlyAdmin):
-    list_display = ("key", "project", "places_taken", "has_content", "withdrawn_at", "created_at")
+    list_display = ("key", "project", "slots_taken", "has_content", "withdrawn_at", "created_at")
     list_select_related = ("project",)
     search_fields = ("=key", "project__name")
     show_full_result_count = False

@@ -21,7 +21,7 @@ from core.jobs.lease import LeaseLost, build_unclaimed_filter, claim_lease, rele
 from metrics.models import CountState
 from projects.models import GoldAnswer, Question
 from quality.models import RecomputedResult
-from ratings.models import Apart
+from ratings.models import CheckAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -149,10 +149,10 @@ def get_gold_versions(only: int | None = None) -> dict[int, list[int]]:
     return versions
 
 
-def get_check_answer_versions(question_ids: Iterable[int], why: str) -> dict[int, int]:
+def get_check_answer_versions(question_ids: Iterable[int], kind: str) -> dict[int, int]:
     """Return {question id: newest check answer with this reason} of questions that have one."""
     check_answers = (
-        Apart.objects.filter(question=OuterRef("pk"), why=why).order_by("-pk").values("pk")
+        CheckAnswer.objects.filter(question=OuterRef("pk"), kind=kind).order_by("-pk").values("pk")
     )
     rows = Question.objects.filter(pk__in=list(question_ids)).annotate(
         newest=Subquery(check_answers[:1])

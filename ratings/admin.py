@@ -10,16 +10,16 @@ from projects.admin_base import ReadOnlyAdmin
 from ratings.services.judgement import STORED_TEXTS
 
 from .models import (
-    Apart,
     Assignment,
-    DayMove,
-    Desk,
+    CheckAnswer,
     Exam,
     ExamRules,
     ImportRun,
     RaterMessage,
+    RaterQueue,
     Rating,
     Revision,
+    TimezoneBackfill,
     UncountedItem,
 )
 
@@ -66,10 +66,19 @@ class RevisionAdmin(ReadOnlyAdmin):
     raw_id_fields = ("rating",)
 
 
-@admin.register(Apart)
-class ApartAdmin(ReadOnlyAdmin):
-    list_display = ("item", "rater", "question", "why", "code", "first", "rated_at", "stands")
-    list_filter = ("why",)
+@admin.register(CheckAnswer)
+class CheckAnswerAdmin(ReadOnlyAdmin):
+    list_display = (
+        "item",
+        "rater",
+        "question",
+        "kind",
+        "code",
+        "rated_code",
+        "rated_at",
+        "is_current",
+    )
+    list_filter = ("kind",)
     list_select_related = ("item", "rater", "question")
     search_fields = ("=item__key", "=rater__key")
     ordering = ("-pk",)
@@ -78,7 +87,7 @@ class ApartAdmin(ReadOnlyAdmin):
 
 @admin.register(ExamRules)
 class ExamRulesAdmin(ReadOnlyAdmin):
-    list_display = ("question", "required", "p_fail", "p_pass", "most", "tries")
+    list_display = ("question", "required", "p_fail", "p_pass", "max_answers", "max_attempts")
     list_filter = ("required",)
     list_select_related = ("question",)
     search_fields = ("=question__key",)
@@ -86,7 +95,7 @@ class ExamRulesAdmin(ReadOnlyAdmin):
 
 @admin.register(Exam)
 class ExamAdmin(ReadOnlyAdmin):
-    list_display = ("rater", "question", "number", "state", "began_at", "ended_at", "reason")
+    list_display = ("rater", "question", "number", "state", "started_at", "ended_at", "reason")
     list_filter = ("state",)
     list_select_related = ("rater", "question")
     search_fields = ("=rater__key",)
@@ -100,7 +109,7 @@ class AssignmentAdmin(ReadOnlyAdmin):
         "item",
         "rater",
         "state",
-        "why",
+        "kind",
         "leased_until",
         "closed_at",
         "flagged",
@@ -112,9 +121,9 @@ class AssignmentAdmin(ReadOnlyAdmin):
     show_full_result_count = False
 
 
-@admin.register(Desk)
-class DeskAdmin(ReadOnlyAdmin):
-    list_display = ("rater", "position", "handed_out", "last_closed_at")
+@admin.register(RaterQueue)
+class RaterQueueAdmin(ReadOnlyAdmin):
+    list_display = ("rater", "last_item_id", "n_assigned", "last_closed_at")
     list_select_related = ("rater",)
     search_fields = ("=rater__key",)
 
@@ -136,21 +145,21 @@ class ImportRunAdmin(ReadOnlyAdmin):
     search_fields = ("file_name", "project__name")
 
 
-@admin.register(DayMove)
-class DayMoveAdmin(ReadOnlyAdmin):
-    list_display = ("project", "question", "item", "rater")
+@admin.register(TimezoneBackfill)
+class TimezoneBackfillAdmin(ReadOnlyAdmin):
+    list_display = ("project", "last_question_id", "last_item_id", "last_rater_id")
     list_select_related = ("project",)
 
 
 @admin.register(UncountedItem)
 class UncountedItemAdmin(ReadOnlyAdmin):
-    list_display = ("question_id", "item_id", "ratings")
+    list_display = ("question_id", "item_id", "n_ratings")
     ordering = ("question_id", "item_id")
     show_full_result_count = False
 
 
 @admin.register(RaterMessage)
 class RaterMessageAdmin(ReadOnlyAdmin):
-    list_display = ("rater", "by", "at", "read_at")
-    list_select_related = ("rater", "by")
+    list_display = ("rater", "sender", "sent_at", "read_at")
+    list_select_related = ("rater", "sender")
     search_fields = ("=rater__key",)

@@ -42,7 +42,7 @@ class RatingQuerySet(models.QuerySet):
 class CheckAnswerQuerySet(models.QuerySet):
     def current(self) -> CheckAnswerQuerySet:
         """Return the current check answers, without superseded and withdrawn ones."""
-        return self.filter(stands=True, code__gte=0)
+        return self.filter(is_current=True, code__gte=0)
 
 
 class AssignmentQuerySet(models.QuerySet):
@@ -52,7 +52,7 @@ class AssignmentQuerySet(models.QuerySet):
         For the rater, the answer to such an item is the check answer, not a rating. Served by the
         partial index.
         """
-        return self.exclude(why="")
+        return self.exclude(kind="")
 
     def planned_in(self, project: Any) -> AssignmentQuerySet:
         """Return the project's assignments that were planned because of other raters' answers.

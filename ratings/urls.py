@@ -11,33 +11,35 @@ from ratings.items import views as item_views
 PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
-    path("projects/desk-preview/", preview_views.preview_question, name="desk_preview"),
+    path("projects/question-preview/", preview_views.preview_question, name="question_preview"),
     path(f"{PROJECT}rate/", desk_views.rate, name="rate"),
     path(f"{PROJECT}rate/next/", desk_views.rate_next, name="rate_next"),
-    path(f"{PROJECT}rate/last/", desk_views.rate_last, name="rate_last"),
+    path(f"{PROJECT}rate/undo/", desk_views.rate_undo, name="rate_undo"),
     path(f"{PROJECT}rate/<int:item_id>/", desk_views.rate_item, name="rate_item"),
     path(f"{PROJECT}rate/<int:item_id>/skip/", desk_views.rate_skip, name="rate_skip"),
     path(f"{PROJECT}new-item/", item_views.item_new, name="item_new"),
     path(f"{PROJECT}new-item/preview/", item_views.item_preview, name="item_preview"),
-    path(f"{PROJECT}chosen-items/", bulk_views.run_bulk_action, name="items_chosen"),
-    path(f"{PROJECT}chosen-items/delete/", deletion_views.delete_items, name="items_delete"),
+    path(f"{PROJECT}selected-items/", bulk_views.run_bulk_action, name="items_bulk"),
+    path(f"{PROJECT}selected-items/delete/", deletion_views.delete_items, name="items_delete"),
     path(
         f"{PROJECT}people/raters/<int:rater_id>/data.jsonl",
         deletion_views.export_rater_data,
         name="rater_data",
     ),
     path(
-        f"{PROJECT}people/identities/", rater_pseudonym_views.pseudonym_settings, name="identities"
+        f"{PROJECT}people/pseudonyms/",
+        rater_pseudonym_views.pseudonym_settings,
+        name="rater_pseudonyms",
     ),
     path(
-        f"{PROJECT}people/identities/hide/",
+        f"{PROJECT}people/pseudonyms/set/",
         rater_pseudonym_views.set_raters_hidden,
-        name="identities_hide",
+        name="rater_pseudonyms_set",
     ),
     path(
-        f"{PROJECT}people/identities/look/",
+        f"{PROJECT}people/pseudonyms/disclose/",
         rater_pseudonym_views.disclose_raters,
-        name="identities_look",
+        name="rater_pseudonyms_disclose",
     ),
     path(f"{PROJECT}delete/", deletion_views.delete_project, name="project_delete"),
     path(f"{PROJECT}item/<int:item_id>/delete/", deletion_views.delete_item, name="item_delete"),
@@ -54,7 +56,7 @@ urlpatterns = [
         list_views.mark_message_read,
         name="message_read",
     ),
-    path(f"{PROJECT}set-aside/", list_views.skipped_and_flagged, name="set_aside"),
+    path(f"{PROJECT}set-aside/", list_views.skipped_and_flagged, name="skipped_and_flagged"),
     path(f"{PROJECT}data/", upload_views.show_data, name="data"),
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),
     path(f"{PROJECT}media/<str:name>", media_views.media_file, name="media"),
@@ -67,7 +69,7 @@ urlpatterns = [
         )
         for kind in rating_files.FORMATS
     ),
-    path(f"{PROJECT}data/import/", upload_views.upload_to_project, name="import_new"),
+    path(f"{PROJECT}data/import/", upload_views.upload_to_project, name="import_upload"),
     path(f"{PROJECT}data/import/<int:run_id>/", run_views.show_import_run, name="import_run"),
     path(
         f"{PROJECT}data/import/<int:run_id>/progress/",
@@ -84,7 +86,7 @@ urlpatterns = [
         archive_views.serve_archive_file,
         name="import_project_file",
     ),
-    path("projects/import/", upload_views.upload_new_project, name="import_project"),
+    path("projects/import/", upload_views.upload_new_project, name="import_upload_new_project"),
     path("projects/import/<int:run_id>/", run_views.show_import_run, name="import_project_run"),
     path(
         "projects/import/<int:run_id>/progress/",

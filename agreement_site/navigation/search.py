@@ -71,7 +71,7 @@ def _list_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
         yield PaletteResult(kind, _("Add a question"), build_url("question_create"))
     if can_create_projects(user):
         yield PaletteResult(kind, _("New project"), reverse("project_create"))
-        yield PaletteResult(kind, _("Import a file"), reverse("import_project"))
+        yield PaletteResult(kind, _("Import a file"), reverse("import_upload_new_project"))
 
 
 def _find_views(project: Any, text: str) -> Iterator[PaletteResult]:

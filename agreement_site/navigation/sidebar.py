@@ -55,7 +55,7 @@ PROJECT_ENTRIES = (
         "items",
         _("Items"),
         RESULT_ROLES,
-        ("item", "new-item", "chosen-items", "set-aside"),
+        ("item", "new-item", "selected-items", "skipped"),
         shortcut="i",
     ),
     SidebarEntry("labels", _("Labels"), RESULT_ROLES, ("review", "appeals", "plan"), shortcut="l"),

@@ -74,9 +74,9 @@ class Migration(migrations.Migration):
                 ('attributes', models.JSONField(blank=True, default=dict)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('changed_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), default=django.utils.timezone.now, editable=False)),
-                ('places_taken', models.PositiveIntegerField(db_default=0, default=0, editable=False)),
-                ('extra_places', models.PositiveSmallIntegerField(db_default=0, default=0, editable=False)),
-                ('turn', models.PositiveIntegerField(editable=False, null=True)),
+                ('slots_taken', models.PositiveIntegerField(db_default=0, default=0, editable=False)),
+                ('extra_slots', models.PositiveSmallIntegerField(db_default=0, default=0, editable=False)),
+                ('planned_position', models.PositiveIntegerField(editable=False, null=True)),
                 ('has_content', projects.models.item_content.HasContentField(db_default=False, default=False, editable=False)),
                 ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
                 ('version', models.PositiveIntegerField(db_default=1, default=1, editable=False)),
@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
                 ('prompt_version', models.CharField(blank=True, db_default='', default='', max_length=100)),
                 ('group', models.CharField(blank=True, db_default='', help_text='A team or vendor, to filter by', max_length=64)),
                 ('paused', models.BooleanField(default=False)),
-                ('told', models.CharField(blank=True, choices=[('warned', 'warned for answers on gold'), ('paused', 'paused for answers on gold')], db_default='', default='', max_length=6)),
+                ('gold_notice', models.CharField(blank=True, choices=[('warned', 'warned for answers on gold'), ('paused', 'paused for answers on gold')], db_default='', default='', max_length=6)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='raters', to='projects.project')),
                 ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='raters', to=settings.AUTH_USER_MODEL)),
             ],
@@ -311,11 +311,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='item',
-            index=models.Index(condition=models.Q(('has_content', True), ('withdrawn_at__isnull', True)), fields=['project', 'places_taken', 'id'], name='item_to_ask'),
+            index=models.Index(condition=models.Q(('has_content', True), ('withdrawn_at__isnull', True)), fields=['project', 'slots_taken', 'id'], name='item_to_assign'),
         ),
         migrations.AddIndex(
             model_name='item',
-            index=models.Index(condition=models.Q(('has_content', True), ('withdrawn_at__isnull', True), ('turn__isnull', False)), fields=['project', 'turn'], name='item_by_turn'),
+            index=models.Index(condition=models.Q(('has_content', True), ('withdrawn_at__isnull', True), ('planned_position__isnull', False)), fields=['project', 'planned_position'], name='item_by_plan'),
         ),
         migrations.AddIndex(
             model_name='item',
@@ -439,7 +439,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='rater',
-            constraint=models.CheckConstraint(condition=models.Q(('told__in', ['', 'warned', 'paused'])), name='rater_told_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('gold_notice__in', ['', 'warned', 'paused'])), name='rater_gold_notice_valid'),
         ),
         migrations.AddConstraint(
             model_name='rateridentity',

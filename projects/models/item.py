@@ -19,7 +19,7 @@ from .question import Question
 # Also the conditions of partial indexes: each must be the same as that of its index. The queue
 # repeats the first one in SQL (ratings.annotation.assignments.candidates).
 AVAILABLE = Q(has_content=True, withdrawn_at__isnull=True)
-PLANNED = AVAILABLE & Q(turn__isnull=False)
+PLANNED = AVAILABLE & Q(planned_position__isnull=False)
 WITHOUT_CONTENT = Q(has_content=False, withdrawn_at__isnull=True)
 WITHDRAWN = Q(withdrawn_at__isnull=False)
 
@@ -34,13 +34,13 @@ class Item(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     # Last change of content, attributes, gold answers or withdrawal by a lead.
     changed_at = models.DateTimeField(default=timezone.now, db_default=Now(), editable=False)
-    # Number of raters that have rated the item or are rating it now, minus ``extra_places`` (at
+    # Number of raters that have rated the item or are rating it now, minus ``extra_slots`` (at
     # least 0). Written by ratings.services.slots only; exact below the overlap.
-    places_taken = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    slots_taken = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # Ratings wanted in addition to the project's overlap.
-    extra_places = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
+    extra_slots = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     # Position in a planned order, lowest first; null: not planned now.
-    turn = models.PositiveIntegerField(null=True, editable=False)
+    planned_position = models.PositiveIntegerField(null=True, editable=False)
     # True if the body shows anything. An item without content is never given to raters.
     has_content = HasContentField(default=False, db_default=False, editable=False)
     # A withdrawn item is not given to raters any more; its ratings stay.
@@ -62,10 +62,12 @@ class Item(models.Model):
             # The queue: the next item with this many slots taken
             # (ratings.annotation.assignments.queue).
             models.Index(
-                fields=["project", "places_taken", "id"], condition=AVAILABLE, name="item_to_ask"
+                fields=["project", "slots_taken", "id"], condition=AVAILABLE, name="item_to_assign"
             ),
             # The queue: the next item of the plan.
-            models.Index(fields=["project", "turn"], condition=PLANNED, name="item_by_turn"),
+            models.Index(
+                fields=["project", "planned_position"], condition=PLANNED, name="item_by_plan"
+            ),
             # The lead's lists of items that are not given to raters.
             models.Index(
                 fields=["project", "id"], condition=WITHOUT_CONTENT, name="item_without_content"

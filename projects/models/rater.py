@@ -20,7 +20,7 @@ class Rater(models.Model):
         HUMAN = "human", _("human")
         MODEL = "model", _("model")
 
-    class Told(models.TextChoices):
+    class GoldNotice(models.TextChoices):
         WARNED = "warned", _("warned for answers on gold")
         PAUSED = "paused", _("paused for answers on gold")
 
@@ -41,8 +41,8 @@ class Rater(models.Model):
     # A paused rater gets no items; existing ratings still count.
     paused = models.BooleanField(default=False)
     # The consequence of wrong gold answers, shown to the rater (quality.gold.interventions).
-    told = models.CharField(
-        max_length=6, choices=Told.choices, blank=True, default="", db_default=""
+    gold_notice = models.CharField(
+        max_length=6, choices=GoldNotice.choices, blank=True, default="", db_default=""
     )
 
     class Meta:
@@ -63,7 +63,8 @@ class Rater(models.Model):
                 name="rater_model_fields_only_for_models",
             ),
             models.CheckConstraint(
-                condition=Q(told__in=["", "warned", "paused"]), name="rater_told_known"
+                condition=Q(gold_notice__in=["", "warned", "paused"]),
+                name="rater_gold_notice_valid",
             ),
         ]
 

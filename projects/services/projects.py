@@ -100,14 +100,14 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
 def _reduce_extra_places(project: Project, overlap: int) -> None:
     """Reduce the items' extra ratings by what a higher overlap now includes.
 
-    Their ``places_taken`` may then be too low, which the queue corrects.
+    Their ``slots_taken`` may then be too low, which the queue corrects.
     """
     if project.overlap > overlap:
         increase = project.overlap - overlap
-        items_with_extra = Item.objects.filter(project=project, extra_places__gt=0)
-        items_with_extra.filter(extra_places__lte=increase).update(extra_places=0)
-        items_with_extra.filter(extra_places__gt=increase).update(
-            extra_places=F("extra_places") - increase
+        items_with_extra = Item.objects.filter(project=project, extra_slots__gt=0)
+        items_with_extra.filter(extra_slots__lte=increase).update(extra_slots=0)
+        items_with_extra.filter(extra_slots__gt=increase).update(
+            extra_slots=F("extra_slots") - increase
         )
 
 

@@ -29,7 +29,7 @@ from ratings.models import Exam
 from .serializers import ExamDecisionIn, ExamOut, ExamRulesIn, ExamRulesOut
 
 LEAD = Member.Role.LEAD
-FIELDS = ("id", "number", "state", "right", "chance", "began_at", "ended_at", "reason")
+FIELDS = ("id", "number", "state", "right", "error_probability", "started_at", "ended_at", "reason")
 
 
 class ExamRulesView(ApiView):
@@ -115,7 +115,7 @@ def _serialize_rules(question: Question) -> dict[str, Any]:
     values = {name: getattr(rules, name) for name in settings.RULES}
     counts = {
         "items": len(exams.get_eligible_items(question)),
-        "least": exams.get_min_correct(question),
+        "min_items": exams.get_min_correct(question),
     }
     return {"question": question.key, **values, **counts}
 

@@ -63,5 +63,5 @@ def _record_security_event(event_name: str, exam: Exam, by: Any) -> None:
         by=by.pk,
         question=exam.question.key,
         rater=exam.rater.key,
-        after={"try": exam.number, "reason": exam.reason},
+        after={"attempt": exam.number, "reason": exam.reason},
     )

@@ -16,14 +16,15 @@ from ratings.annotation.assignments.exams import ExamPolicy, ExamVerdict
 def judge_exam(answers: Sequence[bool], test: Mapping[str, Any]) -> ExamVerdict | None:
     """Return the verdict, or None while the answers do not decide the test.
 
-    ``chance`` of the verdict is the error probability of its outcome: the promised one where the
+    ``error_probability`` of the verdict is the error probability of its outcome: the promised one where the
     test reached a limit, the exact one of the whole exam where it ended undecided.
     """
     result = gold.evaluate_exam(answers, **test)
     if result.outcome == "undecided":
         return None
     by_limit = (
-        gold.evaluate_exam(answers, **{**test, "most": len(answers) + 1}).outcome != "undecided"
+        gold.evaluate_exam(answers, **{**test, "max_answers": len(answers) + 1}).outcome
+        != "undecided"
     )
     if result.outcome == "passed":
         exact = gold.exam_pass_probability(test["p_fail"], **test)

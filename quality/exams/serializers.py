@@ -36,8 +36,8 @@ class ExamRulesIn(StrictSerializer):
     beta = FiniteFloatField(
         required=False, help_text="Probability to fail when good enough, 0.001 to 0.3"
     )
-    most = StrictIntegerField(required=False, help_text="Maximum number of items")
-    tries = StrictIntegerField(required=False)
+    max_answers = StrictIntegerField(required=False, help_text="Maximum number of items")
+    max_attempts = StrictIntegerField(required=False)
 
 
 class ExamRulesOut(serializers.Serializer):
@@ -47,10 +47,10 @@ class ExamRulesOut(serializers.Serializer):
     p_pass = serializers.FloatField()
     alpha = serializers.FloatField()
     beta = serializers.FloatField()
-    most = serializers.IntegerField()
-    tries = serializers.IntegerField()
+    max_answers = serializers.IntegerField()
+    max_attempts = serializers.IntegerField()
     items = serializers.IntegerField(help_text="Gold items available for an exam")
-    least = serializers.IntegerField(help_text="Minimum number of gold items")
+    min_items = serializers.IntegerField(help_text="Minimum number of gold items")
 
 
 class ExamOut(serializers.Serializer):
@@ -61,8 +61,10 @@ class ExamOut(serializers.Serializer):
     state = serializers.ChoiceField(Exam.State.values)
     answers = serializers.IntegerField()
     right = serializers.IntegerField(help_text="Right answers")
-    chance = serializers.FloatField(allow_null=True, help_text="Error probability of the outcome")
-    began_at = serializers.DateTimeField()
+    error_probability = serializers.FloatField(
+        allow_null=True, help_text="Error probability of the outcome"
+    )
+    started_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
     by = serializers.CharField(allow_null=True, help_text="User who granted or waived the try")
     reason = serializers.CharField(allow_blank=True)

@@ -15,7 +15,7 @@ from projects.models import Question, Rater
 from quality.validation import InvalidSettings
 from ratings.models import Exam, ExamRules, Rating
 
-RULES = ("required", "p_fail", "p_pass", "alpha", "beta", "most", "tries")
+RULES = ("required", "p_fail", "p_pass", "alpha", "beta", "max_answers", "tries")
 MAX_ITEMS = 500
 MAX_TRIES = 20
 # Stored as the reason of a waiver; pages show it translated.
@@ -86,7 +86,7 @@ def _waive_experienced_raters(question: Question, by: Any) -> int:
             rater=rater,
             number=1,
             state=Exam.State.WAIVED,
-            began_at=now,
+            started_at=now,
             ended_at=now,
             by=by,
             reason=RATED_BEFORE,
@@ -110,7 +110,7 @@ def _validate(values: dict[str, Any]) -> dict[str, str]:
     for name in ("alpha", "beta"):
         if not _is_finite(values[name]) or not 0.001 <= values[name] <= 0.3:
             errors[name] = _("From 0.001 to 0.3.")
-    for name, maximum in (("most", MAX_ITEMS), ("tries", MAX_TRIES)):
+    for name, maximum in (("max_answers", MAX_ITEMS), ("max_attempts", MAX_TRIES)):
         if not 1 <= values[name] <= maximum:
             errors[name] = _("From 1 to %(most)s.") % {"most": maximum}
     return errors

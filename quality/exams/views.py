@@ -64,11 +64,11 @@ class ExamRulesForm(forms.Form):
         help_text=_lazy("0.05 is usual."),
         widget=forms.NumberInput({"step": "any"}),
     )
-    most = forms.IntegerField(
+    max_answers = forms.IntegerField(
         label=_lazy("Items at most"),
         help_text=_lazy("Then what speaks for the rater is weighed against the rest."),
     )
-    tries = forms.IntegerField(
+    max_attempts = forms.IntegerField(
         label=_lazy("Tries"), help_text=_lazy("Each with items that are new to the rater.")
     )
 
@@ -84,7 +84,7 @@ def show_own_exam(request: HttpRequest, project_id: int) -> HttpResponse:
     rater = get_own_rater_or_404(request, project_id)
     exam_status = None if rater.paused else exams.get_exam_status(rater)
     if request.method == "POST":
-        if exam_status is not None and exam_status.state == "to_begin":
+        if exam_status is not None and exam_status.state == "not_started":
             exams.begin_exam(question=exam_status.question, rater=rater)
         return redirect("rate", project_id)
     finished = Exam.objects.filter(rater=rater, state__in=FINISHED_STATES).select_related(
@@ -92,8 +92,8 @@ def show_own_exam(request: HttpRequest, project_id: int) -> HttpResponse:
     )
     context = {
         "project": rater.project,
-        "examining": exam_status,
-        "tries": _build_reviews(rater, list(finished.order_by("-pk"))),
+        "exam_status": exam_status,
+        "attempts": _build_reviews(rater, list(finished.order_by("-pk"))),
         "several_questions": rater.project.questions.count() > 1,
     }
     return render(request, "quality/exams/own_exam.html", context)
@@ -112,16 +112,16 @@ class ReviewedAnswer:
     appeal: Appeal | None = None
 
 
-def _build_reviews(rater: Rater, tries: list[Exam]) -> list[dict[str, Any]]:
+def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[dict[str, Any]]:
     """Return each try with its answers, wrong ones first."""
-    steps = [step for exam in tries for step in exam.course]
+    steps = [step for exam in attempts for step in exam.answers]
     items = Item.objects.in_bulk({step[0] for step in steps})
     golds = GoldAnswer.objects.in_bulk({step[3] for step in steps if step[3] is not None})
-    rows = Category.objects.filter(question__in=[exam.question_id for exam in tries])
+    rows = Category.objects.filter(question__in=[exam.question_id for exam in attempts])
     labels = {(row.question_id, row.code): row.label for row in rows}
     appeals = gold_appeals.get_gold_appeals(rater)
     contestable = gold_appeals.get_contestable_questions(
-        rater, [exam.question_id for exam in tries]
+        rater, [exam.question_id for exam in attempts]
     )
     return [
         {
@@ -132,7 +132,7 @@ def _build_reviews(rater: Rater, tries: list[Exam]) -> list[dict[str, Any]]:
             ],
             "may_contest": exam.question_id in contestable,
         }
-        for exam in tries
+        for exam in attempts
     ]
 
 
@@ -143,7 +143,7 @@ def _list_reviewed_answers(
     labels: dict[tuple[int, int], str],
 ) -> list[ReviewedAnswer]:
     answers = []
-    for item_id, code, right, gold_id in exam.course:
+    for item_id, code, right, gold_id in exam.answers:
         item, gold = items.get(item_id), golds.get(gold_id)
         if item is None or item.withdrawn_at is not None:
             continue
@@ -190,7 +190,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         "form": form,
         "rules": rules,
         **power,
-        "page": _build_results_page(question, rules, power["least"], request.GET.get("page")),
+        "page": _build_results_page(question, rules, power["min_items"], request.GET.get("page")),
     }
     return render(
         request, "quality/exams/overview.html", context, status=400 if form.errors else 200
@@ -200,11 +200,11 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
 def _compute_power(question: Question, rules: ExamRules) -> dict[str, Any]:
     """Return the number of available items and the error rates of one try."""
     n_gold = len(exams.get_eligible_items(question))
-    test = {**rules.get_test_parameters(), "most": min(rules.most, max(n_gold, 1))}
+    test = {**rules.get_test_parameters(), "max_answers": min(rules.max_answers, max(n_gold, 1))}
     return {
         "n_gold": n_gold,
-        "least": exams.get_min_correct(question),
-        "items_each": test["most"],
+        "min_items": exams.get_min_correct(question),
+        "items_each": test["max_answers"],
         "passing_low": exam_pass_probability(rules.p_fail, **test),
         "failing_high": 1 - exam_pass_probability(rules.p_pass, **test),
     }
@@ -216,16 +216,16 @@ class ExamResultRow:
 
     rater: Rater
     exam: Exam | None
-    tries: int
+    attempts: int
     required: bool
-    most_tries: int
+    max_attempts: int
     lacks_items: bool = False  # too few gold items are new to the rater for another try
 
     @property
     def is_out_of_tries(self) -> bool:
         """Return whether no try is left and none was passed."""
         failed = self.exam is not None and self.exam.state == Exam.State.FAILED
-        return failed and self.tries >= self.most_tries
+        return failed and self.attempts >= self.max_attempts
 
     @property
     def can_decide(self) -> bool:
@@ -275,9 +275,9 @@ def _build_results_page(
             rater=rater,
             lacks_items=len(new_items[rater.pk]) < min_items,
             exam=by_rater[rater.pk][-1] if rater.pk in by_rater else None,
-            tries=len([exam for exam in by_rater.get(rater.pk, []) if exam.state != "waived"]),
+            attempts=len([exam for exam in by_rater.get(rater.pk, []) if exam.state != "waived"]),
             required=rules.required,
-            most_tries=rules.tries,
+            max_attempts=rules.max_attempts,
         )
         for rater in page.object_list
     ]

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef
 from metrics.scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
 from quality.models import GoldReview
-from ratings.models import Apart, Assignment, Rating
+from ratings.models import Assignment, CheckAnswer, Rating
 from ratings.services.days import day_number
 
 CHUNK_SIZE = 20_000
@@ -78,7 +78,9 @@ def list_responses(question: Question, scale: QuestionScale) -> list[GoldRespons
     Where a rater has both a rating and a check answer of an item, the check answer counts.
     """
     gold = GoldAnswer.objects.in_force().filter(question=question).values("item")
-    check_answers = Apart.objects.filter(why__in=(Assignment.Why.GOLD, Assignment.Why.EXAM))
+    check_answers = CheckAnswer.objects.filter(
+        kind__in=(Assignment.Kind.GOLD, Assignment.Kind.EXAM)
+    )
     responses = [
         *_iter_responses(check_answers, question, scale, gold),
         *_iter_responses(Rating.objects, question, scale, gold),
@@ -94,15 +96,15 @@ def _iter_responses(
 ) -> Iterator[GoldResponse]:
     index_of_code = {int(code): place for place, code in enumerate(scale.codes)}
     zone = ZoneInfo(question.project.time_zone)
-    is_check = rows.model is Apart
+    is_check = rows.model is CheckAnswer
     selected = rows.current().filter(question=question, item__in=items).order_by("rated_at", "id")
     columns = ["item_id", "rater_id", "rater__kind", "code", "rated_at"]
-    columns += ["why"] if is_check else []
+    columns += ["kind"] if is_check else []
     values = selected.values_list(*columns).iterator(CHUNK_SIZE)
-    for item_id, rater_id, kind, code, at, *why in values:
+    for item_id, rater_id, kind, code, at, *kind in values:
         if code in index_of_code:
             is_human = kind == Rater.Kind.HUMAN
-            is_exam = why == [Assignment.Why.EXAM]
+            is_exam = kind == [Assignment.Kind.EXAM]
             yield GoldResponse(
                 item_id,
                 rater_id,

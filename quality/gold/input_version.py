@@ -30,8 +30,8 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
         extra = {"gold": gold_versions[question_id], "review": review}
         extra["overridden"] = override_counts.get(question_id, 0)
         versions[question_id] = {**count_versions[question_id], **extra}
-    for name, why in (("apart", Assignment.Why.GOLD), ("exam", Assignment.Why.EXAM)):
-        for question_id, newest in recompute.get_check_answer_versions(versions, why).items():
+    for name, kind in (("apart", Assignment.Kind.GOLD), ("exam", Assignment.Kind.EXAM)):
+        for question_id, newest in recompute.get_check_answer_versions(versions, kind).items():
             versions[question_id][name] = newest
     return versions
 

@@ -138,10 +138,10 @@ def _carry_out(intervention: GoldIntervention, *, by: Any) -> None:
     rater = intervention.rater
     if intervention.step == Step.PAUSE:
         if not rater.paused:
-            pause_rater(rater=rater, paused=True, by=by, reason=Rater.Told.PAUSED)
-    elif not rater.told:
-        rater.told = Rater.Told.WARNED
-        rater.save(update_fields=["told"])
+            pause_rater(rater=rater, paused=True, by=by, reason=Rater.GoldNotice.PAUSED)
+    elif not rater.gold_notice:
+        rater.gold_notice = Rater.GoldNotice.WARNED
+        rater.save(update_fields=["gold_notice"])
         _record_security_event("rater_warned", intervention, by)
     _record_event(intervention, f"gold_{intervention.step}_carried_out", by=by)
 
@@ -160,9 +160,9 @@ def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
     was_paused = (Step.PAUSE, State.DONE) in ended and rater.paused
     if was_paused and not other_interventions.filter(step=Step.PAUSE).exists():
         pause_rater(rater=rater, paused=False, by=by)
-    if rater.told == Rater.Told.WARNED and not other_interventions.exists():
-        rater.told = ""
-        rater.save(update_fields=["told"])
+    if rater.gold_notice == Rater.GoldNotice.WARNED and not other_interventions.exists():
+        rater.gold_notice = ""
+        rater.save(update_fields=["gold_notice"])
     _record_security_event("gold_intervention_overridden", intervention, by, reason=reason)
     _record_event(intervention, "gold_intervention_overridden", by=by)
 

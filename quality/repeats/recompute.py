@@ -28,11 +28,11 @@ from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from quality import recompute
 from quality.models import RepeatScore, RepeatState
-from ratings.models import Apart, Assignment
+from ratings.models import Assignment, CheckAnswer
 from ratings.services.days import day_number
 
 BATCH_SIZE = 500
-REPEAT = Assignment.Why.REPEAT
+REPEAT = Assignment.Kind.REPEAT
 
 
 class RepeatedAnswer(NamedTuple):
@@ -48,7 +48,7 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
 
     Of questions whose raters are asked again or that have repeats.
     """
-    repeated_answers = Apart.objects.filter(question=OuterRef("pk"), why=REPEAT)
+    repeated_answers = CheckAnswer.objects.filter(question=OuterRef("pk"), kind=REPEAT)
     has_repeats = (
         Q(project__repeat_percent__gt=0) | Q(repeat_state__isnull=False) | Exists(repeated_answers)
     )
@@ -136,9 +136,9 @@ def _get_pairs(question: Question, scale: QuestionScale) -> dict[int, list[Repea
     """Return {rater id: repeated answers}, in the order of the second answers."""
     index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
     zone = ZoneInfo(question.project.time_zone)
-    rows = Apart.objects.current().filter(question=question, why=REPEAT)
+    rows = CheckAnswer.objects.current().filter(question=question, kind=REPEAT)
     pairs_of_rater: dict[int, list[RepeatedAnswer]] = {}
-    columns = ("rater_id", "first", "code", "rated_at")
+    columns = ("rater_id", "rated_code", "code", "rated_at")
     for rater_id, first, second, rated_at in rows.order_by("rated_at", "id").values_list(*columns):
         if first in index_of_code and second in index_of_code:
             pair = RepeatedAnswer(

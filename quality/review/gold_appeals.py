@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from projects.models import GoldAnswer, Item, Question, Rater
 from quality.models import Appeal, LabelRules
-from ratings.models import Apart, Assignment, Exam
+from ratings.models import Assignment, CheckAnswer, Exam
 
 from . import appeals
 
@@ -38,8 +38,8 @@ def list_retired_gold(rater: Rater) -> list[RetiredGold]:
     appeals_by_item = get_gold_appeals(rater)
     for rules in _get_visible_rules(rater):
         cutoff = timezone.now() - datetime.timedelta(days=rules.show_after_days)
-        own_answers = Apart.objects.current().filter(
-            rater=rater, question=rules.question_id, why=Assignment.Why.GOLD
+        own_answers = CheckAnswer.objects.current().filter(
+            rater=rater, question=rules.question_id, kind=Assignment.Kind.GOLD
         )
         own_codes = dict(own_answers.values_list("item", "code"))
         versions = GoldAnswer.objects.filter(question=OuterRef("question"), item=OuterRef("item"))
@@ -87,7 +87,7 @@ def _has_seen_gold(rater: Rater, question: Question, item: Item) -> bool:
     finished_exams = Exam.objects.filter(rater=rater, question=question).exclude(
         state=Exam.State.OPEN
     )
-    if any(item.pk == step[0] for exam in finished_exams for step in exam.course):
+    if any(item.pk == step[0] for exam in finished_exams for step in exam.answers):
         return True
     return any(
         shown_gold.gold.question_id == question.pk and shown_gold.gold.item_id == item.pk

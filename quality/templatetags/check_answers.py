@@ -9,7 +9,7 @@ from django import template
 from metrics.agreement.weights import get_weighted_name
 from projects.models import Question, Rater
 from quality.models import GoldState, RepeatScore, RepeatState
-from ratings.models import Apart, Assignment
+from ratings.models import Assignment, CheckAnswer
 from ratings.services.days import date_from_day
 
 register = template.Library()
@@ -31,8 +31,8 @@ def count_hidden_gold(question: Question) -> int:
 @register.simple_tag
 def count_check_answers(question: Question, rater: Rater) -> int:
     """Return the number of the rater's check answers: to hidden gold and repeated items, no exams."""
-    rows = Apart.objects.filter(question=question, rater=rater).current()
-    return rows.exclude(why=Assignment.Why.EXAM).count()
+    rows = CheckAnswer.objects.filter(question=question, rater=rater).current()
+    return rows.exclude(kind=Assignment.Kind.EXAM).count()
 
 
 @register.simple_tag

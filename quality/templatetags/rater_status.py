@@ -29,7 +29,7 @@ def describe_rater(question: Question, rater: Rater) -> str:
 @register.simple_tag
 def list_messages(rater: Rater) -> list[RaterMessage]:
     """Return the latest messages of leads to the rater, newest first."""
-    rows = RaterMessage.objects.filter(rater=rater).select_related("by")
+    rows = RaterMessage.objects.filter(rater=rater).select_related("sender")
     return list(rows.order_by("-pk")[:MAX_MESSAGES])
 
 

@@ -16,7 +16,7 @@ from core.web.tables import get_page_size
 from projects.models import Member, Question, Rater
 from projects.permissions import MAX_ID, get_project
 from ratings.items import content
-from ratings.models import Apart, Assignment, RaterMessage
+from ratings.models import Assignment, CheckAnswer, RaterMessage
 
 from . import rater_messages, rater_work, skips
 from .forms import get_questions
@@ -54,7 +54,9 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     page = Paginator(entries, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     questions = get_questions(project)
     has_exams = rater is not None and rater.exams.exists()
-    sent_messages = RaterMessage.objects.filter(rater=rater).select_related("by").order_by("-pk")
+    sent_messages = (
+        RaterMessage.objects.filter(rater=rater).select_related("sender").order_by("-pk")
+    )
     context = {
         "project": project,
         "rater": rater,
@@ -65,7 +67,7 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
         "skipped": [(row, content.render_inline(row.item.body)) for row in page if is_skipped_list],
         "search": search,
         "show": show,
-        "shown": [
+        "list_filters": [
             list_filter
             for list_filter in LIST_FILTERS.items()
             if has_exams or list_filter[0] != EXAM
@@ -91,7 +93,7 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
         rater=rater, message_id=min(message_id, MAX_ID)
     ):
         raise Http404
-    if request.headers.get("X-Desk") == "sheet":
+    if request.headers.get("X-Annotation") == "sheet":
         return HttpResponse(status=204)
     if request.POST.get("back") == "my_ratings":
         return redirect("my_ratings", project.pk)
@@ -104,8 +106,8 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
 def _get_counts(rater: Rater) -> dict[str, Any]:
     return {
         "progress": rater_progress.compute_progress(rater),
-        "asked_twice": rater_work.count_repeated_items(rater),
-        "examined": rater_work.count_exam_items(rater),
+        "n_repeated": rater_work.count_repeated_items(rater),
+        "n_exam_items": rater_work.count_exam_items(rater),
     }
 
 
@@ -133,7 +135,7 @@ def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict
             {
                 "rating": rating,
                 "label": labels.get((rating.question_id, rating.code)),
-                "changed": (isinstance(rating, Apart), rating.pk) in changed,
+                "changed": (isinstance(rating, CheckAnswer), rating.pk) in changed,
             }
             for rating in ratings
         ]
@@ -143,7 +145,7 @@ def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict
             "answers": answers,
             "last": max(rating.changed_at for rating in ratings),
             "flagged": item.pk in flagged,
-            "in_exam": getattr(ratings[0], "why", "") == Assignment.Why.EXAM,
+            "in_exam": getattr(ratings[0], "kind", "") == Assignment.Kind.EXAM,
         }
         rows.append(row)
     return rows

@@ -19,7 +19,7 @@ from .progress.next_project import get_next_project
 
 
 def is_sheet_request(request: HttpRequest) -> bool:
-    return request.headers.get("X-Desk") == "sheet"
+    return request.headers.get("X-Annotation") == "sheet"
 
 
 def render_page(
@@ -31,15 +31,15 @@ def render_page(
         page_context |= build_empty_context(request, rater)
     if is_sheet_request(request):
         return render(request, "ratings/_rate_sheet.html", page_context, status=status)
-    page_context["went_by"] = rater_work.get_last_guidelines_version(rater)
+    page_context["last_guidelines_version"] = rater_work.get_last_guidelines_version(rater)
     return render(request, "ratings/rate.html", page_context, status=status)
 
 
 def render_sheet(
-    request: HttpRequest, rater: Rater, item: Item | None, *, taken_back: str = "", **forms: Any
+    request: HttpRequest, rater: Rater, item: Item | None, *, undone_message: str = "", **forms: Any
 ) -> HttpResponse:
     """Render only the sheet with this item."""
-    page_context = build_context(rater, item, **forms) | {"taken_back": taken_back}
+    page_context = build_context(rater, item, **forms) | {"undone_message": undone_message}
     if item is None:
         page_context |= build_empty_context(request, rater)
     return render(request, "ratings/_rate_sheet.html", page_context)
@@ -48,9 +48,9 @@ def render_sheet(
 def build_empty_context(request: HttpRequest, rater: Rater) -> dict[str, Any]:
     """Return the context for a page without an item: an exam is due, or everything is done."""
     return {
-        "examining": exams.get_exam_status(rater),
+        "exam_status": exams.get_exam_status(rater),
         "next_project": get_next_project(request.user, exclude_project_id=rater.project_id),
-        "others_rate": remaining.has_items_left(rater),
+        "has_items_left": remaining.has_items_left(rater),
     }
 
 
@@ -99,18 +99,20 @@ def build_context(
         "blocks": content.build_blocks(item.body),
         "form": form,
         "skip_form": skip_form or SkipForm(),
-        "mine": assignment,
-        "said": rater_work.compute_answer_version(answers_by_question),
-        "told": [(question, rater_work.get_labels([question], codes)) for question in questions],
-        "elsewhere": rater_work.get_labels(questions, codes) if is_conflict else [],
+        "assignment": assignment,
+        "answer_version": rater_work.compute_answer_version(answers_by_question),
+        "submitted_answers": [
+            (question, rater_work.get_labels([question], codes)) for question in questions
+        ],
+        "conflicting_labels": rater_work.get_labels(questions, codes) if is_conflict else [],
         "is_new": assignment is not None and assignment.state == Assignment.State.OPEN,
         "is_rated": assignment is None or assignment.state == Assignment.State.DONE,
         "may_change": rater.project.allows_corrections,
     }
     if assignment is not None and assignment.state == Assignment.State.SKIPPED:
-        page_context["full"] = Item.objects.filter(
-            pk=item.pk, places_taken__gte=rater.project.overlap
+        page_context["has_no_free_slot"] = Item.objects.filter(
+            pk=item.pk, slots_taken__gte=rater.project.overlap
         ).exists()
-    if assignment is not None and assignment.why == Assignment.Why.EXAM:
+    if assignment is not None and assignment.kind == Assignment.Kind.EXAM:
         page_context |= {"in_exam": exams.get_open_exam(rater, item), "may_change": False}
     return page_context

@@ -56,7 +56,7 @@ def send_messages(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterM
 
 
 def _create_message(rater: Rater, text: str, by: Any) -> RaterMessage:
-    message = RaterMessage.objects.create(rater=rater, text=text, by=by, at=timezone.now())
+    message = RaterMessage.objects.create(rater=rater, text=text, sender=by, sent_at=timezone.now())
     security_log.log_event(
         "rater_messaged",
         project_id=rater.project_id,

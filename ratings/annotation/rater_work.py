@@ -19,7 +19,7 @@ from core.db.row_mapper import RowMapper
 from projects.models import Item, Project, Question, Rater
 from projects.permissions import MAX_ID
 from projects.selectors import item_search
-from ratings.models import NO_CODE, Apart, Assignment, RaterMessage, Rating, Revision
+from ratings.models import NO_CODE, Assignment, CheckAnswer, RaterMessage, Rating, Revision
 from ratings.services import exam_gate
 from ratings.services.days import ensure_aware
 
@@ -53,15 +53,15 @@ _UNREAD_SQL = f"""
 _IS_CHECK_SQL = """
     EXISTS (
         SELECT 1 FROM ratings_assignment a
-        WHERE a.item_id = r.item_id AND a.rater_id = r.rater_id AND a.why <> ''
+        WHERE a.item_id = r.item_id AND a.rater_id = r.rater_id AND a.kind <> ''
     )
     """
 _RATINGS_SQL = f"""
     SELECT {_RATING_ROW.build_select_list("r")} FROM ratings_rating r
     WHERE r.item_id = %s AND r.rater_id = %s AND NOT {_IS_CHECK_SQL}
     UNION ALL
-    SELECT {_RATING_ROW.build_select_list("r")} FROM ratings_apart r
-    WHERE r.item_id = %s AND r.rater_id = %s AND r.stands AND {_IS_CHECK_SQL}
+    SELECT {_RATING_ROW.build_select_list("r")} FROM ratings_checkanswer r
+    WHERE r.item_id = %s AND r.rater_id = %s AND r.is_current AND {_IS_CHECK_SQL}
     """
 
 
@@ -142,8 +142,8 @@ def list_rated_items(rater: Rater | None, *, search: str = "", show: str = "") -
         return Rating.objects.none()
     check_items = Assignment.objects.checks().filter(rater=rater).values("item")
     ratings: Any = Rating.objects.current().filter(rater=rater).exclude(item__in=check_items)
-    check_answers: Any = Apart.objects.current().filter(rater=rater, item__in=check_items)
-    in_exam = models.Q(why=Assignment.Why.EXAM)
+    check_answers: Any = CheckAnswer.objects.current().filter(rater=rater, item__in=check_items)
+    in_exam = models.Q(kind=Assignment.Kind.EXAM)
     querysets = [ratings, check_answers.exclude(in_exam)]
     if show == "exam":
         querysets = [ratings.none(), check_answers.filter(in_exam)]
@@ -168,14 +168,14 @@ def list_rated_items(rater: Rater | None, *, search: str = "", show: str = "") -
 
 def count_repeated_items(rater: Rater) -> int:
     """Return the number of items that are listed once but count twice because of a repeat."""
-    repeats = Apart.objects.current().filter(rater=rater).exclude(why=Assignment.Why.EXAM)
+    repeats = CheckAnswer.objects.current().filter(rater=rater).exclude(kind=Assignment.Kind.EXAM)
     rated = Rating.objects.current().filter(rater=rater, item=models.OuterRef("item"))
     return repeats.filter(models.Exists(rated)).values("item").distinct().count()
 
 
 def count_exam_items(rater: Rater) -> int:
     """Return the number of items that the rater answered in exams."""
-    answers = Apart.objects.current().filter(rater=rater, why=Assignment.Why.EXAM)
+    answers = CheckAnswer.objects.current().filter(rater=rater, kind=Assignment.Kind.EXAM)
     return answers.values("item").distinct().count()
 
 
@@ -185,9 +185,9 @@ def _build_changed_filter(model: type[models.Model]) -> Any:
     An answer that was withdrawn and given again is unchanged.
     """
     earlier: Any = Revision.objects.filter(rating=models.OuterRef("pk"))
-    if model is Apart:
+    if model is CheckAnswer:
         key = {name: models.OuterRef(name) for name in ("item", "rater", "question")}
-        earlier = Apart.objects.filter(stands=False, **key)
+        earlier = CheckAnswer.objects.filter(is_current=False, **key)
     current = {name: models.OuterRef(name) for name in ("code", "comment")}
     return models.Exists(earlier.exclude(code=NO_CODE).exclude(**current))
 
@@ -217,26 +217,26 @@ def list_skipped(rater: Rater | None, *, search: str = "") -> Any:
 
 
 def get_marks(
-    rater: Rater, rows: Sequence[Rating | Apart]
+    rater: Rater, rows: Sequence[Rating | CheckAnswer]
 ) -> tuple[set[int], set[tuple[bool, int]]]:
     """Return the flagged items, and the changed rows as (is check answer, id), of a list."""
     items = {row.item_id for row in rows}
     flagged = Assignment.objects.filter(rater=rater, item__in=items, flagged=True)
     changed: set[tuple[bool, int]] = set()
-    for model in (Rating, Apart):
+    for model in (Rating, CheckAnswer):
         ids = [row.pk for row in rows if isinstance(row, model)]
         changed_rows = model._default_manager.filter(_build_changed_filter(model), pk__in=ids)
-        changed |= {(model is Apart, pk) for pk in changed_rows.values_list("pk", flat=True)}
+        changed |= {(model is CheckAnswer, pk) for pk in changed_rows.values_list("pk", flat=True)}
     return set(flagged.values_list("item_id", flat=True)), changed
 
 
 def fetch_answers(
     rater: Rater, listed: Iterable[tuple[int, int, Any]]
-) -> list[list[Rating | Apart]]:
+) -> list[list[Rating | CheckAnswer]]:
     """Return the rater's answers to each listed item, with item and question."""
     keys = [(is_check, item_id) for is_check, item_id, _last in listed]
     answers_by_key: dict[tuple[int, int], list[Any]] = {key: [] for key in keys}
-    models: tuple[Any, Any] = Rating, Apart
+    models: tuple[Any, Any] = Rating, CheckAnswer
     for is_check, model in enumerate(models):
         items = [item_id for key_is_check, item_id in keys if key_is_check == is_check]
         rows = model.objects.current().filter(rater=rater, item__in=items)

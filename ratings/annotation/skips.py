@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from projects.models import Project
-from ratings.models import Apart, Assignment, Rating
+from ratings.models import Assignment, CheckAnswer, Rating
 
 MAX_COUNTED = 1_000  # higher numbers are shown as this one
 
@@ -55,13 +55,13 @@ def _get_flag_comments(rows: list[Assignment]) -> dict[tuple[int, int], list[str
 
     Comments on checks are read from the check answers.
     """
-    check_by_key = {(row.item_id, row.rater_id): bool(row.why) for row in rows if row.flagged}
+    check_by_key = {(row.item_id, row.rater_id): bool(row.kind) for row in rows if row.flagged}
     filters = {
         "item__in": {item for item, _rater in check_by_key},
         "rater__in": {rater for _item, rater in check_by_key},
     }
     comments: dict[tuple[int, int], list[str]] = {}
-    models: tuple[Any, Any] = Rating, Apart
+    models: tuple[Any, Any] = Rating, CheckAnswer
     for is_check, model in enumerate(models):
         answers = model.objects.current().filter(**filters).exclude(comment="")
         answers = answers.order_by("question__position", "question_id")

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from projects.models import Item, Project, Question, Rater
 from projects.services.raters import pseudonyms
-from ratings.models import Assignment, Desk, Exam, Rating, Revision
+from ratings.models import Assignment, Exam, RaterQueue, Rating, Revision
 from ratings.services import permissions, slots
 from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
@@ -135,7 +135,7 @@ def _store_answers(
 ) -> bool:
     """Store the answers; return False, with nothing changed, where the rater has lost the slot."""
     assignment, last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
-    in_exam = assignment is not None and assignment.why == Assignment.Why.EXAM
+    in_exam = assignment is not None and assignment.kind == Assignment.Kind.EXAM
     _validate_assigned(rater, item, assignment, due_exam_question_id)
     if assignment is not None and assignment.state not in ANSWERABLE_STATES:
         return False
@@ -165,13 +165,13 @@ def _store_answers(
             item_version=page_versions.item_version,
         )
     exam = None
-    if assignment is not None and assignment.why:
+    if assignment is not None and assignment.kind:
         is_closed = closed_item_ids is not None and not is_first
         record_check_answers(
-            judgements, why=assignment.why, by=by, source=FORM, is_closed=is_closed
+            judgements, kind=assignment.kind, by=by, source=FORM, is_closed=is_closed
         )
         exam = exams.record_exam_answer(rater, item, codes) if in_exam and is_first else None
-        if assignment.why == Assignment.Why.REPEAT and not is_first:
+        if assignment.kind == Assignment.Kind.REPEAT and not is_first:
             _correct_repeated_rating(rater, item, judgements, by=by)
     else:
         judgements_by_question = {
@@ -184,7 +184,7 @@ def _store_answers(
         assignment.flagged = flagged
         assignment.save(update_fields=["state", "closed_at", "flagged"])
     if is_first:
-        Desk.objects.filter(rater=rater).update(last_closed_at=now)
+        RaterQueue.objects.filter(rater=rater).update(last_closed_at=now)
     ended_exams += [exam] if exam is not None else []
     return True
 
@@ -207,7 +207,7 @@ def _validate_assigned(
     rater: Rater, item: Item, assignment: Assignment | None, due_exam_question_id: int | None
 ) -> None:
     """Raise ItemNotAssigned, or ExamRequired if an exam is due and the item is not part of it."""
-    if assignment is not None and assignment.why == Assignment.Why.EXAM:
+    if assignment is not None and assignment.kind == Assignment.Kind.EXAM:
         if assignment.state != State.DONE and exams.get_open_exam(rater, item) is None:
             raise ItemNotAssigned
         return
@@ -242,7 +242,7 @@ def skip_item(*, rater: Rater, item: Item, reason: str) -> None:
         raise ItemNotAssigned
     if assignment.state == State.DONE:
         raise AlreadyRated
-    if assignment.why == Assignment.Why.EXAM:
+    if assignment.kind == Assignment.Kind.EXAM:
         raise ExamItemNotSkippable
     permissions.validate_exam_passed(due_exam_question_id)
     assignment.state = State.SKIPPED
@@ -250,7 +250,7 @@ def skip_item(*, rater: Rater, item: Item, reason: str) -> None:
     assignment.closed_at = timezone.now()
     assignment.save(update_fields=["state", "skip_reason", "closed_at"])
     slots.recount([item.pk])
-    Desk.objects.filter(rater=rater).update(last_closed_at=assignment.closed_at)
+    RaterQueue.objects.filter(rater=rater).update(last_closed_at=assignment.closed_at)
 
 
 def get_assignment(rater: Rater, item_id: int) -> Assignment | None:
@@ -270,7 +270,7 @@ def get_previous_item(rater: Rater, item_id: int | None) -> Item | None:
     closed_assignments = Assignment.objects.filter(
         rater=rater, state__in=[State.DONE, State.SKIPPED]
     )
-    candidates = closed_assignments.exclude(why=Assignment.Why.EXAM).select_related("item")
+    candidates = closed_assignments.exclude(kind=Assignment.Kind.EXAM).select_related("item")
     current_assignment = get_assignment(rater, item_id) if item_id is not None else None
     if (
         current_assignment is not None

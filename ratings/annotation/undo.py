@@ -43,7 +43,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
         raise ItemNotAssigned
     if rater.project.archived_at is not None:
         raise ProjectArchived
-    if assignment.why == Assignment.Why.EXAM:
+    if assignment.kind == Assignment.Kind.EXAM:
         raise ExamAnswersFinal
     validate_exam_passed(due_exam_question_id)
     if assignment.state == State.SKIPPED:
@@ -64,9 +64,9 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     answered_questions = Question.objects.filter(pk__in=current_answers, project=rater.project_id)
     withdrawal = Judgement(item.pk, rater.pk, NO_CODE)
     questions = list(answered_questions.select_related("project"))
-    if assignment.why:
+    if assignment.kind:
         record_check_answers(
-            dict.fromkeys(questions, withdrawal), why=assignment.why, by=by, source=FORM
+            dict.fromkeys(questions, withdrawal), kind=assignment.kind, by=by, source=FORM
         )
     else:
         record_ratings({question: [withdrawal] for question in questions}, by=by, source=FORM)

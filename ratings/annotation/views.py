@@ -1,6 +1,6 @@
 """Views of the annotation page.
 
-The pages work without JavaScript; rate.js requests the sheet of one item instead (header ``X-Desk:
+The pages work without JavaScript; rate.js requests the sheet of one item instead (header ``X-Annotation:
 sheet``) and prefetches the next one before this one is done.
 """
 
@@ -100,7 +100,7 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
             }
             return render(request, "ratings/_rate_access_lost.html", context, status=404)
         try:
-            permissions.validate_not_paused(rater.paused, rater.told)
+            permissions.validate_not_paused(rater.paused, rater.gold_notice)
         except permissions.RaterPaused:
             template = "_rate_paused" if rate_page.is_sheet_request(request) else "rate_closed"
             context = _build_closed_context(request, project, rater)
@@ -133,7 +133,7 @@ def rate_next(request: HttpRequest, rater: Rater) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @require_rater
-def rate_last(request: HttpRequest, rater: Rater) -> HttpResponse:
+def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
     """Undo: open the item answered or skipped last, or the one before the shown one (``before``).
 
     POST withdraws its answers; with GET, or where they cannot be withdrawn, the item is only shown.
@@ -179,7 +179,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
             page_versions=submission.PageVersions(
                 guidelines=_parse_id(request.POST.get("guidelines")),
                 item_version=_parse_id(request.POST.get("item_version")),
-                answers=request.POST.get("said"),
+                answers=request.POST.get("answer_version"),
             ),
         )
     except UnknownCode:
@@ -255,7 +255,7 @@ def _respond_after_submit(
         context = rate_page.build_context(rater, None) | rate_page.build_empty_context(
             request, rater
         )
-        context |= {"ended": ended_exam}
+        context |= {"ended_exam": ended_exam}
         return render(request, "ratings/_rate_sheet.html", context)
     if not rate_page.is_sheet_request(request):
         return redirect("rate", rater.project_id)
@@ -276,7 +276,7 @@ def _respond_after_undo(
     message = _("%(item)s: %(said)s, taken back.") % {"item": item.key, "said": "; ".join(labels)}
     if rate_page.is_sheet_request(request):
         return rate_page.render_sheet(
-            request, rater, item, selected_codes=codes, taken_back=message
+            request, rater, item, selected_codes=codes, undone_message=message
         )
     messages.info(request, message)
     return redirect("rate_item", rater.project_id, item.pk)

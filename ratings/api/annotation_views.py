@@ -41,17 +41,13 @@ class NextItemOut(serializers.Serializer):
 class NextExamOut(serializers.Serializer):
     question = serializers.CharField()
     state = serializers.ChoiceField(
-        choices=["open", "passed", "failed", "too_few", "over"],
-        help_text="open: `item` is one of the exam; too_few: gold items for one; over: no try left",
+        choices=["open", "passed", "failed", "too_few_gold_items", "no_attempt_left"],
+        help_text="open: `item` is one of the exam; the last two: none can start",
     )
-    try_ = serializers.IntegerField(help_text="Its number, from 1; 0: none has begun")
+    attempt = serializers.IntegerField(help_text="Its number, from 1; 0: none has started")
     answers = serializers.IntegerField(help_text="Given so far")
     right = serializers.IntegerField(allow_null=True, help_text="null while it is under way")
-    most = serializers.IntegerField(help_text="It ends after so many answers at the latest")
-
-    def get_fields(self) -> dict[str, Any]:
-        fields = super().get_fields()
-        return {name.rstrip("_"): field for name, field in fields.items()}
+    max_answers = serializers.IntegerField(help_text="It ends after so many answers at the latest")
 
 
 class NextOut(serializers.Serializer):
@@ -164,7 +160,7 @@ class NextItemView(ApiView):
         if rater is None:
             raise PermissionDenied("Your account is no rater of this project.")
         try:
-            permissions.validate_not_paused(rater.paused, rater.told)
+            permissions.validate_not_paused(rater.paused, rater.gold_notice)
         except permissions.RaterPaused as error:
             raise PermissionDenied(PAUSED_MESSAGES[type(error)]) from None
         return rater
@@ -179,13 +175,13 @@ def _build_next(rater: Rater, *, ended_exam: Exam | None = None) -> dict[str, An
     project = rater.project
     item = queue.get_next_item(rater) if project.questions.exists() else None
     exam_status = exams.get_exam_status(rater)
-    if exam_status is not None and exam_status.state == "to_begin" and ended_exam is None:
+    if exam_status is not None and exam_status.state == "not_started" and ended_exam is None:
         exams.begin_exam(question=exam_status.question, rater=rater)
         item, exam_status = queue.get_next_item(rater), exams.get_exam_status(rater)
     return {
         "item": _format_item(item),
         "exam": _format_exam(ended_exam, exam_status),
-        "notice": GOLD_WARNING if rater.told == Rater.Told.WARNED else None,
+        "notice": GOLD_WARNING if rater.gold_notice == Rater.GoldNotice.WARNED else None,
         "guidelines_version": project.guidelines_version,
     }
 
@@ -198,14 +194,17 @@ def _format_exam(
         exam = exam_status.exam or Exam(question=exam_status.question, number=0)
     if exam is None:
         return None
-    is_blocked = exam_status is not None and exam_status.state in ("too_few", "over")
+    is_blocked = exam_status is not None and exam_status.state in (
+        "too_few_gold_items",
+        "no_attempt_left",
+    )
     return {
         "question": exam.question.key,
         "state": exam_status.state if exam_status is not None and is_blocked else exam.state,
-        "try": exam.number or 0,
+        "attempt": exam.number or 0,
         "answers": len(exam.scored_answers),
         "right": exam.right if exam.ended_at is not None else None,
-        "most": exam.max_answers,
+        "max_answers": exam.max_answers,
     }
 
 

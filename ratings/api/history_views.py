@@ -20,7 +20,7 @@ from core.api.schema import (
 )
 from projects.api.base import ApiView, get_question
 from projects.models import Item, Member, Question, Rater
-from ratings.models import Apart, Assignment, Revision
+from ratings.models import Assignment, CheckAnswer, Revision
 from ratings.services.judgement import STORED_TEXTS
 
 
@@ -95,14 +95,14 @@ def _get_revisions(question: Question, items: Any, raters: Any, *, to_rater: boo
     """Return the history; to the rater, the history of a check looks like that of any rating."""
     checks = Assignment.objects.checks().filter(item__in=items, rater__in=raters)
     if to_rater and checks.exists():
-        return Apart.objects.filter(question=question, item__in=items, rater__in=raters)
+        return CheckAnswer.objects.filter(question=question, item__in=items, rater__in=raters)
     return Revision.objects.filter(
         rating__question=question, rating__item__in=items, rating__rater__in=raters
     )
 
 
 def _format_revision(
-    revision: Revision | Apart, labels: dict[int, str], *, is_lead: bool
+    revision: Revision | CheckAnswer, labels: dict[int, str], *, is_lead: bool
 ) -> dict[str, Any]:
     return {
         "label": labels.get(revision.code),

@@ -57,7 +57,7 @@ _QUESTIONS_SQL = """
     ORDER BY q.position, q.id, c.position, c.code
     """
 _OWN_RATER_SQL = f"""
-    SELECT r.key, r.id, r.paused, p.allows_corrections, m.id IS NOT NULL, ({exam_gate.DUE_EXAM_SQL}), r.told
+    SELECT r.key, r.id, r.paused, p.allows_corrections, m.id IS NOT NULL, ({exam_gate.DUE_EXAM_SQL}), r.gold_notice
     FROM projects_rater r
     JOIN projects_project p ON p.id = r.project_id
     LEFT JOIN projects_member m ON m.project_id = r.project_id AND m.user_id = r.user_id

@@ -24,7 +24,7 @@ from core.api.schema import (
 )
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Question, Rater
-from ratings.models import NO_CODE, Apart, Assignment, Rating
+from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 from ratings.services import permissions
 from ratings.services.judgement import DETAIL_FIELDS, UnknownCode
 
@@ -115,7 +115,7 @@ def _get_visible_rows(project: Project, user: Any) -> list[Any]:
         return [rows]
     own_raters = Rater.objects.filter(project=project, user=user)
     check_items = Assignment.objects.checks().filter(rater__in=own_raters).values("item")
-    check_answers = Apart.objects.filter(question__project=project, stands=True)
+    check_answers = CheckAnswer.objects.filter(question__project=project, is_current=True)
     return [
         rows.filter(rater__in=own_raters).exclude(item__in=check_items),
         check_answers.filter(rater__in=own_raters, item__in=check_items),

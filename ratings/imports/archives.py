@@ -122,7 +122,7 @@ def _validate_name(file: zipfile.ZipInfo, names: set[str]) -> None:
     if ".." in parts or name.startswith("/") or "\\" in name or ":" in name or has_control(name):
         raise UnreadableFileError("zip_name", value=truncate_text(name))
     if file.filename in names:
-        raise UnreadableFileError("zip_doubled", value=truncate_text(name))
+        raise UnreadableFileError("zip_duplicate_name", value=truncate_text(name))
     if file.flag_bits & 1:
         raise UnreadableFileError("zip_locked", value=truncate_text(name))
     names.add(file.filename)

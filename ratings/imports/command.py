@@ -56,7 +56,7 @@ class ImportOptions:
     project_name: str = ""
     scale: str = ""
     order: Sequence[str] = ()
-    stands: str = "last"  # a key of DUPLICATE_POLICIES, or "again"
+    duplicate_policy: str = "last"  # a key of DUPLICATE_POLICIES, or "again"
     dry_run: bool = False
 
 
@@ -72,7 +72,7 @@ class FileResult:
     project: Project | None = None
     stored: bool = False
     counts: dict[str, int] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
+    skipped_records: dict[str, int] = field(default_factory=dict)
     problems: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -127,7 +127,7 @@ def _run(run: ImportRun, result: FileResult, options: ImportOptions, by: Any) ->
         new_scales = _build_new_scales(run, result, options)
         if not options.dry_run:
             result.project = services.start_writing(
-                run=run, duplicate_policy=options.stands, new_scales=new_scales, by=by
+                run=run, duplicate_policy=options.duplicate_policy, new_scales=new_scales, by=by
             )
             _finish_step(run)
     except InvalidImportOptions as error:
@@ -145,14 +145,16 @@ def _run(run: ImportRun, result: FileResult, options: ImportOptions, by: Any) ->
         return
     result.stored = options.dry_run or run.state == ImportRun.State.DONE
     if run.state == ImportRun.State.FAILED:
-        result.add_problem(describe_stop(*run.summary["stopped"]))
+        result.add_problem(describe_stop(*run.summary["stop_reason"]))
 
 
 def _accept_suggested_raters(run: ImportRun, options: ImportOptions) -> None:
     """Check again if raters of the file turned out to be members."""
     mapping = ImportMapping.from_run(run)
-    suggested = run.summary.get("suggested", {}) if options.match_raters else {}
-    new_members = {key: user_id for key, user_id in suggested.items() if key not in mapping.members}
+    suggested_members = run.summary.get("suggested_members", {}) if options.match_raters else {}
+    new_members = {
+        key: user_id for key, user_id in suggested_members.items() if key not in mapping.members
+    }
     if new_members and run.state == ImportRun.State.CHECKED:
         mapping.members |= new_members
         services.check_with_matches(run=run, mapping=mapping)
@@ -175,12 +177,14 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
         "items": summary["items"],
         "raters": summary["raters"],
         "ratings": summary["rows"] - summary["repeats"],
-        "gold": summary["golds"],
-        "skipped": summary["skips"],
+        "gold": summary["gold_answers"],
+        "skips": summary["skips"],
     }
-    result.left_out = {reason: skipped["count"] for reason, skipped in summary["left_out"].items()}
-    if summary["of_other_questions"]:
-        result.left_out["other_question"] = summary["of_other_questions"]
+    result.skipped_records = {
+        reason: skipped["count"] for reason, skipped in summary["skipped_records"].items()
+    }
+    if summary["n_other_questions"]:
+        result.skipped_records["other_question"] = summary["n_other_questions"]
     for problem in run.problems:
         result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])
 
@@ -194,11 +198,11 @@ def _build_mapping(run: ImportRun, options: ImportOptions) -> ImportMapping:
         services.reread_file(run=run, encoding=options.encoding, delimiter="")
     mapping = ImportMapping.from_run(run)
     mapping.project_name = options.project_name
-    mapping.one_rater = options.rater or mapping.one_rater
+    mapping.default_rater = options.rater or mapping.default_rater
     _apply_matches(run, mapping, options)
     source = SOURCES[mapping.source]
     if source.has_encoding and not mapping.encoding:
-        encoding_problem = run.summary["not_utf8"]
+        encoding_problem = run.summary["encoding_problem"]
         raise InvalidImportOptions(
             f"the file is not in UTF-8, so --encoding is needed. Line {encoding_problem['line']}: "
             f"{format_problem(encoding_problem)}"
@@ -246,13 +250,15 @@ def _apply_columns(mapping: ImportMapping, head: TableHead, options: ImportOptio
         for role, index in mapping.columns.items()
         if index not in used_indexes and role not in indexes_by_role
     }
-    for field_name in ("parts", "attributes"):
+    for role, field_name in (("content", "content_columns"), ("attributes", "attribute_columns")):
         guessed_indexes = [
             index for index in getattr(mapping, field_name) if index not in used_indexes
         ]
-        setattr(mapping, field_name, indexes_by_role.pop(field_name, guessed_indexes))
+        setattr(mapping, field_name, indexes_by_role.pop(role, guessed_indexes))
     mapping.columns |= {role: indexes[-1] for role, indexes in indexes_by_role.items() if indexes}
-    mapping.leave_out = [index for index in mapping.leave_out if index not in used_indexes]
+    mapping.excluded_columns = [
+        index for index in mapping.excluded_columns if index not in used_indexes
+    ]
     if options.layout:
         mapping.layout = options.layout
     elif "label" in mapping.columns:
@@ -266,7 +272,7 @@ def _select_question(
 ) -> None:
     """Select the question that the labels of a table answer."""
     if mapping.layout == "long" and "question" in mapping.columns and not options.question:
-        mapping.every_question = True
+        mapping.use_file_questions = True
         return
     label_at = mapping.columns.get("label")
     name = head.names[label_at] if label_at is not None else ""

@@ -69,7 +69,7 @@ def _release_after_failure(run: ImportRun) -> None:
                 run,
                 attempts=attempts,
                 state=State.FAILED,
-                summary={**run.summary, "stopped": ["error", ""]},
+                summary={**run.summary, "stop_reason": ["error", ""]},
             )
     except LeaseLost:
         logger.info("import %s was claimed by another worker", run.pk)
@@ -107,16 +107,16 @@ def _validate_file(run: ImportRun) -> None:
 
 def _store_report(run: ImportRun, report: FileReport) -> None:
     """Store the result of the validation with the run."""
-    previous = {name: run.summary[name] for name in ("not_utf8",) if name in run.summary}
+    previous = {name: run.summary[name] for name in ("encoding_problem",) if name in run.summary}
     results = {name: value for name, value in vars(report).items() if name != "problems"}
     leases.release_run(
         run,
-        state=State.REFUSED if report.problems else State.CHECKED,
+        state=State.INVALID if report.problems else State.CHECKED,
         problems=[problem.to_json() for problem in report.problems.listed],
         summary={
             **previous,
             **results,
-            "kinds": dict(report.problems.counts_by_kind.most_common()),
+            "problem_counts": dict(report.problems.counts_by_kind.most_common()),
         },
         bytes_read=run.bytes_total,
         rows_total=report.n_steps,
@@ -142,16 +142,18 @@ def _write_rows(run: ImportRun) -> None:
         for question_id in services.get_question_ids(run):
             changes.announce(question_id)
     except FileNotFoundError:
-        _mark_failed(run, "lost", "")
+        _mark_failed(run, "file_missing", "")
     except ImportStopped as error:
         _mark_failed(run, error.kind, error.value)
     except UnreadableFileError:
-        _mark_failed(run, "lost", "")
+        _mark_failed(run, "file_missing", "")
 
 
 def _mark_failed(run: ImportRun, kind: str, value: str) -> None:
     """Mark the run as failed, with the reason."""
-    leases.release_run(run, state=State.FAILED, summary={**run.summary, "stopped": [kind, value]})
+    leases.release_run(
+        run, state=State.FAILED, summary={**run.summary, "stop_reason": [kind, value]}
+    )
 
 
 def _make_heartbeat(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> Heartbeat:
@@ -187,7 +189,7 @@ def _delete_old_files() -> None:
     """Discard runs that were left unfinished for too long, and delete files without a run."""
     oldest = timezone.now() - datetime.timedelta(days=settings.KEEP_IMPORTS_DAYS)
     abandoned_runs = ImportRun.objects.filter(
-        state__in=(State.MAPPING, State.REFUSED, State.CHECKED),
+        state__in=(State.MAPPING, State.INVALID, State.CHECKED),
         created_at__lt=oldest,
     )
     for run in abandoned_runs:

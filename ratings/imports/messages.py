@@ -51,7 +51,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("name not allowed"),
         _("'%(value)s' in the ZIP archive leads out of it, or is no name of a file."),
     ),
-    "zip_doubled": (_("doubled name"), _("'%(value)s' stands twice in the ZIP archive.")),
+    "zip_duplicate_name": (_("doubled name"), _("'%(value)s' stands twice in the ZIP archive.")),
     "zip_locked": (
         _("protected"),
         _("'%(value)s' in the ZIP archive is protected by a password."),
@@ -67,7 +67,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("too large"),
         _("'%(value)s' in the ZIP archive has %(found)s bytes; %(limit)s at most are allowed."),
     ),
-    "media_absent": (
+    "media_missing": (
         _("file not there"),
         _("The ZIP archive has no %(what)s '%(value)s', and none was uploaded before."),
     ),
@@ -140,7 +140,10 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("broken archive"),
         _("The gzip archive cannot be unpacked: it is damaged or cut off."),
     ),
-    "lost": (_("file gone"), _("The uploaded file is not there any more. Upload it again.")),
+    "file_missing": (
+        _("file gone"),
+        _("The uploaded file is not there any more. Upload it again."),
+    ),
     # Text and lines
     "bytes": (
         _("wrong encoding"),
@@ -168,7 +171,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
             "inside a cell are doubled."
         ),
     ),
-    "quote_wrong": (
+    "invalid_quote": (
         _("wrong quote"),
         _(
             "After a closing quotation mark comes neither a delimiter nor the line's end. "
@@ -188,7 +191,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("column without a name"),
         _("Column %(place)s has no name. The first line names every column."),
     ),
-    "name_doubled": (
+    "duplicate_column_name": (
         _("doubled column name"),
         _(
             "'%(name)s' names column %(first)s and column %(second)s. Each column needs a "
@@ -224,8 +227,8 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("NUL character"),
         _("A text holds a NUL character. Text of letters, digits and signs is needed."),
     ),
-    "item_wrong": (_("content not allowed"), _("The item cannot be stored: %(why)s.")),
-    "item_differs": (
+    "invalid_item": (_("content not allowed"), _("The item cannot be stored: %(why)s.")),
+    "conflicting_item": (
         _("doubled key"),
         _(
             "Item '%(value)s' has another content in line %(other)s. A key stands for one content; "
@@ -289,7 +292,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("missing field"),
         _("The record has no '%(field)s'; it is needed in a file of this kind."),
     ),
-    "question_absent": (
+    "question_missing": (
         _("no row of the question"),
         _("No row is of the question '%(question)s'; the file has %(found)s."),
     ),

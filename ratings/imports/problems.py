@@ -58,10 +58,10 @@ def format_problem(problem: dict[str, Any]) -> str:
         values = {"reason": str(TIME_ERRORS[values["why"]]) % values}
     elif problem["kind"] in ("pdf", "html", "binary"):
         values = {"allowed": ALLOWED_FORMATS}
-    elif problem["kind"] == "media_absent":
+    elif problem["kind"] == "media_missing":
         values = {"what": MEDIA_KIND_NAMES[values["what"]], "value": values["value"]}
     elif problem["kind"] == "nothing_usable":
-        values = {"reasons": _format_skipped_records(values["left_out"])}
+        values = {"reasons": _format_skipped_records(values["skipped_records"])}
     return str(MESSAGES[problem["kind"]][1]) % values
 
 
@@ -92,7 +92,7 @@ def describe_stop(kind: str, value: str) -> str:
         "items": gettext("Item '%(value)s' was removed since the check."),
         "raters": gettext("Rater '%(value)s' was removed since the check."),
         "archived": gettext("The project '%(value)s' is archived: nobody rates in it."),
-        "lost": gettext("The checked file is not there any more."),
+        "file_missing": gettext("The checked file is not there any more."),
         "error": gettext(
             "The import failed several times for a reason of the server, which is in its log."
         ),

@@ -53,7 +53,7 @@ def create_run(
     stored = imports_uploads.store_upload(file)
     try:
         mapping = ImportMapping(source=source or stored.source, encoding=stored.encoding or "")
-        mapping.one_rater = _get_rater_key(name)
+        mapping.default_rater = _get_rater_key(name)
         _guess_mapping(mapping, stored.path, project)
         matching.reuse_earlier_matches(mapping, project)
         encoding_error = stored.encoding_error
@@ -64,7 +64,9 @@ def create_run(
             path=stored.path,
             bytes_total=stored.size,
             mapping=mapping.to_json(),
-            summary={"not_utf8": encoding_error.problem.to_json()} if encoding_error else {},
+            summary={"encoding_problem": encoding_error.problem.to_json()}
+            if encoding_error
+            else {},
         )
     except BaseException:
         imports_uploads.delete_upload(stored.path)
@@ -76,16 +78,16 @@ def _guess_mapping(mapping: ImportMapping, path: str, project: Project | None) -
     source = SOURCES[mapping.source]
     head = source.read_head(imports_uploads.get_absolute_path(path), mapping)
     if head is None:
-        mapping.every_question = True
+        mapping.use_file_questions = True
         return
     guess = source.guess_columns(head, labels=_get_project_labels(project))
-    mapping.every_question = False
+    mapping.use_file_questions = False
     mapping.delimiter = head.delimiter
     mapping.layout = guess.layout
     mapping.columns = guess.columns
-    mapping.leave_out = guess.leave_out
-    mapping.parts = guess.parts
-    mapping.attributes = guess.attributes
+    mapping.excluded_columns = guess.excluded_columns
+    mapping.content_columns = guess.content_columns
+    mapping.attribute_columns = guess.attribute_columns
 
 
 def _get_rater_key(file_name: str) -> str:
@@ -133,7 +135,7 @@ def check_again(*, run: ImportRun) -> bool:
 
 
 def _restart_check(run: ImportRun, **changes: Any) -> bool:
-    restartable_states = (State.MAPPING, State.REFUSED, State.CHECKED, State.FAILED)
+    restartable_states = (State.MAPPING, State.INVALID, State.CHECKED, State.FAILED)
     reset_fields = {
         "bytes_read": 0,
         "rows_done": 0,
@@ -152,7 +154,7 @@ def reopen_columns(*, run: ImportRun) -> bool:
     """
     return _transition(
         run,
-        (State.CHECKING, State.REFUSED, State.CHECKED),
+        (State.CHECKING, State.INVALID, State.CHECKED),
         state=State.MAPPING,
         lease="",
         problems=[],
@@ -169,7 +171,7 @@ def start_writing(
     errors of project and question rules, or Lost if the run has moved on; nothing is changed then.
     """
     mapping = ImportMapping.from_run(run)
-    mapping.stands = duplicate_policy
+    mapping.duplicate_policy = duplicate_policy
     question = get_single_question(run, mapping)
     project = run.project
     keys = dict.fromkeys([*list_new_question_keys(run), *new_scales])
@@ -204,14 +206,14 @@ def start_writing(
 def list_new_question_keys(run: ImportRun) -> list[str]:
     """Return the keys of questions with labels that the project does not have yet."""
     return [
-        key for key, details in list_questions(run) if not details["known"] and details["labels"]
+        key for key, details in list_questions(run) if not details["exists"] and details["labels"]
     ]
 
 
 def list_questions(run: ImportRun) -> list[tuple[str, dict[str, Any]]]:
     """Return (key, details from the check) of the file's questions, in the order of the file."""
     questions = run.summary.get("questions", {})
-    return sorted(questions.items(), key=lambda question: question[1]["place"])
+    return sorted(questions.items(), key=lambda question: question[1]["position"])
 
 
 def get_single_question(run: ImportRun, mapping: ImportMapping) -> Question | None:
@@ -219,7 +221,7 @@ def get_single_question(run: ImportRun, mapping: ImportMapping) -> Question | No
 
     None means that it does not exist yet or that there are several.
     """
-    if run.question or run.project is None or mapping.every_question or not mapping.question_id:
+    if run.question or run.project is None or mapping.use_file_questions or not mapping.question_id:
         return run.question
     return run.project.questions.filter(pk=mapping.question_id).first()
 
@@ -250,7 +252,7 @@ def _build_question(
 def get_question_text(run: ImportRun, mapping: ImportMapping, key: str) -> str:
     """Return the text of a new question: from the file, from the lead, or its key."""
     file_text = run.summary["questions"].get(key, {}).get("text", "")
-    lead_text = "" if mapping.every_question else mapping.question_text
+    lead_text = "" if mapping.use_file_questions else mapping.question_text
     return file_text or lead_text or key
 
 

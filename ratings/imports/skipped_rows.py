@@ -26,8 +26,8 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "ignored": _("records of kinds that hold no answer"),
     "other_question": _("rows of other questions"),
     "review": _("reviews of annotations"),
-    "sheets": _("further sheets of the workbook"),
-    "late_fields": _("fields that the first records do not have"),
+    "other_sheets": _("further sheets of the workbook"),
+    "unknown_fields": _("fields that the first records do not have"),
 }
 
 

@@ -34,7 +34,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
         int(value) for value in request.POST.getlist("item") if value.isascii() and value.isdigit()
     ]
     ids = [value for value in item_ids[:MAX_ITEMS_PER_REQUEST] if value <= MAX_ID]
-    action = request.POST.get("do", "")
+    action = request.POST.get("action", "")
     if not ids:
         messages.info(request, _("Tick the items first."))
     elif action == "delete":
@@ -104,6 +104,6 @@ def _set_gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
 ACTIONS: dict[str, Callable[[HttpRequest, Project, list[int]], None]] = {
     "withdraw": _withdraw,
     "restore": _restore,
-    "ask": _request_ratings,
+    "request_ratings": _request_ratings,
     "gold": _set_gold,
 }

@@ -38,7 +38,7 @@ def delete_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     rater = get_object_or_404(Rater, project=project, pk=min(rater_id, MAX_ID))
     if request.method == "POST" and request.POST.get("how") == "pseudonym":
-        if request.POST.get("typed", "").strip() != rater.key:
+        if request.POST.get("confirmation", "").strip() != rater.key:
             return _confirm_deletion(
                 request, project, Kind.RATER, rater, name=rater.key, back="people"
             )
@@ -59,7 +59,7 @@ def export_rater_data(request: HttpRequest, project_id: int, rater_id: int) -> H
     raters = Rater.objects.select_related("project", "user")
     rater = get_object_or_404(raters, project=project, pk=min(rater_id, MAX_ID))
     security_log.log_event(
-        "person_exported",
+        "rater_data_exported",
         project_id=project.pk,
         by=request.user.pk,
         rater=rater.pk,
@@ -85,7 +85,7 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
     if not items:
         messages.info(request, _("Tick the items first."))
         return redirect("items", project.pk)
-    if request.method == "POST" and request.POST.get("typed", "").strip() == str(len(items)):
+    if request.method == "POST" and request.POST.get("confirmation", "").strip() == str(len(items)):
         purge.start_item_deletions(items=items, by=request.user)
         messages.success(
             request,
@@ -99,7 +99,7 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
         "name": str(len(items)),
         "back": "items",
         "counts": _describe_counts(purge.count_rows_of_items(items)),
-        "wrong": request.method == "POST",
+        "is_wrong": request.method == "POST",
     }
     status = 400 if request.method == "POST" else 200
     return render(request, "ratings/delete.html", context, status=status)
@@ -118,8 +118,8 @@ def delete_project(request: HttpRequest, project_id: int) -> HttpResponse:
 def _confirm_deletion(
     request: HttpRequest, project: Project, kind: str, target: Any, *, name: str, back: str
 ) -> HttpResponse:
-    typed = request.POST.get("typed", "").strip()
-    if request.method == "POST" and typed == name.strip():
+    confirmation = request.POST.get("confirmation", "").strip()
+    if request.method == "POST" and confirmation == name.strip():
         purge.start_deletion(kind=kind, target=target, by=request.user)
         messages.success(
             request,
@@ -132,7 +132,7 @@ def _confirm_deletion(
         "name": name,
         "back": back,
         "counts": _describe_counts(purge.count_affected_rows(kind, target)),
-        "wrong": request.method == "POST",
+        "is_wrong": request.method == "POST",
     }
     status = 400 if request.method == "POST" else 200
     return render(request, "ratings/delete.html", context, status=status)
@@ -143,7 +143,7 @@ def _describe_counts(counts: dict[str, int]) -> list[tuple[str, int]]:
     texts = {
         "ratings": npgettext_lazy("deleted", "rating that stands", "ratings that stand"),
         "history": npgettext_lazy("deleted", "line of their history", "lines of their history"),
-        "apart": npgettext_lazy(
+        "check_answers": npgettext_lazy(
             "deleted",
             "answer to hidden gold or to a blind repeat",
             "answers to hidden gold and blind repeats",

@@ -24,8 +24,8 @@ FIRST_CHUNK, MAX_CHUNK = 200, 5_000  # sizes of the first and of later chunks of
 ITEMS_PER_READ = 1_000  # items whose texts Python reads at a time
 MAX_COUNTED = 10_000  # matches are counted up to this number,
 MAX_COUNTED_TEXTS = 1_000  # or up to this number where Python reads their texts
-STATES = ("asked", "waiting", "withdrawn", "flagged", "skipped", "gold")
-STATE_CONDITIONS = {"asked": AVAILABLE, "waiting": WITHOUT_CONTENT, "withdrawn": WITHDRAWN}
+STATES = ("active", "empty", "withdrawn", "flagged", "skipped", "gold")
+STATE_CONDITIONS = {"active": AVAILABLE, "empty": WITHOUT_CONTENT, "withdrawn": WITHDRAWN}
 ANSWER_FILTERS = ("differ", "same")
 
 
@@ -270,7 +270,7 @@ def _filter_after(rows: QuerySet[Item], filters: ItemFilters, after: int) -> Que
     For the few waiting or withdrawn items the condition is on a sum, so that SQLite uses their own
     small index and does not scan all items.
     """
-    if filters.state in ("waiting", "withdrawn"):
+    if filters.state in ("empty", "withdrawn"):
         return rows.alias(place=F("pk") + 0).filter(place__gt=after)
     return rows.filter(pk__gt=after)
 

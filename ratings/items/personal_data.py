@@ -19,11 +19,11 @@ from core import security_log
 from events.models import Event
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
 from ratings.models import (
-    Apart,
     Assignment,
+    CheckAnswer,
     Exam,
     ImportRun,
-    Judged,
+    JudgementBase,
     RaterMessage,
     Rating,
     Revision,
@@ -32,7 +32,13 @@ from ratings.services.judgement import STORED_TEXTS
 
 PSEUDONYM_PREFIX = "former"
 # Fields of an import's summary that show single rows.
-ROW_EXAMPLE_FIELDS = ("preview", "repeat_examples", "double_examples", "unmatched", "suggested")
+ROW_EXAMPLE_FIELDS = (
+    "preview",
+    "repeat_examples",
+    "duplicate_examples",
+    "unmatched_raters",
+    "suggested_members",
+)
 
 
 def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:
@@ -83,12 +89,12 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
             }
         )
     check_answers = (
-        Apart.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
+        CheckAnswer.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
     )
     for entry in check_answers.iterator(chunk_size=1_000):
         yield _encode_line(
             {
-                "apart": entry.why,
+                "check": entry.kind,
                 "item": entry.item.key,
                 "question": entry.question.key,
                 "label": labels[entry.question_id].get(entry.code),
@@ -98,16 +104,16 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
                 "seconds": entry.seconds,
                 "guidelines": entry.guidelines,
                 "item_version": entry.item_version,
-                "stands": entry.stands,
+                "current": entry.is_current,
             }
         )
     for exam in Exam.objects.filter(rater=rater).select_related("question"):
         yield _encode_line(
             {
                 "exam": exam.question.key,
-                "try": exam.number,
+                "attempt": exam.number,
                 "state": exam.state,
-                "began_at": exam.began_at,
+                "started_at": exam.started_at,
                 "ended_at": exam.ended_at,
                 "answers": len(exam.scored_answers),
                 "right": exam.right,
@@ -118,20 +124,20 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
     for assignment in assignments.iterator(chunk_size=1_000):
         yield _encode_line(
             {
-                "given": assignment.item.key,
+                "assigned_item": assignment.item.key,
                 "state": assignment.state,
-                "until": assignment.leased_until,
+                "leased_until": assignment.leased_until,
                 "skip_reason": assignment.skip_reason,
                 "flagged": assignment.flagged,
             }
         )
 
-    for message in RaterMessage.objects.filter(rater=rater).select_related("by"):
+    for message in RaterMessage.objects.filter(rater=rater).select_related("sender"):
         yield _encode_line(
             {
                 "message": message.text,
-                "by": message.sender_name,
-                "at": message.at,
+                "sender": message.sender_name,
+                "sent_at": message.sent_at,
                 "read_at": message.read_at,
             }
         )
@@ -141,7 +147,7 @@ def _encode_line(data: dict[str, Any]) -> bytes:
     return (json.dumps(data, ensure_ascii=False, default=_format_value) + "\n").encode()
 
 
-def _get_texts(judgement: Judged) -> dict[str, str]:
+def _get_texts(judgement: JudgementBase) -> dict[str, str]:
     return {name: getattr(judgement, name) for name in STORED_TEXTS}
 
 
@@ -166,7 +172,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
     counts = {"ratings": ratings.current().count(), "comments": 0}
     if not comments:
         revisions = Revision.objects.filter(rating__rater=locked_rater)
-        check_answers = Apart.objects.filter(rater=locked_rater)
+        check_answers = CheckAnswer.objects.filter(rater=locked_rater)
         counts["comments"] = sum(map(_clear_texts, (ratings, revisions, check_answers)))
         Assignment.objects.filter(rater=locked_rater).exclude(skip_reason="").update(skip_reason="")
     RaterMessage.objects.filter(rater=locked_rater).delete()

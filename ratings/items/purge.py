@@ -22,7 +22,7 @@ from core import security_log
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.services.projects import archive_project
 from ratings.files import media
-from ratings.models import NO_CODE, Apart, Assignment, ImportRun, Rating, Revision
+from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
 from ratings.services import slots
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -43,7 +43,9 @@ def count_affected_rows(kind: str, target: Any) -> dict[str, int]:
     counts = {"ratings": ratings.current().count()}
     revisions = Revision.objects.filter(**{f"rating__{_get_rating_path(kind)}": target.pk})
     counts["history"] = revisions.count()
-    counts["apart"] = Apart.objects.filter(**{_get_rating_path(kind): target.pk}).current().count()
+    counts["check_answers"] = (
+        CheckAnswer.objects.filter(**{_get_rating_path(kind): target.pk}).current().count()
+    )
     counts["assignments"] = assignments.count()
     if kind == Kind.ITEM:
         counts["gold"] = GoldAnswer.objects.filter(item=target).count()

@@ -24,7 +24,7 @@ class HideForm(forms.Form):
     hidden = forms.TypedChoiceField(
         choices=[("1", "1"), ("0", "0")], coerce=lambda value: value == "1"
     )
-    sure = forms.BooleanField(label=gettext_lazy("Yes, do this for the whole project"))
+    confirm = forms.BooleanField(label=gettext_lazy("Yes, do this for the whole project"))
 
 
 class DisclosureForm(forms.Form):
@@ -74,7 +74,7 @@ def disclose_raters(request: HttpRequest, project_id: int) -> HttpResponse:
     identity_rows = rater_pseudonyms.disclose_raters(
         project=project, reason=form.cleaned_data["reason"], by=request.user
     )
-    return _render_page(request, project, found=identity_rows)
+    return _render_page(request, project, identities=identity_rows)
 
 
 def _render_page(

@@ -65,7 +65,7 @@ def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> 
     codes = [
         int(value) for value in request.POST.getlist("code") if value.isascii() and value.isdigit()
     ]
-    if request.POST.get("do") == "retire":
+    if request.POST.get("action") == "retire":
         if gold.retire_gold_answer(item=item, question=question, by=request.user):
             messages.success(request, _("The gold answer is taken away; its history stays."))
         return redirect_back(request, project)

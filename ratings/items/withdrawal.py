@@ -11,9 +11,9 @@ from django.utils import timezone
 from core import security_log
 from projects.models import Item, Project, Rater
 from projects.services.raters import updates
-from ratings.models import Apart, Assignment, Rating
+from ratings.models import Assignment, CheckAnswer, Rating
 
-ANSWER_MANAGERS = (Rating.objects, Apart.objects)
+ANSWER_MANAGERS = (Rating.objects, CheckAnswer.objects)
 
 
 @transaction.atomic

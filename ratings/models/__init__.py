@@ -1,24 +1,24 @@
 """Models of ratings, assignments, exams, imports and messages to raters."""
 
-from .assignment import Assignment, Desk
-from .check_answer import Apart
+from .assignment import Assignment, RaterQueue
+from .check_answer import CheckAnswer
 from .exam import Exam, ExamRules
 from .import_run import ImportRun
-from .judgement_base import Judged
+from .judgement_base import JudgementBase
 from .rater_message import RaterMessage
 from .rating import NO_CODE, Rating, Revision, UncountedItem
-from .timezone_backfill import DayMove
+from .timezone_backfill import TimezoneBackfill
 
 __all__ = [
     "NO_CODE",
-    "Apart",
+    "CheckAnswer",
     "Assignment",
-    "DayMove",
-    "Desk",
+    "TimezoneBackfill",
+    "RaterQueue",
     "Exam",
     "ExamRules",
     "ImportRun",
-    "Judged",
+    "JudgementBase",
     "RaterMessage",
     "Rating",
     "Revision",

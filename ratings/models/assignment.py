@@ -13,7 +13,7 @@ from ratings.querysets import AssignmentQuerySet
 class Assignment(models.Model):
     """An item that was assigned to a rater."""
 
-    class Why(models.TextChoices):
+    class Kind(models.TextChoices):
         """The purpose of the assignment.
 
         Leads see it; raters see it for exams only, because all assignments look alike on the
@@ -36,8 +36,8 @@ class Assignment(models.Model):
     item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="assignments", db_index=False)
     state = models.CharField(max_length=7, choices=State.choices, default=State.OPEN)
-    why = models.CharField(
-        max_length=6, choices=Why.choices, default=Why.ORDINARY, db_default="", blank=True
+    kind = models.CharField(
+        max_length=6, choices=Kind.choices, default=Kind.ORDINARY, db_default="", blank=True
     )
     # True if the item was selected because of other raters' answers: by a planned order
     # (QueueOrder.LABELS) or beyond the overlap. Otherwise it was selected independently of them,
@@ -62,7 +62,7 @@ class Assignment(models.Model):
                 name="assignment_state_known",
             ),
             models.CheckConstraint(
-                condition=Q(why__in=["", "gold", "repeat", "exam"]), name="assignment_why_known"
+                condition=Q(kind__in=["", "gold", "repeat", "exam"]), name="assignment_kind_valid"
             ),
             models.CheckConstraint(
                 condition=Q(state="open") | Q(closed_at__isnull=False),
@@ -77,8 +77,8 @@ class Assignment(models.Model):
                 fields=["leased_until"], condition=Q(state="open"), name="assignment_open"
             ),
             # A rater's check answers, and how often a gold item was shown.
-            models.Index(fields=["rater", "item"], condition=~Q(why=""), name="assignment_apart"),
-            models.Index(fields=["item"], condition=Q(why="gold"), name="assignment_gold"),
+            models.Index(fields=["rater", "item"], condition=~Q(kind=""), name="assignment_check"),
+            models.Index(fields=["item"], condition=Q(kind="gold"), name="assignment_gold"),
             # Ratings that were requested because of other raters' answers.
             models.Index(
                 fields=["rater", "item"], condition=Q(planned=True), name="assignment_planned"
@@ -87,7 +87,7 @@ class Assignment(models.Model):
             models.Index(
                 fields=["closed_at"],
                 condition=Q(state="skipped") | Q(flagged=True),
-                name="assignment_set_aside",
+                name="assignment_skipped_flagged",
             ),
         ]
 
@@ -95,15 +95,15 @@ class Assignment(models.Model):
         return f"{self.rater_id} on {self.item_id}: {self.state}"
 
 
-class Desk(models.Model):
+class RaterQueue(models.Model):
     """A rater's queue position. Locking the row serializes the rater's own requests."""
 
-    rater = models.OneToOneField(Rater, models.CASCADE, primary_key=True, related_name="desk")
+    rater = models.OneToOneField(Rater, models.CASCADE, primary_key=True, related_name="queue")
     # Id of the item that was assigned last: the search for the next one starts after it.
-    position = models.BigIntegerField(default=0)
-    handed_out = models.PositiveIntegerField(default=0)
+    last_item_id = models.BigIntegerField(default=0)
+    n_assigned = models.PositiveIntegerField(default=0)
     # When the rater last submitted or skipped: the next item has been visible since then.
     last_closed_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
-        return f"{self.rater_id} at {self.position}"
+        return f"{self.rater_id} at {self.last_item_id}"

@@ -29,22 +29,22 @@ class ExamRules(models.Model):
     p_pass = models.FloatField(default=0.8)
     alpha = models.FloatField(default=0.05)
     beta = models.FloatField(default=0.05)
-    most = models.PositiveSmallIntegerField(default=50)
-    tries = models.PositiveSmallIntegerField(default=2)
+    max_answers = models.PositiveSmallIntegerField(default=50)
+    max_attempts = models.PositiveSmallIntegerField(default=2)
 
     class Meta:
         verbose_name_plural = "exam rules"
         constraints = [
             models.CheckConstraint(
                 condition=Q(p_fail__gt=0, p_fail__lt=F("p_pass"), p_pass__lt=1),
-                name="exam_rules_apart",
+                name="exam_rules_pass_above_fail",
             ),
             models.CheckConstraint(
                 condition=Q(alpha__gt=0, alpha__lte=0.5, beta__gt=0, beta__lte=0.5),
                 name="exam_rules_errors",
             ),
             models.CheckConstraint(
-                condition=Q(most__gte=1, tries__gte=1), name="exam_rules_some_items"
+                condition=Q(max_answers__gte=1, max_attempts__gte=1), name="exam_rules_positive"
             ),
         ]
 
@@ -53,7 +53,7 @@ class ExamRules(models.Model):
 
     def get_test_parameters(self) -> dict[str, Any]:
         """Return the parameters of the test as an exam stores them in ``Exam.rules``."""
-        names = ("p_fail", "p_pass", "alpha", "beta", "most")
+        names = ("p_fail", "p_pass", "alpha", "beta", "max_answers")
         return {name: getattr(self, name) for name in names}
 
 
@@ -79,10 +79,10 @@ class Exam(models.Model):
     items = models.JSONField(default=list)
     # [[item id, code, right, gold id], ...] in the order of answering; right is null where the gold
     # answer was retired meanwhile: such an answer is not scored.
-    course = models.JSONField(default=list)
+    answers = models.JSONField(default=list)
     # The error probability of the outcome (ExamVerdict in ratings.annotation.assignments.exams).
-    chance = models.FloatField(null=True, blank=True)
-    began_at = models.DateTimeField()
+    error_probability = models.FloatField(null=True, blank=True)
+    started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
     # The lead who granted this attempt or waived the exam, and why.
     by = models.ForeignKey(
@@ -116,7 +116,7 @@ class Exam(models.Model):
     @property
     def scored_answers(self) -> list[bool]:
         """Correctness of the scored answers, in the order of answering."""
-        return [right for _item, _code, right, _gold in self.course if right is not None]
+        return [right for _item, _code, right, _gold in self.answers if right is not None]
 
     @property
     def right(self) -> int:
@@ -136,14 +136,14 @@ class Exam(models.Model):
     @property
     def one_in(self) -> int | None:
         """N, where the outcome is wrong at most once in N exams; None without a probability."""
-        return int(1 / self.chance + 1e-9) if self.chance else None
+        return int(1 / self.error_probability + 1e-9) if self.error_probability else None
 
     @property
     def next_answer_number(self) -> int:
         """Number of the next answer, from 1."""
-        return len(self.course) + 1
+        return len(self.answers) + 1
 
     @property
     def max_answers(self) -> int:
         """Maximum number of answers."""
-        return min(int(self.rules.get("most", 0)), len(self.items))
+        return min(int(self.rules.get("max_answers", 0)), len(self.items))

@@ -21,7 +21,7 @@ class ImportRun(models.Model):
     class State(models.TextChoices):
         MAPPING = "mapping", _("choosing columns")
         CHECKING = "checking", _("checking")
-        REFUSED = "refused", _("has problems")
+        INVALID = "invalid", _("has problems")
         CHECKED = "checked", _("ready")
         WRITING = "writing", _("importing")
         DONE = "done", _("done")
@@ -63,14 +63,14 @@ class ImportRun(models.Model):
                     state__in=[
                         "mapping",
                         "checking",
-                        "refused",
+                        "invalid",
                         "checked",
                         "writing",
                         "done",
                         "failed",
                     ]
                 ),
-                name="import_state_known",
+                name="import_state_valid",
             ),
             models.CheckConstraint(
                 condition=Q(rows_done__lte=F("rows_total")), name="import_progress_bounded"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 
-class Judged(models.Model):
+class JudgementBase(models.Model):
     """A category's code (-1: withdrawn), with the texts and versions that belong to it.
 
     The texts are those of ``STORED_TEXTS`` in ratings.services.judgement.

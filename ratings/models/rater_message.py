@@ -14,10 +14,10 @@ class RaterMessage(models.Model):
 
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="messages")
     text = models.TextField()
-    by = models.ForeignKey(
+    sender = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    at = models.DateTimeField()
+    sent_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -32,4 +32,6 @@ class RaterMessage(models.Model):
     @property
     def sender_name(self) -> str:
         """Name of the sender; empty if the account was deleted."""
-        return "" if self.by is None else self.by.get_full_name() or self.by.get_username()
+        return (
+            "" if self.sender is None else self.sender.get_full_name() or self.sender.get_username()
+        )

@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Item, Question, Rater
 from ratings.querysets import UNCOUNTED, RatingQuerySet
 
-from .judgement_base import Judged
+from .judgement_base import JudgementBase
 
 NO_CODE = -1  # code of a withdrawn rating, or of one that was never counted
 
 
-class Rating(Judged):
+class Rating(JudgementBase):
     """A rater's current rating of an item for one question.
 
     ``code`` is the category's code (-1: withdrawn); ``counted`` is the code that the stored counts
@@ -74,7 +74,7 @@ class UncountedItem(models.Model):
     # No foreign keys: notes of deleted rows are discarded when they are read.
     question_id = models.BigIntegerField()
     item_id = models.BigIntegerField()
-    ratings = models.IntegerField()  # number of uncounted ratings
+    n_ratings = models.IntegerField()  # number of uncounted ratings
 
     class Meta:
         indexes = [models.Index(fields=["question_id", "item_id"], name="uncounted_item")]
@@ -83,7 +83,7 @@ class UncountedItem(models.Model):
         return f"{self.item_id} of {self.question_id}"
 
 
-class Revision(Judged):
+class Revision(JudgementBase):
     """One entry of a rating's history. Written once, never changed."""
 
     class Source(models.TextChoices):

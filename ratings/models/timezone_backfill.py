@@ -7,7 +7,7 @@ from django.db import models
 from projects.models import Project
 
 
-class DayMove(models.Model):
+class TimezoneBackfill(models.Model):
     """A project whose time zone changed and whose ratings are not all on their new days yet.
 
     Ratings up to and including (question, item, rater), in this order, are done
@@ -15,9 +15,9 @@ class DayMove(models.Model):
     """
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
-    question = models.BigIntegerField(default=0)
-    item = models.BigIntegerField(default=0)
-    rater = models.BigIntegerField(default=0)
+    last_question_id = models.BigIntegerField(default=0)
+    last_item_id = models.BigIntegerField(default=0)
+    last_rater_id = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
-        return f"{self.project_id} up to {self.question}, {self.item}, {self.rater}"
+        return f"{self.project_id} up to {self.last_question_id}, {self.last_item_id}, {self.last_rater_id}"

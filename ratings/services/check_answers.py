@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from projects.models import Question
-from ratings.models import NO_CODE, Apart, Assignment
+from ratings.models import NO_CODE, Assignment, CheckAnswer
 
 from . import permissions
 from .current_ratings import QuestionState, read_and_lock
@@ -22,7 +22,7 @@ ROWS_PER_INSERT = 500
 def record_check_answers(
     judgements: Mapping[Question, Judgement],
     *,
-    why: str,
+    kind: str,
     by: Any,
     source: str,
     is_closed: bool = False,
@@ -44,23 +44,25 @@ def record_check_answers(
             raise UnknownCode(
                 f"no category of question '{question.key}' has the code {judgement.code}"
             )
-        current_rows = Apart.objects.filter(
-            question=question, item=judgement.item_id, rater=judgement.rater_id, stands=True
+        current_rows = CheckAnswer.objects.filter(
+            question=question, item=judgement.item_id, rater=judgement.rater_id, is_current=True
         )
         previous = current_rows.first()
         row = _build_next_row(judgement, previous, state)
         if row is None:
             continue
         if is_closed:
-            in_exam = why == Assignment.Why.EXAM
+            in_exam = kind == Assignment.Kind.EXAM
             raise permissions.ExamAnswersFinal if in_exam else permissions.CorrectionsClosed
-        row.question, row.why, row.by, row.source = question, why, by, source
-        if why == Assignment.Why.REPEAT and pair in ratings:
+        row.question, row.kind, row.by, row.source = question, kind, by, source
+        if kind == Assignment.Kind.REPEAT and pair in ratings:
             # A corrected repeat is still compared with the rating before the first repeat.
-            row.first = (
-                ratings[pair].code if previous is None or previous.first is None else previous.first
+            row.rated_code = (
+                ratings[pair].code
+                if previous is None or previous.rated_code is None
+                else previous.rated_code
             )
-        current_rows.update(stands=False)
+        current_rows.update(is_current=False)
         row.save()
 
 
@@ -84,9 +86,9 @@ def record_repeats(
             raise permissions.ProjectArchived
         if unknown_codes := {judgement.code for judgement in by_pair.values()} - state.codes:
             raise UnknownCode(f"no category of '{question.key}' has the code {min(unknown_codes)}")
-        existing = Apart.objects.filter(
+        existing = CheckAnswer.objects.filter(
             question=question,
-            stands=True,
+            is_current=True,
             item__in={item for item, _rater in by_pair},
             rater__in={rater for _item, rater in by_pair},
         )
@@ -98,19 +100,19 @@ def record_repeats(
         ]
         for row in rows:
             row.question, row.by, row.source = question, by, source
-        Apart.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
+        CheckAnswer.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
         n_recorded += len(rows)
     return n_recorded
 
 
-def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -> Apart:
+def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -> CheckAnswer:
     now = timezone.now()
-    return Apart(
+    return CheckAnswer(
         item_id=judgement.item_id,
         rater_id=judgement.rater_id,
-        why=Assignment.Why.REPEAT,
+        kind=Assignment.Kind.REPEAT,
         code=judgement.code,
-        first=first_code,
+        rated_code=first_code,
         rated_at=judgement.rated_at or now,
         changed_at=now,
         seconds=judgement.seconds,
@@ -123,8 +125,8 @@ def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -
 
 
 def _build_next_row(
-    judgement: Judgement, previous: Apart | None, state: QuestionState
-) -> Apart | None:
+    judgement: Judgement, previous: CheckAnswer | None, state: QuestionState
+) -> CheckAnswer | None:
     """Return the row to write, without columns shared by all rows of a call; None if unchanged."""
     if previous is None and judgement.code == NO_CODE:
         return None
@@ -136,7 +138,7 @@ def _build_next_row(
     seconds = judgement.seconds
     if seconds is None and previous is not None:
         seconds = previous.seconds
-    return Apart(
+    return CheckAnswer(
         item_id=judgement.item_id,
         rater_id=judgement.rater_id,
         code=judgement.code,
@@ -151,11 +153,11 @@ def _build_next_row(
     )
 
 
-def _get_texts(row: Apart) -> dict[str, str]:
+def _get_texts(row: CheckAnswer) -> dict[str, str]:
     return {name: getattr(row, name) for name in STORED_TEXTS}
 
 
-def _resolve_text(name: str, judgement: Judgement, previous: Apart | None) -> str:
+def _resolve_text(name: str, judgement: Judgement, previous: CheckAnswer | None) -> str:
     """Return the text of the judgement, or the previous text where the judgement has none."""
     text: str | None = getattr(judgement, name)
     if text is None:

@@ -57,7 +57,7 @@ class ExamAnswersFinal(CorrectionsClosed):
 def validate_not_paused(paused: bool, gold_notice: str = "") -> None:
     """Raise RaterPaused, or RaterPausedForGold if the rater is shown this reason."""
     if paused:
-        raise RaterPausedForGold if gold_notice == Rater.Told.PAUSED else RaterPaused
+        raise RaterPausedForGold if gold_notice == Rater.GoldNotice.PAUSED else RaterPaused
 
 
 def validate_exam_passed(due_question_id: int | None) -> None:

@@ -2,11 +2,11 @@
 
 A rater takes a slot by rating the item (any question, by any route) or by having an open assignment
 of it, unless the assignment is a check (ratings.annotation.assignments.hidden_checks). The rows are
-the truth; ``Item.places_taken`` repeats it. Code that changes such a row calls ``recount`` in the
+the truth; ``Item.slots_taken`` repeats it. Code that changes such a row calls ``recount`` in the
 same transaction.
 
-More ratings of an item may be requested than the project's overlap (``Item.extra_places``). These
-are subtracted from its ``places_taken``, so that every item is open while that number is below the
+More ratings of an item may be requested than the project's overlap (``Item.extra_slots``). These
+are subtracted from its ``slots_taken``, so that every item is open while that number is below the
 overlap, whatever its extra slots.
 """
 
@@ -32,13 +32,13 @@ NO_SLOT_LIMIT = 2**31 - 1
 _TAKERS_TEMPLATE = """
     SELECT {columns} FROM ratings_rating WHERE item_id {of_item} AND code >= 0
     UNION SELECT {columns} FROM ratings_assignment
-        WHERE item_id {of_item} AND state = 'open' AND why = ''
+        WHERE item_id {of_item} AND state = 'open' AND kind = ''
     """
 # The raters who take a slot of an item (its id twice as parameter). Valid while the item's lock is
 # held. "+ 0" keeps PostgreSQL from reading all ratings in rater order when it believes the table
 # to be empty.
 SLOT_TAKERS_SQL = _TAKERS_TEMPLATE.format(columns="rater_id + 0 AS rater_id", of_item="= %s")
-_WHERE_LISTED = "WHERE id = ANY(%s::bigint[]) AND places_taken < %s"
+_WHERE_LISTED = "WHERE id = ANY(%s::bigint[]) AND slots_taken < %s"
 _LOCK_LISTED_SQL = f"SELECT 1 FROM projects_item {_WHERE_LISTED} ORDER BY id FOR NO KEY UPDATE"
 # An item that was above ``below`` when the others were locked and no longer is, is included only
 # if its lock is free: waiting for it now would break the lock order. The transaction that holds it
@@ -51,7 +51,7 @@ _TAKERS_OF_LISTED_SQL = _TAKERS_TEMPLATE.format(
     columns="item_id, rater_id", of_item="= ANY(%s::bigint[])"
 )
 _RECOUNT_LISTED_SQL = f"""
-    UPDATE projects_item SET places_taken = GREATEST(counted.number - extra_places, 0)
+    UPDATE projects_item SET slots_taken = GREATEST(counted.number - extra_slots, 0)
     FROM (
         SELECT chosen.id, count(taker.rater_id) AS number
         FROM unnest(%s::bigint[]) AS chosen (id)
@@ -63,24 +63,24 @@ _RECOUNT_LISTED_SQL = f"""
 _TAKERS_OF_EACH_SQL = _TAKERS_TEMPLATE.format(columns="rater_id", of_item="= projects_item.id")
 _RECOUNT_LISTED_SQLITE = f"""
     UPDATE projects_item
-    SET places_taken = (SELECT max(count(*) - extra_places, 0) FROM ({_TAKERS_OF_EACH_SQL}) AS takers)
-    WHERE id IN (SELECT value FROM json_each(%s)) AND places_taken < %s
+    SET slots_taken = (SELECT max(count(*) - extra_slots, 0) FROM ({_TAKERS_OF_EACH_SQL}) AS takers)
+    WHERE id IN (SELECT value FROM json_each(%s)) AND slots_taken < %s
     """
 # The statement for one item takes little more than half of the time; several of them in ascending
 # order, each with its lock, keep the lock order as well.
-_WHERE_ONE = "WHERE id = %s AND places_taken < %s"
+_WHERE_ONE = "WHERE id = %s AND slots_taken < %s"
 _LOCK_ONE_SQL = f"SELECT 1 FROM projects_item {_WHERE_ONE} FOR NO KEY UPDATE"
 _RECOUNT_ONE_SQL = f"""
     UPDATE projects_item
-    SET places_taken = (
-        SELECT CASE WHEN number > extra_places THEN number - extra_places ELSE 0 END
+    SET slots_taken = (
+        SELECT CASE WHEN number > extra_slots THEN number - extra_slots ELSE 0 END
         FROM (SELECT count(*) AS number FROM ({SLOT_TAKERS_SQL}) AS takers) AS counted
     ) {_WHERE_ONE}
     """
 
 
 def recount(item_ids: Collection[int], *, below: int = NO_SLOT_LIMIT) -> None:
-    """Set ``places_taken`` of the items from the rows, in the transaction that changed the rows.
+    """Set ``slots_taken`` of the items from the rows, in the transaction that changed the rows.
 
     ``below`` leaves out items with this many slots taken or more: a change that only adds raters
     cannot open them again.
@@ -144,11 +144,11 @@ def build_statements_after_write(
 _DEMAND_SQL = f"""
     SELECT (SELECT count(*) FROM ({SLOT_TAKERS_SQL}) AS takers),
         (SELECT count(*) FROM ratings_assignment WHERE item_id = %s AND state = 'open'
-            AND why = ''),
-        extra_places
+            AND kind = ''),
+        extra_slots
     FROM projects_item WHERE id = %s AND has_content AND withdrawn_at IS NULL
     """
-_SET_EXTRA_SQL = "UPDATE projects_item SET extra_places = %s WHERE id = %s"
+_SET_EXTRA_SQL = "UPDATE projects_item SET extra_slots = %s WHERE id = %s"
 
 
 @dataclass(frozen=True, slots=True)

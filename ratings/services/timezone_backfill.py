@@ -1,6 +1,6 @@
 """Backfill of the days of a project's ratings when its time zone changes.
 
-The change itself creates a DayMove row and runs the first step, which is enough for a small
+The change itself creates a TimezoneBackfill row and runs the first step, which is enough for a small
 project; the worker's sweep runs the others while ratings keep being written. Every step reads the
 current zone under the row's lock; another change restarts the backfill. A rating that is written
 meanwhile already uses the current zone, so no step has to go back.
@@ -16,7 +16,7 @@ from django.db import transaction
 from core.db import bulk
 from projects.models import Project, Question
 from ratings import changes
-from ratings.models import DayMove, Rating
+from ratings.models import Rating, TimezoneBackfill
 
 from .days import day_number
 
@@ -29,8 +29,9 @@ def start_backfill(project_id: int) -> None:
 
     That transaction blocks all writers of ratings until it ends.
     """
-    DayMove.objects.update_or_create(
-        project_id=project_id, defaults={"question": 0, "item": 0, "rater": 0}
+    TimezoneBackfill.objects.update_or_create(
+        project_id=project_id,
+        defaults={"last_question_id": 0, "last_item_id": 0, "last_rater_id": 0},
     )
     n_processed: int | None = 0
     n_remaining = RATINGS_PER_STEP
@@ -40,7 +41,7 @@ def start_backfill(project_id: int) -> None:
 
 def run_pending() -> int:
     """Run all remaining steps of all projects; return the number of projects that had some."""
-    project_ids = list(DayMove.objects.values_list("pk", flat=True))
+    project_ids = list(TimezoneBackfill.objects.values_list("pk", flat=True))
     for project_id in project_ids:
         while run_step(project_id) is not None:
             time.sleep(PAUSE_SECONDS)
@@ -53,22 +54,26 @@ def run_step(project_id: int) -> int | None:
 
     Returns the number of ratings that were checked, or None when nothing is left.
     """
-    move = DayMove.objects.select_for_update().filter(project=project_id).first()
-    if move is None:
+    backfill = TimezoneBackfill.objects.select_for_update().filter(project=project_id).first()
+    if backfill is None:
         return None
-    questions = Question.objects.filter(project=project_id, pk__gte=move.question)
+    questions = Question.objects.filter(project=project_id, pk__gte=backfill.last_question_id)
     question_id = questions.order_by("pk").values_list("pk", flat=True).first()
     if question_id is None:
-        move.delete()
+        backfill.delete()
         return None
-    if question_id != move.question:
-        move.question, move.item, move.rater = question_id, 0, 0
-    rows = _get_next_rows(move)
+    if question_id != backfill.last_question_id:
+        backfill.last_question_id, backfill.last_item_id, backfill.last_rater_id = question_id, 0, 0
+    rows = _get_next_rows(backfill)
     if len(rows) < RATINGS_PER_STEP:
-        move.question, move.item, move.rater = question_id + 1, 0, 0
+        backfill.last_question_id, backfill.last_item_id, backfill.last_rater_id = (
+            question_id + 1,
+            0,
+            0,
+        )
     else:
-        _pk, move.item, move.rater, *_ = rows[-1]
-    move.save()
+        _pk, backfill.last_item_id, backfill.last_rater_id, *_ = rows[-1]
+    backfill.save()
     zone = ZoneInfo(Project.objects.values_list("time_zone", flat=True).get(pk=project_id))
     moved = []
     for pk, _item, _rater, rated_at, day in rows:
@@ -81,12 +86,14 @@ def run_step(project_id: int) -> int | None:
     return len(rows)
 
 
-def _get_next_rows(move: DayMove) -> list[tuple]:
+def _get_next_rows(backfill: TimezoneBackfill) -> list[tuple]:
     """Return rows of (id, item, rater, rated_at, day), locked in the order of other writers."""
-    following = Rating.objects.filter(question=move.question, item__gte=move.item)
-    following = following.exclude(item=move.item, rater__lte=move.rater).order_by(
-        "item_id", "rater_id"
+    following = Rating.objects.filter(
+        question=backfill.last_question_id, item__gte=backfill.last_item_id
     )
+    following = following.exclude(
+        item=backfill.last_item_id, rater__lte=backfill.last_rater_id
+    ).order_by("item_id", "rater_id")
     locked = following.select_for_update(of=("self",), no_key=True)
     rows = locked.values_list("id", "item_id", "rater_id", "rated_at", "day")
     return list(rows[:RATINGS_PER_STEP])

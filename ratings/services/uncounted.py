@@ -101,7 +101,7 @@ def list_next_items(
 def _get_source_and_count() -> tuple[Any, Any]:
     """Return the rows that list uncounted ratings, and the aggregate that counts them."""
     return (
-        (UncountedItem.objects, Sum("ratings"))
+        (UncountedItem.objects, Sum("n_ratings"))
         if _has_notes()
         else (Rating.objects.uncounted(), Count("id"))
     )
@@ -192,7 +192,7 @@ def rebuild_notes(question_id: int) -> None:
     )
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO ratings_uncounteditem (question_id, item_id, ratings) {sql}", values
+            f"INSERT INTO ratings_uncounteditem (question_id, item_id, n_ratings) {sql}", values
         )
 
 

@@ -36,7 +36,7 @@ def with_links(text: str) -> SafeString:
 
 
 @register.inclusion_tag("ratings/_question_preview.html")
-def desk_preview(text: str | None, categories: BaseFormSet) -> dict[str, Any]:
+def question_preview(text: str | None, categories: BaseFormSet) -> dict[str, Any]:
     """Render the question preview from the page's forms; later changes are fetched by the page."""
     rows = [(form["label"].value() or "", form["hotkey"].value() or "") for form in categories]
     return build_preview_context(

@@ -7,7 +7,7 @@
 for (const form of document.querySelectorAll("form[data-chosen]")) {
   const all = document.querySelector(`[data-choose-all="${form.id}"]`);
   const boxes = [...form.elements].filter((field) => field.type === "checkbox" && field !== all);
-  const buttons = [...form.querySelectorAll("button[name=do]")];
+  const buttons = [...form.querySelectorAll("button[name=do], button[name=action]")];
   const words = form.querySelector("[data-chosen-words]");
   const unchosen = words?.textContent;
 

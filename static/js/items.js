@@ -42,7 +42,7 @@
 
   function count() {
     const number = boxes().filter((box) => box.checked).length;
-    for (const button of document.querySelectorAll("#chosen button[name=do]")) button.disabled = number === 0;
+    for (const button of document.querySelectorAll("#chosen button[name=action]")) button.disabled = number === 0;
     if (ticked) ticked.textContent = String(number);
     if (all) {
       all.checked = number > 0 && number === boxes().length;

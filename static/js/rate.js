@@ -68,7 +68,7 @@
   function saveDraft() {
     const form = answers();
     if (!form) return;
-    const chosen = [...new FormData(form)].filter(([name]) => !["csrfmiddlewaretoken", "guidelines", "item_version", "said"].includes(name));
+    const chosen = [...new FormData(form)].filter(([name]) => !["csrfmiddlewaretoken", "guidelines", "item_version", "answer_version"].includes(name));
     store.set(draftKey(sheet()), JSON.stringify({ at: Date.now(), chosen }));
   }
 
@@ -282,7 +282,7 @@
     try {
       response = await fetch(address, {
         ...options,
-        headers: { "X-Desk": "sheet", ...options.headers },
+        headers: { "X-Annotation": "sheet", ...options.headers },
         credentials: "same-origin",
       });
     } catch {
@@ -412,18 +412,18 @@
     const body = new FormData();
     if (here.dataset.item) body.set("before", here.dataset.item);
     const headers = { "X-CSRFToken": csrfToken() };
-    const answer = await ask(texts.last, { method: "POST", body, headers });
+    const answer = await ask(texts.undo, { method: "POST", body, headers });
     undoing = false;
     if (answer.problem) return sayProblem(answer.problem);
     if (!answer.section) return say(texts.textNothingBefore);
     if (isNew(here)) ahead = here;
-    const { takenBack } = answer.section.dataset;
-    if (takenBack) answer.section.dataset.seen = "yes"; // it carries what was said; no draft is better
+    const { undone } = answer.section.dataset;
+    if (undone) answer.section.dataset.seen = "yes"; // it carries what was said; no draft is better
     show(answer.section);
-    if (!takenBack) return undefined;
+    if (!undone) return undefined;
     saveDraft(); // what was said outlives the page, until it is said again or changed
     const redo = { text: texts.textRedo, run: submit };
-    return say(takenBack, { action: firstOpenQuestion() ? null : redo });
+    return say(undone, { action: firstOpenQuestion() ? null : redo });
   }
 
   function forward(event) {
@@ -619,6 +619,6 @@
   arrange(sheet());
   if ("begins" in desk.dataset && goneBy !== "0") tellGuidelines(texts.textBegin);
   // Changed while the rater was away: told until they have answered under the new ones.
-  if (texts.wentBy && Number(texts.wentBy) < Number(goneBy)) tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
+  if (texts.lastGuidelines && Number(texts.lastGuidelines) < Number(goneBy)) tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
   fetchAhead();
 })();

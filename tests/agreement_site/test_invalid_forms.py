@@ -33,8 +33,8 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "settings/questions/severity/weights/": {"weights": "none such"},
     "people/add/": {"username": ""},
     "people/raters/RATER/": {"kind": "robot"},
-    "people/identities/hide/": {"hidden": "1"},
-    "people/identities/look/": {"reason": ""},
+    "people/pseudonyms/set/": {"hidden": "1"},
+    "people/pseudonyms/disclose/": {"reason": ""},
     "rate/ITEM/": {},
     "rate/ITEM/skip/": {"reason": ""},
     "first/": {"band_scheme": "none such"},
@@ -101,12 +101,14 @@ def test_invalid_steps_of_an_import_get_400(client: Client, project: Project) ->
     wizard = WizardClient(client, project)
     wizard.upload(GOOD_FILE)
     for step in ("read", "columns"):
-        assert client.post(wizard.run_url, {"do": step, "encoding": "none"}).status_code == 400
+        assert client.post(wizard.run_url, {"action": step, "encoding": "none"}).status_code == 400
     assert (
         wizard.choose_columns(target="new", question_key="q", question_text="?").status_code == 302
     )
     assert wizard.run_worker().state == "checked"
-    assert client.post(wizard.run_url, {"do": "start", "categories": "other"}).status_code == 400
+    assert (
+        client.post(wizard.run_url, {"action": "start", "categories": "other"}).status_code == 400
+    )
 
 
 def iter_form_names(context: Any) -> Iterator[str]:

@@ -64,7 +64,7 @@ def get_part(parts: dict[str, str], match: re.Match[str]) -> str:
 
 def list_field_names() -> set[str]:
     """Return the names of all fields of all forms."""
-    names = {"do", "role", "paused", "language", "add_row", "showing", "guidelines"}
+    names = {"action", "do", "role", "paused", "language", "add_row", "showing", "guidelines"}
     pending = [forms.Form]
     while pending:
         form = pending.pop()

@@ -279,7 +279,7 @@ def test_all_pages_of_an_annotator_are_chinese(full_project, users, client_for):
         path: words for path, page in pages.items() if (words := find_english_words(page.texts))
     } == {}
     skipped_page = (
-        client_for(users["lead"]).get(f"/projects/{full_project.pk}/set-aside/").content.decode()
+        client_for(users["lead"]).get(f"/projects/{full_project.pk}/skipped/").content.decode()
     )
     assert "看不懂" in skipped_page
     assert find_english_words(ParsedPage(skipped_page).texts) == set()
@@ -355,7 +355,7 @@ def test_import_wizard_is_chinese(full_project, users, client_for):
     ).encode()
     wizard.upload(invalid_file, "评分1.csv")
     assert find_words_on_page() == set()
-    wizard.choose_columns(make_new="")
+    wizard.choose_columns(create_missing="")
     assert find_words_on_page() == set()
     assert wizard.run_worker().state == "refused"
     assert find_words_on_page() == set()

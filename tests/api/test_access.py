@@ -50,7 +50,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-gold", "PUT"): {"answer": "minor"},
     ("api-alert", "POST"): {"state": "acknowledged"},
     ("api-label-rules", "PATCH"): {"certain_from": 0.8},
-    ("api-exam-rules", "PATCH"): {"tries": 3},
+    ("api-exam-rules", "PATCH"): {"max_attempts": 3},
     ("api-exams", "POST"): {"rater": "ann", "do": "waive", "reason": "x"},
     ("api-gold-intervention", "POST"): {"do": "carry_out"},
     ("api-appeals", "POST"): {"item": "i1", "text": "It is not."},

@@ -108,7 +108,7 @@ NOT_PAGES = {
     "import_file": "a picture in an archive",
     "import_project_file": "a picture in an archive",
     "rate_next": "the sheet alone, for rate.js",
-    "rate_last": "the sheet alone, for rate.js",
+    "rate_undo": "the sheet alone, for rate.js",
     "import_project_progress": "a part of a page, of a project that is made of a file",
     "projects_redirect": "leads to the list of projects",
     "mfa_login_webauthn": "data for the passkey's script",
@@ -240,7 +240,7 @@ def _add_quality_data(world: SampleWorld, question: Question, lead: User) -> Non
         set_gold_answer(
             item=item, question=question, answer=[1], by=lead, explanation="See page 3."
         )
-    exam_settings.set_exam_rules(question=question, by=lead, required=True, tries=1)
+    exam_settings.set_exam_rules(question=question, by=lead, required=True, max_attempts=1)
     LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=0)
     counting.sweep_all()
     for sweep in (tasks.sweep_all, tasks.sweep_gold, tasks.sweep_alerts, tasks.sweep_raters):
@@ -319,7 +319,9 @@ def _add_imports(world: SampleWorld, _question: Question, _lead: User) -> None:
     invalid_rows = rows + "seg-0003,chen,mnor\nseg-0004\n"
     steps: dict[str, Callable[[WizardClient], Any]] = {
         "columns": lambda wizard: wizard.upload(rows.encode(), "march.csv"),
-        "refused": lambda wizard: wizard.upload_and_validate(invalid_rows.encode(), make_new=""),
+        "refused": lambda wizard: wizard.upload_and_validate(
+            invalid_rows.encode(), create_missing=""
+        ),
         "checked": lambda wizard: wizard.upload_and_validate(rows.encode()),
         "done": lambda wizard: wizard.import_file(rows.encode()),
     }

@@ -44,7 +44,7 @@ for code, label in enumerate(("none", "minor", "größer", "critical")):
     Category.objects.create(question=question, code=code, label=label, position=code, value=code)
 raters = [Rater.objects.create(project=project, key=f"rater {{n}}") for n in range({RATERS})]
 count = {RATINGS} // {RATERS}
-Item.objects.bulk_create([Item(project=project, key=f"i{{n}}", body={{"text": "x"}}, places_taken={RATERS})
+Item.objects.bulk_create([Item(project=project, key=f"i{{n}}", body={{"text": "x"}}, slots_taken={RATERS})
                           for n in range(count)])
 items = list(Item.objects.filter(project=project).order_by("pk"))
 begin = timezone.now() - datetime.timedelta(days=120)

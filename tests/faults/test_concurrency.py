@@ -337,7 +337,7 @@ def test_rater_waiting_for_an_item_holds_no_other_item(
         question, *((item, rater_id, 1) for item in others for rater_id in (rater_1, rater_2))
     )
     # As after the overlap was raised: more raters than the row's counter says.
-    Item.objects.filter(pk__in=others).update(places_taken=0)
+    Item.objects.filter(pk__in=others).update(slots_taken=0)
     Project.objects.filter(pk=project.pk).update(overlap=1)
     with transaction.atomic():
         Item.objects.select_for_update(no_key=True).get(pk=first)
@@ -441,7 +441,7 @@ def test_large_concurrent_requests_are_stored_exactly(
     ]
     assert len(stored) == len(revisions) == len(expected)
     assert set(stored) == set(revisions) == expected
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {4}
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {4}
     question_updates.sweep_questions()
     invariants.check(question.pk)
 
@@ -497,7 +497,7 @@ def test_batches_with_crossing_items_do_not_deadlock(
     )
     assert Rating.objects.count() == 4
     assert set(
-        Item.objects.filter(pk__in=(first, second)).values_list("places_taken", flat=True)
+        Item.objects.filter(pk__in=(first, second)).values_list("slots_taken", flat=True)
     ) == {2}
 
 

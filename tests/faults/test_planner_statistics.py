@@ -100,7 +100,7 @@ def test_no_statement_reads_all_ratings_for_each_item(
     question_updates.update_question(question.pk)
 
     assert count_rows_read("ratings_rating") - before < MAX_READS_PER_RATING * ITEMS * RATERS
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {RATERS}
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {RATERS}
     assert Rating.objects.uncounted().count() == 0
     invariants.check(question.pk)
 

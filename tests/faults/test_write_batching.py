@@ -157,7 +157,7 @@ def test_waiting_requests_share_one_transaction(
     assert [response.json()["created"] for response in wait_for_results(futures)] == [1] * REQUESTS
     assert group_sizes == get_expected_sizes(REQUESTS)
     assert Rating.objects.count() == Revision.objects.count() == REQUESTS
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {1}
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {1}
     assert is_queue_empty()
 
 
@@ -200,7 +200,7 @@ def test_each_request_keeps_its_user_and_its_outcome(
         *(("i0", "lead", 0), ("i1", "annotator", NO_CODE)),
         *(("i3", "annotator", 2), ("i4", "lead", 3)),
     ]
-    assert list(Item.objects.order_by("key").values_list("places_taken", flat=True)) == [
+    assert list(Item.objects.order_by("key").values_list("slots_taken", flat=True)) == [
         1,
         0,
         1,
@@ -473,7 +473,7 @@ def test_projects_do_not_affect_each_other(
         Rating.objects.filter(question__project=other_project, item__project=other_project).count()
         == 1
     )
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {1}
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {1}
 
 
 @pytest.mark.postgresql_only("SQLite has one writer at a time")

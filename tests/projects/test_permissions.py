@@ -22,9 +22,9 @@ PAGES = {  # path below the project -> its HTTP methods
     "people/undo/": ("post",),
     "people/offers/{offer}/withdraw/": ("post",),
     "people/raters/{rater}/": ("get", "post"),
-    "people/identities/": ("get",),
-    "people/identities/hide/": ("post",),
-    "people/identities/look/": ("post",),
+    "people/pseudonyms/": ("get",),
+    "people/pseudonyms/set/": ("post",),
+    "people/pseudonyms/disclose/": ("post",),
 }
 
 

@@ -15,7 +15,7 @@ from projects.models import Item, Project, Question
 from projects.services.items.gold import set_gold_answer
 from quality import integrity, tasks
 from quality.models import DriftState, GoldItem, GoldScore, RepeatScore, RepeatState
-from ratings.models import Apart, Rating
+from ratings.models import CheckAnswer, Rating
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,9 +30,9 @@ def audited_question(rated_question: Question, lead: User) -> Question:
     for row in Rating.objects.filter(question=rated_question, rater__key="ann").order_by("item")[
         :6
     ]:
-        Apart.objects.create(
-            question=rated_question, item_id=row.item_id, rater_id=row.rater_id, why="repeat",
-            first=row.code, code=(row.code + row.item_id % 2) % 4, rated_at=now, changed_at=now,
+        CheckAnswer.objects.create(
+            question=rated_question, item_id=row.item_id, rater_id=row.rater_id, kind="repeat",
+            rated_code=row.code, code=(row.code + row.item_id % 2) % 4, rated_at=now, changed_at=now,
             source="form",
         )  # fmt: skip
     update_question(rated_question.pk)

@@ -95,12 +95,12 @@ def evaluate_exam(
     p_pass: float = 0.8,
     alpha: float = 0.05,
     beta: float = 0.05,
-    most: int = 50,
+    max_answers: int = 50,
 ) -> ExamResult:
     """Return the result of Wald's test on right (1) or wrong (0) answers in their order.
 
     alpha: the largest share of passes among raters who are right with p_fail; beta: of failures
-    among those with p_pass. Undecided after `most` answers, the sign of the ratio decides.
+    among those with p_pass. Undecided after `max_answers` answers, the sign of the ratio decides.
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
@@ -108,7 +108,7 @@ def evaluate_exam(
     upper, lower = math.log((1 - beta) / alpha), math.log(beta / (1 - alpha))
     n_right = n_wrong = 0
     llr = 0.0
-    for n_answers, answer in enumerate(answers[:most], start=1):
+    for n_answers, answer in enumerate(answers[:max_answers], start=1):
         n_right += bool(answer)
         n_wrong += not answer
         llr = n_right * right_step + n_wrong * wrong_step
@@ -116,9 +116,9 @@ def evaluate_exam(
             return ExamResult("passed", n_answers, llr)
         if llr <= lower:
             return ExamResult("failed", n_answers, llr)
-    if n_right + n_wrong < most:
+    if n_right + n_wrong < max_answers:
         return ExamResult("undecided", n_right + n_wrong, llr)
-    return ExamResult("passed" if llr >= 0 else "failed", most, llr)
+    return ExamResult("passed" if llr >= 0 else "failed", max_answers, llr)
 
 
 def exam_pass_probability(
@@ -128,7 +128,7 @@ def exam_pass_probability(
     p_pass: float = 0.8,
     alpha: float = 0.05,
     beta: float = 0.05,
-    most: int = 50,
+    max_answers: int = 50,
 ) -> float:
     """Return the exact probability that a rater who is right with probability p passes the exam.
 
@@ -140,7 +140,7 @@ def exam_pass_probability(
     upper, lower = math.log((1 - beta) / alpha), math.log(beta / (1 - alpha))
     passed = 0.0
     undecided = np.ones(1)  # by the number of right answers
-    for n_answers in range(1, most + 1):
+    for n_answers in range(1, max_answers + 1):
         reached = np.zeros(n_answers + 1)
         reached[1:] += undecided * p
         reached[:-1] += undecided * (1 - p)

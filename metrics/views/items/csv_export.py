@@ -64,7 +64,7 @@ def _build_cells(row: ItemRow, scale: QuestionScale) -> list[str]:
 def get_item_state(item: Item) -> str:
     if item.withdrawn_at is not None:
         return "withdrawn"
-    return "asked" if item.has_content else "waiting"
+    return "active" if item.has_content else "empty"
 
 
 def _format_value(value: Any) -> str:

@@ -70,8 +70,8 @@ def list_states(*, with_gold: bool) -> list[tuple[str, str]]:
     """Return (value, label) of the states to filter by; only leads may filter by gold answers."""
     states = [
         ("", _("All items")),
-        ("asked", _("asked for")),
-        ("waiting", _("without content")),
+        ("active", _("asked for")),
+        ("empty", _("without content")),
         ("withdrawn", _("withdrawn")),
         ("flagged", _("flagged by a rater")),
         ("skipped", _("skipped by a rater")),

@@ -60,8 +60,8 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any, reason: str = "") -> Rat
     ``reason`` is set if a rule of the project caused it; then ``by`` is None.
     """
     before, rater.paused = rater.paused, paused
-    rater.told = reason
-    rater.save(update_fields=["paused", "told"])
+    rater.gold_notice = reason
+    rater.save(update_fields=["paused", "gold_notice"])
     security_log.log_event(
         "rater_paused" if paused else "rater_resumed",
         project_id=rater.project_id,

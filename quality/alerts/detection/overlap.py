@@ -40,9 +40,9 @@ def find_missing_ratings(
     if incomplete.sum() < MIN_ITEMS:
         return []
     queued_items = Item.objects.filter(
-        AVAILABLE, project=question.project_id, places_taken__lt=overlap_target
+        AVAILABLE, project=question.project_id, slots_taken__lt=overlap_target
     )
-    open_item_ids = set(queued_items.filter(places_taken__gt=0).values_list("pk", flat=True))
+    open_item_ids = set(queued_items.filter(slots_taken__gt=0).values_list("pk", flat=True))
     overdue = incomplete & np.isin(
         item_ids, np.fromiter(open_item_ids, np.int64, len(open_item_ids))
     )

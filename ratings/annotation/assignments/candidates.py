@@ -1,11 +1,11 @@
 """Statements that find candidate items for the queue.
 
-Items are found without counting: ``Item.places_taken`` is indexed, and an open item is on one of
+Items are found without counting: ``Item.slots_taken`` is indexed, and an open item is on one of
 ``overlap`` levels (0 slots taken, 1 slot taken, ...). Withdrawn items and items without content are
 not in the index. Each level is searched from the item that the rater was assigned last, so that
 items they have rated lie before it and cost nothing.
 
-In a planned order the first items by ``Item.turn`` are tried before that. They are few
+In a planned order the first items by ``Item.planned_position`` are tried before that. They are few
 (``ratings.annotation.assignments.planned_order``), so that only few of them can already be rated by
 the rater.
 """
@@ -39,12 +39,12 @@ _SEARCH_SQL = """
         candidate AS (SELECT id FROM ({levels}) AS found ORDER BY id LIMIT {size}),
         picked AS (
             SELECT id FROM projects_item
-            WHERE id IN (SELECT id FROM candidate) AND places_taken < {overlap} AND {asked}
+            WHERE id IN (SELECT id FROM candidate) AND slots_taken < {overlap} AND {asked}
             ORDER BY id LIMIT 1 {lock}
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
     """
-# The lowest turn first. Takes the same parameters, two of them unused. "+ 0" makes it use the order
+# The lowest position first. Takes the same parameters, two of them unused. "+ 0" makes it use the order
 # of turns, not the index of slots.
 _SEARCH_PLANNED_SQL = """
     WITH asked AS (
@@ -53,14 +53,14 @@ _SEARCH_PLANNED_SQL = """
         ),
         candidate AS (
             SELECT id FROM projects_item
-            WHERE project_id = (SELECT project FROM asked) AND turn IS NOT NULL
-                AND places_taken + 0 < {overlap} AND {asked} {new}
-            ORDER BY turn LIMIT {size}
+            WHERE project_id = (SELECT project FROM asked) AND planned_position IS NOT NULL
+                AND slots_taken + 0 < {overlap} AND {asked} {new}
+            ORDER BY planned_position LIMIT {size}
         ),
         picked AS (
             SELECT id FROM projects_item
-            WHERE id IN (SELECT id FROM candidate) AND places_taken < {overlap} AND {asked}
-            ORDER BY turn LIMIT 1 {lock}
+            WHERE id IN (SELECT id FROM candidate) AND slots_taken < {overlap} AND {asked}
+            ORDER BY planned_position LIMIT 1 {lock}
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
     """
@@ -71,7 +71,7 @@ _BOUNDS_SQL = """
 _LEVEL_SQL = """
     SELECT id FROM (
         SELECT id FROM projects_item
-        WHERE project_id = (SELECT project FROM asked) AND places_taken {level} AND {asked} {rest}
+        WHERE project_id = (SELECT project FROM asked) AND slots_taken {level} AND {asked} {rest}
     ) AS level
     """
 _IN_RANGE_SQL = """
@@ -118,7 +118,7 @@ def get_planned_search_sql(overlap: int, size: int, lock: str) -> str:
     )
 
 
-def should_use_plan(rater: Rater, handed_out: int) -> bool:
+def should_use_plan(rater: Rater, n_assigned: int) -> bool:
     """Return True if the rater's next item should be a planned one.
 
     One in RANDOM_EVERY is selected at random anyway, so that not all ratings are of items that were
@@ -126,7 +126,7 @@ def should_use_plan(rater: Rater, handed_out: int) -> bool:
     """
     if not QueueOrder(rater.project.queue_order).planned:
         return False
-    return _draw_number(rater, handed_out, RANDOM_STARTS) * RANDOM_EVERY >= 2**64
+    return _draw_number(rater, n_assigned, RANDOM_STARTS) * RANDOM_EVERY >= 2**64
 
 
 def _build_level_queries(overlap: int, condition: str) -> list[str]:
@@ -165,7 +165,7 @@ def _get_bounds_sql(overlap: int) -> str:
 
 
 def draw_random_ranges(
-    rater: Rater, handed_out: int, bounds: Sequence[tuple[Any, ...]]
+    rater: Rater, n_assigned: int, bounds: Sequence[tuple[Any, ...]]
 ) -> list[tuple[int, int]]:
     """Return ranges with pseudo-random starts between the first and the last open item.
 
@@ -177,12 +177,12 @@ def draw_random_ranges(
         return build_ranges([0])
     starts = []
     for number in range(RANDOM_STARTS):
-        random_number = _draw_number(rater, handed_out, number)
+        random_number = _draw_number(rater, n_assigned, number)
         starts.append(lowest - 1 + random_number * (highest - lowest + 1) // 2**64)
     return build_ranges(starts)
 
 
-def _draw_number(rater: Rater, handed_out: int, number: int) -> int:
+def _draw_number(rater: Rater, n_assigned: int, number: int) -> int:
     """Return a pseudo-random number from 0 to 2**64 - 1."""
-    seed = f"{rater.pk}:{handed_out}:{number}".encode()
+    seed = f"{rater.pk}:{n_assigned}:{number}".encode()
     return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")

@@ -22,13 +22,13 @@ from django.utils import timezone
 from core.db import bulk
 from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
-from ratings.models import Apart, Assignment, Exam, ExamRules, Rating
+from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, Rating
 from ratings.services import exam_gate
 
 from . import hidden_checks
 
 State = Exam.State
-Why = Assignment.Why
+Why = Assignment.Kind
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ EXAM_POLICY: list[ExamPolicy] = []
 
 
 class ExamNotAvailable(Exception):
-    """No exam can start: ``reason`` is too_few or no_try_left."""
+    """No exam can start: ``reason`` is too_few_gold_items or no_attempt_left."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -71,8 +71,8 @@ class ExamNotAvailable(Exception):
 class ExamStatus:
     """A rater's status in the exam that is due.
 
-    ``exam`` is the latest attempt, None before the first. ``tries_left`` more may be started, of
-    which ``guaranteed_tries`` are certain to have enough items. The next attempt has at most
+    ``exam`` is the latest attempt, None before the first. ``attempts_left`` more may be started, of
+    which ``guaranteed_attempts`` are certain to have enough items. The next attempt has at most
     ``max_items`` items, 0 where there are too few; ``min_correct`` correct answers from its start
     pass.
     """
@@ -80,10 +80,10 @@ class ExamStatus:
     question: Question
     rules: ExamRules
     exam: Exam | None
-    tries_left: int
+    attempts_left: int
     max_items: int = 0
     min_correct: int = 0
-    guaranteed_tries: int = 0
+    guaranteed_attempts: int = 0
 
     @property
     def pass_rate_per_ten(self) -> float:
@@ -97,12 +97,12 @@ class ExamStatus:
 
     @property
     def state(self) -> str:
-        """State: open, to_begin, too_few (gold items), or over (no attempt left; leads know)."""
+        """State: open, not_started, too_few_gold_items, or no_attempt_left (leads know)."""
         if self.exam is not None and self.exam.state == State.OPEN:
             return "open"
-        if not self.tries_left:
-            return "over"
-        return "to_begin" if self.max_items else "too_few"
+        if not self.attempts_left:
+            return "no_attempt_left"
+        return "not_started" if self.max_items else "too_few_gold_items"
 
 
 # --- the exam that is due
@@ -114,12 +114,12 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
     if question_id is None:
         return None
     question = Question.objects.select_related("exam_rules").get(pk=question_id)
-    tries = list(Exam.objects.filter(question=question, rater=rater))
-    latest = tries[-1] if tries else None
-    tries_left = max(question.exam_rules.tries - len(tries), 0)
+    attempts = list(Exam.objects.filter(question=question, rater=rater))
+    latest = attempts[-1] if attempts else None
+    attempts_left = max(question.exam_rules.max_attempts - len(attempts), 0)
     is_open = latest is not None and latest.state == State.OPEN
-    status = ExamStatus(question, question.exam_rules, latest, tries_left)
-    if is_open or not tries_left:
+    status = ExamStatus(question, question.exam_rules, latest, attempts_left)
+    if is_open or not attempts_left:
         return status
     min_correct, n_available = (
         get_min_correct(question),
@@ -127,22 +127,27 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
     )
     if n_available < min_correct:
         return replace(status, min_correct=min_correct)
-    # Each attempt has other items and uses at most ``rules.most`` of them.
-    guaranteed_tries = min(tries_left, 1 + (n_available - min_correct) // question.exam_rules.most)
-    max_items = min(question.exam_rules.most, n_available)
+    # Each attempt has other items and uses at most ``rules.max_answers`` of them.
+    guaranteed_attempts = min(
+        attempts_left, 1 + (n_available - min_correct) // question.exam_rules.max_answers
+    )
+    max_items = min(question.exam_rules.max_answers, n_available)
     return replace(
-        status, max_items=max_items, min_correct=min_correct, guaranteed_tries=guaranteed_tries
+        status,
+        max_items=max_items,
+        min_correct=min_correct,
+        guaranteed_attempts=guaranteed_attempts,
     )
 
 
 def get_min_correct(question: Question) -> int:
     """Return the smallest number of items that suffices to pass: with fewer there is no exam."""
     rules = question.exam_rules.get_test_parameters()
-    for number in range(1, rules["most"]):
+    for number in range(1, rules["max_answers"]):
         verdict = EXAM_POLICY[0].judge([True] * number, rules)
         if verdict is not None and verdict.outcome == State.PASSED:
             return number
-    return int(rules["most"])
+    return int(rules["max_answers"])
 
 
 def get_eligible_items(question: Question) -> set[int]:
@@ -166,7 +171,7 @@ def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> di
     """Return rater id -> those of the items that the rater was assigned, rated or checked on."""
     item_ids_by_rater: dict[int, set[int]] = {rater.pk: set() for rater in raters}
     assignments = Assignment.objects.exclude(state=Assignment.State.EXPIRED)
-    for rows in (assignments, Rating.objects.all(), Apart.objects.all()):
+    for rows in (assignments, Rating.objects.all(), CheckAnswer.objects.all()):
         own_rows = rows.filter(rater__in=raters, item__in=items)
         for rater_id, item_id in own_rows.values_list("rater_id", "item_id"):
             item_ids_by_rater[rater_id].add(item_id)
@@ -193,23 +198,23 @@ def begin_exam(*, question: Question, rater: Rater, by: Any = None, reason: str 
     ExamNotAvailable.
     """
     _lock_queue(rater)
-    tries = list(Exam.objects.filter(question=question, rater=rater))
-    if tries and tries[-1].state == State.OPEN:
-        return tries[-1]
-    if by is None and len(tries) >= question.exam_rules.tries:
-        raise ExamNotAvailable("no_try_left")
+    attempts = list(Exam.objects.filter(question=question, rater=rater))
+    if attempts and attempts[-1].state == State.OPEN:
+        return attempts[-1]
+    if by is None and len(attempts) >= question.exam_rules.max_attempts:
+        raise ExamNotAvailable("no_attempt_left")
     items = sorted(get_new_items_by_rater(question, [rater])[rater.pk])
     if len(items) < get_min_correct(question):
-        raise ExamNotAvailable("too_few")
+        raise ExamNotAvailable("too_few_gold_items")
     secrets.SystemRandom().shuffle(items)
     rules = question.exam_rules.get_test_parameters()
     exam = Exam.objects.create(
         question=question,
         rater=rater,
-        number=len(tries) + 1,
+        number=len(attempts) + 1,
         rules=rules,
-        items=items[: rules["most"]],
-        began_at=timezone.now(),
+        items=items[: rules["max_answers"]],
+        started_at=timezone.now(),
         by=by,
         reason=reason,
     )
@@ -231,7 +236,7 @@ def get_next_exam_item(
     _lock_queue(rater)
     exam = Exam.objects.filter(question=question_id, rater=rater, state=State.OPEN).first()
     while exam is not None:
-        answered_ids = {item for item, *_rest in exam.course}
+        answered_ids = {item for item, *_rest in exam.answers}
         in_force = GoldAnswer.objects.in_force().filter(question=question_id, item=OuterRef("pk"))
         remaining_ids = [pk for pk in exam.items if pk not in answered_ids]
         items = Item.objects.filter(pk__in=remaining_ids, has_content=True, withdrawn_at=None)
@@ -255,16 +260,18 @@ def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) 
     code = next(code for question, code in codes.items() if question.pk == exam.question_id)
     gold = GoldAnswer.objects.in_force().filter(question=exam.question_id, item=item).first()
     right = None if gold is None else code in gold.answer
-    exam.course = [*exam.course, [item.pk, code, right, gold and gold.pk]]
-    exam.save(update_fields=["course"])
-    verdict = EXAM_POLICY[0].judge(exam.scored_answers, {**exam.rules, "most": exam.max_answers})
+    exam.answers = [*exam.answers, [item.pk, code, right, gold and gold.pk]]
+    exam.save(update_fields=["answers"])
+    verdict = EXAM_POLICY[0].judge(
+        exam.scored_answers, {**exam.rules, "max_answers": exam.max_answers}
+    )
     return None if verdict is None else _end_exam(exam, verdict.outcome, verdict.error_probability)
 
 
 def get_open_exam(rater: Rater, item: Item) -> Exam | None:
     """Return the rater's open exam that contains the item and has no answer to it, or None."""
     for exam in Exam.objects.filter(rater=rater, state=State.OPEN):
-        answered_items = {item_id for item_id, *_rest in exam.course}
+        answered_items = {item_id for item_id, *_rest in exam.answers}
         if item.pk in exam.items and item.pk not in answered_items:
             return exam
     return None
@@ -285,7 +292,7 @@ def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exa
         rater=rater,
         number=number,
         state=State.WAIVED,
-        began_at=now,
+        started_at=now,
         ended_at=now,
         by=by,
         reason=reason,
@@ -303,20 +310,20 @@ def _end_exhausted_exam(exam: Exam) -> Exam | None:
         exam.delete()
         return None
     verdict = EXAM_POLICY[0].judge(
-        exam.scored_answers, {**exam.rules, "most": len(exam.scored_answers)}
+        exam.scored_answers, {**exam.rules, "max_answers": len(exam.scored_answers)}
     )
     if verdict is not None:
         _end_exam(exam, verdict.outcome, verdict.error_probability)
     return None
 
 
-def _end_exam(exam: Exam, state: str, chance: float | None = None) -> Exam:
-    exam.state, exam.chance, exam.ended_at = state, chance, timezone.now()
-    exam.save(update_fields=["state", "chance", "ended_at", "by", "reason"])
+def _end_exam(exam: Exam, state: str, error_probability: float | None = None) -> Exam:
+    exam.state, exam.error_probability, exam.ended_at = state, error_probability, timezone.now()
+    exam.save(update_fields=["state", "error_probability", "ended_at", "by", "reason"])
     # Open assignments of the exam count as not seen.
-    assignments = Assignment.objects.filter(rater=exam.rater_id, why=Why.EXAM)
+    assignments = Assignment.objects.filter(rater=exam.rater_id, kind=Why.EXAM)
     assignments.filter(state=Assignment.State.OPEN).exclude(
-        item__in=[item for item, *_rest in exam.course]
+        item__in=[item for item, *_rest in exam.answers]
     ).update(state=Assignment.State.EXPIRED, closed_at=exam.ended_at)
     _record_event(exam, f"exam_{state}", by=exam.by if state == State.WAIVED else None)
     return exam
@@ -334,7 +341,7 @@ def _record_event(exam: Exam, kind: str, *, by: Any) -> None:
         subject=f"rater/{exam.rater_id}",
         data={
             "question": exam.question.key,
-            "try": exam.number,
+            "attempt": exam.number,
             "answers": len(exam.scored_answers),
             "right": exam.right,
         },

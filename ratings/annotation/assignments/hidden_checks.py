@@ -25,19 +25,21 @@ from ratings.services.days import ensure_aware
 
 from .candidates import ACTIVE_ITEM_SQL
 
-Why = Assignment.Why
+Why = Assignment.Kind
 
 ROWS_PER_SIDE = 64  # gold answers, or earlier assignments, read on each side of a random start
 GOLD_CANDIDATES = 16  # gold items, of which the one shown least often is selected
 
-_LOCK_QUEUE_SQL = "SELECT last_closed_at FROM ratings_desk WHERE rater_id = %s"
+_LOCK_QUEUE_SQL = "SELECT last_closed_at FROM ratings_raterqueue WHERE rater_id = %s"
 _CREATE_QUEUE_SQL = """
-    INSERT INTO ratings_desk (rater_id, position, handed_out) VALUES (%s, 0, 0)
+    INSERT INTO ratings_raterqueue (rater_id, last_item_id, n_assigned) VALUES (%s, 0, 0)
     ON CONFLICT DO NOTHING
     """
 _LOCK_CLAUSE = " FOR NO KEY UPDATE"
-_HANDED_OUT_SQL = "SELECT handed_out FROM ratings_desk WHERE rater_id = %s"
-_COUNT_ASSIGNED_SQL = "UPDATE ratings_desk SET handed_out = handed_out + 1 WHERE rater_id = %s"
+_HANDED_OUT_SQL = "SELECT n_assigned FROM ratings_raterqueue WHERE rater_id = %s"
+_COUNT_ASSIGNED_SQL = (
+    "UPDATE ratings_raterqueue SET n_assigned = n_assigned + 1 WHERE rater_id = %s"
+)
 
 _GOLD_BOUND_SQL = """
     (SELECT {end}(item_id) FROM projects_goldanswer WHERE question_id = q.id AND retired_at IS NULL)
@@ -64,7 +66,7 @@ _GOLD_SIDES_SQL = " UNION ALL ".join(
 _GOLD_CANDIDATES_SQL = f"""
     SELECT new.id, (
         SELECT count(*) FROM ratings_assignment shown
-        WHERE shown.item_id = new.id AND shown.why = 'gold'
+        WHERE shown.item_id = new.id AND shown.kind = 'gold'
     )
     FROM (
         SELECT i.id FROM ({_GOLD_SIDES_SQL}) AS gold
@@ -88,7 +90,7 @@ _EARLIEST_DONE_SQL, _CUTOFF_DONE_SQL = _DONE_SQL.format(order="ASC"), _DONE_SQL.
 _DONE_SIDE_SQL = """
     SELECT id, item_id FROM (
         SELECT id, item_id FROM ratings_assignment
-        WHERE rater_id = %s AND state = 'done' AND why = '' AND NOT flagged
+        WHERE rater_id = %s AND state = 'done' AND kind = '' AND NOT flagged
             AND closed_at >= %s AND closed_at < %s
         ORDER BY closed_at LIMIT {looked_at}
     ) AS side
@@ -109,7 +111,7 @@ _REPEATABLE_SQL = f"""
 _OPEN_REPEAT_SQL = """
     UPDATE ratings_assignment SET
         state = 'open',
-        why = 'repeat',
+        kind = 'repeat',
         created_at = %s,
         leased_until = %s,
         closed_at = NULL
@@ -117,11 +119,11 @@ _OPEN_REPEAT_SQL = """
     """
 _OPEN_CHECK_SQL = """
     INSERT INTO ratings_assignment
-        (item_id, rater_id, state, why, created_at, leased_until, skip_reason, flagged)
+        (item_id, rater_id, state, kind, created_at, leased_until, skip_reason, flagged)
     VALUES (%s, %s, 'open', %s, %s, %s, '', false)
     ON CONFLICT (item_id, rater_id) DO UPDATE SET
         state = 'open',
-        why = excluded.why,
+        kind = excluded.kind,
         created_at = excluded.created_at,
         leased_until = excluded.leased_until,
         closed_at = NULL,
@@ -150,8 +152,8 @@ def get_lock_clause() -> str:
 class DueCheck(NamedTuple):
     """Kind of the check that is due, and the number of items assigned to the rater before it."""
 
-    why: str
-    handed_out: int
+    kind: str
+    n_assigned: int
 
 
 def get_due_check(rater: Rater) -> DueCheck | None:
@@ -161,17 +163,17 @@ def get_due_check(rater: Rater) -> DueCheck | None:
     """
     if not rater.project.gold_percent and not rater.project.repeat_percent:
         return None
-    [[(handed_out,)]] = bulk.execute_statements([(_HANDED_OUT_SQL, [rater.pk])])
-    why = get_check_kind(rater, handed_out)
-    return DueCheck(why, handed_out) if why else None
+    [[(n_assigned,)]] = bulk.execute_statements([(_HANDED_OUT_SQL, [rater.pk])])
+    kind = get_check_kind(rater, n_assigned)
+    return DueCheck(kind, n_assigned) if kind else None
 
 
-def get_check_kind(rater: Rater, handed_out: int) -> str:
-    """Return the kind of the rater's item after ``handed_out`` others, if such a check exists."""
-    why = _draw_kind(rater, handed_out)
-    if why == Why.REPEAT and _draw_kind(rater, handed_out - 1) == Why.REPEAT:
+def get_check_kind(rater: Rater, n_assigned: int) -> str:
+    """Return the kind of the rater's item after ``n_assigned`` others, if such a check exists."""
+    kind = _draw_kind(rater, n_assigned)
+    if kind == Why.REPEAT and _draw_kind(rater, n_assigned - 1) == Why.REPEAT:
         return Why.ORDINARY
-    return why
+    return kind
 
 
 def assign_check(rater: Rater, due_check: DueCheck) -> int | None:
@@ -179,21 +181,23 @@ def assign_check(rater: Rater, due_check: DueCheck) -> int | None:
 
     Must run in the same transaction as ``get_due_check``.
     """
-    assign = _assign_gold if due_check.why == Why.GOLD else _assign_repeat
-    item_id = assign(rater, due_check.handed_out)
+    assign = _assign_gold if due_check.kind == Why.GOLD else _assign_repeat
+    item_id = assign(rater, due_check.n_assigned)
     if item_id is not None:
         bulk.execute_statements([(_COUNT_ASSIGNED_SQL, [rater.pk])])
     return item_id
 
 
-def open_check(rater: Rater, item_id: int, why: str) -> None:
+def open_check(rater: Rater, item_id: int, kind: str) -> None:
     """Open an assignment that takes no slot, in the same transaction."""
-    bulk.execute_statements([(_OPEN_CHECK_SQL, [item_id, rater.pk, str(why), *_get_lease_times()])])
+    bulk.execute_statements(
+        [(_OPEN_CHECK_SQL, [item_id, rater.pk, str(kind), *_get_lease_times()])]
+    )
 
 
-def _draw_kind(rater: Rater, handed_out: int) -> str:
+def _draw_kind(rater: Rater, n_assigned: int) -> str:
     """Return the pseudo-random kind of this item of the rater."""
-    percentile = _draw_fraction(rater, handed_out, "test") * 100
+    percentile = _draw_fraction(rater, n_assigned, "test") * 100
     if percentile < rater.project.gold_percent:
         return Why.GOLD
     if percentile < rater.project.gold_percent + rater.project.repeat_percent:
@@ -219,9 +223,9 @@ def reopen_check(rater: Rater, item: Item) -> bool:
     )
 
 
-def _draw_fraction(rater: Rater, handed_out: int, purpose: str) -> float:
+def _draw_fraction(rater: Rater, n_assigned: int, purpose: str) -> float:
     """Return a pseudo-random number in [0, 1) for this item of the rater."""
-    seed = f"{rater.pk}:{handed_out}:{purpose}"
+    seed = f"{rater.pk}:{n_assigned}:{purpose}"
     digest = salted_hmac(
         "ratings.annotation.assignments.hidden_checks", seed, algorithm="sha256"
     ).digest()
@@ -235,13 +239,13 @@ def _get_lease_times() -> list[Any]:
     return [adapt_time(now), adapt_time(now + get_lease_time())]
 
 
-def _assign_gold(rater: Rater, handed_out: int) -> int | None:
+def _assign_gold(rater: Rater, n_assigned: int) -> int | None:
     [questions] = bulk.execute_statements([(_GOLD_BOUNDS_SQL, [rater.project_id])])
     if not questions:
         return None
-    question_index = _draw_fraction(rater, handed_out, "question") * len(questions)
+    question_index = _draw_fraction(rater, n_assigned, "question") * len(questions)
     question_id, lowest, highest = questions[int(question_index)]
-    start = lowest + int(_draw_fraction(rater, handed_out, "start") * (highest - lowest + 1))
+    start = lowest + int(_draw_fraction(rater, n_assigned, "start") * (highest - lowest + 1))
     parameters = [question_id, start, question_id, start, rater.pk, rater.pk]
     [rows] = bulk.execute_statements([(_GOLD_CANDIDATES_SQL, parameters)])
     if not rows:
@@ -251,7 +255,7 @@ def _assign_gold(rater: Rater, handed_out: int) -> int | None:
     return item_id
 
 
-def _assign_repeat(rater: Rater, handed_out: int) -> int | None:
+def _assign_repeat(rater: Rater, n_assigned: int) -> int | None:
     project = rater.project
     queries = [
         (_EARLIEST_DONE_SQL, [rater.pk, 0]),
@@ -266,7 +270,7 @@ def _assign_repeat(rater: Rater, handed_out: int) -> int | None:
     if earliest_time >= cutoff:
         return None
     adapt_time = connection.ops.adapt_datetimefield_value
-    start = earliest_time + (cutoff - earliest_time) * _draw_fraction(rater, handed_out, "start")
+    start = earliest_time + (cutoff - earliest_time) * _draw_fraction(rater, n_assigned, "start")
     bounds = [adapt_time(time) for time in (earliest_time, start, cutoff)]
     side_values = [rater.pk, bounds[1], bounds[2], rater.pk, bounds[0], bounds[1]]
     [rows] = bulk.execute_statements(
@@ -274,6 +278,6 @@ def _assign_repeat(rater: Rater, handed_out: int) -> int | None:
     )
     if not rows:
         return None
-    assignment_id, item_id = rows[int(_draw_fraction(rater, handed_out, "repeat") * len(rows))]
+    assignment_id, item_id = rows[int(_draw_fraction(rater, n_assigned, "repeat") * len(rows))]
     bulk.execute_statements([(_OPEN_REPEAT_SQL, [*_get_lease_times(), assignment_id])])
     return item_id

@@ -21,16 +21,18 @@ def set_planned_order(project_id: int, item_ids: Sequence[int]) -> int:
     """
     if len(item_ids) > MAX_PLANNED_ITEMS:
         raise ValueError(f"{MAX_PLANNED_ITEMS} items can be planned at a time, not {len(item_ids)}")
-    turns = {item_id: turn for turn, item_id in enumerate(item_ids)}
-    planned = Item.objects.filter(project=project_id, turn__isnull=False)
-    current_turns = dict(planned.values_list("pk", "turn"))
+    positions = {item_id: position for position, item_id in enumerate(item_ids)}
+    planned = Item.objects.filter(project=project_id, planned_position__isnull=False)
+    current_positions = dict(planned.values_list("pk", "planned_position"))
     changed_ids = [
-        pk for pk in current_turns.keys() | turns.keys() if current_turns.get(pk) != turns.get(pk)
+        pk
+        for pk in current_positions.keys() | positions.keys()
+        if current_positions.get(pk) != positions.get(pk)
     ]
     # Locked in ascending order, like all writers of ratings, which hold one item at a time.
     rows = Item.objects.filter(project=project_id, pk__in=changed_ids).order_by("pk")
     items = list(rows.select_for_update(no_key=True).only("pk"))
     for item in items:
-        item.turn = turns.get(item.pk)
-    Item.objects.bulk_update(items, ["turn"], batch_size=100)
+        item.planned_position = positions.get(item.pk)
+    Item.objects.bulk_update(items, ["planned_position"], batch_size=100)
     return len(items)

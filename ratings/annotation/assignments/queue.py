@@ -1,6 +1,6 @@
 """Assignment of items to raters.
 
-Every item gets as many raters as its project's ``overlap`` and its own ``extra_places`` say, never
+Every item gets as many raters as its project's ``overlap`` and its own ``extra_slots`` say, never
 one more through this module.
 
 An open assignment takes a slot of the item, and the rating that follows keeps it
@@ -46,32 +46,32 @@ _OPEN_ASSIGNMENTS_SQL = f"""
         (
             SELECT count(*) FROM ratings_rating said
             WHERE said.item_id = a.item_id AND said.rater_id + 0 = a.rater_id AND said.code >= 0
-                AND (a.why = '' OR said.changed_at >= a.created_at)
+                AND (a.kind = '' OR said.changed_at >= a.created_at)
         ),
         (SELECT count(*) FROM projects_question q WHERE q.project_id = i.project_id)
     FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
-    WHERE a.rater_id = %s AND a.state = 'open' AND a.why <> 'exam'
+    WHERE a.rater_id = %s AND a.state = 'open' AND a.kind <> 'exam'
         AND i.has_content AND i.withdrawn_at IS NULL
     """
 _EXPIRED_EXISTS_SQL = (
     "SELECT 1 FROM ratings_assignment WHERE state = 'open' AND leased_until <= %s LIMIT 1"
 )
-_POSITION_SQL = "SELECT position, handed_out FROM ratings_desk WHERE rater_id = %s"
+_POSITION_SQL = "SELECT last_item_id, n_assigned FROM ratings_raterqueue WHERE rater_id = %s"
 _LOCK_ITEM_SQL = "SELECT 1 FROM projects_item WHERE id = %s"
 _LOCK_CLAUSE = " FOR NO KEY UPDATE"
 
 # Must be sent while the item's lock is held, so that it sees all raters who take a slot.
 _CLAIM_SLOT_SQL = f"""
     INSERT INTO ratings_assignment
-        (item_id, rater_id, state, why, planned, created_at, leased_until, skip_reason, flagged)
+        (item_id, rater_id, state, kind, planned, created_at, leased_until, skip_reason, flagged)
     SELECT %s, %s, 'open', '', %s OR others.number >= %s, %s, %s, '', false
     FROM (
         SELECT count(*) AS number FROM ({slots.SLOT_TAKERS_SQL}) AS taker WHERE rater_id <> %s
     ) AS others
-    WHERE others.number < %s + (SELECT extra_places FROM projects_item WHERE id = %s)
+    WHERE others.number < %s + (SELECT extra_slots FROM projects_item WHERE id = %s)
     ON CONFLICT (item_id, rater_id) DO UPDATE SET
         state = 'open',
-        why = '',
+        kind = '',
         planned = excluded.planned,
         created_at = excluded.created_at,
         leased_until = excluded.leased_until,
@@ -82,10 +82,12 @@ _IS_OPEN_SQL = (
     "SELECT 1 FROM ratings_assignment WHERE item_id = %s AND rater_id = %s AND state = 'open'"
 )
 _MOVE_POSITION_SQL = (
-    "UPDATE ratings_desk SET position = %s, handed_out = handed_out + 1"
+    "UPDATE ratings_raterqueue SET last_item_id = %s, n_assigned = n_assigned + 1"
     f" WHERE rater_id = %s AND EXISTS ({_IS_OPEN_SQL})"
 )
-_USE_PLANNED_SQL = f"UPDATE projects_item SET turn = NULL WHERE id = %s AND EXISTS ({_IS_OPEN_SQL})"
+_USE_PLANNED_SQL = (
+    f"UPDATE projects_item SET planned_position = NULL WHERE id = %s AND EXISTS ({_IS_OPEN_SQL})"
+)
 _ASSIGNED_ITEM_SQL = f"SELECT {ITEM_ROW.build_select_list('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_IS_OPEN_SQL})"
 
 
@@ -120,13 +122,13 @@ def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item |
     if expired_rows:  # each request for an item frees the slots of expired assignments
         release_expired()
     # Read without a lock: it only determines where the search starts.
-    position, handed_out = position_rows[0] if position_rows else (0, 0)
+    position, n_assigned = position_rows[0] if position_rows else (0, 0)
     ranges = (
-        candidates.draw_random_ranges(rater, handed_out, bounds[0])
+        candidates.draw_random_ranges(rater, n_assigned, bounds[0])
         if bounds
         else candidates.build_ranges([position])
     )
-    use_plan = candidates.should_use_plan(rater, handed_out)
+    use_plan = candidates.should_use_plan(rater, n_assigned)
     for wait_for_locks in _get_lock_strategies():
         with transaction.atomic():
             *_, open_rows = bulk.execute_statements([*build_queue_lock(rater), open_query])
@@ -189,7 +191,7 @@ def _get_open_item(rows: Sequence[tuple[Any, ...]], exclude_item_id: int | None)
             continue
         if n_answered and n_answered >= n_questions:  # meanwhile, by the API or a file
             # The item is no check any more: the answer is a rating.
-            assignment.update(state=State.DONE, why="", closed_at=timezone.now())
+            assignment.update(state=State.DONE, kind="", closed_at=timezone.now())
             continue
         _extend_lease(assignment, ensure_aware(leased_until), ensure_aware(created_at))
         return ITEM_ROW.build(item_values)

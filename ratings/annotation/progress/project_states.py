@@ -91,22 +91,24 @@ def _get_exam_states(raters: Sequence[Rater]) -> dict[int, RaterProject]:
     }
     if not due_question_ids:
         return {}
-    tries = dict(
-        ExamRules.objects.filter(pk__in=due_question_ids.values()).values_list("pk", "tries")
+    max_attempts = dict(
+        ExamRules.objects.filter(pk__in=due_question_ids.values()).values_list("pk", "max_attempts")
     )
     exams = Exam.objects.filter(rater__in=due_question_ids, question__in=due_question_ids.values())
-    n_tries: Counter[int] = Counter()
+    n_attempts: Counter[int] = Counter()
     in_exam_ids = set()
     for rater_id, question_id, state in exams.values_list("rater", "question", "state"):
         if due_question_ids[rater_id] == question_id:
-            n_tries[rater_id] += 1
+            n_attempts[rater_id] += 1
             if state == Exam.State.OPEN:
                 in_exam_ids.add(rater_id)
     rater_projects = {}
     for rater in raters:
         if rater.pk not in due_question_ids:
             continue
-        has_no_try_left = n_tries[rater.pk] >= tries[due_question_ids[rater.pk]]
-        state = "in_exam" if rater.pk in in_exam_ids else "exam_over" if has_no_try_left else "exam"
+        has_no_attempt_left = n_attempts[rater.pk] >= max_attempts[due_question_ids[rater.pk]]
+        state = (
+            "in_exam" if rater.pk in in_exam_ids else "exam_over" if has_no_attempt_left else "exam"
+        )
         rater_projects[rater.project_id] = RaterProject(rater.project, state)
     return rater_projects

@@ -20,7 +20,7 @@ from django.utils import timezone
 from core.db import bulk
 from projects.models import Rater
 from projects.selectors.item_counts import get_item_counts
-from ratings.models import Apart, Assignment, Rating
+from ratings.models import Assignment, CheckAnswer, Rating
 
 from . import remaining
 
@@ -106,22 +106,22 @@ _RATED_SINCE_SQL = """
         SELECT count(DISTINCT item_id) FROM ratings_rating
         WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0
     ) + (
-        SELECT count(DISTINCT item_id) FROM ratings_apart
-        WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0 AND stands
-            AND why <> 'exam'
+        SELECT count(DISTINCT item_id) FROM ratings_checkanswer
+        WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0 AND is_current
+            AND kind <> 'exam'
     )
     """
 _LATEST_SQL = """
     SELECT * FROM (
         SELECT r.item_id, i.key, r.seconds, r.question_id, r.code, r.changed_at, r.id,
-            {apart} AS apart
+            {is_check} AS is_check
         FROM {table} r JOIN projects_item i ON i.id = r.item_id
         WHERE r.rater_id = %s AND r.code >= 0 {rest} ORDER BY r.changed_at DESC, r.id DESC LIMIT %s
     ) AS said
     """
-_LATEST_RATINGS_SQL = _LATEST_SQL.format(table="ratings_rating", rest="", apart=0)
+_LATEST_RATINGS_SQL = _LATEST_SQL.format(table="ratings_rating", rest="", is_check=0)
 _LATEST_CHECKS_SQL = _LATEST_SQL.format(
-    table="ratings_apart", rest="AND r.stands AND r.why <> 'exam'", apart=1
+    table="ratings_checkanswer", rest="AND r.is_current AND r.kind <> 'exam'", is_check=1
 )
 _RECENT_SQL = (
     f"{_LATEST_RATINGS_SQL} UNION ALL {_LATEST_CHECKS_SQL} ORDER BY 6 DESC, 7 DESC LIMIT %s"
@@ -192,7 +192,7 @@ def _get_cached_count(rater: Rater) -> tuple[int, datetime.datetime]:
     cached = cache.get(_build_cache_key(rater))
     if cached is None:
         counted_until = timezone.now()
-        check_answers = Apart.objects.filter(rater=rater).exclude(why=Assignment.Why.EXAM)
+        check_answers = CheckAnswer.objects.filter(rater=rater).exclude(kind=Assignment.Kind.EXAM)
         querysets = (Rating.objects.filter(rater=rater), check_answers)
         counts = (rows.current().values("item").distinct().count() for rows in querysets)
         cached = (sum(counts), counted_until)

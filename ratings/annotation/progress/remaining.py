@@ -38,16 +38,16 @@ _COUNT_SQL = f"""
     SELECT r.id,
         (
             SELECT count(*) FROM projects_item i
-            WHERE i.project_id = r.project_id AND i.places_taken < p.overlap AND {_ACTIVE_ITEM_SQL}
+            WHERE i.project_id = r.project_id AND i.slots_taken < p.overlap AND {_ACTIVE_ITEM_SQL}
         ) - (
             SELECT count(*) FROM ({_OWN_ITEMS_SQL}) AS mine JOIN projects_item i ON i.id = mine.item_id
-            WHERE i.project_id = r.project_id AND i.places_taken < p.overlap AND {_ACTIVE_ITEM_SQL}
+            WHERE i.project_id = r.project_id AND i.slots_taken < p.overlap AND {_ACTIVE_ITEM_SQL}
         ),
         CASE WHEN p.gold_percent = 0 THEN 0 ELSE (
             SELECT count(DISTINCT g.item_id) FROM projects_question q
             JOIN projects_goldanswer g ON g.question_id = q.id AND g.retired_at IS NULL
             JOIN projects_item i ON i.id = g.item_id
-            WHERE q.project_id = r.project_id AND i.places_taken >= p.overlap AND {_ACTIVE_ITEM_SQL}
+            WHERE q.project_id = r.project_id AND i.slots_taken >= p.overlap AND {_ACTIVE_ITEM_SQL}
                 AND i.id NOT IN ({_OWN_ITEMS_SQL})
         ) END
     FROM projects_rater r JOIN projects_project p ON p.id = r.project_id
@@ -57,10 +57,10 @@ _HELD_SQL = f"""
     SELECT r.id,
         (
             SELECT count(*) FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
-            WHERE a.rater_id = r.id AND a.state = 'open' AND a.why <> 'exam' AND {_ACTIVE_ITEM_SQL}
+            WHERE a.rater_id = r.id AND a.state = 'open' AND a.kind <> 'exam' AND {_ACTIVE_ITEM_SQL}
         ),
         (SELECT count(*) FROM ratings_assignment WHERE rater_id = r.id AND state = 'done'),
-        coalesce((SELECT handed_out FROM ratings_desk WHERE rater_id = r.id), 0)
+        coalesce((SELECT n_assigned FROM ratings_raterqueue WHERE rater_id = r.id), 0)
     FROM projects_rater r WHERE r.id IN ({{raters}})
     """  # fixed names
 
@@ -70,7 +70,7 @@ class RaterCounts(NamedTuple):
 
     open: int = 0
     done: int = 0
-    handed_out: int = 0
+    n_assigned: int = 0
 
 
 def build_counts_query(raters: Sequence[Rater]) -> bulk.Statement:
@@ -115,7 +115,7 @@ def get_remaining_by_rater(
         counts = counts_by_rater[rater.pk]
         n_future = _compute_future_items(rater, *new_and_gold[rater.pk], counts)
         if _has_checks(rater.project):
-            cache.set(_build_cache_key(rater), (n_future, counts.handed_out), CACHE_SECONDS)
+            cache.set(_build_cache_key(rater), (n_future, counts.n_assigned), CACHE_SECONDS)
         remaining[rater.pk] = counts.open + n_future
     return remaining
 
@@ -130,8 +130,8 @@ def _has_checks(project: Project) -> bool:
 
 def _get_cached(rater: Rater, counts: RaterCounts) -> int | None:
     """Return the cached number minus the items assigned since; None without a usable value."""
-    n_future, handed_out = cache.get(_build_cache_key(rater), (0, 0))
-    n_left = n_future - (counts.handed_out - handed_out)
+    n_future, n_assigned = cache.get(_build_cache_key(rater), (0, 0))
+    n_left = n_future - (counts.n_assigned - n_assigned)
     return n_left if 0 < n_left <= n_future else None
 
 
@@ -152,16 +152,16 @@ def _compute_future_items(rater: Rater, n_new: int, n_gold: int, counts: RaterCo
     if n_new > MAX_SIMULATED_ITEMS:
         check_percent = rater.project.gold_percent + rater.project.repeat_percent
         return n_new + n_new * check_percent // (100 - check_percent)
-    n_assigned = counts.handed_out
+    n_assigned = counts.n_assigned
     while n_new > 0:
-        n_answered = counts.done + counts.open + n_assigned - counts.handed_out
+        n_answered = counts.done + counts.open + n_assigned - counts.n_assigned
         kind = hidden_checks.get_check_kind(rater, n_assigned)
-        if kind == Assignment.Why.GOLD and n_gold:
+        if kind == Assignment.Kind.GOLD and n_gold:
             n_gold -= 1
-        elif kind != Assignment.Why.REPEAT or n_answered < rater.project.repeat_after_items:
+        elif kind != Assignment.Kind.REPEAT or n_answered < rater.project.repeat_after_items:
             n_new -= 1
         n_assigned += 1
-    return n_assigned - counts.handed_out
+    return n_assigned - counts.n_assigned
 
 
 # --- items the rater has not handled, regardless of other raters
@@ -189,10 +189,10 @@ def _filter_with_items_left(raters: QuerySet[Rater]) -> QuerySet[Rater]:
         Exists(ratings)
     )
     open_assignments = Assignment.objects.filter(rater=OuterRef("pk"), state=State.OPEN)
-    open_assignments = open_assignments.exclude(why=Assignment.Why.EXAM).filter(
+    open_assignments = open_assignments.exclude(kind=Assignment.Kind.EXAM).filter(
         item__in=Item.objects.filter(AVAILABLE).values("pk")
     )
     # A new item after the one that was assigned last is found at once, if there is one.
     new_ahead = new_items.filter(pk__gt=OuterRef("position"))
-    raters = raters.annotate(position=F("desk__position"))
+    raters = raters.annotate(position=F("queue__last_item_id"))
     return raters.filter(Exists(open_assignments) | Exists(new_ahead) | Exists(new_items))

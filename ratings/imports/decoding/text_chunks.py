@@ -33,7 +33,7 @@ class TextChunks:
         try:
             file = self.path.open("rb")
         except FileNotFoundError:
-            raise UnreadableFileError("lost") from None
+            raise UnreadableFileError("file_missing") from None
         with file:
             chunk = b"-"
             while chunk:

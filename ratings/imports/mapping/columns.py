@@ -102,9 +102,9 @@ class ColumnGuess:
     layout: str = "long"
     columns: dict[str, int] = field(default_factory=dict)  # role -> column index
     # Columns of the wide layout that are not raters.
-    leave_out: list[int] = field(default_factory=list)
-    parts: list[int] = field(default_factory=list)
-    attributes: list[int] = field(default_factory=list)
+    excluded_columns: list[int] = field(default_factory=list)
+    content_columns: list[int] = field(default_factory=list)
+    attribute_columns: list[int] = field(default_factory=list)
 
 
 def validate_column_names(cells: Sequence[str], line: int) -> list[str]:
@@ -117,7 +117,7 @@ def validate_column_names(cells: Sequence[str], line: int) -> list[str]:
         first_position = positions.setdefault(name, position)
         if first_position != position:
             raise UnreadableFileError(
-                "name_doubled",
+                "duplicate_column_name",
                 line=line,
                 name=truncate_text(name),
                 first=first_position,
@@ -141,16 +141,18 @@ def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess
     if not {"rater", "model", "prompt_version"} <= columns.keys():
         # Without the other two, `model` is mostly the author of the text that is rated.
         columns = {role: index for role, index in columns.items() if role not in MODEL_ROLES}
-    parts = _find_content_parts(head, columns)
-    has_content = bool(parts) or any(role in columns for role in CONTENT_ROLES)
+    content_columns = _find_content_parts(head, columns)
+    has_content = bool(content_columns) or any(role in columns for role in CONTENT_ROLES)
     remaining = [
         index
         for index in range(len(head.names))
-        if index not in columns.values() and index not in parts
+        if index not in columns.values() and index not in content_columns
     ]
     if "rater" in columns or "label" in columns:
         attributes = _find_attribute_columns(head, columns, remaining) if has_content else []
-        return ColumnGuess("long", columns, parts=parts, attributes=attributes)
+        return ColumnGuess(
+            "long", columns, content_columns=content_columns, attribute_columns=attributes
+        )
     # Ratings of a wide file have none of these.
     for role in ("rated_at", "comment", "question", "seconds", "guidelines"):
         if (index := columns.pop(role, None)) is not None:
@@ -162,8 +164,12 @@ def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess
         head, item_columns["item"], set(labels), candidates=remaining, sure=True
     )
     if len(rater_columns) >= 2:
-        return ColumnGuess("wide", columns, parts=parts, attributes=other_columns)
-    return ColumnGuess("items", columns, parts=parts, attributes=remaining)
+        return ColumnGuess(
+            "wide", columns, content_columns=content_columns, attribute_columns=other_columns
+        )
+    return ColumnGuess(
+        "items", columns, content_columns=content_columns, attribute_columns=remaining
+    )
 
 
 def _guess_without_content(

@@ -30,13 +30,13 @@ class ImportMapping:
     """The format of a file, the meaning of its columns, and the questions its rows belong to.
 
     ``source`` is a name of SOURCES. The other fields apply to tables unless stated otherwise.
-    ``columns`` maps a role (columns.ROLES) to the index of its column. ``parts`` are columns of
-    content that raters see under the column's name; ``attributes`` are columns that are stored and
-    never shown to raters. ``layout`` is "long" (one row a rating; all by ``one_rater`` if it is
-    set), "wide" (one row an item; every column without another meaning, except ``leave_out``, is a
+    ``columns`` maps a role (columns.ROLES) to the index of its column. ``content_columns`` are columns of
+    content that raters see under the column's name; ``attribute_columns`` are columns that are stored and
+    never shown to raters. ``layout`` is "long" (one row a rating; all by ``default_rater`` if it is
+    set), "wide" (one row an item; every column without another meaning, except ``excluded_columns``, is a
     rater) or "items" (no ratings).
 
-    Questions: with ``every_question``, rows belong to the questions named in the file, which are
+    Questions: with ``use_file_questions``, rows belong to the questions named in the file, which are
     created where the project does not have them. Otherwise all rows belong to one question, the
     existing ``question_id`` or a new one. ``questions`` maps question keys of the file to other
     keys, ``members`` maps rater keys of the file to user ids (see `matching`).
@@ -47,19 +47,19 @@ class ImportMapping:
     delimiter: str = ""
     layout: str = "long"
     columns: dict[str, int] = field(default_factory=dict)
-    leave_out: list[int] = field(default_factory=list)
-    make_new: bool = True
+    excluded_columns: list[int] = field(default_factory=list)
+    create_missing: bool = True
     question_id: int | None = None
     question_key: str = ""
     question_text: str = ""
     project_name: str = ""
     time_zone: str = "UTC"  # of a new project
-    stands: str = "last"  # a key of DUPLICATE_POLICIES
-    parts: list[int] = field(default_factory=list)
-    attributes: list[int] = field(default_factory=list)
+    duplicate_policy: str = "last"  # a key of DUPLICATE_POLICIES
+    content_columns: list[int] = field(default_factory=list)
+    attribute_columns: list[int] = field(default_factory=list)
     # The rater of a file that names none; applies to exports of tools, too.
-    one_rater: str = ""
-    every_question: bool = False
+    default_rater: str = ""
+    use_file_questions: bool = False
     questions: dict[str, str] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
 

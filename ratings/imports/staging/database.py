@@ -34,7 +34,7 @@ CREATE TABLE rater (
 );
 CREATE TABLE question (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE label (id INTEGER PRIMARY KEY, question INTEGER NOT NULL, label TEXT NOT NULL);
-CREATE TABLE raw (
+CREATE TABLE raw_rating (
     question INTEGER, item INTEGER, rater INTEGER, line INTEGER, label INTEGER,
     rated_at INTEGER, comment TEXT, seconds REAL, guidelines INTEGER
 );
@@ -49,15 +49,15 @@ CREATE TABLE skip (
 # An item with two different contents in the file is a problem; the first content is kept for the
 # preview.
 _ORDER_ROWS_SQL = """
-CREATE TABLE said (
+CREATE TABLE rating (
     id INTEGER PRIMARY KEY,
     question INTEGER, item INTEGER, rater INTEGER, line INTEGER, label INTEGER,
     rated_at INTEGER, comment TEXT, seconds REAL, guidelines INTEGER
 );
-INSERT INTO said (question, item, rater, line, label, rated_at, comment, seconds, guidelines)
+INSERT INTO rating (question, item, rater, line, label, rated_at, comment, seconds, guidelines)
     SELECT question, item, rater, line, label, rated_at, comment, seconds, guidelines
-    FROM raw ORDER BY question, item, rater, line;
-DROP TABLE raw;
+    FROM raw_rating ORDER BY question, item, rater, line;
+DROP TABLE raw_rating;
 CREATE TABLE gold (item INTEGER, question INTEGER, label INTEGER, line INTEGER,
     PRIMARY KEY (item, question, label)) WITHOUT ROWID;
 INSERT OR IGNORE INTO gold SELECT item, question, label, line FROM raw_gold ORDER BY line;
@@ -179,7 +179,9 @@ class StagingDatabase:
             self.db.execute("BEGIN")
             self.items.flush()
             self.raters.flush()
-            self.db.executemany("INSERT INTO raw VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self.ratings)
+            self.db.executemany(
+                "INSERT INTO raw_rating VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self.ratings
+            )
             self.db.executemany("INSERT INTO raw_content VALUES (?, ?, ?, ?, ?, ?)", self.contents)
             self.db.executemany("INSERT INTO raw_gold VALUES (?, ?, ?, ?)", self.gold_answers)
             self.db.executemany(
@@ -195,7 +197,7 @@ class StagingDatabase:
     def delete_question(self, question: int) -> int:
         """Delete the staged rows of a question and return the number of its ratings."""
         self.db.execute("DELETE FROM raw_gold WHERE question = ?", (question,))
-        return self.db.execute("DELETE FROM raw WHERE question = ?", (question,)).rowcount
+        return self.db.execute("DELETE FROM raw_rating WHERE question = ?", (question,)).rowcount
 
     def finish(
         self, questions: Sequence[tuple[int, str]], labels: Sequence[tuple[int, int, str]]

@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 from .database import Heartbeat, add_heartbeat
 
 _RATINGS_SQL = (
-    "SELECT said.id, question.key, item.key, rater.key, said.line, label.label, said.rated_at,"
-    " said.comment, said.seconds, said.guidelines FROM said"
-    " JOIN question ON question.id = said.question"
-    " JOIN item ON item.id = said.item"
-    " JOIN rater ON rater.id = said.rater"
-    " JOIN label ON label.id = said.label"
+    "SELECT rating.id, question.key, item.key, rater.key, rating.line, label.label, rating.rated_at,"
+    " rating.comment, rating.seconds, rating.guidelines FROM rating"
+    " JOIN question ON question.id = rating.question"
+    " JOIN item ON item.id = rating.item"
+    " JOIN rater ON rater.id = rating.rater"
+    " JOIN label ON label.id = rating.label"
 )
 _KEYS_SQL = {
     "item": "SELECT key, line FROM item ORDER BY id",
     "rater": "SELECT key, line FROM rater ORDER BY id",
 }
 _REPEAT_PAIRS_SQL = (
-    "FROM said a JOIN said b ON b.id = a.id + ?"
+    "FROM rating a JOIN rating b ON b.id = a.id + ?"
     " AND b.question = a.question AND b.item = a.item AND b.rater = a.rater"
 )
 _CONTENT_SQL = (
@@ -49,8 +49,8 @@ _COUNT_DUPLICATES_SQL = (
     " WHERE body IS NOT NULL GROUP BY body_digest HAVING count(*) > 1)"
 )
 _COUNT_SQL = {
-    "said": "SELECT count(*) FROM said",
-    "untimed": "SELECT count(*) FROM said WHERE rated_at IS NULL",
+    "rating": "SELECT count(*) FROM rating",
+    "without_time": "SELECT count(*) FROM rating WHERE rated_at IS NULL",
     "content": "SELECT count(*) FROM content",
     "gold": "SELECT count(*) FROM gold",
     "skip": "SELECT count(*) FROM skip",
@@ -108,9 +108,9 @@ class StagedRows:
         self.db = db
 
     def count(self, table: str) -> int:
-        """Return the number of rows of ``said``, ``content``, ``gold`` or ``skip``.
+        """Return the number of rows of ``rating``, ``content``, ``gold`` or ``skip``.
 
-        ``untimed`` counts the ratings without a time.
+        ``without_time`` counts the ratings without a time.
         """
         return self.db.execute(_COUNT_SQL[table]).fetchone()[0]
 
@@ -118,7 +118,7 @@ class StagedRows:
 
     def list_first_ratings(self, limit: int) -> list[StagedRating]:
         """Return the ratings that stand first in the file."""
-        rows = self.db.execute(f"{_RATINGS_SQL} ORDER BY said.line, said.id LIMIT ?", (limit,))
+        rows = self.db.execute(f"{_RATINGS_SQL} ORDER BY rating.line, rating.id LIMIT ?", (limit,))
         return [StagedRating(*row) for row in rows]
 
     def iter_ratings(self, last_id: int) -> Iterator[StagedRating]:
@@ -128,12 +128,12 @@ class StagedRows:
         """
         return map(
             StagedRating._make,
-            self.db.execute(f"{_RATINGS_SQL} WHERE said.id > ? ORDER BY said.id", (last_id,)),
+            self.db.execute(f"{_RATINGS_SQL} WHERE rating.id > ? ORDER BY rating.id", (last_id,)),
         )
 
     def get_newest_guidelines(self) -> int:
         """Return the highest version of the guidelines in the file, 0 if there is none."""
-        newest = self.db.execute("SELECT max(guidelines) FROM said").fetchone()[0]
+        newest = self.db.execute("SELECT max(guidelines) FROM rating").fetchone()[0]
         return newest or 0
 
     def count_repeats(self) -> int:
@@ -148,7 +148,7 @@ class StagedRows:
         pairs = []
         for (rating_id,) in rows:
             first, second = self.db.execute(
-                f"{_RATINGS_SQL} WHERE said.id IN (?, ?) ORDER BY said.id",
+                f"{_RATINGS_SQL} WHERE rating.id IN (?, ?) ORDER BY rating.id",
                 (rating_id, rating_id + 1),
             )
             pairs.append((StagedRating(*first), StagedRating(*second)))
@@ -160,7 +160,7 @@ class StagedRows:
             f"SELECT b.id {_REPEAT_PAIRS_SQL} ORDER BY b.id LIMIT ?", (times, limit)
         ).fetchall()
         return [
-            StagedRating(*self.db.execute(f"{_RATINGS_SQL} WHERE said.id = ?", row).fetchone())
+            StagedRating(*self.db.execute(f"{_RATINGS_SQL} WHERE rating.id = ?", row).fetchone())
             for row in rows
         ]
 

@@ -39,33 +39,33 @@ class FileReport:
 
     ``rows`` counts ratings, ``contents`` items of which the file has more than the key, ``skips``
     items that a rater skipped. ``questions`` has for each key whether the project has the question,
-    its text, and the number of ratings of each label. ``named`` are (question key in the file, in
-    the project). ``unmatched`` are people whom the project does not have, ``suggested`` maps raters
+    its text, and the number of ratings of each label. ``question_keys`` are (question key in the file, in
+    the project). ``unmatched_raters`` are people whom the project does not have, ``suggested_members`` maps raters
     to user ids (see `matching`).
     """
 
     problems: ProblemList
     rows: int = 0
     contents: int = 0
-    golds: int = 0
+    gold_answers: int = 0
     skips: int = 0
     items: int = 0
     raters: int = 0
     new_items: int = 0
     new_raters: int = 0
     changed_items: int = 0
-    without_media: int = 0
+    n_missing_media: int = 0
     guidelines: int = 0  # the highest version in the file
-    doubles: int = 0
-    double_examples: list[list[str]] = field(default_factory=list)
-    untimed: int = 0
+    n_duplicates: int = 0
+    duplicate_examples: list[list[str]] = field(default_factory=list)
+    n_without_time: int = 0
     repeats: int = 0
-    of_other_questions: int = 0
+    n_other_questions: int = 0
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    named: list[tuple[str, str]] = field(default_factory=list)
-    unmatched: list[str] = field(default_factory=list)
-    suggested: dict[str, int] = field(default_factory=dict)
-    left_out: dict[str, Any] = field(default_factory=dict)
+    question_keys: list[tuple[str, str]] = field(default_factory=list)
+    unmatched_raters: list[str] = field(default_factory=list)
+    suggested_members: dict[str, int] = field(default_factory=dict)
+    skipped_records: dict[str, Any] = field(default_factory=dict)
     preview: list[list[Any]] = field(default_factory=list)
     repeat_examples: list[list[Any]] = field(default_factory=list)
 
@@ -92,7 +92,7 @@ def validate_file(
     the media files that the file refers to.
     """
     selected_question = None
-    if not mapping.every_question:
+    if not mapping.use_file_questions:
         selected_question = question.key if question else mapping.question_key
     validator = RecordValidator(
         staging,
@@ -100,7 +100,7 @@ def validate_file(
         selected_question=selected_question,
         columns=reader.columns,
         # Only tables have columns that the lead selected.
-        allow_free_text=mapping.every_question and not mapping.columns,
+        allow_free_text=mapping.use_file_questions and not mapping.columns,
         project_rater_keys=matching.resolve_matches(project, mapping.members, by=by).raters,
         project_question_keys=mapping.questions,
     )
@@ -112,11 +112,11 @@ def validate_file(
             heartbeat()
     _flush_batch(report, staging)
     _skip_free_text_questions(report, validator, staging)
-    is_usable = bool(report.rows or report.contents or report.golds or report.skips)
+    is_usable = bool(report.rows or report.contents or report.gold_answers or report.skips)
     _check_end_of_file(validator, reader, is_usable=is_usable)
-    report.named = list(validator.resolved_question_keys.items())
-    report.of_other_questions = validator.n_other_questions
-    report.left_out = validator.skipped_records.to_json()
+    report.question_keys = list(validator.resolved_question_keys.items())
+    report.n_other_questions = validator.n_other_questions
+    report.skipped_records = validator.skipped_records.to_json()
     _add_questions(report, validator)
     if not validator.problems:
         questions = list(validator.labels_by_question.values())
@@ -129,7 +129,7 @@ def validate_file(
             ],
         )
         staged_rows = StagedRows(staging.db)
-        _add_statistics(report, staged_rows, project=project, make_new=mapping.make_new)
+        _add_statistics(report, staged_rows, project=project, create_missing=mapping.create_missing)
         _compare_with_project(report, staged_rows, project, archive=archive, heartbeat=heartbeat)
         _suggest_raters(report, staged_rows, project, by)
     return report
@@ -140,13 +140,13 @@ def _suggest_raters(
 ) -> None:
     """Add the raters of the file that the project does not have, and suggested members for them."""
     person_names = staged_rows.get_person_names(matching.MAX_CHECKED_RATERS)
-    report.suggested = matching.suggest_matches(project, person_names.items(), by=by)
+    report.suggested_members = matching.suggest_matches(project, person_names.items(), by=by)
     known_keys = set()
     if project is not None:
         known_keys = set(Rater.objects.filter(project=project).values_list("key", flat=True))
         known_keys |= set(pseudonyms.get_pseudonyms(project))
     new_keys = [key for key in person_names if key not in known_keys]
-    report.unmatched = new_keys[: matching.MAX_LISTED_RATERS]
+    report.unmatched_raters = new_keys[: matching.MAX_LISTED_RATERS]
 
 
 def _get_project_questions(
@@ -164,7 +164,7 @@ def _flush_batch(report: FileReport, staging: StagingDatabase) -> None:
     """Count and write a batch; discard it after the first problem, as no row is needed then."""
     report.rows += len(staging.ratings)
     report.contents += len(staging.contents)
-    report.golds += len(staging.gold_answers)
+    report.gold_answers += len(staging.gold_answers)
     report.skips += len(staging.skips)
     staging.flush(save=not report.problems)
 
@@ -199,12 +199,14 @@ def _check_end_of_file(validator: RecordValidator, reader: FileReader, *, is_usa
     if validator.n_other_questions:
         other_keys = validator.format_other_questions()
         validator.problems.add(
-            "question_absent", None, question=validator.selected_question, found=other_keys
+            "question_missing", None, question=validator.selected_question, found=other_keys
         )
     elif problem:
         validator.validate(problem)
     else:
-        validator.problems.add("nothing_usable", None, left_out=validator.skipped_records.to_json())
+        validator.problems.add(
+            "nothing_usable", None, skipped_records=validator.skipped_records.to_json()
+        )
 
 
 def _add_questions(report: FileReport, validator: RecordValidator) -> None:
@@ -212,15 +214,15 @@ def _add_questions(report: FileReport, validator: RecordValidator) -> None:
     for position, (key, labels) in enumerate(validator.labels_by_question.items()):
         report.questions[key] = {
             # PostgreSQL does not preserve the order of keys in a JSON object.
-            "place": position,
-            "known": not labels.is_new,
+            "position": position,
+            "exists": not labels.is_new,
             "text": truncate_text(labels.text),
             "labels": dict(labels.counts),
         }
 
 
 def _add_statistics(
-    report: FileReport, staged_rows: StagedRows, *, project: Project | None, make_new: bool
+    report: FileReport, staged_rows: StagedRows, *, project: Project | None, create_missing: bool
 ) -> None:
     """Add counts, examples and a preview to the report, and problems of repeats and keys."""
     for rating in staged_rows.list_excess_repeats(MAX_REPEATS, limit=MAX_EXAMPLES):
@@ -228,19 +230,19 @@ def _add_statistics(
             "repeats_many", rating.line, item=rating.item, rater=rating.rater, limit=MAX_REPEATS
         )
     for key, first_line, last_line in staged_rows.list_conflicting_items(MAX_EXAMPLES):
-        report.problems.add("item_differs", last_line, value=key, other=first_line)
+        report.problems.add("conflicting_item", last_line, value=key, other=first_line)
     report.items, report.new_items = _count_keys(
-        report.problems, staged_rows, project, Item, make_new=make_new
+        report.problems, staged_rows, project, Item, create_missing=create_missing
     )
     report.raters, report.new_raters = _count_keys(
-        report.problems, staged_rows, project, Rater, make_new=make_new
+        report.problems, staged_rows, project, Rater, create_missing=create_missing
     )
     report.contents = staged_rows.count("content")
-    report.golds = staged_rows.count("gold")
+    report.gold_answers = staged_rows.count("gold")
     report.guidelines = staged_rows.get_newest_guidelines()
-    report.doubles = staged_rows.count_duplicates()
-    report.double_examples = staged_rows.list_duplicates(MAX_EXAMPLES)
-    report.untimed = staged_rows.count("untimed")
+    report.n_duplicates = staged_rows.count_duplicates()
+    report.duplicate_examples = staged_rows.list_duplicates(MAX_EXAMPLES)
+    report.n_without_time = staged_rows.count("without_time")
     report.repeats = staged_rows.count_repeats()
     for rating in staged_rows.list_first_ratings(PREVIEW_ROWS):
         rated_at, comment = format_timestamp(rating.rated_at), truncate_text(rating.comment or "")
@@ -287,9 +289,9 @@ def _compare_with_project(
         if archive:
             lines = {content.item: content.line for content in batch}
             for key, (kind, name) in missing.items():
-                report.problems.add("media_absent", lines[key], what=kind, value=name)
+                report.problems.add("media_missing", lines[key], what=kind, value=name)
         else:
-            report.without_media += len(missing)
+            report.n_missing_media += len(missing)
         if project is None:
             continue
         existing_items = Item.objects.filter(project=project, key__in=bodies)
@@ -303,7 +305,7 @@ def _count_keys(
     project: Project | None,
     model: type[Item] | type[Rater],
     *,
-    make_new: bool,
+    create_missing: bool,
 ) -> tuple[int, int]:
     """Return (number of keys in the file, number of keys the project does not have).
 
@@ -321,6 +323,6 @@ def _count_keys(
         for key, line in batch:
             if key not in known_keys:
                 n_new += 1
-                if not make_new:
+                if not create_missing:
                     problems.add(f"{name}_unknown", line, value=key)
     return total, n_new

@@ -344,7 +344,7 @@ class RecordValidator:
     def _serialize_object(self, name: str, value: dict[str, Any], line: int) -> str | None:
         """Return a body or attributes as JSON text, or None after adding a problem."""
         if why := upsert.FIELDS[name].find_problem(value):
-            self.problems.add("item_wrong", line, "", why=why)
+            self.problems.add("invalid_item", line, "", why=why)
             return None
         text = json.dumps(value, ensure_ascii=False)
         if "\\u0000" in text and _has_nul(value):

@@ -68,12 +68,11 @@ class ColumnsForm(FileForm):
     )
     audio = _build_column_field(gettext_lazy("Sound"))
     video = _build_column_field(gettext_lazy("Film"))
-    parts = _build_columns_field(
+    content_columns = _build_columns_field(
         gettext_lazy("Further content"),
         gettext_lazy("Shown to raters under the column's name, such as source and translation."),
     )
-    # A field called "attributes" would shadow the DOM property of the form element.
-    item_attributes = _build_columns_field(
+    attribute_columns = _build_columns_field(
         gettext_lazy("Attributes"),
         gettext_lazy("Kept to filter by, and never shown to raters."),
     )
@@ -107,7 +106,7 @@ class ColumnsForm(FileForm):
         gettext_lazy("Where it is filled, the rater is a model; in files that Concord wrote."),
     )
     prompt_version = _build_column_field(gettext_lazy("Version of the model’s prompt"))
-    leave_out = _build_columns_field(
+    excluded_columns = _build_columns_field(
         gettext_lazy("Columns that are no raters"),
         gettext_lazy("Every other column without a meaning is a rater."),
     )
@@ -131,7 +130,7 @@ class ColumnsForm(FileForm):
         ]
         for role in ROLES:
             self.fields[role].choices = [("", "–"), *column_choices]  # type: ignore[attr-defined]
-        for field_name in ("leave_out", "parts", "item_attributes"):
+        for field_name in ("excluded_columns", "content_columns", "attribute_columns"):
             self.fields[field_name].choices = column_choices  # type: ignore[attr-defined]
         questions = self.project.questions.all() if self.project else []
         existing_choices = [(str(question.pk), question.text) for question in questions]
@@ -168,7 +167,7 @@ class ColumnsForm(FileForm):
                 )
             else:
                 used.setdefault(index, role)
-        has_content = bool(cleaned_data.get("parts")) or any(
+        has_content = bool(cleaned_data.get("content_columns")) or any(
             cleaned_data.get(role) is not None for role in CONTENT_ROLES
         )
         if cleaned_data.get("item") is None and not has_content and "item" not in self.errors:
@@ -176,7 +175,7 @@ class ColumnsForm(FileForm):
         if (
             layout == "long"
             and cleaned_data.get("rater") is None
-            and not cleaned_data.get("one_rater")
+            and not cleaned_data.get("default_rater")
         ):
             self.add_error("rater", _("Choose the column of this."))
         if layout == "wide":
@@ -186,11 +185,11 @@ class ColumnsForm(FileForm):
         n_columns = len(self.fields["item"].choices) - 1  # type: ignore[attr-defined]
         other_columns = {
             *used,
-            *(cleaned_data.get("parts") or ()),
-            *(cleaned_data.get("item_attributes") or ()),
+            *(cleaned_data.get("content_columns") or ()),
+            *(cleaned_data.get("attribute_columns") or ()),
         }
-        if n_columns <= len(other_columns | set(cleaned_data.get("leave_out") or ())):
-            self.add_error("leave_out", _("No column is left for the raters."))
+        if n_columns <= len(other_columns | set(cleaned_data.get("excluded_columns") or ())):
+            self.add_error("excluded_columns", _("No column is left for the raters."))
 
     def _check_new_question(self, cleaned_data: dict[str, Any]) -> None:
         key = cleaned_data.get("question_key", "")
@@ -218,14 +217,18 @@ class ColumnsForm(FileForm):
             if cleaned_data[role] is not None
         }
         used = set(mapping.columns.values())
-        mapping.parts = [index for index in cleaned_data["parts"] if index not in used]
-        used |= set(mapping.parts)
-        mapping.attributes = [
-            index for index in cleaned_data["item_attributes"] if index not in used
+        mapping.content_columns = [
+            index for index in cleaned_data["content_columns"] if index not in used
         ]
-        mapping.leave_out = cleaned_data["leave_out"] if mapping.layout == "wide" else []
+        used |= set(mapping.content_columns)
+        mapping.attribute_columns = [
+            index for index in cleaned_data["attribute_columns"] if index not in used
+        ]
+        mapping.excluded_columns = (
+            cleaned_data["excluded_columns"] if mapping.layout == "wide" else []
+        )
         target = cleaned_data["target"]
-        mapping.every_question = target == EVERY_QUESTION
+        mapping.use_file_questions = target == EVERY_QUESTION
         mapping.question_id = None if target in (NEW_QUESTION, EVERY_QUESTION) else int(target)
         mapping.question_key = cleaned_data["question_key"]
         mapping.question_text = cleaned_data["question_text"]
@@ -247,14 +250,14 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
         (question.pk for question in questions if question.key == key),
         questions[0].pk if questions else NEW_QUESTION,
     )
-    if mapping.every_question or (key_at is not None and run.project is None):
+    if mapping.use_file_questions or (key_at is not None and run.project is None):
         target = EVERY_QUESTION
     return {
         **mapping.columns,
         "layout": mapping.layout,
-        "leave_out": mapping.leave_out,
-        "parts": mapping.parts,
-        "item_attributes": mapping.attributes,
+        "excluded_columns": mapping.excluded_columns,
+        "content_columns": mapping.content_columns,
+        "attribute_columns": mapping.attribute_columns,
         "target": str(target),
         "question_text": mapping.question_text or name or key,
         "question_key": key[:64],

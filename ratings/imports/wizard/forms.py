@@ -45,7 +45,7 @@ class UploadForm(forms.Form):
         required=False,
         widget=forms.Textarea({"rows": 6}),
     )
-    shape = forms.ChoiceField(
+    pasted_format = forms.ChoiceField(
         label=gettext_lazy("What is pasted"),
         required=False,
         initial=LINES,
@@ -75,8 +75,8 @@ class UploadForm(forms.Form):
         file = self.cleaned_data["file"]
         if file is not None:
             return file, file.name
-        shape = self.cleaned_data["shape"] or LINES
-        return build_file(self.cleaned_data["pasted"], shape), PASTED_NAME
+        pasted_format = self.cleaned_data["pasted_format"] or LINES
+        return build_file(self.cleaned_data["pasted"], pasted_format), PASTED_NAME
 
 
 class ReadingForm(forms.Form):
@@ -126,12 +126,12 @@ class FileForm(forms.Form):
             "Days and weeks of the trend are those of this zone, such as Europe/Berlin."
         ),
     )
-    one_rater = forms.CharField(
+    default_rater = forms.CharField(
         label=gettext_lazy("Rater of answers that name nobody"),
         max_length=fields.MAX_KEY_LENGTH,
         required=False,
     )
-    make_new = forms.BooleanField(
+    create_missing = forms.BooleanField(
         label=gettext_lazy("Make the items and raters that the project does not know"),
         required=False,
         help_text=gettext_lazy("Otherwise each unknown one is a problem."),
@@ -145,12 +145,12 @@ class FileForm(forms.Form):
         initial = {
             "project_name": mapping.project_name or PurePath(run.file_name).name.split(".")[0],
             "time_zone": mapping.time_zone,
-            "one_rater": mapping.one_rater,
-            "make_new": mapping.make_new,
+            "default_rater": mapping.default_rater,
+            "create_missing": mapping.create_missing,
         }
         super().__init__(data, initial=initial | options.get("initial", {}))
         if not self.project:
-            del self.fields["make_new"]
+            del self.fields["create_missing"]
         else:
             del self.fields["project_name"]
             del self.fields["time_zone"]
@@ -166,17 +166,17 @@ class FileForm(forms.Form):
             )
             for name, message in problems.items():
                 self.add_error("project_name" if name == "name" else name, message)
-        one_rater = cleaned_data.get("one_rater", "")
-        if one_rater and classify_key_problem(one_rater, max_length=fields.MAX_KEY_LENGTH):
-            self.add_error("one_rater", _("A name without line ends is needed."))
+        default_rater = cleaned_data.get("default_rater", "")
+        if default_rater and classify_key_problem(default_rater, max_length=fields.MAX_KEY_LENGTH):
+            self.add_error("default_rater", _("A name without line ends is needed."))
         return cleaned_data
 
     def get_mapping(self) -> ImportMapping:
         """Return the mapping with the lead's decisions."""
         cleaned_data = self.cleaned_data
         mapping = self.mapping
-        mapping.make_new = cleaned_data.get("make_new", True)
+        mapping.create_missing = cleaned_data.get("create_missing", True)
         mapping.project_name = cleaned_data.get("project_name", "")
         mapping.time_zone = cleaned_data.get("time_zone", "UTC")
-        mapping.one_rater = cleaned_data.get("one_rater", "")
+        mapping.default_rater = cleaned_data.get("default_rater", "")
         return mapping

@@ -29,12 +29,12 @@ class MatchingForm(forms.Form):
         super().__init__(data)
         self.questions: dict[str, str] = {}  # field name -> key in the file
         self.raters: dict[str, str] = {}
-        for position, (key, project_key) in enumerate(run.summary.get("named", [])):
+        for position, (key, project_key) in enumerate(run.summary.get("question_keys", [])):
             self._add_question(f"question_{position}", key, project_key)
-        unmatched = run.summary.get("unmatched", []) if run.project else []
-        self.suggested = dict(run.summary.get("suggested", {}))
+        unmatched_raters = run.summary.get("unmatched_raters", []) if run.project else []
+        self.suggested_members = dict(run.summary.get("suggested_members", {}))
         self.matched_members = mapping.members
-        rater_keys = dict.fromkeys([*mapping.members, *self.suggested, *unmatched])
+        rater_keys = dict.fromkeys([*mapping.members, *self.suggested_members, *unmatched_raters])
         users = list(matching.get_matchable_users(run.project, run.by)) if rater_keys else []
         for position, key in enumerate(rater_keys):
             self._add_rater(f"rater_{position}", key, users, mapping.members.get(key))
@@ -63,7 +63,7 @@ class MatchingForm(forms.Form):
             coerce=int,
             empty_value=None,
             required=False,
-            initial=user_id or self.suggested.get(key, ""),
+            initial=user_id or self.suggested_members.get(key, ""),
         )
 
     @property

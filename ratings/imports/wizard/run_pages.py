@@ -56,8 +56,8 @@ def build_context(run: ImportRun, **extra: Any) -> dict[str, Any]:
     return {
         "run": run,
         "project": run.project,
-        "here": get_run_url(run),
-        "progress": get_run_url(run, "progress"),
+        "run_url": get_run_url(run),
+        "progress_url": get_run_url(run, "progress"),
         **extra,
     }
 
@@ -71,7 +71,10 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
     if data is not None and is_readable:
         mapping.encoding = reading_form.cleaned_data.get("encoding", "")
     context = build_context(
-        run, reading=reading_form, not_utf8=run.summary.get("not_utf8"), source_name=source.name
+        run,
+        reading=reading_form,
+        encoding_problem=run.summary.get("encoding_problem"),
+        source_name=source.name,
     )
     try:
         head = source.read_head(uploads.get_absolute_path(run.path), mapping)
@@ -83,13 +86,13 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
             form = FileForm(data, run=run, mapping=mapping)
         else:
             form = ColumnsForm(data, run=run, mapping=mapping, head=head)
-            context["unguessed"] = not mapping.columns and not mapping.parts
+            context["has_no_guess"] = not mapping.columns and not mapping.content_columns
         if data is not None and form.is_valid() and is_readable:
             warn_if_moved_on(
                 request, services.check_with_columns(run=run, mapping=form.get_mapping())
             )
             return redirect(get_run_url(run))
-        context |= {"form": form, "look": head}
+        context |= {"form": form, "head": head}
         if run.project is None:
             context["zones"] = list_time_zones()
     return render(
@@ -118,7 +121,7 @@ def render_check_page(
         try:
             project = services.start_writing(
                 run=run,
-                duplicate_policy=form.cleaned_data.get("stands", "last"),
+                duplicate_policy=form.cleaned_data.get("duplicate_policy", "last"),
                 new_scales=form.get_new_scales(),
                 by=request.user,
             )
@@ -135,16 +138,18 @@ def render_check_page(
             return redirect("import_run", project.pk, run.pk)
     matching = matching_form or MatchingForm(None, run=run, mapping=ImportMapping.from_run(run))
     problem_rows = [{**problem, "message": format_problem(problem)} for problem in run.problems]
-    kinds = [(MESSAGES[kind][0], count) for kind, count in run.summary.get("kinds", {}).items()]
-    n_problems = sum(count for _kind, count in kinds)
+    problem_counts = [
+        (MESSAGES[kind][0], count) for kind, count in run.summary.get("problem_counts", {}).items()
+    ]
+    n_problems = sum(count for _kind, count in problem_counts)
     context = build_context(
         run,
         form=form,
         problems=problem_rows,
-        kinds=kinds,
+        problem_counts=problem_counts,
         total=n_problems,
         questions=_list_question_counts(run),
-        left_out=_list_skipped_records(run),
+        skipped_records=_list_skipped_records(run),
         items=preview.build_item_previews(run, get_url=partial(get_run_url, run, "file")),
         mapping=ImportMapping.from_run(run),
         matching=matching,
@@ -168,18 +173,18 @@ def _list_skipped_records(run: ImportRun) -> list[tuple[Any, dict[str, Any]]]:
     """Return (reason text, {"count", "lines"}) of the records that are not imported."""
     return [
         (SKIPPED_RECORD_REASONS[reason], skipped)
-        for reason, skipped in run.summary.get("left_out", {}).items()
+        for reason, skipped in run.summary.get("skipped_records", {}).items()
     ]
 
 
 def render_summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
     """Render the outcome of a finished or failed import."""
-    stopped = run.summary.get("stopped")
+    stop_reason = run.summary.get("stop_reason")
     context = build_context(
         run,
         outcome=run.summary.get("outcome", {}),
-        left_out=_list_skipped_records(run),
-        stopped=stopped and describe_stop(*stopped),
+        skipped_records=_list_skipped_records(run),
+        stop_reason=stop_reason and describe_stop(*stop_reason),
     )
     return render(request, "ratings/imports/summary.html", context)
 
@@ -187,7 +192,7 @@ def render_summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
 RENDERERS: dict[ImportRun.State, View] = {
     State.MAPPING: render_columns_page,
     State.CHECKING: render_progress_page,
-    State.REFUSED: render_check_page,
+    State.INVALID: render_check_page,
     State.CHECKED: render_check_page,
     State.WRITING: render_progress_page,
     State.DONE: render_summary_page,

@@ -56,10 +56,10 @@ def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> Import
 def show_import_run(
     request: HttpRequest, run_id: int, project_id: int | None = None
 ) -> HttpResponse:
-    """Show an import at its current step; POST takes the step named by ``do``."""
+    """Show an import at its current step; POST takes the step named by ``action``."""
     run = get_run(request, run_id, project_id)
     if request.method == "POST":
-        action = ACTIONS.get(request.POST.get("do", ""))
+        action = ACTIONS.get(request.POST.get("action", ""))
         if action is None:
             raise BadRequest
         return action(request, run)
@@ -127,7 +127,7 @@ def _reopen_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 
 def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    if run.state not in (State.CHECKED, State.REFUSED):
+    if run.state not in (State.CHECKED, State.INVALID):
         return redirect(get_run_url(run))
     mapping = ImportMapping.from_run(run)
     form = MatchingForm(request.POST, run=run, mapping=mapping)
@@ -164,7 +164,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
     "read": _reread_file,
     "columns": _check_with_columns,
     "reopen": _reopen_columns,
-    "again": _check_again,
+    "recheck": _check_again,
     "match": _check_with_matches,
     "start": _start_writing,
     "discard": _discard_run,

@@ -34,7 +34,7 @@ class StartForm(forms.Form):
     The fields of the second and further questions end in their number.
     """
 
-    stands = forms.ChoiceField(
+    duplicate_policy = forms.ChoiceField(
         label=gettext_lazy("Where a rater has rated an item more than once"),
         choices=[*DUPLICATE_POLICIES.items(), KEEP_EXISTING_POLICY],
         widget=forms.RadioSelect,
@@ -45,15 +45,15 @@ class StartForm(forms.Form):
         self.new_keys = services.list_new_question_keys(run)
         self.texts = {key: services.get_question_text(run, mapping, key) for key in self.new_keys}
         self.has_only_items = not self.new_keys and run.project is None
-        super().__init__(data, initial={"stands": mapping.stands})
+        super().__init__(data, initial={"duplicate_policy": mapping.duplicate_policy})
         for index, key in enumerate(self.new_keys):
             self._add_question(index, key)
         if self.has_only_items:
             self._add_first_question()
         if not _may_repeat_ratings(run):
-            self.fields["stands"].choices = list(DUPLICATE_POLICIES.items())  # type: ignore[attr-defined]
+            self.fields["duplicate_policy"].choices = list(DUPLICATE_POLICIES.items())  # type: ignore[attr-defined]
             if not run.summary.get("repeats"):
-                del self.fields["stands"]
+                del self.fields["duplicate_policy"]
 
     def _add_question(self, index: int, key: str) -> None:
         order, scale = guess_order(self.questions[key]["labels"])

@@ -54,7 +54,7 @@ class ItemWriter:
         self.staged_rows = staged_rows
         self.questions = questions
         self.codes = codes
-        self.make_new = ImportMapping.from_run(run).make_new
+        self.create_missing = ImportMapping.from_run(run).create_missing
         self.archive = archive
 
     def store_files(self, batch: Sequence[StagedContent], heartbeat: Heartbeat) -> None:
@@ -83,7 +83,7 @@ class ItemWriter:
         media_references.resolve_references(self.project, bodies, self.archive)
         rows = []
         for content in batch:
-            if content.item not in existing_bodies and not self.make_new:
+            if content.item not in existing_bodies and not self.create_missing:
                 continue
             if (
                 content.item in existing_bodies

@@ -56,7 +56,7 @@ def write_staged_rows(
     ``archive`` has the media files that the items refer to.
     """
     size = BATCH_SIZES[connection.vendor]
-    n_contents, n_ratings = staged_rows.count("content"), staged_rows.count("said")
+    n_contents, n_ratings = staged_rows.count("content"), staged_rows.count("rating")
     writer = RatingWriter(run, staged_rows, archive)
     if run.rows_done < n_contents:
         for contents in staged_rows.iter_content(run.rows_done, size):
@@ -127,9 +127,9 @@ class RatingWriter:
         assert run.project is not None  # constraint import_writes_into_project
         self.project = run.project
         self.by = run.by
-        self.make_new = mapping.make_new
+        self.create_missing = mapping.create_missing
         self.newest_guidelines = self.project.guidelines_version
-        self.duplicate_policy = mapping.stands
+        self.duplicate_policy = mapping.duplicate_policy
         self.questions: dict[str, Question] = {}
         self.codes: dict[str, dict[str, int]] = {}
         for question in self.project.questions.all():
@@ -249,7 +249,7 @@ class RatingWriter:
         ids_by_key = bulk.get_ids_by_key("projects_item", self.project.pk, unique_keys)
         missing = [key for key in unique_keys if key not in ids_by_key]
         if missing:
-            if not self.make_new:
+            if not self.create_missing:
                 raise ImportStopped("items", missing[0])
             self.item_writer.create_empty_items(missing)
             ids_by_key = bulk.get_ids_by_key("projects_item", self.project.pk, unique_keys)
@@ -261,7 +261,7 @@ class RatingWriter:
         self.rater_ids |= self._get_rater_ids(unloaded)
         missing = [key for key in unloaded if key not in self.rater_ids]
         if missing:
-            if not self.make_new:
+            if not self.create_missing:
                 raise ImportStopped("raters", missing[0])
             new_raters = []
             for key in missing:

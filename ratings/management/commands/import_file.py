@@ -22,7 +22,7 @@ from ratings.imports.mapping.import_mapping import DUPLICATE_POLICIES, KEEP_EXIS
 from ratings.imports.readers import SOURCES
 
 AUTO_SOURCE = "auto"
-MULTI_COLUMN_ROLES = ("parts", "attributes")  # roles that several columns can have
+MULTI_COLUMN_ROLES = ("content", "attributes")  # roles that several columns can have
 
 
 class Command(BaseCommand):
@@ -87,7 +87,7 @@ class Command(BaseCommand):
             "--order", help="categories of new questions, lowest first, separated by commas"
         )
         parser.add_argument(
-            "--stands",
+            "--duplicates",
             choices=[*DUPLICATE_POLICIES, KEEP_EXISTING_POLICY[0]],
             default="last",
             help="rating to use if a rater has several rows for an item: the last or the first row; "
@@ -115,7 +115,7 @@ class Command(BaseCommand):
             project_name=options["name"] or "",
             scale=options["scale"] or "",
             order=order,
-            stands=options["stands"],
+            duplicate_policy=options["duplicates"],
             dry_run=options["dry_run"],
         )
         results = []
@@ -186,7 +186,7 @@ def _summarize_results(
     for result in results:
         if not result.problems:  # a file with a problem is not stored at all
             counts.update(result.counts)
-        skipped_records.update(result.left_out)
+        skipped_records.update(result.skipped_records)
         problems += result.problems
         notes += result.notes
     count_names = ("items", "raters", "ratings", "gold")
@@ -196,6 +196,6 @@ def _summarize_results(
         "left_out": dict(skipped_records),
         "problems": problems,
         "notes": notes,
-        "skipped": counts["skipped"],
+        "skips": counts["skips"],
         "sources": {str(result.path): result.source for result in results},
     }

@@ -104,17 +104,17 @@ def _fail_to_sign_in(scenario: AuditScenario) -> None:
 
 
 def _hide_raters(scenario: AuditScenario) -> None:
-    scenario.post("people/identities/hide/", {"hidden": "1", "sure": "on"})
+    scenario.post("people/pseudonyms/set/", {"hidden": "1", "confirm": "on"})
 
 
 def _unhide_raters(scenario: AuditScenario) -> None:
     _hide_raters(scenario)
-    scenario.post("people/identities/hide/", {"hidden": "0", "sure": "on"})
+    scenario.post("people/pseudonyms/set/", {"hidden": "0", "confirm": "on"})
 
 
 def _view_rater_identities(scenario: AuditScenario) -> None:
     _hide_raters(scenario)
-    scenario.post("people/identities/look/", {"reason": "a complaint"})
+    scenario.post("people/pseudonyms/disclose/", {"reason": "a complaint"})
 
 
 def _invite(scenario: AuditScenario) -> None:
@@ -241,7 +241,7 @@ def _set_gold_answer(scenario: AuditScenario) -> None:
 def _retire_gold_answer(scenario: AuditScenario) -> None:
     question = scenario.project.questions.get()
     gold.set_gold_answer(item=scenario.item(), question=question, answer=[2], by=None)
-    scenario.post(f"item/{scenario.item().pk}/gold/severity/", {"do": "retire"})
+    scenario.post(f"item/{scenario.item().pk}/gold/severity/", {"action": "retire"})
 
 
 def _resume_rater(scenario: AuditScenario) -> None:
@@ -260,24 +260,24 @@ def _delete_rater_by_api(scenario: AuditScenario) -> None:
 
 
 def _restore_item(scenario: AuditScenario) -> None:
-    scenario.post("chosen-items/", {"item": scenario.item().pk, "do": "withdraw"})
-    scenario.post("chosen-items/", {"item": scenario.item().pk, "do": "restore"})
+    scenario.post("selected-items/", {"item": scenario.item().pk, "action": "withdraw"})
+    scenario.post("selected-items/", {"item": scenario.item().pk, "action": "restore"})
 
 
 def _request_ratings(scenario: AuditScenario) -> None:
     scenario.call_api("POST", "items/", {"key": "i1", "body": {"text": "x"}})
-    scenario.post("chosen-items/", {"item": scenario.item().pk, "do": "ask"})
+    scenario.post("selected-items/", {"item": scenario.item().pk, "action": "request_ratings"})
 
 
 def _send_to_review(scenario: AuditScenario) -> None:
     question = scenario.project.questions.get()
     scenario.rate(question, "i1", "ann", "minor")
-    form_data = {"item": scenario.item().pk, "do": "decide", "question": question.key}
-    scenario.post("chosen-items/", form_data)
+    form_data = {"item": scenario.item().pk, "action": "decide", "question": question.key}
+    scenario.post("selected-items/", form_data)
 
 
 def _delete_item(scenario: AuditScenario) -> None:
-    scenario.post(f"item/{scenario.item().pk}/delete/", {"typed": "i1"})
+    scenario.post(f"item/{scenario.item().pk}/delete/", {"confirmation": "i1"})
 
 
 def _reopen_project(scenario: AuditScenario) -> None:
@@ -545,7 +545,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         {"pass_mark": 0.9, "rule": "off"},
     ),
     (
-        "rater_written_to",
+        "rater_message_sent",
         lambda w: w.post("rater-messages/", {"rater": w.rater().pk, "text": "Look twice."}),
         True,
         None,
@@ -562,27 +562,33 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("item_deleted", lambda w: w.call_api("DELETE", "items/i1/"), True, {"key": "i1"}, None),
     (
         "items_withdrawn",
-        lambda w: w.post("chosen-items/", {"item": w.item().pk, "do": "withdraw"}),
+        lambda w: w.post("selected-items/", {"item": w.item().pk, "action": "withdraw"}),
         True,
         None,
         None,
     ),
     ("items_restored", _restore_item, True, None, None),
-    ("items_asked_again", _request_ratings, True, None, None),
+    ("ratings_requested", _request_ratings, True, None, None),
     ("items_sent_to_review", _send_to_review, True, None, None),
-    ("deletion_asked", _delete_item, True, ANYTHING, None),
+    ("deletion_requested", _delete_item, True, ANYTHING, None),
     (
         "deletion_requested",
-        lambda w: w.post(f"people/raters/{w.rater().pk}/delete/", {"typed": "ann"}),
+        lambda w: w.post(f"people/raters/{w.rater().pk}/delete/", {"confirmation": "ann"}),
         True,
         ANYTHING,
         None,
     ),
-    ("deletion_requested", lambda w: w.post("delete/", {"typed": "Reviews"}), True, ANYTHING, None),
+    (
+        "deletion_requested",
+        lambda w: w.post("delete/", {"confirmation": "Reviews"}),
+        True,
+        ANYTHING,
+        None,
+    ),
     (
         "rater_pseudonymized",
         lambda w: w.post(
-            f"people/raters/{w.rater().pk}/delete/", {"typed": "ann", "how": "pseudonym"}
+            f"people/raters/{w.rater().pk}/delete/", {"confirmation": "ann", "how": "pseudonym"}
         ),
         True,
         None,
@@ -673,7 +679,7 @@ def test_entry_keeps_categories_and_masks_passwords(scenario: AuditScenario) -> 
 
 
 def test_entry_does_not_name_a_deleted_rater(scenario: AuditScenario) -> None:
-    scenario.post(f"people/raters/{scenario.rater().pk}/delete/", {"typed": "ann"})
+    scenario.post(f"people/raters/{scenario.rater().pk}/delete/", {"confirmation": "ann"})
     entry = AuditLogEntry.objects.get(action="deletion_requested")
     assert "ann" not in json.dumps([entry.before, entry.after, entry.details]).split('"')
 

@@ -493,7 +493,7 @@ def test_pages_of_annotators_are_accessible(
     ] == []
 
 
-@pytest.mark.parametrize("path", ["rate/", "set-aside/", "data/media/", "guidelines/"])
+@pytest.mark.parametrize("path", ["rate/", "skipped/", "data/media/", "guidelines/"])
 def test_pages_of_leads_are_accessible(
     open_annotation, lead, annotator, client_for, items, project, path
 ):

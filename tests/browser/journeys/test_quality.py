@@ -83,7 +83,9 @@ def alert_question(
         )
     for number in range(6):
         rate(question, f"g{number:02}", "ben", "critical")
-    settings.set_exam_rules(question=question, by=lead, required=True, tries=1, everybody=True)
+    settings.set_exam_rules(
+        question=question, by=lead, required=True, max_attempts=1, everybody=True
+    )
     LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=0)
     question_updates.update_question(question.pk)
     tasks.sweep_gold()

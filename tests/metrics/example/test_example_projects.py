@@ -162,7 +162,7 @@ class TestLoadingExample:
         unrated_items = Item.objects.filter(project__name=loader.TRANSLATIONS_PROJECT).order_by(
             "-pk"
         )[: simulation.N_UNRATED]
-        assert {item.places_taken for item in unrated_items} == {0}
+        assert {item.slots_taken for item in unrated_items} == {0}
 
     def test_loading_again_adds_nothing(self, admin, capsys):
         call_command("load_example", owner="admin")

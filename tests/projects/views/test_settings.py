@@ -196,13 +196,13 @@ def test_annotation_preview_shows_the_typed_question(client_for, lead):
     form_data = build_category_data(
         ("none", "", "2"), ("", "", ""), ("<b>", "x", ""), text="How <i>?"
     )
-    text = client.post("/projects/desk-preview/", form_data).content.decode()
+    text = client.post("/projects/question-preview/", form_data).content.decode()
     assert "How &lt;i&gt;?" in text
     assert re.findall(r"choice__label\">(.*?)<.*?<kbd[^>]*>(.)<", text, re.DOTALL) == [
         ("none", "2"),
         ("&lt;b&gt;", "1"),
     ]
-    assert client.post("/projects/desk-preview/", {}).status_code == 200
+    assert client.post("/projects/question-preview/", {}).status_code == 200
 
 
 def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for, question):
@@ -215,7 +215,7 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
         form_data[f"{formset.prefix}-{index}-label"] = label
         form_data[f"{formset.prefix}-{index}-ORDER"] = str(order)
     form_data[f"{formset.prefix}-2-DELETE"] = "on"
-    text = client.post("/projects/desk-preview/", form_data | {"stored": "1"}).content.decode()
+    text = client.post("/projects/question-preview/", form_data | {"stored": "1"}).content.decode()
     assert text.index("second") < text.index("first")
     assert "third" not in text
 

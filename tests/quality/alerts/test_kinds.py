@@ -275,7 +275,7 @@ def test_question_alerts_with_common_days_are_one_cause(
 def test_items_behind_their_overlap_give_an_alert(question: Question) -> None:
     project = question.project
     items = Item.objects.bulk_create(
-        Item(project=project, key=f"i{number}", body={"text": "x"}, places_taken=1)
+        Item(project=project, key=f"i{number}", body={"text": "x"}, slots_taken=1)
         for number in range(40)
     )
     today = datetime.date(2026, 8, 31)

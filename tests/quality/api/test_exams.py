@@ -24,12 +24,12 @@ def test_exam_rules_are_read_and_changed(
     rules = api.get(url).json()
     assert rules == {
         "question": question.key, "required": False, "p_fail": 0.6, "p_pass": 0.8,
-        "alpha": 0.05, "beta": 0.05, "most": 50, "tries": 2, "items": 0, "least": 11,
+        "alpha": 0.05, "beta": 0.05, "max_answers": 50, "max_attempts": 2, "items": 0, "min_items": 11,
     }  # fmt: skip
     assert not ExamRules.objects.exists(), "reading stores nothing"
-    changed = api.patch(url, {"required": True, "tries": 1}, format="json").json()
-    assert changed == rules | {"required": True, "tries": 1} == api.get(url).json()
-    for invalid in ({"p_pass": 0.61}, {"tries": 0}, {"most": 501}):
+    changed = api.patch(url, {"required": True, "max_attempts": 1}, format="json").json()
+    assert changed == rules | {"required": True, "max_attempts": 1} == api.get(url).json()
+    for invalid in ({"p_pass": 0.61}, {"max_attempts": 0}, {"max_answers": 501}):
         response = api.patch(url, invalid, format="json")
         assert response.status_code == 400
         assert list(response.json()["error"]["fields"]) == list(invalid)
@@ -40,11 +40,11 @@ def test_exam_rules_are_read_and_changed(
 def test_tries_are_listed_and_a_lead_decides_with_a_reason(
     question: Question, project: Project, api: Any, address: Callable[[str], str], lead: User
 ) -> None:
-    ExamRules.objects.create(question=question, required=True, tries=1)
+    ExamRules.objects.create(question=question, required=True, max_attempts=1)
     ann, now = project.raters.get(), timezone.now()
     Exam.objects.create(
-        question=question, rater=ann, number=1, state="failed", began_at=now, ended_at=now,
-        course=[[1, 0, False, None], [2, 0, True, None]],
+        question=question, rater=ann, number=1, state="failed", started_at=now, ended_at=now,
+        answers=[[1, 0, False, None], [2, 0, True, None]],
     )  # fmt: skip
     url = address("quality/exams/")
     [row] = api.get(url).json()["results"]

@@ -170,7 +170,7 @@ def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User)
     rate_all_items(question)
     recompute_and_scan(question)
     used = LabelRules.objects.get().n_requested
-    item = Item.objects.filter(extra_places=1).first()
+    item = Item.objects.filter(extra_slots=1).first()
     assert item is not None
     decisions.create_decision(question=question, item=item, code=1, by=lead)
     recompute_and_scan(question)
@@ -178,7 +178,7 @@ def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User)
     assert LabelRules.objects.get().n_requested < used
     settings.set_label_rules(question=question, by=lead, **RULE | {"request_ratings": False})
     rating_requests.sweep()
-    assert not Item.objects.filter(extra_places__gt=0).exists()
+    assert not Item.objects.filter(extra_slots__gt=0).exists()
     assert not Escalation.objects.filter(state="requested").exists()
     assert LabelRules.objects.get().n_requested == 0
     assert rate_all_items(question) == 0
@@ -279,7 +279,7 @@ def test_concurrent_annotators_and_sweeps_keep_the_limits(
     rules = LabelRules.objects.get()
     assert rules.n_requested == sum(n_by_item.values()) - 30 * PLANNED == 5
     assert rules.n_requested == sum(Escalation.objects.values_list("n_requested", flat=True))
-    assert rules.n_requested == sum(Item.objects.values_list("extra_places", flat=True))
+    assert rules.n_requested == sum(Item.objects.values_list("extra_slots", flat=True))
 
 
 @pytest.fixture

@@ -17,14 +17,14 @@ from quality.exams import settings
 from quality.gold import recompute
 from quality.models import GoldItem, GoldScore
 from ratings.annotation.assignments import exams
-from ratings.models import Apart, Assignment, Exam, Rating
+from ratings.models import Assignment, CheckAnswer, Exam, Rating
 from tests.ratings.annotation.test_rate import build_answer_data, get_rate_url, submit
 
 pytestmark = pytest.mark.django_db
 
 GOLD, ITEMS = 24, 30
 RIGHT, WRONG = 1, 3
-RULES = {"p_fail": "0.6", "p_pass": "0.8", "alpha": "0.05", "beta": "0.05", "most": "50"}
+RULES = {"p_fail": "0.6", "p_pass": "0.8", "alpha": "0.05", "beta": "0.05", "max_answers": "50"}
 
 UNDO_BUTTON = 'data-do="undo"'
 
@@ -82,7 +82,10 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
         == 409
     )
     undo_response = annotator_client.post(f"{get_rate_url(project)}last/", {"before": order[10]})
-    assert undo_response.status_code == 302 and Apart.objects.filter(stands=True).count() == 10
+    assert (
+        undo_response.status_code == 302
+        and CheckAnswer.objects.filter(is_current=True).count() == 10
+    )
     second_answer = submit(
         annotator_client, project, Item.objects.get(pk=order[0]), question, WRONG
     )
@@ -99,7 +102,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     assert verdict in " ".join(review.split())
     assert review.count("You said <strong>minor</strong>") == 11
     exam = Exam.objects.get()
-    assert (exam.state, exam.right, len(exam.course)) == ("passed", 11, 11)
+    assert (exam.state, exam.right, len(exam.answers)) == ("passed", 11, 11)
     kinds = list(Event.objects.filter(kind__startswith="exam").values_list("kind", flat=True))
     assert kinds == ["exam_rules_changed", "exam_started", "exam_passed"]
 
@@ -109,14 +112,14 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     # Answers of the exam do not count as the last answer that undo takes.
     assert UNDO_BUTTON in page.text
     last = {"before": item.pk}
-    headers = {"X-Desk": "sheet"}
+    headers = {"X-Annotation": "sheet"}
     assert (
         annotator_client.post(f"{get_rate_url(project)}last/", last, headers=headers).status_code
         == 204
     )
     submit(annotator_client, project, item, question, RIGHT)
     assert Rating.objects.get().item == item
-    assert Apart.objects.filter(why="exam", stands=True).count() == 11
+    assert CheckAnswer.objects.filter(kind="exam", is_current=True).count() == 11
     # Exam answers count as exposures of the gold answers, but give no score.
     recompute.recompute_question(question.pk)
     assert GoldItem.objects.filter(exposures=1).count() == 11 + (item.pk in order)
@@ -194,7 +197,7 @@ def test_last_page_of_an_exam_offers_no_undo(
     item = annotator_client.get(get_rate_url(project)).context["item"]
     form_data = build_answer_data((question, RIGHT))
     page = annotator_client.post(
-        get_rate_url(project, item), form_data, headers={"X-Desk": "sheet"}
+        get_rate_url(project, item), form_data, headers={"X-Annotation": "sheet"}
     ).text
     assert "See the answers" in page
     assert UNDO_BUTTON not in page
@@ -213,13 +216,13 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
     assert "Not passed: 0 of your 5 answers were right." in " ".join(review.split())
     exam = Exam.objects.get()
     assert review.count("right is <strong>minor</strong>") == 5
-    assert all(f"as i{pk}"[:4] in review for pk, *_rest in exam.course)
+    assert all(f"as i{pk}"[:4] in review for pk, *_rest in exam.answers)
     assert "You have 1 try." in review and "Begin the next try" in review
     assert annotator_client.get(get_rate_url(project)).context.get("item") is None
 
     take_exam(annotator_client, project, question, WRONG, 5)
     first, second = Exam.objects.order_by("number")
-    assert not {pk for pk, *_ in first.course} & set(second.items)
+    assert not {pk for pk, *_ in first.answers} & set(second.items)
     page = annotator_client.get(get_rate_url(project))
     assert "Your lead has been told" in page.text
     assert " more</span>" not in page.text and 'href="/">My projects</a>' in page.text
@@ -239,7 +242,7 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
     lead_client.post(f"{address}{ann.pk}/", {"do": "waive", "reason": "knows the field"})
     assert Exam.objects.get(number=3).state == "waived"
     item = annotator_client.get(get_rate_url(project)).context["item"]
-    assert Assignment.objects.get(rater=ann, state="open", item=item).why == ""
+    assert Assignment.objects.get(rater=ann, state="open", item=item).kind == ""
     kinds = set(Event.objects.values_list("kind", flat=True))
     assert {"exam_failed", "exam_retry_granted", "exam_waived"} <= kinds
 
@@ -274,7 +277,7 @@ def test_api_applies_the_same_exam_rule(
         "try": 1,
         "answers": 11,
         "right": 11,
-        "most": 24,
+        "max_answers": 24,
     }
     assert next_item["item"]["key"] == "i29"
     assert api.get(f"{base}next/").json()["exam"] is None
@@ -308,7 +311,7 @@ def test_exam_skips_retired_and_suspected_gold(
     submit(annotator_client, project, open_item, question, WRONG)
     assert annotator_client.get(get_rate_url(project)).context["item"].pk == exam.items[3]
     exam.refresh_from_db()
-    assert [right for _item, _code, right, _gold in exam.course] == [False, None]
+    assert [right for _item, _code, right, _gold in exam.answers] == [False, None]
     for item in items[:GOLD]:
         retire_gold_answer(item=item, question=question, by=lead)
     # The answers given so far decide the exam.
@@ -332,7 +335,7 @@ def test_hidden_gold_skips_exam_items_and_past_raters_are_waived(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     take_exam(annotator_client, project, question, RIGHT, 11)
-    exam_items = {pk for pk, *_rest in Exam.objects.get().course}
+    exam_items = {pk for pk, *_rest in Exam.objects.get().answers}
     Project.objects.update(gold_percent=50, queue_order="random")
     monkeypatch.setattr(
         "ratings.annotation.assignments.hidden_checks._draw_fraction", lambda *_about: 0.0
@@ -345,16 +348,21 @@ def test_hidden_gold_skips_exam_items_and_past_raters_are_waived(
             question,
             RIGHT,
         )
-    hidden = set(Assignment.objects.filter(why="gold").values_list("item", flat=True))
+    hidden = set(Assignment.objects.filter(kind="gold").values_list("item", flat=True))
     assert len(hidden) == GOLD - 11 and not hidden & exam_items
 
     address = f"/projects/{project.pk}/exams/"
     lead_client = client_for(lead)
-    assert lead_client.post(address, {**RULES, "tries": "1"}).status_code == 302
+    assert lead_client.post(address, {**RULES, "max_attempts": "1"}).status_code == 302
     rate(question, "i29", "bea", "none")
-    invalid = lead_client.post(address, {**RULES, "required": "on", "p_pass": "0.61", "tries": "1"})
+    invalid = lead_client.post(
+        address, {**RULES, "required": "on", "p_pass": "0.61", "max_attempts": "1"}
+    )
     assert invalid.status_code == 400
-    assert lead_client.post(address, {**RULES, "required": "on", "tries": "1"}).status_code == 302
+    assert (
+        lead_client.post(address, {**RULES, "required": "on", "max_attempts": "1"}).status_code
+        == 302
+    )
     bea = Exam.objects.get(rater__key="bea")
     assert (bea.state, bea.reason) == ("waived", settings.RATED_BEFORE)
     exams_page = " ".join(lead_client.get(address).text.split())

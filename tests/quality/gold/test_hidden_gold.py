@@ -16,7 +16,7 @@ from projects.services.items.gold import set_gold_answer
 from quality import tasks
 from quality.gold import input_version, recompute
 from quality.models import GoldItem, GoldScore, GoldState
-from ratings.models import Apart, Assignment
+from ratings.models import Assignment, CheckAnswer
 from tests.ratings.annotation.test_rate import submit
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def hidden_gold_items(rated_question: Question) -> list[Item]:
         item = Item.objects.create(project=rated_question.project, key=f"g{number}", body=body)
         set_gold_answer(item=item, question=rated_question, answer=[1], by=None)
         until = timezone.now() + datetime.timedelta(minutes=30)
-        Assignment.objects.create(item=item, rater=ann, why="gold", leased_until=until)
+        Assignment.objects.create(item=item, rater=ann, kind="gold", leased_until=until)
         items.append(item)
     return items
 
@@ -76,7 +76,7 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
     recompute.recompute_question(rated_question.pk, at_once=True)
     score = GoldScore.objects.get()
     assert (score.n, score.right) == (5, 5)
-    assert Apart.objects.count() == 6
+    assert CheckAnswer.objects.count() == 6
     assert CountState.objects.filter(question=rated_question).exists()
 
 

@@ -88,7 +88,7 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     assert "Pause the rater" in lead_client.get(page).text
     lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "carry_out"})
     ann = Rater.objects.get(key="ann")
-    assert (ann.paused, ann.told) == (True, "paused")
+    assert (ann.paused, ann.gold_notice) == (True, "paused")
     assert "Which items these were stays hidden" in annotator_client.get(rating_url).text
     forbidden = api.get(address)
     assert forbidden.status_code == 403 and "right answer is known" in forbidden.text
@@ -99,7 +99,7 @@ def test_a_pause_is_proposed_and_the_lead_decides(
         f"{page}interventions/{pause.pk}/", {"do": "override", "reason": "was trained anew"}
     )
     ann.refresh_from_db()
-    assert (ann.paused, ann.told) == (False, "")
+    assert (ann.paused, ann.gold_notice) == (False, "")
     assert set(GoldIntervention.objects.values_list("state", "reason")) == {
         ("overridden", "was trained anew")
     }
@@ -124,7 +124,7 @@ def test_automatic_pause_can_be_resumed_on_the_members_page(
     intervention = GoldIntervention.objects.get()
     assert (intervention.step, intervention.state, intervention.by) == ("pause", "done", None)
     ann = Rater.objects.get(key="ann")
-    assert (ann.paused, ann.told) == (True, "paused")
+    assert (ann.paused, ann.gold_notice) == (True, "paused")
     answer_gold(WRONG, 1)
     assert GoldIntervention.objects.count() == 1
     form_data = {"do": "resume", "person": f"r{ann.pk}"}
@@ -133,7 +133,7 @@ def test_automatic_pause_can_be_resumed_on_the_members_page(
     intervention.refresh_from_db()
     assert (intervention.state, intervention.reason) == ("overridden", interventions.RESUMED)
     ann.refresh_from_db()
-    assert (ann.paused, ann.told) == (False, "")
+    assert (ann.paused, ann.gold_notice) == (False, "")
 
 
 def test_at_most_one_in_a_hundred_good_raters_is_paused() -> None:

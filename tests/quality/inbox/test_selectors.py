@@ -25,14 +25,14 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def failed_exam(project: Project, question: Question) -> Exam:
     """Ann failed the exam at the only try."""
-    ExamRules.objects.create(question=question, required=True, tries=1)
+    ExamRules.objects.create(question=question, required=True, max_attempts=1)
     now = timezone.now()
     return Exam.objects.create(
         question=question,
         rater=project.raters.get(),
         number=1,
         state=Exam.State.FAILED,
-        began_at=now,
+        started_at=now,
         ended_at=now,
     )
 
@@ -108,10 +108,10 @@ def test_decided_entries_leave_the_inbox(
     intervention.save()
     assert count_entries(project, "gold") == 0
     rater = failed_exam.rater
-    for fields in ({"required": False}, {"tries": 2}):
+    for fields in ({"required": False}, {"max_attempts": 2}):
         ExamRules.objects.update(**fields)
         assert count_entries(project, "exam_settings") == 0, fields
-        ExamRules.objects.update(required=True, tries=1)
+        ExamRules.objects.update(required=True, max_attempts=1)
     Rater.objects.update(paused=True)
     assert count_entries(project, "exam_settings") == 0
     Rater.objects.update(paused=False)

@@ -65,7 +65,9 @@ def study(rated_question: Question) -> Project:
 
 
 def list_planned_items(project: Project) -> list[int]:
-    rows = Item.objects.filter(project=project, turn__isnull=False).order_by("turn")
+    rows = Item.objects.filter(project=project, planned_position__isnull=False).order_by(
+        "planned_position"
+    )
     return list(rows.values_list("pk", flat=True))
 
 
@@ -104,7 +106,7 @@ def test_plan_is_recomputed_only_after_labels_are(
 
 def test_full_withdrawn_and_open_items_are_not_planned(study: Project) -> None:
     new_items = list(Item.objects.filter(key__startswith="new").order_by("pk"))
-    Item.objects.filter(pk=new_items[0].pk).update(places_taken=6)
+    Item.objects.filter(pk=new_items[0].pk).update(slots_taken=6)
     Item.objects.filter(pk=new_items[1].pk).update(has_content=False)
     rater = Rater.objects.create(project=study, key="late")
     queue_order.plan_queue(study)
@@ -122,7 +124,7 @@ def test_narrow_order_completes_items_before_starting_others(
     cheapest_plan = compute_overlap_plans(rated_question).cheapest
     assert cheapest_plan is not None
     queue_order.sweep()
-    slots_taken_by_item = dict(Item.objects.values_list("pk", "places_taken"))
+    slots_taken_by_item = dict(Item.objects.values_list("pk", "slots_taken"))
     slots_taken = [slots_taken_by_item[item] for item in list_planned_items(study)]
     assert slots_taken == sorted(slots_taken, key=lambda n: (n == 0, -n))
     assert max(slots_taken) < cheapest_plan.m
@@ -290,7 +292,7 @@ def test_slot_beyond_the_overlap_is_planned(
     Project.objects.update(queue_order=QueueOrder.FIXED, overlap=3)
     Item.objects.filter(key__startswith="new").update(withdrawn_at=timezone.now())
     full_items = Item.objects.filter(project=study, ratings__isnull=False).distinct()
-    Item.objects.filter(pk__in=full_items).update(places_taken=3)
+    Item.objects.filter(pk__in=full_items).update(slots_taken=3)
     full_item = next(
         item for item in full_items if item.ratings.values("rater").distinct().count() == 3
     )

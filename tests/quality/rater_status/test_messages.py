@@ -83,7 +83,7 @@ def test_selected_raters_get_the_message_once(
     assert response.redirect_chain == [(f"{base_url}raters/?{list_query}", 302)]
     assert "Sent to 1 rater." in response.text
     message = RaterMessage.objects.get()
-    assert (message.rater, message.text, message.by, message.read_at) == (ann, TEXT, lead, None)
+    assert (message.rater, message.text, message.sender, message.read_at) == (ann, TEXT, lead, None)
     client.post(f"{base_url}rater-messages/", form_data)
     assert RaterMessage.objects.count() == 1  # sent twice, saved once
 
@@ -235,7 +235,8 @@ def test_message_is_shown_at_annotation_until_read(
     assert "Look twice at &lt;b&gt;major&lt;/b&gt;.<br>Ask me where it is unclear." in page.text
     item = page.context["item"]
     assert (
-        "Look twice" in annotator_client.get(f"{base_url}rate/", headers={"X-Desk": "sheet"}).text
+        "Look twice"
+        in annotator_client.get(f"{base_url}rate/", headers={"X-Annotation": "sheet"}).text
     )
     response = annotator_client.post(
         f"{base_url}messages/{sent_message.pk}/read/", {"item": item.pk}
@@ -247,7 +248,7 @@ def test_message_is_shown_at_annotation_until_read(
     sent_message.refresh_from_db()
     first_read_at = sent_message.read_at
     second_response = annotator_client.post(
-        f"{base_url}messages/{sent_message.pk}/read/", headers={"X-Desk": "sheet"}
+        f"{base_url}messages/{sent_message.pk}/read/", headers={"X-Annotation": "sheet"}
     )
     assert second_response.status_code == 204
     sent_message.refresh_from_db()
@@ -263,7 +264,7 @@ def test_message_is_shown_when_paused_or_without_items(
     ann.save()
     assert "Look twice" in annotator_client.get(f"{base_url}rate/").text
     partial_response = annotator_client.get(
-        f"{base_url}rate/{item.pk}/", headers={"X-Desk": "sheet"}
+        f"{base_url}rate/{item.pk}/", headers={"X-Annotation": "sheet"}
     )
     assert partial_response.status_code == 403 and "Look twice" in partial_response.text
     response = annotator_client.post(
@@ -343,6 +344,6 @@ def test_message_remains_after_the_sender_is_deleted(
     client: Client,
     make_user: Any,
 ) -> None:
-    RaterMessage.objects.update(by=None)
+    RaterMessage.objects.update(sender=None)
     assert "Message from a lead" in annotator_client.get(f"{base_url}rate/").text
     assert "Look twice" in client.get(f"{base_url}raters/ann/").text

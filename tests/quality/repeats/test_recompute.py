@@ -37,10 +37,10 @@ def rate_again(question: Question, rater: str, shifts: tuple[int, ...]) -> list[
         second_code = min(max(row.code + shift, 0), 3)
         until = timezone.now() + datetime.timedelta(minutes=30)
         Assignment.objects.create(
-            item_id=row.item_id, rater_id=row.rater_id, why="repeat", leased_until=until
+            item_id=row.item_id, rater_id=row.rater_id, kind="repeat", leased_until=until
         )
         judgements = {question: Judgement(row.item_id, row.rater_id, second_code)}
-        record_check_answers(judgements, why="repeat", by=None, source="form")
+        record_check_answers(judgements, kind="repeat", by=None, source="form")
         pairs.append((row.code, second_code))
     return pairs
 
@@ -100,7 +100,7 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
     ann = Rater.objects.get(key="ann")
     first_code = Rating.objects.get(item=item, rater=ann).code
     correction = {rated_question: Judgement(item.pk, ann.pk, (first_code + 1) % 4)}
-    record_check_answers(correction, why="repeat", by=None, source="form")
+    record_check_answers(correction, kind="repeat", by=None, source="form")
     rate(
         rated_question,
         item.key,

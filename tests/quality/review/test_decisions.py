@@ -146,10 +146,10 @@ def test_items_sent_to_review_come_first(
     unrated = Item.objects.create(project=labelled_question.project, key="unrated")
     form_data = {
         "item": [certain_label.item_id, unrated.pk],
-        "do": "decide",
+        "action": "decide",
         "question": labelled_question.key,
     }
-    page = f"/projects/{labelled_question.project_id}/chosen-items/"
+    page = f"/projects/{labelled_question.project_id}/selected-items/"
     response = client_for(lead).post(page, form_data, follow=True)
     messages = [str(message) for message in response.context["messages"]]
     assert messages[0].startswith("1 item comes first")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from quality.models import Appeal, LabelRules
-from ratings.models import Apart, Assignment, Exam
+from ratings.models import Assignment, CheckAnswer, Exam
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +24,7 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
     """Three items that ann answered: one in a finished exam, two as hidden gold."""
     ann, now = Rater.objects.get(key="ann"), timezone.now()
     items = []
-    for number, why in enumerate(("exam", "gold", "gold")):
+    for number, kind in enumerate(("exam", "gold", "gold")):
         item = Item.objects.create(
             project=project, key=f"i{number}", body={"text": f"Text {number}"}
         )
@@ -32,29 +32,29 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
             item=item, question=question, answer=[1], by=lead, explanation="as 3.1"
         )
         Assignment.objects.create(
-            item=item, rater=ann, why=why, state="done", closed_at=now, leased_until=now
+            item=item, rater=ann, kind=kind, state="done", closed_at=now, leased_until=now
         )
-        Apart.objects.create(
+        CheckAnswer.objects.create(
             question=question,
             item=item,
             rater=ann,
-            why=why,
+            kind=kind,
             code=3,
             rated_at=now,
             changed_at=now,
             source="form",
         )
-        if why == "exam":
+        if kind == "exam":
             Exam.objects.create(
                 question=question,
                 rater=ann,
                 number=1,
                 state="failed",
-                chance=0.05,
-                rules={"p_fail": 0.6, "p_pass": 0.8, "most": 50},
+                error_probability=0.05,
+                rules={"p_fail": 0.6, "p_pass": 0.8, "max_answers": 50},
                 items=[item.pk],
-                course=[[item.pk, 3, False, gold.pk]],
-                began_at=now,
+                answers=[[item.pk, 3, False, gold.pk]],
+                started_at=now,
                 ended_at=now,
             )
         items.append(item)

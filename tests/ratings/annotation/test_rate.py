@@ -11,7 +11,7 @@ from django.utils import timezone
 from projects.models import Category, Item, Member, Project, Question, Rater
 from projects.services.projects import change_project
 from ratings.annotation import rater_messages
-from ratings.models import Apart, Assignment, Rating, Revision
+from ratings.models import Assignment, CheckAnswer, Rating, Revision
 from tests import query_plans
 from tests.query_counts import measure_round_trips
 
@@ -119,7 +119,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     ):
         assert (ALL_RATED_TEXT in page.text, NO_FREE_SLOT_TEXT in page.text) == (True, False)
     Item.objects.create(project=project, key="later", body={"text": "x"})
-    Item.objects.filter(key="later").update(places_taken=99)
+    Item.objects.filter(key="later").update(slots_taken=99)
     page = annotator_client.get(get_rate_url(project)).text
     assert (ALL_RATED_TEXT in page, NO_FREE_SLOT_TEXT in page) == (False, True)
     home = annotator_client.get("/").text
@@ -176,8 +176,8 @@ def test_seconds_of_a_prefetched_item_start_at_the_last_answer(
     now = timezone.now()
     annotator_client.get(get_rate_url(project))
     Assignment.objects.update(created_at=now - datetime.timedelta(seconds=600))
-    rater.desk.last_closed_at = now - datetime.timedelta(seconds=20)
-    rater.desk.save()
+    rater.queue.last_closed_at = now - datetime.timedelta(seconds=20)
+    rater.queue.save()
     submit(annotator_client, project, items[0], question, 2)
     seconds = Rating.objects.get().seconds
     assert seconds is not None and 20 <= seconds < 60
@@ -289,8 +289,8 @@ def test_skip_stores_its_reason_and_shows_the_next_item(
     assert response.status_code == 302
     assert "Text number 1" in annotator_client.get(get_rate_url(project)).content.decode()
     assert not Rating.objects.exists()
-    assert Item.objects.get(key="i0").places_taken == 0
-    page = client_for(lead).get(f"/projects/{project.pk}/set-aside/").content.decode()
+    assert Item.objects.get(key="i0").slots_taken == 0
+    page = client_for(lead).get(f"/projects/{project.pk}/skipped/").content.decode()
     assert "cannot read it" in page
     assert "i0" in page
 
@@ -302,7 +302,7 @@ def test_the_lead_reads_why_an_item_was_flagged(
 
     The number of queries does not depend on the number of items.
     """
-    list_url, lead_client = f"/projects/{project.pk}/set-aside/", client_for(lead)
+    list_url, lead_client = f"/projects/{project.pk}/skipped/", client_for(lead)
     lead_client.get(list_url)  # fill the caches
     for number, item in enumerate(items[:3]):
         annotator_client.get(get_rate_url(project))
@@ -340,12 +340,12 @@ def test_flag_comment_of_a_check_is_that_of_its_check_answer(
     annotator_client.get(get_rate_url(project))
     submit(annotator_client, project, items[0], question, 2, comment="As a rating", flagged="on")
     now = timezone.now()
-    Apart.objects.create(
-        question=question, item=items[0], rater=rater, why="gold", code=1, comment="As a test",
+    CheckAnswer.objects.create(
+        question=question, item=items[0], rater=rater, kind="gold", code=1, comment="As a test",
         rated_at=now, changed_at=now, source="form",
     )  # fmt: skip
-    Assignment.objects.filter(item=items[0]).update(why="gold" if is_check else "")
-    page = client_for(lead).get(f"/projects/{project.pk}/set-aside/").text
+    Assignment.objects.filter(item=items[0]).update(kind="gold" if is_check else "")
+    page = client_for(lead).get(f"/projects/{project.pk}/skipped/").text
     assert ("As a test" in page, "As a rating" in page) == (is_check, not is_check)
 
 
@@ -389,7 +389,7 @@ def test_skipped_item_can_be_rated_later(annotator_client, project, items, quest
     assert "not now" in annotator_client.get(get_rate_url(project, items[0])).content.decode()
     assert submit(annotator_client, project, items[0], question, 1).status_code == 302
     assert Rating.objects.get().code == 1
-    assert Item.objects.get(key="i0").places_taken == 1
+    assert Item.objects.get(key="i0").slots_taken == 1
 
 
 def test_skipped_item_is_not_offered_once_others_filled_it(
@@ -443,7 +443,7 @@ def test_undo_brings_the_last_item_back_with_its_answer(annotator_client, projec
     annotator_client.get(get_rate_url(project))
     submit(annotator_client, project, items[0], question, 2, comment="first thought")
     annotator_client.get(get_rate_url(project))
-    response = annotator_client.get(get_rate_url(project, tail="last/"), follow=True)
+    response = annotator_client.get(get_rate_url(project, tail="undo/"), follow=True)
     page = response.content.decode()
     assert "Text number 0" in page
     assert "first thought" in page
@@ -530,7 +530,9 @@ def test_undone_answer_given_again_is_not_marked_as_changed(
         annotator_client.get(get_rate_url(project))
         submit(annotator_client, project, items[number], question, 1)
     for code in (1, 2):
-        annotator_client.post(get_rate_url(project, tail="last/"), {}, headers={"X-Desk": "sheet"})
+        annotator_client.post(
+            get_rate_url(project, tail="undo/"), {}, headers={"X-Annotation": "sheet"}
+        )
         submit(annotator_client, project, items[1], question, code)
         rows = annotator_client.get(f"/projects/{project.pk}/my-ratings/?show=changed").context[
             "rows"
@@ -613,26 +615,26 @@ def test_closed_corrections_allow_new_ratings_only(annotator_client, project, it
 # --- permissions
 
 
-PAGES = ["rate/", "rate/next/", "rate/last/", "rate/1/", "my-ratings/"]
+PAGES = ["rate/", "rate/next/", "rate/undo/", "rate/1/", "my-ratings/"]
 
 
-@pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
+@pytest.mark.parametrize("page", [*PAGES, "skipped/"])
 def test_stranger_gets_not_found(page, client_for, stranger, project):
     assert client_for(stranger).get(f"/projects/{project.pk}/{page}").status_code == 404
 
 
-@pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
+@pytest.mark.parametrize("page", [*PAGES, "skipped/"])
 def test_pages_require_sign_in(page, client, project):
     assert client.get(f"/projects/{project.pk}/{page}").status_code == 302
 
 
-@pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
+@pytest.mark.parametrize("page", [*PAGES, "skipped/"])
 def test_viewer_is_forbidden(page, client_for, viewer, project):
     assert client_for(viewer).get(f"/projects/{project.pk}/{page}").status_code == 403
 
 
 def test_annotator_cannot_see_skipped_and_flagged_items(annotator_client, project):
-    assert annotator_client.get(f"/projects/{project.pk}/set-aside/").status_code == 403
+    assert annotator_client.get(f"/projects/{project.pk}/skipped/").status_code == 403
 
 
 @pytest.mark.sqlite_only("PostgreSQL keeps statistics")
@@ -641,7 +643,7 @@ def test_skipped_and_flagged_items_are_found_by_an_index(project):
     (plan,) = query_plans.explain_sqlite_queries(
         Assignment.objects.skipped_or_flagged_in(project).count
     )
-    assert "assignment_set_aside" in plan
+    assert "assignment_skipped_flagged" in plan
     assert "item_of_project" not in plan
 
 
@@ -806,11 +808,11 @@ def test_invalid_sheet_is_shown_again_with_the_error(annotator_client, project, 
 
 def test_undo_by_sheet(annotator_client, project, items, question):
     annotator_client.get(get_rate_url(project))
-    assert annotator_client.get(get_rate_url(project, tail="last/"), **SHEET).status_code == 204
+    assert annotator_client.get(get_rate_url(project, tail="undo/"), **SHEET).status_code == 204
     submit(annotator_client, project, items[0], question, 2)
     assert (
         "Text number 0"
-        in annotator_client.get(get_rate_url(project, tail="last/"), **SHEET).content.decode()
+        in annotator_client.get(get_rate_url(project, tail="undo/"), **SHEET).content.decode()
     )
 
 

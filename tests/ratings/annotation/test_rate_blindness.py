@@ -21,7 +21,7 @@ from projects.models import Item
 from projects.services.projects import change_project
 from quality.models import Alert
 from ratings.annotation.assignments import queue
-from ratings.models import Apart, Assignment, Rating
+from ratings.models import Assignment, CheckAnswer, Rating
 from ratings.services import slots
 
 pytestmark = pytest.mark.django_db
@@ -231,29 +231,29 @@ def simulate_day(client, project, question, items, check_kind):
     with time_machine.travel("2026-03-02T10:01:00Z", tick=False) as clock:
         for item in items.values():
             until = timezone.now() + datetime.timedelta(minutes=30)
-            Assignment.objects.create(item=item, rater=rater, why=check_kind, leased_until=until)
+            Assignment.objects.create(item=item, rater=rater, kind=check_kind, leased_until=until)
             slots.recount([item.pk])
 
         def post_step(action, key, **fields):
             clock.shift(datetime.timedelta(seconds=40))
             url = f"/projects/{project.pk}/rate/{items[key].pk}/{action}"
-            response = client.post(url, fields, headers={"X-Desk": "sheet"})
+            response = client.post(url, fields, headers={"X-Annotation": "sheet"})
             responses[f"{len(responses)} {url}"] = _get_comparable_response(response)
 
         def post_rating(key, code, **fields):
             post_step("", key, **{f"question-{question.pk}": code}, **fields)
 
-        post_rating("n1", 2, comment="mine", said="")
+        post_rating("n1", 2, comment="mine", answer_version="")
         post_rating("n2", 1)
         post_rating("n2", 3)
-        post_rating("n2", 0, said="")  # from an older page
+        post_rating("n2", 0, answer_version="")  # from an older page
         post_step("skip/", "n3", reason="unclear")
         post_step("skip/", "n1", reason="too late")
         post_rating("n4", 1, flagged="on")
         clock.shift(datetime.timedelta(seconds=40))
-        undo_url = f"/projects/{project.pk}/rate/last/"
+        undo_url = f"/projects/{project.pk}/rate/undo/"
         responses["undo"] = _get_comparable_response(
-            client.post(undo_url, {}, headers={"X-Desk": "sheet"})
+            client.post(undo_url, {}, headers={"X-Annotation": "sheet"})
         )
         Assignment.objects.filter(item=items["n5"]).update(leased_until="2026-03-01T00:00Z")
         queue.release_expired()
@@ -283,7 +283,7 @@ def test_hidden_gold_cannot_be_distinguished_from_other_items(
     for check_kind in ("", "gold"):
         with transaction.atomic():
             responses[check_kind] = simulate_day(client, rated_project, question, items, check_kind)
-            n_check_answers = Apart.objects.count()
+            n_check_answers = CheckAnswer.objects.count()
             assert n_check_answers == (6 if check_kind else 0)
             transaction.set_rollback(True)
     assert [url for url in responses[""] if responses[""][url] != responses["gold"][url]] == []
@@ -324,7 +324,7 @@ def test_repeat_cannot_be_distinguished_from_a_new_item(
             responses[check_kind] = simulate_day(
                 client, rated_project, question, day_items, check_kind
             )
-            assert Apart.objects.count() == (6 if check_kind else 0)
+            assert CheckAnswer.objects.count() == (6 if check_kind else 0)
             transaction.set_rollback(True)
     list_urls = (
         f"/projects/{rated_project.pk}/my-ratings/",

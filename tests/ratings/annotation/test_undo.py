@@ -25,7 +25,7 @@ def annotator_client(client_for, annotator):
 
 
 def undo_last_answer(client, project, **data):
-    return client.post(get_rate_url(project, tail="last/"), data, **SHEET)
+    return client.post(get_rate_url(project, tail="undo/"), data, **SHEET)
 
 
 def rate_items(client, project, items, question, n_items):
@@ -38,7 +38,7 @@ def rate_items(client, project, items, question, n_items):
 def test_undone_answer_keeps_its_history_and_slot(annotator_client, project, items, question):
     rate_items(annotator_client, project, items, question, 1)
     page = undo_last_answer(annotator_client, project).content.decode()
-    assert 'data-taken-back="i0: major, taken back."' in page
+    assert 'data-undone="i0: major, taken back."' in page
     assert 'value="2" data-key="3" checked' in page
     assert "a thought" in page
     rating = Rating.objects.get()
@@ -46,11 +46,11 @@ def test_undone_answer_keeps_its_history_and_slot(annotator_client, project, ite
     assert [revision.code for revision in Revision.objects.order_by("pk")] == [2, -1]
     assignment = Assignment.objects.get(item=items[0])
     assert (assignment.state, assignment.closed_at) == ("open", None)
-    assert Item.objects.get(pk=items[0].pk).places_taken == 1
+    assert Item.objects.get(pk=items[0].pk).slots_taken == 1
     assert "Text number 0" in annotator_client.get(get_rate_url(project)).content.decode()
-    submit(annotator_client, project, items[0], question, 3, said="")
+    submit(annotator_client, project, items[0], question, 3, answer_version="")
     assert Rating.objects.get().code == 3
-    assert Item.objects.get(pk=items[0].pk).places_taken == 1
+    assert Item.objects.get(pk=items[0].pk).slots_taken == 1
 
 
 def test_undo_goes_back_several_steps_and_then_stops(annotator_client, project, items, question):
@@ -88,7 +88,7 @@ def test_skip_is_undone_while_a_slot_is_free(annotator_client, project, items, q
         rated_at="2026-01-01T00:00Z", changed_at="2026-01-01T00:00Z",
     )  # fmt: skip
     page = undo_last_answer(annotator_client, project).content.decode()
-    assert "data-taken-back" not in page
+    assert "data-undone" not in page
     assert "You skipped this item" in page
 
 
@@ -104,7 +104,7 @@ def test_undo_only_shows_the_item_when_corrections_are_closed(
 
 def test_get_request_undoes_nothing(annotator_client, project, items, question):
     rate_items(annotator_client, project, items, question, 1)
-    annotator_client.get(get_rate_url(project, tail="last/"))
+    annotator_client.get(get_rate_url(project, tail="undo/"))
     assert Rating.objects.get().code == 2
 
 
@@ -115,15 +115,17 @@ def test_an_older_page_does_not_overwrite_a_newer_answer(
     annotator_client, project, items, question
 ):
     annotator_client.get(get_rate_url(project))
-    submit(annotator_client, project, items[0], question, 0, said="")
-    response = submit(annotator_client, project, items[0], question, 3, said="")
+    submit(annotator_client, project, items[0], question, 0, answer_version="")
+    response = submit(annotator_client, project, items[0], question, 3, answer_version="")
     assert response.status_code == 409
     page = response.content.decode()
     assert "You rated this item in another window meanwhile: none. That stands." in page
     assert Rating.objects.get().code == 0
-    answer_version = page.split('name="said" value="')[1].split('"')[0]
+    answer_version = page.split('name="answer_version" value="')[1].split('"')[0]
     assert (
-        submit(annotator_client, project, items[0], question, 3, said=answer_version).status_code
+        submit(
+            annotator_client, project, items[0], question, 3, answer_version=answer_version
+        ).status_code
         == 302
     )
     assert Rating.objects.get().code == 3
@@ -132,7 +134,10 @@ def test_an_older_page_does_not_overwrite_a_newer_answer(
 def test_same_answer_from_an_older_page_is_accepted(annotator_client, project, items, question):
     annotator_client.get(get_rate_url(project))
     for _ in range(2):
-        assert submit(annotator_client, project, items[0], question, 2, said="").status_code == 302
+        assert (
+            submit(annotator_client, project, items[0], question, 2, answer_version="").status_code
+            == 302
+        )
     assert Revision.objects.count() == 1
 
 

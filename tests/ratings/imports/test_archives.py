@@ -190,14 +190,14 @@ def test_files_named_by_the_manifest_must_exist(wizard: WizardClient) -> None:
     run = wizard.upload_and_validate(
         build_zip({"m.csv": table, "1.png": PNG, "y.wav": PNG + b"no sound"}), audio="2"
     )
-    assert run.state == "refused"
+    assert run.state == "invalid"
     assert [(problem["line"], problem["values"]["value"]) for problem in run.problems] == [
         (3, "none.png"),
         (4, "y.wav"),
     ]
     assert "The ZIP archive has no sound 'y.wav'" in get_page_text(wizard.get_page())
     assert not Item.objects.exists()
-    wizard.client.post(wizard.run_url, {"do": "discard"})
+    wizard.client.post(wizard.run_url, {"action": "discard"})
     assert not list_stored_files()
 
 
@@ -216,7 +216,7 @@ def test_damaged_image_is_reported_and_nothing_is_stored(wizard: WizardClient) -
 
 
 def get_validation_error_page(wizard: WizardClient) -> str:
-    assert wizard.run_worker().state == "refused"
+    assert wizard.run_worker().state == "invalid"
     return get_page_text(wizard.get_page())
 
 

@@ -16,7 +16,7 @@ import pytest
 from projects.models import Item, Project, Rater
 from quality import tasks
 from quality.models import RepeatState
-from ratings.models import Apart, Rating, Revision
+from ratings.models import CheckAnswer, Rating, Revision
 from tests.ratings.imports.wizard_client import WizardClient, get_labels
 
 pytestmark = pytest.mark.timeout(600)  # up to 92,721 ratings each; a machine may be busy
@@ -97,12 +97,12 @@ def test_first_rating_can_be_current_and_the_second_a_repeat(
     text = "\n".join(["item,rater,label", *(",".join(row.values()) for row in file_rows)])
     run = wizard.upload_and_validate(text.encode())
     assert run.summary["repeats"] == len(file_rows) - len(first_labels) > 0
-    wizard.start_import(stands="repeat")
+    wizard.start_import(duplicate_policy="repeat")
     wizard.run_worker()
     question = Project.objects.get().questions.get()
     assert get_labels(question) == first_labels
     labels: dict[Any, str] = dict(question.categories.values_list("code", "label"))
-    rows = Apart.objects.values_list("item__key", "rater__key", "first", "code")
+    rows = CheckAnswer.objects.values_list("item__key", "rater__key", "rated_code", "code")
     stored_labels = {
         (item, rater): (labels[first_code], labels[second_code])
         for item, rater, first_code, second_code in rows

@@ -79,7 +79,9 @@ class WizardClient:
         context = self.get_page().context
         return self.client.post(
             self.run_url,
-            _collect_form_values(context["reading"], context["form"]) | fields | {"do": "columns"},
+            _collect_form_values(context["reading"], context["form"])
+            | fields
+            | {"action": "columns"},
         )
 
     def run_worker(self) -> ImportRun:
@@ -89,7 +91,7 @@ class WizardClient:
     def start_import(self, **fields: Any) -> Response:
         response = self.client.post(
             self.run_url,
-            _collect_form_values(self.get_page().context["form"]) | fields | {"do": "start"},
+            _collect_form_values(self.get_page().context["form"]) | fields | {"action": "start"},
         )
         if response.status_code == 302:
             self.run_url = response["Location"]

@@ -148,18 +148,20 @@ def test_selected_items_are_withdrawn_and_restored(
     )
     foreign_item = Item.objects.create(project=make_project("Other"), key="f", body={"text": "f"})
     ids = dict(Item.objects.values_list("key", "pk"))
-    address = reverse("items_chosen", args=[project.pk])
+    address = reverse("items_bulk", args=[project.pk])
     data = {
         "item": [ids["a"], ids["c"], foreign_item.pk, "x"],
         "next": "/projects/1/items/?search=q",
     }
-    response = lead_client.post(address, {**data, "do": "withdraw"})
+    response = lead_client.post(address, {**data, "action": "withdraw"})
     assert response["Location"] == "/projects/1/items/?search=q"
     assert set(Item.objects.exclude(withdrawn_at=None).values_list("key", flat=True)) == {"a", "c"}
     assert list_item_keys(lead_client, project, "?state=withdrawn") == ["a", "c"]
     page = get_text(lead_client.get(f"/projects/{project.pk}/items/"))
     assert "2 withdrawn" in page
-    lead_client.post(address, {"item": ids["a"], "do": "restore", "next": "https://evil.example/"})
+    lead_client.post(
+        address, {"item": ids["a"], "action": "restore", "next": "https://evil.example/"}
+    )
     assert list_item_keys(lead_client, project, "?state=withdrawn") == ["c"]
 
 
@@ -169,7 +171,7 @@ def test_lead_sees_items_that_wait_for_content(lead_client: Any, project: Projec
     )
     page = get_text(lead_client.get(f"/projects/{project.pk}/items/"))
     assert "1 waits for content and is not asked for" in page
-    assert list_item_keys(lead_client, project, "?state=waiting") == ["a"]
+    assert list_item_keys(lead_client, project, "?state=empty") == ["a"]
     assert "nobody is asked for it" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
 
 
@@ -237,7 +239,7 @@ def test_csv_file_has_the_filtered_items(
             "a",
             '\'=1+1, "x"',
             "",
-            "asked",
+            "active",
             "1",
             "2",
             "1.0",
@@ -247,10 +249,10 @@ def test_csv_file_has_the_filtered_items(
             "1",
             '["minor", "major"]',
         ],
-        ["b", '{"source": "s"}', '{"lang": "de"}', "asked", "1", "0", "", "0", "0", "0", "0", ""],
-        ["c", "", "", "waiting", "1", "0", "", "0", "0", "0", "0", ""],
+        ["b", '{"source": "s"}', '{"lang": "de"}', "active", "1", "0", "", "0", "0", "0", "0", ""],
+        ["c", "", "", "empty", "1", "0", "", "0", "0", "0", "0", ""],
     ]
-    assert [line[0] for line in read_rows(lead_client, "?state=asked&ratings=0")] == ["item", "b"]
+    assert [line[0] for line in read_rows(lead_client, "?state=active&ratings=0")] == ["item", "b"]
     assert "gold" not in read_rows(client_for(viewer))[0]
 
 
@@ -273,7 +275,7 @@ def test_gold_answer_is_set_on_the_item_page(
     for codes in ([], ["9"]):
         lead_client.post(address, {"code": codes})
     assert GoldAnswer.objects.in_force().get() == gold_answer
-    lead_client.post(address, {"do": "retire"})
+    lead_client.post(address, {"action": "retire"})
     assert not GoldAnswer.objects.in_force().exists()
     gold.set_gold_answer(item=item, question=question, answer={1: 0.25, 2: 0.75}, by=lead)
     assert "75" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
@@ -289,7 +291,7 @@ def test_only_leads_change_items(
     for name, args in (
         ("item_new", []),
         ("item_preview", []),
-        ("items_chosen", []),
+        ("items_bulk", []),
         ("item_edit", [item.pk]),
         ("item_gold", [item.pk, "severity"]),
     ):
@@ -402,11 +404,13 @@ def test_another_rating_is_requested_for_selected_items(
     project.save()
     Item.objects.filter(key="b").update(withdrawn_at=timezone.now())
     foreign_item = Item.objects.create(project=make_project("Other"), key="f", body={"text": "f"})
-    address = reverse("items_chosen", args=[project.pk])
+    address = reverse("items_bulk", args=[project.pk])
     selected_ids = [item_ids[key] for key in "ab"] + [foreign_item.pk]
-    response = lead_client.post(address, {"item": selected_ids, "do": "ask"}, follow=True)
+    response = lead_client.post(
+        address, {"item": selected_ids, "action": "request_ratings"}, follow=True
+    )
     assert "One rating more is asked of 1 item." in get_text(response)
-    assert dict(Item.objects.values_list("key", "extra_places")) == {
+    assert dict(Item.objects.values_list("key", "extra_slots")) == {
         **dict.fromkeys("bcdef", 0),
         "a": 1,
     }
@@ -423,8 +427,8 @@ def test_another_rating_is_requested_for_selected_items(
 def test_selected_items_get_a_gold_answer(
     lead_client: Any, project: Project, question: Any, item_ids: dict[str, int]
 ) -> None:
-    address = reverse("items_chosen", args=[project.pk])
-    data = {"item": [item_ids["a"], item_ids["c"]], "question": question.key, "do": "gold"}
+    address = reverse("items_bulk", args=[project.pk])
+    data = {"item": [item_ids["a"], item_ids["c"]], "question": question.key, "action": "gold"}
     assert "Choose the answer" in get_text(lead_client.post(address, data, follow=True))
     assert not GoldAnswer.objects.exists()
     code = question.categories.get(label="minor").code
@@ -432,4 +436,4 @@ def test_selected_items_get_a_gold_answer(
     assert "2 items have this gold answer now." in get_text(response)
     gold_answers = GoldAnswer.objects.in_force().values_list("item__key", "answer")
     assert sorted(gold_answers) == [("a", [code]), ("c", [code])]
-    assert lead_client.post(address, {**data, "do": "odd"}).status_code == 400
+    assert lead_client.post(address, {**data, "action": "odd"}).status_code == 400

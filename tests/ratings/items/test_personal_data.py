@@ -19,7 +19,7 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
 from projects.models import Deletion, Item, Member, Project, Rater
 from ratings.items import purge
-from ratings.models import Apart, ImportRun, RaterMessage, Rating, Revision
+from ratings.models import CheckAnswer, ImportRun, RaterMessage, Rating, Revision
 from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
 
@@ -37,7 +37,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
                 1,
                 comment=f"said by {rater}",
             )
-            record_check_answers({question: check_answer}, why="repeat", by=None, source="form")
+            record_check_answers({question: check_answer}, kind="repeat", by=None, source="form")
     rate(question, "i0", "ann", "major")
     update_question(question.pk)
     Event.objects.create(
@@ -45,7 +45,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
     )
     for rater_row in Rater.objects.filter(project=project):
         RaterMessage.objects.create(
-            rater=rater_row, text=f"said by {rater_row.key}?", at="2026-01-01T00:00Z"
+            rater=rater_row, text=f"said by {rater_row.key}?", sent_at="2026-01-01T00:00Z"
         )
     ImportRun.objects.create(
         project=project,
@@ -64,7 +64,16 @@ def finish_deletions() -> None:
 
 def dump_rater_rows() -> str:
     """Return all rows that could name a rater, as a text."""
-    models: list[Any] = [Rater, RaterMessage, Rating, Revision, Apart, Event, Deletion, ImportRun]
+    models: list[Any] = [
+        Rater,
+        RaterMessage,
+        Rating,
+        Revision,
+        CheckAnswer,
+        Event,
+        Deletion,
+        ImportRun,
+    ]
     return str([list(model.objects.values()) for model in models])
 
 
@@ -74,10 +83,10 @@ def test_person_is_removed_and_ratings_are_kept(
     rater = Rater.objects.get(key="ann")
     before = RaterResult.objects.get(rater=rater).coefficients
     client, address = client_for(lead), reverse("rater_delete", args=[project.pk, rater.pk])
-    rejected = client.post(address, {"how": "pseudonym", "typed": "ben"})
+    rejected = client.post(address, {"how": "pseudonym", "confirmation": "ben"})
     assert rejected.status_code == 400
     assert Rater.objects.get(pk=rater.pk).key == "ann"
-    client.post(address, {"how": "pseudonym", "typed": "ann"})
+    client.post(address, {"how": "pseudonym", "confirmation": "ann"})
     rater.refresh_from_db()
     assert rater.key.startswith("former-")
     assert (rater.name, rater.user, rater.paused) == ("", None, True)
@@ -102,7 +111,7 @@ def test_comments_can_be_kept(
 ) -> None:
     rater = Rater.objects.get(key="ann")
     address = reverse("rater_delete", args=[project.pk, rater.pk])
-    client_for(lead).post(address, {"how": "pseudonym", "typed": "ann", "comments": "on"})
+    client_for(lead).post(address, {"how": "pseudonym", "confirmation": "ann", "comments": "on"})
     assert "said by ann" in dump_rater_rows()
     assert "said by ann?" not in dump_rater_rows()  # a message from a lead
 
@@ -112,7 +121,7 @@ def test_erasing_leaves_no_name_behind(
 ) -> None:
     rater = Rater.objects.get(key="ann")
     address = reverse("rater_delete", args=[project.pk, rater.pk])
-    client_for(lead).post(address, {"how": "erase", "typed": "ann"})
+    client_for(lead).post(address, {"how": "delete", "confirmation": "ann"})
     finish_deletions()
     rows = dump_rater_rows()
     assert "'ann'" not in rows
@@ -130,7 +139,7 @@ def test_personal_data_is_only_for_leads(
     assert (lines[0]["rater"], lines[0]["account"]) == ("ann", "annotator")
     assert lines.pop()["message"] == "said by ann?"
     assert [line["item"] for line in lines[1:]] == ["i0", "i1", "i2", "i3"] * 2
-    assert (lines[5]["apart"], lines[5]["label"]) == ("repeat", "minor")
+    assert (lines[5]["check"], lines[5]["label"]) == ("repeat", "minor")
     assert [revision["label"] for revision in lines[1]["history"]] == ["none", "major"]
     assert "ben" not in str(lines)
     assert client_for(viewer).get(address).status_code == 403
@@ -141,14 +150,16 @@ def test_several_items_are_deleted_at_once(
 ) -> None:
     client = client_for(lead)
     ids = list(Item.objects.filter(key__in=("i1", "i2")).values_list("pk", flat=True))
-    response = client.post(f"/projects/{project.pk}/chosen-items/", {"item": ids, "do": "delete"})
+    response = client.post(
+        f"/projects/{project.pk}/selected-items/", {"item": ids, "action": "delete"}
+    )
     confirmation_page = client.get(response["Location"]).content.decode()
     assert "These 2 items go" in confirmation_page
     assert "<strong>4</strong> ratings that stand" in confirmation_page
     address = reverse("items_delete", args=[project.pk])
-    assert client.post(address, {"item": ids, "typed": "3"}).status_code == 400
+    assert client.post(address, {"item": ids, "confirmation": "3"}).status_code == 400
     assert not Deletion.objects.exists()
-    assert client.post(address, {"item": ids, "typed": "2"}).status_code == 302
+    assert client.post(address, {"item": ids, "confirmation": "2"}).status_code == 302
     finish_deletions()
     assert set(Item.objects.values_list("key", flat=True)) == {"i0", "i3"}
     assert Deletion.objects.filter(kind="item", finished_at__isnull=False).count() == 2
@@ -163,7 +174,7 @@ def test_only_leads_delete_several_items(
 ) -> None:
     client = client_for(request.getfixturevalue(role))
     item = Item.objects.first()
-    data = {"item": [item and item.pk], "typed": "1"}
+    data = {"item": [item and item.pk], "confirmation": "1"}
     assert client.post(reverse("items_delete", args=[project.pk]), data).status_code == 403
     assert not Deletion.objects.exists()
 

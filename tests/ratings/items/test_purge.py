@@ -72,11 +72,11 @@ def test_item_is_deleted_with_its_ratings_and_counts(
     page = client.get(address).content.decode()
     assert "<strong>4</strong> ratings that stand" in page
     assert "<strong>5</strong> lines of their history" in page
-    rejected = client.post(address, {"typed": "i2"})
+    rejected = client.post(address, {"confirmation": "i2"})
     assert rejected.status_code == 400
     assert not Deletion.objects.exists()
-    client.post(address, {"typed": "i1"})
-    client.post(address, {"typed": "i1"})  # a double click
+    client.post(address, {"confirmation": "i1"})
+    client.post(address, {"confirmation": "i1"})  # a double click
     deletion = Deletion.objects.get()
     assert deletion.counts["ratings"] == 4
     finish_deletions()
@@ -104,7 +104,7 @@ def test_rater_is_deleted_with_all_pair_counts(
         rater=rater, item=Item.objects.get(key="i5"), leased_until="2099-01-01T00:00Z"
     )
     address = reverse("rater_delete", args=[rated_question.project_id, rater.pk])
-    client_for(lead).post(address, {"typed": "ben"})
+    client_for(lead).post(address, {"confirmation": "ben"})
     assert Rater.objects.get(key="ben").paused
     finish_deletions()
     assert not Rater.objects.filter(key="ben").exists()
@@ -112,7 +112,7 @@ def test_rater_is_deleted_with_all_pair_counts(
     assert not Assignment.objects.exists()
     assert Rating.objects.count() == 19
     for item in Item.objects.all():
-        assert item.places_taken == item.ratings.current().count()
+        assert item.slots_taken == item.ratings.current().count()
     assert_counts_are_exact(rated_question)
 
 
@@ -127,7 +127,9 @@ def test_project_is_deleted_completely_and_nothing_else(
     (folder / "picture.png").write_bytes(b"x")
     project_id = rated_question.project_id
     client = client_for(lead)
-    response = client.post(reverse("project_delete", args=[project_id]), {"typed": "Reviews"})
+    response = client.post(
+        reverse("project_delete", args=[project_id]), {"confirmation": "Reviews"}
+    )
     assert response["Location"] == "/"
     finish_deletions()
     assert client.get(f"/projects/{project_id}/").status_code == 404
@@ -237,7 +239,7 @@ def test_only_leads_delete_and_archive(
         ("project_archive", [], ""),
     ):
         address = reverse(name, args=[project.pk, *args])
-        assert client.post(address, {"typed": confirmation}).status_code == status
+        assert client.post(address, {"confirmation": confirmation}).status_code == status
     assert not Deletion.objects.exists()
     assert Project.objects.get(pk=project.pk).archived_at is None
 

@@ -39,8 +39,8 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
 
 
 def set_hidden(client: Any, project: Project, *, hidden: bool = True) -> Any:
-    address = f"/projects/{project.pk}/people/identities/hide/"
-    return client.post(address, {"hidden": "1" if hidden else "0", "sure": "on"})
+    address = f"/projects/{project.pk}/people/pseudonyms/set/"
+    return client.post(address, {"hidden": "1" if hidden else "0", "confirm": "on"})
 
 
 def list_raters(project: Project) -> list[tuple[Any, ...]]:
@@ -214,7 +214,7 @@ def test_disclosing_identities_is_for_leads_and_logged(
     make_user: Any, make_project: Any,
 ) -> None:  # fmt: skip
     rater_pseudonyms.hide_raters(project=project, by=lead)
-    address = f"/projects/{project.pk}/people/identities/look/"
+    address = f"/projects/{project.pk}/people/pseudonyms/disclose/"
     other_lead = make_user("other")
     other_project = make_project()
     Member.objects.create(project=other_project, user=other_lead, role=Member.Role.LEAD)
@@ -227,7 +227,7 @@ def test_disclosing_identities_is_for_leads_and_logged(
     audit_entry = AuditLogEntry.objects.get(action="rater_identities_viewed")
     assert (audit_entry.actor, audit_entry.project_id) == ("lead", project.pk)
     assert audit_entry.details["reason"] == "a complaint"
-    second_page = client_for(lead).get(f"/projects/{project.pk}/people/identities/")
+    second_page = client_for(lead).get(f"/projects/{project.pk}/people/pseudonyms/")
     assert "Ben Person" not in second_page.text
     assert "a complaint" in client_for(lead).get(f"/projects/{project.pk}/audit-log/").text
 
@@ -235,7 +235,7 @@ def test_disclosing_identities_is_for_leads_and_logged(
 def test_hiding_needs_confirmation(
     rated_question: Any, project: Project, client_for: Any, lead: User
 ) -> None:
-    address = f"/projects/{project.pk}/people/identities/hide/"
+    address = f"/projects/{project.pk}/people/pseudonyms/set/"
     assert client_for(lead).post(address, {"hidden": "1"}).status_code == 400
     project.refresh_from_db()
     assert not project.hides_raters

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from projects.models import Category, Item, Question, Rater
-from ratings.models import Apart, Rating, Revision
+from ratings.models import CheckAnswer, Rating, Revision
 from ratings.services.judgement import DETAIL_FIELDS, FIELDS, STORED_TEXTS, Judgement, UnknownCode
 from ratings.services.record import record_ratings
 
@@ -24,7 +24,7 @@ def test_a_detail_is_a_column_of_a_rating(name: str) -> None:
 @pytest.mark.parametrize("name", STORED_TEXTS)
 def test_kept_field_is_a_text_with_history(name: str) -> None:
     assert name in Judgement._fields
-    for model in (Rating, Revision, Apart):
+    for model in (Rating, Revision, CheckAnswer):
         assert isinstance(model._meta.get_field(name), models.TextField)
 
 
@@ -51,7 +51,7 @@ def test_several_questions_are_recorded_in_one_call(
     outcome = record_ratings(judgements_by_question, by=lead, source="api")
     assert outcome.created == 2
     assert list(Revision.objects.values_list("comment", "by")) == [("so", lead.pk)] * 2
-    assert Item.objects.get().places_taken == 1
+    assert Item.objects.get().slots_taken == 1
 
 
 @pytest.mark.django_db

@@ -56,7 +56,7 @@ def test_one_more_rating_of_a_full_item_goes_to_one_rater(
     rate(question, "i0", "z", "major")
     assert get_next_item_for(project, "w") is None
     full_item.refresh_from_db()
-    assert (full_item.places_taken, full_item.extra_places) == (2, 1)
+    assert (full_item.slots_taken, full_item.extra_slots) == (2, 1)
 
 
 def test_withdrawn_rating_frees_a_requested_slot(
@@ -67,13 +67,13 @@ def test_withdrawn_rating_frees_a_requested_slot(
     for key in ("x", "y", "z"):
         rate(question, "i0", key, None)
     full_item.refresh_from_db()
-    assert full_item.places_taken == 0
+    assert full_item.slots_taken == 0
     for key in ("a", "b", "c"):
         assert get_next_item_for(project, key) == full_item
     assert get_next_item_for(project, "d") is None
     slots.recount([full_item.pk])
     full_item.refresh_from_db()
-    assert full_item.places_taken == 2
+    assert full_item.slots_taken == 2
 
 
 def test_recount_of_many_items_equals_recount_of_one(
@@ -83,10 +83,10 @@ def test_recount_of_many_items_equals_recount_of_one(
     other_items = Item.objects.bulk_create(
         Item(project=project, key=f"other{number}", body={"text": "x"}) for number in range(40)
     )
-    Item.objects.update(places_taken=7)
+    Item.objects.update(slots_taken=7)
     slots.recount([full_item.pk, *(item.pk for item in other_items)])
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {0, 1}
-    assert Item.objects.get(pk=full_item.pk).places_taken == 1
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {0, 1}
+    assert Item.objects.get(pk=full_item.pk).slots_taken == 1
 
 
 def test_higher_overlap_is_not_added_to_requested_slots(

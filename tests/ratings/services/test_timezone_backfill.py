@@ -12,7 +12,7 @@ from metrics.jobs import question_updates as counting
 from projects.models import Category, Project, Question
 from projects.services.projects import change_project
 from ratings import tasks
-from ratings.models import DayMove, Rating
+from ratings.models import Rating, TimezoneBackfill
 from ratings.services import timezone_backfill
 from ratings.services.days import day_number
 from tests.metrics import invariants
@@ -55,7 +55,7 @@ def test_change_updates_a_part_and_the_sweep_the_rest(rated_project: Project, le
     assert count_misplaced(rated_project) == 9
     assert tasks.resume_stalled() == 1
     assert count_misplaced(rated_project) == 0
-    assert not DayMove.objects.exists()
+    assert not TimezoneBackfill.objects.exists()
     assert tasks.resume_stalled() == 0
     counting.sweep_questions()
     for question in rated_project.questions.all():
@@ -68,7 +68,7 @@ def test_small_project_is_updated_at_once(
     monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 100)
     change_time_zone(rated_project, EAST, lead)
     assert count_misplaced(rated_project) == 0
-    assert not DayMove.objects.exists()
+    assert not TimezoneBackfill.objects.exists()
 
 
 def test_ratings_added_meanwhile_have_the_right_day(
@@ -91,4 +91,4 @@ def test_another_change_restarts_the_update(rated_project: Project, lead: Any) -
     change_time_zone(rated_project, WEST, lead)
     tasks.resume_stalled()
     assert count_misplaced(rated_project) == 0
-    assert not DayMove.objects.exists()
+    assert not TimezoneBackfill.objects.exists()

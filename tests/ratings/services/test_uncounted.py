@@ -164,7 +164,7 @@ def test_notes_of_reverted_changes_are_deleted(rated_question: Question) -> None
 
 @postgresql_only
 def test_notes_of_a_deleted_question_are_deleted(question: Question) -> None:
-    UncountedItem.objects.create(question_id=question.pk + 1000, item_id=1, ratings=1)
+    UncountedItem.objects.create(question_id=question.pk + 1000, item_id=1, n_ratings=1)
     question_updates.sweep_questions()
     assert not UncountedItem.objects.exists()
 

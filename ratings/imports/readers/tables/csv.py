@@ -18,7 +18,7 @@ from .base import SAMPLE_ROWS, TableSource
 from .csv_records import DELIMITERS, CsvRecords
 
 # Problems that may disappear with another delimiter.
-DELIMITER_PROBLEMS = ("cell_long", "columns_many", "quote_open", "quote_wrong")
+DELIMITER_PROBLEMS = ("cell_long", "columns_many", "quote_open", "invalid_quote")
 
 
 class CsvSource(TableSource):

@@ -80,4 +80,4 @@ def _build_error(error: csv.Error, line: int, *, spans_lines: bool) -> Unreadabl
         return UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)
     if "field limit" in text or "unexpected end" in text:
         return UnreadableFileError("quote_open", line=line)
-    return UnreadableFileError("quote_wrong", line=line)
+    return UnreadableFileError("invalid_quote", line=line)

@@ -66,7 +66,7 @@ class JsonTableLines:
             for name, value in iter_flat_fields(record):
                 index = names.get(name)
                 if index is None:
-                    self.extra_records.append(SkippedRecord(line, "late_fields", name))
+                    self.extra_records.append(SkippedRecord(line, "unknown_fields", name))
                 else:
                     cells[index] = value
             yield line, cells

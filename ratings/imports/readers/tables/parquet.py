@@ -45,7 +45,7 @@ class ParquetLines(CountedLines):
         if not has_parquet():
             raise UnreadableFileError("parquet_missing")
         if not self.path.is_file():
-            raise UnreadableFileError("lost")
+            raise UnreadableFileError("file_missing")
         try:
             yield from self._iter_lines()
         except (UnreadableFileError, GeneratorExit):

@@ -96,7 +96,7 @@ class TableParser:
 
         Raises UnreadableFileError where the file cannot be read further.
         """
-        parts = [index for index in self.mapping.parts if index < len(self.column_names)]
+        parts = [index for index in self.mapping.content_columns if index < len(self.column_names)]
         self.content += [(self.column_names[index], index) for index in parts]
         if self.mapping.layout == "long":
             yield from self._iter_long()
@@ -159,7 +159,7 @@ class TableParser:
         return RatingRecord(
             line,
             key,
-            self.mapping.one_rater if rater_index is None else clean_cell(cells[rater_index]),
+            self.mapping.default_rater if rater_index is None else clean_cell(cells[rater_index]),
             "" if question_index is None else clean_cell(cells[question_index]),
             clean_cell(cells[self.columns["label"]]),
             None if time_index is None else clean_cell(cells[time_index]),
@@ -171,8 +171,12 @@ class TableParser:
     def _iter_wide(self) -> Iterator[Record]:
         columns = self.columns
         item_index = columns.get("item")
-        described_columns = {*columns.values(), *self.mapping.parts, *self.mapping.attributes}
-        excluded_columns = described_columns | set(self.mapping.leave_out)
+        described_columns = {
+            *columns.values(),
+            *self.mapping.content_columns,
+            *self.mapping.attribute_columns,
+        }
+        excluded_columns = described_columns | set(self.mapping.excluded_columns)
         rater_columns = []
         for index, name in enumerate(self.column_names):
             if index not in excluded_columns:
@@ -206,7 +210,7 @@ class TableParser:
 
     def _has_items(self) -> bool:
         """Return whether the table has content, attributes or gold answers of items."""
-        return bool(self.content or self.mapping.attributes or "gold" in self.columns)
+        return bool(self.content or self.mapping.attribute_columns or "gold" in self.columns)
 
     def _parse_item(self, line: int, cells: Cells, key: str) -> Generator[Record, None, str]:
         """Yield the records of a row's item, and return the item's key.
@@ -218,7 +222,7 @@ class TableParser:
             if not is_empty_cell(cells[index]):
                 body[name] = self._convert_content(cells[index])
         attributes = {}
-        for index in self.mapping.attributes:
+        for index in self.mapping.attribute_columns:
             if not is_empty_cell(cells[index]):
                 attributes[self.column_names[index]] = self._convert_content(cells[index])
         if not key and "item" not in self.columns and body:

@@ -70,7 +70,7 @@ class XlsxLines(CountedLines):
                 formula_sheet.reset_dimensions()
                 formula_rows = formula_sheet.iter_rows(values_only=True)
             for sheet_number in range(len(value_sheet.parent.worksheets) - 1):
-                self.extra_records.append(SkippedRecord(sheet_number + 1, "sheets"))
+                self.extra_records.append(SkippedRecord(sheet_number + 1, "other_sheets"))
             yield from self._iter_lines(_iter_parsed_rows(rows), _iter_parsed_rows(formula_rows))
 
     def _iter_lines(self, rows: Iterator[Any], formula_rows: Iterator[Any]) -> Iterator[TableLine]:
@@ -126,7 +126,7 @@ def _check_workbook(path: Path) -> bool:
                 if entry.filename.startswith("xl/worksheets/")
             )
     except FileNotFoundError:
-        raise UnreadableFileError("lost") from None
+        raise UnreadableFileError("file_missing") from None
     except UnreadableFileError:
         raise
     # Exceptions of zlib, zipfile and struct for a broken archive have no common base class.

@@ -99,7 +99,7 @@ def open_records(path: Path, mapping: import_mapping.ImportMapping) -> ToolRecor
         with path.open("rb") as file:
             kind = detect_kind(file.read(SIGNATURE_BYTES))
     except FileNotFoundError:
-        raise UnreadableFileError("lost") from None
+        raise UnreadableFileError("file_missing") from None
     if kind == "json":
         return JsonStream(path, encoding=encoding)
     return CsvToolRecords(path, encoding)

@@ -85,7 +85,7 @@ class CvatReader:
 
     def __init__(self, path: Path, mapping: ImportMapping) -> None:
         self.path = path
-        self.rater = mapping.one_rater
+        self.rater = mapping.default_rater
         self.file: BinaryIO | None = None
         self.size = 0
 
@@ -104,7 +104,7 @@ class CvatReader:
         except UnreadableFileError as error:
             yield error.to_record()
         except FileNotFoundError:
-            yield UnreadableFileError("lost").to_record()
+            yield UnreadableFileError("file_missing").to_record()
         except ParseError as error:
             line = error.position[0]
             yield UnreadableFileError("xml", line=line, why=str(error).split(":")[0]).to_record()

@@ -96,7 +96,7 @@ def _parse_labels(line: int, key: str, fields: Fields, mapping: ImportMapping) -
     if label is None:
         yield SkippedRecord(line, reason)
     else:
-        yield RatingRecord(line, key, mapping.one_rater, QUESTION, label)
+        yield RatingRecord(line, key, mapping.default_rater, QUESTION, label)
 
 
 def _parse_annotations(
@@ -110,7 +110,7 @@ def _parse_annotations(
         if "start_offset" in annotation:
             yield SkippedRecord(line, "spans")
         elif "label" in annotation:
-            rater = to_text(annotation.get("user")) or mapping.one_rater
+            rater = to_text(annotation.get("user")) or mapping.default_rater
             labels_by_rater.setdefault(rater, []).append(to_text(annotation["label"]))
     for rater, labels in labels_by_rater.items():
         label, reason = parse_single_answer(labels)

@@ -58,7 +58,7 @@ class InceptionSource(ToolSource):
             return
         yield ItemRecord(line, key, body or None)
         user = to_text(metadata.get("documentId"))
-        rater = user if user and user != key else mapping.one_rater
+        rater = user if user and user != key else mapping.default_rater
         yield from _parse_answers(line, key, rater, structures)
 
 

@@ -96,7 +96,7 @@ def _parse_annotation(
 ) -> Iterator[Record]:
     """Yield the rater, the skip or the ratings of an annotation, with earlier answers first."""
     rater, rater_name = _get_rater(annotation)
-    rater = rater or mapping.one_rater
+    rater = rater or mapping.default_rater
     if not rater:
         yield SkippedRecord(line, "no_rater")
         return
@@ -266,7 +266,7 @@ def _parse_min_record(line: int, fields: Fields, mapping: ImportMapping) -> Iter
         yield SkippedRecord(line, "no_content")
         return
     yield ItemRecord(line, key, body or None)
-    rater = to_text(fields.get("annotator")) or mapping.one_rater
+    rater = to_text(fields.get("annotator")) or mapping.default_rater
     for name in names[id_index + 1 :]:
         if name in MIN_FIELDS or name in ("history", "agreement"):
             continue

@@ -102,7 +102,7 @@ class LlmJudgeSource(ToolSource):
         version = to_text(_get_first_value(fields, VERSION_FIELDS))
         if len(version) > MAX_VERSION_LENGTH or "\n" in version:
             version = ""
-        rater = build_model_key(name, version) or mapping.one_rater
+        rater = build_model_key(name, version) or mapping.default_rater
         yield RaterRecord(
             line,
             rater,

@@ -54,7 +54,9 @@ class PotatoSource(ToolSource):
             yield SkippedRecord(line, "no_content")
             return
         yield ItemRecord(line, key, body or None)
-        rater = to_text(fields.get("user")) or to_text(fields.get("user_id")) or mapping.one_rater
+        rater = (
+            to_text(fields.get("user")) or to_text(fields.get("user_id")) or mapping.default_rater
+        )
         if fields.get("span_annotations"):
             yield SkippedRecord(line, "spans")
         for schema, values_by_label in _group_by_schema(fields).items():

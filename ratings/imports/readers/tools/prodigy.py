@@ -79,7 +79,7 @@ class ProdigySource(ToolSource):
         )
         rater = to_text(fields.get("_annotator_id")) or to_text(fields.get("_session_id"))
         rated_at = parse_time(fields.get("_timestamp"))
-        rater = rater or mapping.one_rater
+        rater = rater or mapping.default_rater
         answer = to_text(fields.get("answer"))
         if isinstance(fields.get("options"), list):
             records = _parse_choice(line, fields)

@@ -166,6 +166,6 @@ def test_gold_evidence_is_finite_for_any_answers(answers, p0, long):
 @pytest.mark.parametrize("most", [80, 100])
 def test_exam_of_80_questions_keeps_walds_limits(most):
     """After 50 answers the sign decides too early: docs/statistics.md states by how much."""
-    assert gold.exam_pass_probability(0.6, most=most) <= 0.05
-    assert gold.exam_pass_probability(0.8, most=most) >= 0.95
-    assert gold.exam_pass_probability(0.6, most=50) == pytest.approx(0.0664, abs=5e-5)
+    assert gold.exam_pass_probability(0.6, max_answers=most) <= 0.05
+    assert gold.exam_pass_probability(0.8, max_answers=most) >= 0.95
+    assert gold.exam_pass_probability(0.6, max_answers=50) == pytest.approx(0.0664, abs=5e-5)

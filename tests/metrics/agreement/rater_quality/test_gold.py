@@ -58,9 +58,9 @@ def test_with_the_defaults_eleven_right_pass_and_five_wrong_fail():
 
 def test_sign_decides_after_the_maximum_of_answers():
     answers = [1, 1, 0] * 10
-    assert gold.evaluate_exam(answers, most=3).outcome == "failed"  # 2 ln(4/3) < ln 2
-    assert gold.evaluate_exam([1, 1, 1, 0], most=4).outcome == "passed"
-    assert gold.evaluate_exam([1, 1, 1, 0], most=5).outcome == "undecided"
+    assert gold.evaluate_exam(answers, max_answers=3).outcome == "failed"  # 2 ln(4/3) < ln 2
+    assert gold.evaluate_exam([1, 1, 1, 0], max_answers=4).outcome == "passed"
+    assert gold.evaluate_exam([1, 1, 1, 0], max_answers=5).outcome == "undecided"
 
 
 def test_exam_keeps_both_error_rates():
@@ -70,9 +70,13 @@ def test_exam_keeps_both_error_rates():
     def simulate_answers(right: float) -> list[bool]:
         return (rng.random(500) < right).tolist()
 
-    outcomes = [gold.evaluate_exam(simulate_answers(0.6), most=500).outcome for _ in range(2000)]
+    outcomes = [
+        gold.evaluate_exam(simulate_answers(0.6), max_answers=500).outcome for _ in range(2000)
+    ]
     assert outcomes.count("passed") / 2000 <= 0.05 / 0.95 + 0.015
-    outcomes = [gold.evaluate_exam(simulate_answers(0.8), most=500).outcome for _ in range(2000)]
+    outcomes = [
+        gold.evaluate_exam(simulate_answers(0.8), max_answers=500).outcome for _ in range(2000)
+    ]
     assert outcomes.count("failed") / 2000 <= 0.05 / 0.95 + 0.015
 
 

@@ -63,8 +63,8 @@ def test_filter_shows_number_of_matching_items(get_page: Any, query: str, text: 
 
 def test_sorted_list_counts_only_rated_items(get_page: Any, project: Any) -> None:
     Item.objects.create(project=project, key="unrated", body={"text": "Text"})
-    assert "71 of 71 items fit" in get_page("?state=asked")
-    assert "70 of 71 items fit" in get_page("?state=asked&sort=ratings")
+    assert "71 of 71 items fit" in get_page("?state=active")
+    assert "70 of 71 items fit" in get_page("?state=active&sort=ratings")
 
 
 def test_unfiltered_list_shows_no_match_count(get_page: Any) -> None:
@@ -143,12 +143,10 @@ def test_list_shows_who_set_item_aside_and_why(
         assert "I cannot read it" in get_page(query)
         assert "Ann Lee" in get_page(query)
     assert "Cut off" in get_page("?state=flagged")
-    assert (
-        f'<a href="/projects/{project.pk}/set-aside/">skipped or flagged 2 times</a>' in get_page()
-    )
+    assert f'<a href="/projects/{project.pk}/skipped/">skipped or flagged 2 times</a>' in get_page()
     viewer_page = client_for(viewer).get(f"/projects/{project.pk}/items/").content.decode()
     assert "I cannot read it" not in viewer_page
-    assert "set-aside" not in viewer_page
+    assert "skipped" not in viewer_page
 
 
 def test_count_of_items_set_aside_is_limited(get_page: Any, items: Any, monkeypatch: Any) -> None:

@@ -69,7 +69,7 @@ def test_project_offers_no_work_to_paused_rater(
     assert f'href="/projects/{other.pk}/rate/">Go on with Goes on</a>' in page
     assert 'href="/">My projects</a>' in page
     next_page = annotator_client.get(
-        f"/projects/{paused.pk}/rate/next/", headers={"X-Desk": "sheet"}
+        f"/projects/{paused.pk}/rate/next/", headers={"X-Annotation": "sheet"}
     )
     assert next_page.status_code == 403 and ">Go on with Goes on</a>" in next_page.text
 
@@ -79,13 +79,13 @@ def test_required_exam_is_shown_in_the_list(
 ) -> None:
     tested = make_own_project("Tested")
     question = tested.questions.get()
-    exam_settings.set_exam_rules(question=question, by=lead, required=True, tries=1)
+    exam_settings.set_exam_rules(question=question, by=lead, required=True, max_attempts=1)
     assert "First an exam" in get_row(annotator_client, "Tested") and " more" not in get_row(
         annotator_client, "Tested"
     )
     rater = tested.raters.get()
     exam = Exam.objects.create(
-        question=question, rater=rater, number=1, rules={}, items=[], began_at=timezone.now()
+        question=question, rater=rater, number=1, rules={}, items=[], started_at=timezone.now()
     )
     assert "Go on with the exam" in get_row(annotator_client, "Tested")
     Exam.objects.filter(pk=exam.pk).update(state="failed", ended_at=timezone.now())
@@ -98,7 +98,7 @@ def test_row_says_that_nothing_is_left_to_rate(
     project: Project, make_own_project: Any, annotator_client: Client
 ) -> None:
     full_project, archived = make_own_project("Taken"), make_own_project("Archived")
-    full_project.items.update(places_taken=full_project.overlap)
+    full_project.items.update(slots_taken=full_project.overlap)
     assert "Nothing to rate just now" in get_row(annotator_client, "Taken")
     full_project.raters.all().delete()
     assert ">Begin</a>" in get_row(annotator_client, "Taken")

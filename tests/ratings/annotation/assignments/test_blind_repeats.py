@@ -13,12 +13,12 @@ from django.utils import timezone
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.services.items import upsert as catalogue
 from ratings.annotation.assignments import hidden_checks
-from ratings.models import Apart, Assignment, Rating, Revision
+from ratings.models import Assignment, CheckAnswer, Rating, Revision
 from tests.ratings.annotation.test_rate import get_rate_url, submit
 
 pytestmark = pytest.mark.django_db
 
-SHEET = {"X-Desk": "sheet"}
+SHEET = {"X-Annotation": "sheet"}
 
 
 @pytest.fixture
@@ -86,9 +86,9 @@ def test_repeat_is_stored_separately_from_the_rating(
     list_page = annotator_client.get(f"/projects/{project.pk}/my-ratings/").text
     assert "Items rated: 14" in list_page
     assert f">{item.key}<" not in list_page and ">i13<" in list_page
-    submit(annotator_client, project, item, question, 2, said="")
-    [check_answer] = Apart.objects.filter(stands=True)
-    assert (check_answer.item, check_answer.why, check_answer.code, check_answer.first) == (
+    submit(annotator_client, project, item, question, 2, answer_version="")
+    [check_answer] = CheckAnswer.objects.filter(is_current=True)
+    assert (check_answer.item, check_answer.kind, check_answer.code, check_answer.rated_code) == (
         item,
         "repeat",
         2,
@@ -96,7 +96,7 @@ def test_repeat_is_stored_separately_from_the_rating(
     )
     assert list(Rating.objects.order_by("pk").values()) == before
     assert Revision.objects.count() == 14
-    assert set(Item.objects.exclude(key="new").values_list("places_taken", flat=True)) == {1}
+    assert set(Item.objects.exclude(key="new").values_list("slots_taken", flat=True)) == {1}
     list_page = annotator_client.get(f"/projects/{project.pk}/my-ratings/").text
     assert "Items rated: 15" in list_page
     assert "1 of them was asked twice: it counts twice and is listed once" in list_page
@@ -104,9 +104,9 @@ def test_repeat_is_stored_separately_from_the_rating(
     assert list_page.count(f'small">{item.key}<') == 1
     # There are never two repeats in a row, and no item comes a third time.
     assert get_open_item(annotator_client, project) == Item.objects.get(key="new")
-    undo_page = annotator_client.post(get_rate_url(project, tail="last/"), {}, headers=SHEET).text
-    assert f'data-taken-back="{item.key}: major, taken back."' in undo_page
-    assert Apart.objects.get(stands=True).code == -1
+    undo_page = annotator_client.post(get_rate_url(project, tail="undo/"), {}, headers=SHEET).text
+    assert f'data-undone="{item.key}: major, taken back."' in undo_page
+    assert CheckAnswer.objects.get(is_current=True).code == -1
     assert list(Rating.objects.order_by("pk").values()) == before
 
 
@@ -119,13 +119,13 @@ def test_correction_of_a_repeated_item_changes_the_rating(
 ) -> None:
     item = get_open_item(annotator_client, project)
     assert item is not None
-    submit(annotator_client, project, item, question, 2, said="")
+    submit(annotator_client, project, item, question, 2, answer_version="")
     first_rating = Rating.objects.get(item=item)
     assert first_rating.code == 1
     for code, comment in ((3, ""), (0, "why")):
         submit(annotator_client, project, item, question, code, comment=comment)
-        [check_answer] = Apart.objects.filter(stands=True)
-        assert (check_answer.code, check_answer.first) == (code, 1)
+        [check_answer] = CheckAnswer.objects.filter(is_current=True)
+        assert (check_answer.code, check_answer.rated_code) == (code, 1)
         current_rating = Rating.objects.get(item=item)
         assert (current_rating.code, current_rating.comment, current_rating.rated_at) == (
             code,
@@ -176,11 +176,11 @@ def test_skipped_or_expired_repeat_changes_no_rating(
     before = list(Rating.objects.order_by("pk").values())
     item = get_open_item(annotator_client, project)
     annotator_client.post(get_rate_url(project, item, "skip/"), {"reason": "unclear"})
-    annotator_client.post(get_rate_url(project, tail="last/"), {}, headers=SHEET)
+    annotator_client.post(get_rate_url(project, tail="undo/"), {}, headers=SHEET)
     assert get_open_item(annotator_client, project) == item
     Assignment.objects.filter(item=item).update(state="expired", closed_at=timezone.now())
     submit(annotator_client, project, item, question, 0)
-    assert Apart.objects.get().code == 0
+    assert CheckAnswer.objects.get().code == 0
     assert list(Rating.objects.order_by("pk").values()) == before
 
 

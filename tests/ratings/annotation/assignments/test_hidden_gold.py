@@ -15,13 +15,13 @@ from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from ratings.annotation import submission
 from ratings.annotation.assignments import hidden_checks, queue
-from ratings.models import Apart, Assignment, Rating, Revision
+from ratings.models import Assignment, CheckAnswer, Rating, Revision
 from tests.ratings.annotation.assignments.test_queue_concurrency import run_in_threads
 from tests.ratings.annotation.test_rate import get_rate_url, submit
 
 pytestmark = pytest.mark.django_db
 
-SHEET = {"X-Desk": "sheet"}
+SHEET = {"X-Annotation": "sheet"}
 
 
 @pytest.fixture
@@ -89,17 +89,17 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
         in annotator_client.get(f"/projects/{project_with_gold.pk}/my-ratings/").text
     )
     assert Assignment.objects.filter(state="done").count() == 12  # each item once
-    check_item_ids = set(Assignment.objects.filter(why="gold").values_list("item", flat=True))
+    check_item_ids = set(Assignment.objects.filter(kind="gold").values_list("item", flat=True))
     assert check_item_ids and check_item_ids <= {item.pk for item in items[:4]}
-    check_answers = Apart.objects.all()
+    check_answers = CheckAnswer.objects.all()
     assert {row.item_id for row in check_answers} == check_item_ids
-    assert {(row.code, row.why, row.stands, row.source) for row in check_answers} == {
+    assert {(row.code, row.kind, row.is_current, row.source) for row in check_answers} == {
         (2, "gold", True, "form")
     }
     assert all(row.seconds is not None and row.item_version == 1 for row in check_answers)
     assert not set(Rating.objects.values_list("item", flat=True)) & check_item_ids
     assert Rating.objects.count() == Revision.objects.count() == 12 - len(check_item_ids)
-    slots_taken = dict(Item.objects.values_list("pk", "places_taken"))
+    slots_taken = dict(Item.objects.values_list("pk", "slots_taken"))
     assert slots_taken == {item.pk: 0 if item.pk in check_item_ids else 1 for item in items}
 
 
@@ -166,7 +166,7 @@ def test_least_shown_gold_comes_first_and_retired_gold_never(
             Assignment.objects.create(
                 item=items[position],
                 rater=other_rater,
-                why="gold",
+                kind="gold",
                 leased_until="2030-01-01T00:00Z",
             )
     retire_gold_answer(item=items[3], question=question, by=None)
@@ -182,33 +182,43 @@ def test_least_shown_gold_comes_first_and_retired_gold_never(
         )
     assert assigned_keys == ["i1", "i0", "i2"]
     assert get_open_item(annotator_client, project_with_gold).key not in assigned_keys
-    assert Assignment.objects.get(state="open", rater__key="ann").why == ""
+    assert Assignment.objects.get(state="open", rater__key="ann").kind == ""
 
 
 def test_undo_correction_skip_and_expiry_work_as_for_any_item(
     project_with_gold: Project, annotator_client: Client, question: Question, always_check: None
 ) -> None:
     item = get_open_item(annotator_client, project_with_gold)
-    submit(annotator_client, project_with_gold, item, question, 2, comment="a thought", said="")
+    submit(
+        annotator_client,
+        project_with_gold,
+        item,
+        question,
+        2,
+        comment="a thought",
+        answer_version="",
+    )
     annotator_client.get(get_rate_url(project_with_gold))
     page = annotator_client.post(
-        get_rate_url(project_with_gold, tail="last/"), {}, headers=SHEET
+        get_rate_url(project_with_gold, tail="undo/"), {}, headers=SHEET
     ).text
-    assert f'data-taken-back="{item.key}: major, taken back."' in page
+    assert f'data-undone="{item.key}: major, taken back."' in page
     assert "a thought" in page
     assignment = Assignment.objects.get(item=item)
-    assert (assignment.state, assignment.why) == ("open", "gold")
+    assert (assignment.state, assignment.kind) == ("open", "gold")
     submit(annotator_client, project_with_gold, item, question, 3)
     submit(annotator_client, project_with_gold, item, question, 1)
-    check_answers = Apart.objects.filter(item=item).order_by("pk")
-    assert [(row.code, row.stands) for row in check_answers] == [
+    check_answers = CheckAnswer.objects.filter(item=item).order_by("pk")
+    assert [(row.code, row.is_current) for row in check_answers] == [
         (2, False),
         (-1, False),
         (3, False),
         (1, True),
     ]
     assert check_answers[2].rated_at == check_answers[3].rated_at > check_answers[1].rated_at
-    stale_response = submit(annotator_client, project_with_gold, item, question, 0, said="")
+    stale_response = submit(
+        annotator_client, project_with_gold, item, question, 0, answer_version=""
+    )
     assert stale_response.status_code == 409
     second_item = Assignment.objects.get(state="open").item
     annotator_client.post(
@@ -217,15 +227,15 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
     assert (
         "skipped, taken back."
         in annotator_client.post(
-            get_rate_url(project_with_gold, tail="last/"), {}, headers=SHEET
+            get_rate_url(project_with_gold, tail="undo/"), {}, headers=SHEET
         ).text
     )
-    assert Assignment.objects.get(item=second_item).why == "gold"
+    assert Assignment.objects.get(item=second_item).kind == "gold"
     Assignment.objects.filter(item=second_item).update(leased_until="2026-01-01T00:00Z")
     queue.release_expired()
     assert Assignment.objects.get(item=second_item).state == "expired"
     assert submit(annotator_client, project_with_gold, second_item, question, 2).status_code == 302
-    assert Apart.objects.get(item=second_item).code == 2
+    assert CheckAnswer.objects.get(item=second_item).code == 2
     Project.objects.update(allows_corrections=False)
     assert submit(annotator_client, project_with_gold, second_item, question, 0).status_code == 403
     assert submit(annotator_client, project_with_gold, second_item, question, 2).status_code == 302
@@ -241,7 +251,7 @@ def test_api_lists_check_answers_for_the_rater_but_not_the_lead(
     for label in ("minor", "major"):
         data = {"item": key, "answers": {"severity": label}}
         assert api.post(f"{base}next/", data, format="json").status_code == 200
-    assert Apart.objects.get(stands=True).source == "form"
+    assert CheckAnswer.objects.get(is_current=True).source == "form"
     [own_rating] = api.get(f"{base}ratings/").json()["results"]
     assert (own_rating["item"], own_rating["label"], own_rating["item_version"]) == (
         key,
@@ -286,8 +296,8 @@ def test_the_overlap_stays_exact_with_hidden_gold(make_project: Any) -> None:
     run_in_threads(rate_until_empty, [rater.pk for rater in raters])
     per_item = Counter(Rating.objects.values_list("item_id", flat=True))
     assert Counter(per_item.values()) == {2: 16}
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {2}
-    assert Apart.objects.exists()
-    pairs = Counter(Apart.objects.values_list("item", "rater"))
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {2}
+    assert CheckAnswer.objects.exists()
+    pairs = Counter(CheckAnswer.objects.values_list("item", "rater"))
     assert set(pairs.values()) == {1}
     assert not pairs.keys() & set(Rating.objects.values_list("item", "rater"))

@@ -68,7 +68,7 @@ def test_planned_item_that_is_full_or_withdrawn_is_passed_over(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
     planned_order.set_planned_order(project.pk, [item.pk for item in items[:3]])
-    Item.objects.filter(pk=items[0].pk).update(places_taken=project.overlap)
+    Item.objects.filter(pk=items[0].pk).update(slots_taken=project.overlap)
     Item.objects.filter(pk=items[1].pk).update(withdrawn_at=timezone.now())
     assert assign_next_items(rater, 1) == [items[2]]
 
@@ -97,7 +97,7 @@ def test_planned_search_uses_its_index(
 ) -> None:
     planned_order.set_planned_order(project.pk, [item.pk for item in items[:5]])
     search_sql = candidates.get_planned_search_sql(3, 16, "")
-    assert "item_by_turn" in explain_query(search_sql, [project.pk, 0, 0, rater.pk])
+    assert "item_by_plan" in explain_query(search_sql, [project.pk, 0, 0, rater.pk])
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def expire_lease(rater):
 
 
 def get_slots_taken(item):
-    return Item.objects.get(pk=item.pk).places_taken
+    return Item.objects.get(pk=item.pk).slots_taken
 
 
 def test_same_item_is_assigned_until_it_is_answered(rater, items):
@@ -209,16 +209,16 @@ def test_slot_count_that_is_too_low_is_corrected_by_the_search(
 ):
     for other_rater in ("x", "y", "z"):
         rate(question, "i0", other_rater, "major")
-    Item.objects.update(places_taken=0)
+    Item.objects.update(slots_taken=0)
     assert queue.get_next_item(rater) == items[1]
     assert get_slots_taken(items[0]) == 3
 
 
 def test_recount_corrects_every_row(project, items, question, rate):
     rate(question, "i3", "x", "major")
-    Item.objects.update(places_taken=9)
+    Item.objects.update(slots_taken=9)
     slots.recount([item.pk for item in items])
-    assert list(Item.objects.values_list("places_taken", flat=True)) == [0, 0, 0, 1, 0, 0]
+    assert list(Item.objects.values_list("slots_taken", flat=True)) == [0, 0, 0, 1, 0, 0]
 
 
 def test_released_slot_can_be_claimed_again_while_free(project, rater, items, create_rater):
@@ -281,7 +281,7 @@ def test_overlap_larger_than_the_number_of_search_levels(project, rater, items, 
         candidates.MAX_LEVELS + 1,
     )
     for item, slot_count in zip(items, slot_counts, strict=True):
-        Item.objects.filter(pk=item.pk).update(places_taken=slot_count)
+        Item.objects.filter(pk=item.pk).update(slots_taken=slot_count)
     assigned_items = []
     while (item := queue.get_next_item(rater)) is not None:
         assigned_items.append(item)
@@ -318,7 +318,7 @@ def test_item_is_assigned_in_four_queries(project, items, order):
 
 def test_empty_queue_is_searched_once(project, rater, items):
     """There is no second search for locked items if there are no candidates at all."""
-    Item.objects.update(places_taken=project.overlap)
+    Item.objects.update(slots_taken=project.overlap)
     rater = Rater.objects.select_related("project").get(pk=rater.pk)
     is_sqlite = connection.vendor == "sqlite"
     with measure_round_trips() as get_query_count:
@@ -378,10 +378,10 @@ def test_queue_search_uses_its_index(project, rater, items):
         else:
             # With many items that have all their ratings, as in an active project.
             Item.objects.bulk_create(
-                Item(project=project, key=f"full{number}", body={"text": "x"}, places_taken=3)
+                Item(project=project, key=f"full{number}", body={"text": "x"}, slots_taken=3)
                 for number in range(3_000)
             )
             cursor.execute("ANALYZE projects_item")
             cursor.execute(f"EXPLAIN {search_sql}", [project.pk, 0, 9, rater.pk])
         plan = " ".join(str(row) for row in cursor.fetchall())
-    assert plan.count("item_to_ask") >= 3  # each of the levels
+    assert plan.count("item_to_assign") >= 3  # each of the levels

@@ -75,7 +75,7 @@ def test_every_item_gets_exactly_the_overlap(crowded_project):
     )
     per_item = Counter(Rating.objects.values_list("item_id", flat=True))
     assert Counter(per_item.values()) == {OVERLAP: ITEMS}
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {OVERLAP}
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {OVERLAP}
 
 
 def test_simultaneous_ratings_by_api_leave_exact_slot_counts(crowded_project):
@@ -105,7 +105,7 @@ def test_simultaneous_ratings_by_api_leave_exact_slot_counts(crowded_project):
     )
     for item in Item.objects.all():
         n_ratings = Rating.objects.filter(item=item).current().count()
-        assert OVERLAP <= item.places_taken <= n_ratings
+        assert OVERLAP <= item.slots_taken <= n_ratings
 
 
 def test_last_slot_goes_to_one_of_many(crowded_project):

@@ -19,7 +19,7 @@ from ratings.models import Assignment, Rating
 ANNOTATORS = 32
 OVERLAP = 3
 ITEMS = 12
-SHEET = {"X-Desk": "sheet"}
+SHEET = {"X-Annotation": "sheet"}
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,5 +80,5 @@ def test_every_item_gets_exactly_its_ratings(
     per_item = Counter(Rating.objects.values_list("item_id", flat=True))
     assert Counter(per_item.values()) == {OVERLAP: ITEMS}
     assert Rating.objects.values("item", "rater").distinct().count() == OVERLAP * ITEMS
-    assert set(Item.objects.values_list("places_taken", flat=True)) == {OVERLAP}
+    assert set(Item.objects.values_list("slots_taken", flat=True)) == {OVERLAP}
     assert not Assignment.objects.filter(state=Assignment.State.OPEN).exists()

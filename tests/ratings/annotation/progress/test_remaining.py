@@ -71,7 +71,7 @@ def test_items_filled_by_others_do_not_remain(
 def test_rater_without_items_has_no_progress_bar(
     items: list[Item], project: Project, annotator_client: Client
 ) -> None:
-    Item.objects.update(places_taken=project.overlap)
+    Item.objects.update(slots_taken=project.overlap)
     page = annotator_client.get(get_rate_url(project)).text
     assert "Nothing left for you" in page and "<progress" not in page
 
@@ -136,11 +136,11 @@ def test_remaining_number_is_exact_with_hidden_checks(
             rate(question, item.key, f"other{number}", "minor")
         other_rater = Rater.objects.get(key="other0")
         Assignment.objects.create(
-            item=item, rater=other_rater, why="gold", leased_until=timezone.now()
+            item=item, rater=other_rater, kind="gold", leased_until=timezone.now()
         )
     with time_machine.travel(timezone.now(), tick=False):
         numbers = rate_until_empty(annotator_client, project, question)
-    assert set(Assignment.objects.values_list("why", flat=True)) >= {"gold", "repeat"}
+    assert set(Assignment.objects.values_list("kind", flat=True)) >= {"gold", "repeat"}
     assert numbers == [numbers[0] - position for position in range(len(numbers))]
     assert get_remaining_and_progress(annotator_client, project) == (0, 1.0)
 
@@ -176,5 +176,5 @@ def test_project_finished_by_others_is_not_offered_next(
     Item.objects.filter(project=project).exclude(pk=items[0].pk).delete()
     rate_until_empty(annotator_client, project, question)
     assert "Go on with Dialogues" in annotator_client.get(get_rate_url(project)).text
-    other_project.items.update(places_taken=other_project.overlap)
+    other_project.items.update(slots_taken=other_project.overlap)
     assert "Go on with" not in annotator_client.get(get_rate_url(project)).text

@@ -62,7 +62,7 @@ def test_member_is_suggested_by_email_and_accepted(wizard: WizardClient, project
     assert not run.mapping["members"]
     form = wizard.get_page().context["matching"]
     fields = {name: form[name].value() for name in form.fields}
-    wizard.client.post(wizard.run_url, fields | {"do": "match"})
+    wizard.client.post(wizard.run_url, fields | {"action": "match"})
     run = wizard.run_worker()
     assert (run.state, run.summary["raters"], run.summary["new_raters"]) == ("checked", 2, 1)
     assert "has the e-mail address" not in get_page_text(wizard.get_page())
@@ -85,7 +85,7 @@ def test_member_without_rater_becomes_the_rater_of_the_file(
     form = wizard.get_page().context["matching"]
     fields = {name: form[name].value() for name in form.fields}
     (ben_field,) = [name for name, key in form.raters.items() if key == "ben@example.org"]
-    wizard.client.post(wizard.run_url, fields | {ben_field: viewer.pk, "do": "match"})
+    wizard.client.post(wizard.run_url, fields | {ben_field: viewer.pk, "action": "match"})
     wizard.run_worker()
     wizard.start_import()
     wizard.run_worker()
@@ -97,7 +97,9 @@ def test_only_members_can_be_chosen(wizard: WizardClient, stranger: Any) -> None
     form = wizard.get_page().context["matching"]
     fields = {name: form[name].value() for name in form.fields}
     (ben_field,) = [name for name, key in form.raters.items() if key == "ben@example.org"]
-    response = wizard.client.post(wizard.run_url, fields | {ben_field: stranger.pk, "do": "match"})
+    response = wizard.client.post(
+        wizard.run_url, fields | {ben_field: stranger.pk, "action": "match"}
+    )
     assert response.status_code == 400
     assert stranger.username not in get_page_text(response)
     assert wizard.run.mapping == run.mapping
@@ -108,8 +110,8 @@ def test_question_of_the_file_is_matched_to_the_project(
 ) -> None:
     upload_and_validate(wizard)
     fields = {"question_0": "severity"}
-    wizard.client.post(wizard.run_url, fields | {"do": "match"})
-    assert wizard.run_worker().summary["questions"]["severity"]["known"]
+    wizard.client.post(wizard.run_url, fields | {"action": "match"})
+    assert wizard.run_worker().summary["questions"]["severity"]["exists"]
     wizard.start_import()
     wizard.run_worker()
     assert project.questions.count() == 1
@@ -123,9 +125,9 @@ def test_question_of_the_file_is_matched_to_the_project(
 
 def test_question_of_the_file_is_renamed(wizard: WizardClient, project: Project) -> None:
     upload_and_validate(wizard)
-    response = wizard.client.post(wizard.run_url, {"question_0": "no key", "do": "match"})
+    response = wizard.client.post(wizard.run_url, {"question_0": "no key", "action": "match"})
     assert response.status_code == 400
-    wizard.client.post(wizard.run_url, {"question_0": "tone", "do": "match"})
+    wizard.client.post(wizard.run_url, {"question_0": "tone", "action": "match"})
     wizard.run_worker()
     wizard.start_import(text="How does it sound?")
     wizard.run_worker()

@@ -61,7 +61,7 @@ JSON_ONLY_DAMAGES = ("nested bomb",)
 def list_problems(name: str, path: Path) -> list[ReaderProblem]:
     columns = {"item": 0, "rater": 1, "label": 2}
     mapping = ImportMapping(
-        source=name, encoding="utf-8-sig", delimiter=",", columns=columns, one_rater="r"
+        source=name, encoding="utf-8-sig", delimiter=",", columns=columns, default_rater="r"
     )
     records = list(SOURCES[name].open_reader(path, mapping).iter_records())
     return [record for record in records if isinstance(record, ReaderProblem)]

@@ -115,5 +115,5 @@ def test_problems_of_a_source_use_its_field_names(list_source: Any, wizard: Wiza
         json.dumps([*TOOL_RECORDS, {"task": "i3", "by": "", "choice": "none"}]).encode()
     )
     (problem,) = run.problems
-    assert run.state == "refused"
+    assert run.state == "invalid"
     assert (problem["kind"], problem["line"], problem["column"]) == ("key_empty", 4, "by")

@@ -133,7 +133,7 @@ def test_readers_raise_nothing(name: str, tmp_path: Path) -> None:
             for odd_record in iter_odd_records(record)
         )
     )
-    mapping = ImportMapping(source=name, encoding="utf-8-sig", one_rater="r")
+    mapping = ImportMapping(source=name, encoding="utf-8-sig", default_rater="r")
     records = list(SOURCES[name].open_reader(path, mapping).iter_records())
     assert not [record for record in records if getattr(record, "fatal", False)]
     for record in records:

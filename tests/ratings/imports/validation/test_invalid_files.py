@@ -162,7 +162,7 @@ def test_wrong_encoding_is_reported(wizard: WizardClient) -> None:
     assert "Line 2: Byte 0xDF does not belong into a text in UTF-8" in get_page_text(response)
 
     response = wizard.client.post(
-        wizard.run_url, {"do": "read", "encoding": "utf-8-sig", "delimiter": ","}, follow=True
+        wizard.run_url, {"action": "read", "encoding": "utf-8-sig", "delimiter": ","}, follow=True
     )
     assert "Line 2: Byte 0xDF does not belong" in get_page_text(response)
     assert wizard.run.mapping["encoding"] == ""
@@ -251,7 +251,7 @@ INVALID_CONTENTS = {
     ),
     "other questions alone": (
         b"item,rater,question,label\na,ann,tone,minor\n",
-        ("question_absent", None, ""),
+        ("question_missing", None, ""),
         "No row is of the question 'severity'; the file has tone",
     ),
     "wide without a rating": (b"item,ann,ben\na,,\n", ("only_names", 1, ""), "no rating below"),
@@ -276,15 +276,15 @@ def test_invalid_content_is_found_by_validation(wizard: WizardClient, case: str)
     )
     run = wizard.upload_and_validate(content, **choices)
 
-    assert run.state == "refused"
+    assert run.state == "invalid"
     problem = run.problems[0]
     assert (problem["kind"], problem["line"], problem["column"]) == kind_line_column
     page = wizard.get_page()
     assert page.status_code == 200
     assert complaint in get_page_text(page)
     # The import cannot be started anyway.
-    wizard.client.post(wizard.run_url, {"do": "start"})
-    assert wizard.run_worker().state == "refused"
+    wizard.client.post(wizard.run_url, {"action": "start"})
+    assert wizard.run_worker().state == "invalid"
 
 
 def test_first_thousand_errors_are_listed_and_all_are_counted(wizard: WizardClient) -> None:
@@ -293,7 +293,7 @@ def test_first_thousand_errors_are_listed_and_all_are_counted(wizard: WizardClie
     )
 
     assert len(run.problems) == 1000
-    assert run.summary["kinds"] == {"label_unknown": 1500, "cells": 20}
+    assert run.summary["problem_counts"] == {"label_unknown": 1500, "cells": 20}
     page = get_page_text(wizard.get_page())
     assert "1,520 problems" in page and "The first 1,000 are listed" in page
 
@@ -302,7 +302,7 @@ def test_invalid_last_row_rejects_the_complete_file(wizard: WizardClient) -> Non
     rows = b"".join(b"i%d,ann,minor\n" % number for number in range(50_000))
     run = wizard.upload_and_validate(HEADER + rows + b"z,ann,mjor\n")
 
-    assert run.state == "refused"
+    assert run.state == "invalid"
     assert run.problems[0]["line"] == 50_002
 
 
@@ -312,8 +312,8 @@ def test_too_many_labels_for_a_new_question_are_refused(wizard: WizardClient) ->
         HEADER + rows, target="new", question_key="q", question_text="Q?"
     )
 
-    assert run.state == "refused"
-    assert run.summary["kinds"] == {"labels_many": 10}
+    assert run.state == "invalid"
+    assert run.summary["problem_counts"] == {"labels_many": 10}
     assert "one label more than the 50" in get_page_text(wizard.get_page())
 
 
@@ -323,7 +323,7 @@ def test_missing_upload_is_reported(wizard: WizardClient) -> None:
     uploads.get_absolute_path(wizard.run.path).unlink()
     run = wizard.run_worker()
 
-    assert run.state == "refused"
+    assert run.state == "invalid"
     assert "not there any more" in get_page_text(wizard.get_page())
 
 

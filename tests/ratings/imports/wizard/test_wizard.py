@@ -13,7 +13,7 @@ from projects.models import Item, Member, Project, Rater
 from ratings import tasks
 from ratings.imports import jobs, uploads
 from ratings.imports.wizard import upload_views
-from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
+from ratings.models import Assignment, CheckAnswer, ImportRun, Rating, Revision
 from tests.ratings.imports.wizard_client import (
     WizardClient,
     get_labels,
@@ -75,7 +75,7 @@ def test_pasted_lines_become_items_once(wizard: WizardClient, project: Project) 
 
 
 def test_pasted_table_is_read_as_a_file(wizard: WizardClient, question: Any) -> None:
-    wizard.paste(LONG_FILE.decode(), shape="table")
+    wizard.paste(LONG_FILE.decode(), pasted_format="table")
     assert wizard.run.file_name == "pasted"
     wizard.choose_columns()
     wizard.run_worker()
@@ -93,7 +93,7 @@ def test_upload_takes_either_a_file_or_pasted_text(wizard: WizardClient, project
     rejected_uploads = (
         (wizard.paste("a text", **file_data), "one of them at a time"),
         (wizard.paste(" \n "), "Choose a file, or paste"),
-        (wizard.paste("a", shape="odd"), "odd is not one of the available choices"),
+        (wizard.paste("a", pasted_format="odd"), "odd is not one of the available choices"),
     )
     for response, reason in rejected_uploads:
         assert response.status_code == 400
@@ -288,7 +288,7 @@ def test_column_cannot_have_two_roles(wizard: WizardClient) -> None:
 
 def test_wide_file_without_raters_is_refused(wizard: WizardClient) -> None:
     wizard.upload(WIDE_FILE)
-    response = wizard.choose_columns(leave_out=["1", "2", "3"])
+    response = wizard.choose_columns(excluded_columns=["1", "2", "3"])
 
     assert response.status_code == 400
     assert "No column is left" in get_page_text(response)
@@ -296,10 +296,14 @@ def test_wide_file_without_raters_is_refused(wizard: WizardClient) -> None:
 
 def test_delimiter_can_be_chosen(wizard: WizardClient, question: Any) -> None:
     wizard.upload(b"item|rater|label,x\ni1|ann|minor\n")
-    wizard.client.post(wizard.run_url, {"do": "read", "encoding": "utf-8-sig", "delimiter": ","})
-    assert wizard.get_page().context["look"].names == ["item|rater|label", "x"]
-    wizard.client.post(wizard.run_url, {"do": "read", "encoding": "utf-8-sig", "delimiter": "|"})
-    assert wizard.get_page().context["look"].names == ["item", "rater", "label,x"]
+    wizard.client.post(
+        wizard.run_url, {"action": "read", "encoding": "utf-8-sig", "delimiter": ","}
+    )
+    assert wizard.get_page().context["head"].names == ["item|rater|label", "x"]
+    wizard.client.post(
+        wizard.run_url, {"action": "read", "encoding": "utf-8-sig", "delimiter": "|"}
+    )
+    assert wizard.get_page().context["head"].names == ["item", "rater", "label,x"]
 
 
 def test_only_rows_of_the_chosen_question_are_imported(wizard: WizardClient, question: Any) -> None:
@@ -307,7 +311,7 @@ def test_only_rows_of_the_chosen_question_are_imported(wizard: WizardClient, que
     run = wizard.import_file(content)
 
     assert get_labels(question) == {("i1", "ann"): "minor"}
-    assert run.summary["of_other_questions"] == 1
+    assert run.summary["n_other_questions"] == 1
 
 
 # --- repeats ---------------------------------------------------------------------------------------
@@ -325,7 +329,7 @@ def test_repeats_go_to_the_history(
     assert run.summary["repeats"] == 2
     assert run.summary["repeat_examples"][0] == ["i1", "ann", 2, "minor", 5, "major"]
     assert "2 rows repeat" in get_page_text(wizard.get_page())
-    wizard.start_import(stands=policy)
+    wizard.start_import(duplicate_policy=policy)
     wizard.run_worker()
 
     assert get_labels(question)["i1", "ann"] == label
@@ -340,8 +344,8 @@ def test_repeats_go_to_the_history(
 
 
 def list_check_answers() -> list[tuple[str, str, str, int | None, int, bool]]:
-    columns = ("item__key", "rater__key", "why", "first", "code", "stands")
-    return list(Apart.objects.order_by("pk").values_list(*columns))
+    columns = ("item__key", "rater__key", "kind", "rated_code", "code", "is_current")
+    return list(CheckAnswer.objects.order_by("pk").values_list(*columns))
 
 
 def test_second_row_can_be_stored_as_a_repeat(wizard: WizardClient, question: Any) -> None:
@@ -350,7 +354,7 @@ def test_second_row_can_be_stored_as_a_repeat(wizard: WizardClient, question: An
     for _attempt in range(2):
         wizard.upload_and_validate(FILE_WITH_REPEATS)
         assert "a judgement of its own" in get_page_text(wizard.get_page())
-        wizard.start_import(stands="repeat")
+        wizard.start_import(duplicate_policy="repeat")
         run = wizard.run_worker()
         assert get_labels(question)["i1", "ann"] == "minor"
         assert list_check_answers() == expected
@@ -358,7 +362,7 @@ def test_second_row_can_be_stored_as_a_repeat(wizard: WizardClient, question: An
     history = list(rating.revisions.values_list("code", "superseded"))
     assert history == [(codes["critical"], True), (codes["minor"], False)], "the third row"
     assert run.summary["outcome"].get("repeats", 0) == 0
-    assert Rating.objects.count() == 3 and not Assignment.objects.filter(why="repeat").exists()
+    assert Rating.objects.count() == 3 and not Assignment.objects.filter(kind="repeat").exists()
 
 
 def test_ratings_of_a_second_file_can_be_stored_as_repeats(
@@ -368,16 +372,19 @@ def test_ratings_of_a_second_file_can_be_stored_as_repeats(
     codes = dict(question.categories.values_list("label", "code"))
     header = b"item,rater,label,timestamp\n"
     wizard.upload_and_validate(header + b"i1,gpt,minor,\ni2,gpt,none,\n")
-    assert "stands" not in wizard.get_page().context["form"].fields, "nothing could be said again"
+    assert "duplicate_policy" not in wizard.get_page().context["form"].fields, (
+        "nothing could be said again"
+    )
     wizard.start_import()
     wizard.run_worker()
     second_file = b"i1,gpt,major,2026-03-01T09:30:00Z\ni2,gpt,none,\ni3,gpt,none,\n"
     wizard.upload_and_validate(header + second_file)
     offered_policies = [
-        name for name, _label in wizard.get_page().context["form"].fields["stands"].choices
+        name
+        for name, _label in wizard.get_page().context["form"].fields["duplicate_policy"].choices
     ]
     assert offered_policies == ["last", "first", "repeat", "again"]
-    wizard.start_import(stands="again")
+    wizard.start_import(duplicate_policy="again")
     run = wizard.run_worker()
     assert get_labels(question) == {
         ("i1", "gpt"): "minor",
@@ -388,7 +395,7 @@ def test_ratings_of_a_second_file_can_be_stored_as_repeats(
         ("i1", "gpt", "repeat", codes["minor"], codes["major"], True),
         ("i2", "gpt", "repeat", codes["none"], codes["none"], True),
     ]
-    assert Apart.objects.earliest("pk").rated_at.isoformat() == "2026-03-01T09:30:00+00:00"
+    assert CheckAnswer.objects.earliest("pk").rated_at.isoformat() == "2026-03-01T09:30:00+00:00"
     assert run.summary["outcome"]["repeats"] == 2
     assert "Kept as repeats" in get_page_text(wizard.get_page())
 
@@ -444,9 +451,9 @@ def test_unknown_items_and_raters_are_errors_unless_created(
 ) -> None:
     Item.objects.create(project=project, key="i1")
     before = snapshot_import_tables()
-    run = wizard.upload_and_validate(LONG_FILE, make_new="")
+    run = wizard.upload_and_validate(LONG_FILE, create_missing="")
 
-    assert run.state == "refused"
+    assert run.state == "invalid"
     assert [(p["kind"], p["line"], p["values"]["value"]) for p in run.problems] == [
         ("item_unknown", 4, "i2"),
         ("rater_unknown", 3, "ben"),
@@ -461,7 +468,7 @@ def test_existing_items_and_raters_are_used(
     for key in ("i1", "i2"):
         Item.objects.create(project=project, key=key)
     Rater.objects.create(project=project, key="ben")
-    wizard.import_file(LONG_FILE, make_new="")
+    wizard.import_file(LONG_FILE, create_missing="")
 
     assert len(get_labels(question)) == 3
     assert Item.objects.count() == 2
@@ -498,7 +505,7 @@ def test_discard_removes_run_and_file(wizard: WizardClient) -> None:
     before = list_stored_files()
     wizard.upload_and_validate(LONG_FILE)
     assert len(list_stored_files() - before) == 2
-    response = wizard.client.post(wizard.run_url, {"do": "discard"})
+    response = wizard.client.post(wizard.run_url, {"action": "discard"})
 
     assert response.status_code == 302
     assert not ImportRun.objects.exists()
@@ -507,8 +514,8 @@ def test_discard_removes_run_and_file(wizard: WizardClient) -> None:
 
 def test_reopened_columns_can_be_chosen_again(wizard: WizardClient, question: Any) -> None:
     run = wizard.upload_and_validate(b"item,rater,label,other\ni1,ann,wrong,minor\n")
-    assert run.state == "refused"
-    wizard.client.post(wizard.run_url, {"do": "reopen"})
+    assert run.state == "invalid"
+    wizard.client.post(wizard.run_url, {"action": "reopen"})
     assert wizard.get_page().context["form"]["label"].value() == 2
     wizard.choose_columns(label="3")
     assert wizard.run_worker().state == "checked"
@@ -516,14 +523,14 @@ def test_reopened_columns_can_be_chosen_again(wizard: WizardClient, question: An
 
 def test_unknown_step_is_refused(wizard: WizardClient) -> None:
     wizard.upload(LONG_FILE)
-    assert wizard.client.post(wizard.run_url, {"do": "explode"}).status_code == 400
+    assert wizard.client.post(wizard.run_url, {"action": "explode"}).status_code == 400
 
 
-@pytest.mark.parametrize("step", ["columns", "start", "again", "reopen", "discard"])
+@pytest.mark.parametrize("step", ["columns", "start", "recheck", "reopen", "discard"])
 def test_steps_of_another_state_change_nothing(wizard: WizardClient, step: str) -> None:
     wizard.import_file(LONG_FILE)
     before = snapshot_import_tables()
-    response = wizard.client.post(wizard.run_url, {"do": step}, follow=True)
+    response = wizard.client.post(wizard.run_url, {"action": step}, follow=True)
 
     assert response.status_code == 200
     assert wizard.run.state == "done"
@@ -538,10 +545,10 @@ def test_progress_is_polled_until_the_step_ends(wizard: WizardClient) -> None:
     wizard.choose_columns()
     page = wizard.get_page()
     assert b"Checking the whole file" in page.content and b"Refresh" in page.content
-    fragment = wizard.client.get(page.context["progress"])
+    fragment = wizard.client.get(page.context["progress_url"])
     assert fragment.status_code == 200 and "HX-Refresh" not in fragment
     wizard.run_worker()
-    assert wizard.client.get(page.context["progress"])["HX-Refresh"] == "true"
+    assert wizard.client.get(page.context["progress_url"])["HX-Refresh"] == "true"
 
 
 def test_sweep_resumes_imports_without_a_message(wizard: WizardClient, question: Any) -> None:
@@ -584,8 +591,8 @@ def test_only_leads_import(
     for address in (wizard.upload_url, wizard.run_url, f"{wizard.run_url}progress/"):
         assert client.get(address).status_code == import_status
     before = snapshot_import_tables()
-    for step in ("start", "columns", "reopen", "again", "discard", "read"):
-        assert client.post(wizard.run_url, {"do": step}).status_code == import_status
+    for step in ("start", "columns", "reopen", "recheck", "discard", "read"):
+        assert client.post(wizard.run_url, {"action": step}).status_code == import_status
     assert (
         client.post(wizard.upload_url, {"file": SimpleUploadedFile("a.csv", LONG_FILE)}).status_code
         == import_status
@@ -602,7 +609,9 @@ def test_run_without_project_is_only_for_its_creator(
     new_project_wizard.upload_and_validate(LONG_FILE)
     assert new_project_wizard.get_page().status_code == 200
     assert client_for(viewer).get(new_project_wizard.run_url).status_code == 404
-    assert client_for(viewer).post(new_project_wizard.run_url, {"do": "start"}).status_code == 404
+    assert (
+        client_for(viewer).post(new_project_wizard.run_url, {"action": "start"}).status_code == 404
+    )
 
 
 def test_run_is_not_reached_through_another_project(
@@ -695,15 +704,18 @@ def test_file_without_times_gets_a_hint(wizard: WizardClient, question: Any) -> 
     """The trend of such a file is a single point, and the page says why."""
     no_times_hint = "No times in this file: the trend shows one point on the day of the import."
     some_times_hint = "over time they are one point"
-    assert wizard.upload_and_validate(LONG_FILE).summary["untimed"] == 3
+    assert wizard.upload_and_validate(LONG_FILE).summary["n_without_time"] == 3
     assert no_times_hint in get_page_text(wizard.get_page())
-    assert wizard.upload_and_validate(WIDE_FILE).summary["untimed"] == 4
+    assert wizard.upload_and_validate(WIDE_FILE).summary["n_without_time"] == 4
     assert no_times_hint in get_page_text(wizard.get_page())
     file_with_time = b"item,rater,label,timestamp\ni1,ann,minor,2026-01-02T10:00:00Z\n"
-    assert wizard.upload_and_validate(file_with_time).summary["untimed"] == 0
+    assert wizard.upload_and_validate(file_with_time).summary["n_without_time"] == 0
     assert no_times_hint not in get_page_text(wizard.get_page())
     assert some_times_hint not in get_page_text(wizard.get_page())
-    assert wizard.upload_and_validate(file_with_time + b"i1,ben,minor,\n").summary["untimed"] == 1
+    assert (
+        wizard.upload_and_validate(file_with_time + b"i1,ben,minor,\n").summary["n_without_time"]
+        == 1
+    )
     assert no_times_hint not in get_page_text(wizard.get_page())
     assert some_times_hint in get_page_text(wizard.get_page())
 

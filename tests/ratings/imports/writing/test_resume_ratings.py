@@ -121,7 +121,7 @@ def test_repeated_failure_gives_up_and_is_reported(
     page = get_page_text(wizard.get_page())
     assert "failed several times" in page and "0 of 60 rows" in page
 
-    wizard.client.post(wizard.run_url, {"do": "again"})
+    wizard.client.post(wizard.run_url, {"action": "recheck"})
     wizard.run_worker()
     wizard.start_import()
     wizard.run_worker()
@@ -205,7 +205,7 @@ def test_validation_that_the_lead_cancelled_is_discarded(
     original = jobs.validate_file
 
     def cancel_and_validate(*arguments: Any, **options: Any) -> Any:
-        wizard.client.post(wizard.run_url, {"do": "reopen"})
+        wizard.client.post(wizard.run_url, {"action": "reopen"})
         return original(*arguments, **options)
 
     monkeypatch.setattr(jobs, "validate_file", cancel_and_validate)
@@ -221,8 +221,8 @@ def test_category_retired_meanwhile_stops_the_import(wizard: WizardClient, quest
     assert not Rating.objects.exists()
     assert "categories were changed since the check" in get_page_text(wizard.get_page())
     # The next validation reports the rows.
-    wizard.client.post(wizard.run_url, {"do": "again"})
-    assert wizard.run_worker().state == "refused"
+    wizard.client.post(wizard.run_url, {"action": "recheck"})
+    assert wizard.run_worker().state == "invalid"
     assert "'major' is no label of this question" in get_page_text(wizard.get_page())
 
 
@@ -230,7 +230,7 @@ def test_missing_staging_file_is_reported(wizard: WizardClient, question: Any) -
     uploads.get_absolute_path(f"{wizard.run.path}{uploads.STAGING_SUFFIX}").unlink()
     assert wizard.run_worker().state == "failed"
     assert "not there any more" in get_page_text(wizard.get_page())
-    wizard.client.post(wizard.run_url, {"do": "again"})
+    wizard.client.post(wizard.run_url, {"action": "recheck"})
     wizard.run_worker()
     wizard.start_import()
     wizard.run_worker()

@@ -155,7 +155,7 @@ def test_ratings_with_texts_import_both(
     assert get_labels(question) == {("a", "ann"): "minor", ("a", "ben"): "none"}
     assert get_bodies(project) == {"a": {"text": "First"}, "b": {"text": "Second"}}
     assert Item.objects.get(key="b").attributes == {"lang": "de"}
-    assert run.summary["left_out"]["no_label"] == {"count": 1, "lines": [4]}
+    assert run.summary["skipped_records"]["no_label"] == {"count": 1, "lines": [4]}
 
 
 def test_rating_columns_with_texts(wizard: WizardClient, project: Project, question: Any) -> None:
@@ -196,7 +196,7 @@ def test_uploaded_image_is_referenced_by_name(wizard: WizardClient, project: Pro
         {"id": "b", "image": "dog.png"},
     ]
     run = wizard.upload_and_validate(build_csv(rows))
-    assert run.summary["without_media"] == 1
+    assert run.summary["n_missing_media"] == 1
     wizard.start_import()
     wizard.run_worker()
     assert get_bodies(project)["a"] == {"image": address}
@@ -249,14 +249,14 @@ def test_unknown_gold_label_is_an_error(wizard: WizardClient) -> None:
 def test_repeated_key_with_different_content_is_an_error(wizard: WizardClient) -> None:
     run = wizard.upload_and_validate(build_csv([*TWEETS, {**TWEETS[0], "text": "Another"}]))
     (problem,) = run.problems
-    assert (problem["kind"], problem["line"]) == ("item_differs", 5)
+    assert (problem["kind"], problem["line"]) == ("conflicting_item", 5)
     assert "has another content in line 2" in get_page_text(wizard.get_page())
 
 
 def test_repeated_content_is_reported(wizard: WizardClient) -> None:
     run = wizard.upload_and_validate(build_csv([*TWEETS, {**TWEETS[0], "id": "t9"}]))
-    assert (run.state, run.summary["doubles"]) == ("checked", 1)
-    assert run.summary["double_examples"] == [["t1", "t9"]]
+    assert (run.state, run.summary["n_duplicates"]) == ("checked", 1)
+    assert run.summary["duplicate_examples"] == [["t1", "t9"]]
     assert "t1 = t9" in get_page_text(wizard.get_page())
 
 
@@ -274,8 +274,8 @@ def test_changed_content_is_reported_and_becomes_a_version(
 
 def test_items_are_not_created_unless_allowed(wizard: WizardClient, project: Project) -> None:
     before = snapshot_import_tables()
-    run = wizard.upload_and_validate(build_csv(TWEETS), make_new="")
-    assert run.summary["kinds"] == {"item_unknown": 3}
+    run = wizard.upload_and_validate(build_csv(TWEETS), create_missing="")
+    assert run.summary["problem_counts"] == {"item_unknown": 3}
     assert snapshot_import_tables() == before
 
 
@@ -405,7 +405,7 @@ INVALID_RECORDS = {
     ),
     "too deep": (
         VALID_RECORD + DEEPLY_NESTED_RECORD,
-        ("item_wrong", 2),
+        ("invalid_item", 2),
         "nested deeper than 50 levels",
     ),
     "long key": (
@@ -427,7 +427,7 @@ def test_invalid_record_is_found_by_validation(wizard: WizardClient, case: str) 
     run = wizard.run_worker()
     if case == "wrong encoding" and run.state == "mapping":
         return  # the upload page reports it already
-    assert run.state == "refused"
+    assert run.state == "invalid"
     problem = run.problems[0]
     assert (problem["kind"], problem["line"]) == kind_and_line
     assert complaint in get_page_text(wizard.get_page())

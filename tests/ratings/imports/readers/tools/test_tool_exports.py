@@ -144,7 +144,7 @@ def test_label_studio(import_content: Any) -> None:
         "topic": {("1", "ann@example.org"): "Cats", ("2", "2"): "Trees"},
         "better": {("1", "ann@example.org"): "left", ("2", "3"): "right"},
     }
-    assert result.left_out == {"several_labels": 1, "boxes": 1, "spans": 1, "relations": 1}
+    assert result.skipped_records == {"several_labels": 1, "boxes": 1, "spans": 1, "relations": 1}
     assert get_bodies(project) == {"1": {"text": "Good", "image": "cat.png"}, "2": {"text": "Bad"}}
     assert Item.objects.get(key="1").attributes == {"source": "web"}
     rater_kinds = dict(Rater.objects.values_list("key", "kind"))
@@ -220,7 +220,7 @@ def test_label_studio_min_and_csv(import_content: Any, kind: str) -> None:
         "sentiment": {("1", "7"): "Positive", ("1", "8"): "Negative"},
         "stars": {("1", "7"): "4", ("1", "8"): "2"},
     }
-    assert result.left_out == {"several_labels": 2}
+    assert result.skipped_records == {"several_labels": 2}
     assert get_bodies(result.project) == {"1": {"text": "Good"}}
     assert Rating.objects.earliest("id").seconds == 2.5
 
@@ -259,7 +259,7 @@ def test_prodigy_choice_and_spans(import_content: Any) -> None:
     assert get_labels_by_question(result.project) == {"choice": {("1", "ann"): "POS"}}
     labels = [category.label for category in result.project.questions.get().active_categories()]
     assert labels == ["NEG", "POS"]
-    assert result.left_out == {"several_labels": 1, "spans": 1}
+    assert result.skipped_records == {"several_labels": 1, "spans": 1}
     assert Rating.objects.get().rated_at == utc_time(2026, 3, 1, 10)
     assert Item.objects.count() == 3
 
@@ -283,7 +283,12 @@ def test_doccano(import_content: Any) -> None:
     assert get_labels_by_question(result.project) == {
         "label": {("1", "admin"): "positive", ("2", "admin"): "negative"}
     }
-    assert result.left_out == {"several_labels": 1, "no_label": 1, "spans": 1, "no_content": 1}
+    assert result.skipped_records == {
+        "several_labels": 1,
+        "no_label": 1,
+        "spans": 1,
+        "no_content": 1,
+    }
     assert Item.objects.get(key="1").attributes == {"page": 3}
     assert Item.objects.count() == 5
 
@@ -297,7 +302,7 @@ def test_doccano_csv_and_users(import_content: Any) -> None:
         ("1", "ben"): "positive",
         ("2", "ben"): "negative",
     }
-    assert csv_result.left_out == {"several_labels": 1}
+    assert csv_result.skipped_records == {"several_labels": 1}
     old_result = import_content(
         [
             {
@@ -309,7 +314,7 @@ def test_doccano_csv_and_users(import_content: Any) -> None:
         ]
     )
     assert get_labels_by_question(old_result.project)["label"] == {("1", "7"): "2", ("1", "8"): "3"}
-    assert old_result.left_out == {"spans": 1}
+    assert old_result.skipped_records == {"spans": 1}
 
 
 ARGILLA_RECORD = {
@@ -334,7 +339,7 @@ def test_argilla(import_content: Any) -> None:
     assert result.source == "argilla"
     expected = {("a", "u1"): "kind", ("a", "u2"): "rude", ("a", "gpt-x"): "kind"}
     assert get_labels_by_question(result.project) == {"tone": expected}
-    assert result.left_out == {"draft": 1, "several_labels": 1}
+    assert result.skipped_records == {"draft": 1, "several_labels": 1}
     assert Rater.objects.get(key="gpt-x").kind == "model"
     assert Assignment.objects.get().rater.key == "u4"
     item = Item.objects.get()
@@ -401,7 +406,7 @@ def test_potato(import_content: Any) -> None:
         "tone": {("1", "ann"): "kind", ("2", "ann"): "rude"},
         "force": {("1", "ann"): "4", ("2", "ann"): "1"},
     }
-    assert jsonl_result.left_out == {"spans": 1, "free_text": 1}
+    assert jsonl_result.skipped_records == {"spans": 1, "free_text": 1}
     table_result = import_content(
         "user\tinstance_id\tdisplayed_text\ttone:::kind\ttone:::rude\n"
         "ann\t1\tGood\ttrue\t\nben\t1\tGood\t\ttrue\nben\t2\tBad\ttrue\ttrue\n"
@@ -409,7 +414,7 @@ def test_potato(import_content: Any) -> None:
     assert get_labels_by_question(table_result.project) == {
         "tone": {("1", "ann"): "kind", ("1", "ben"): "rude"}
     }
-    assert table_result.left_out == {"several_labels": 1}
+    assert table_result.skipped_records == {"several_labels": 1}
 
 
 # --- Zooniverse, INCEpTION, CVAT
@@ -448,7 +453,7 @@ def test_zooniverse(import_content: Any) -> None:
         "w10.T0": {("7", "ann"): "Yes", ("7", "ben"): "No"}
     }
     assert result.project.questions.get().text == "Is it a cat?"
-    assert result.left_out == {"several_labels": 1, "boxes": 1, "no_label": 1}
+    assert result.skipped_records == {"several_labels": 1, "boxes": 1, "no_label": 1}
     item = Item.objects.get()
     assert (item.body["image"], item.attributes) == ("https://example.org/s7.jpg", {"site": "A1"})
     rating = Rating.objects.get(rater__key="ann")
@@ -480,7 +485,7 @@ def test_inception(import_content: Any) -> None:
     assert result.source == "inception"
     expected = {("a.txt", "ann"): "good", ("a.txt", "ben"): "bad"}
     assert get_labels_by_question(result.project) == {"Sentiment.value": expected}
-    assert result.left_out == {"spans": 2}
+    assert result.skipped_records == {"spans": 2}
     assert get_bodies(result.project) == {"a.txt": {"text": "Text of a.txt"}}
 
 
@@ -511,7 +516,7 @@ def test_cvat(import_content: Any) -> None:
         ("b.png", "auto"): "cat",
     }
     assert labels["cat.age"] == {("a.png", "ann"): "old"}
-    assert result.left_out == {"boxes": 1, "several_labels": 1, "no_label": 1}
+    assert result.skipped_records == {"boxes": 1, "several_labels": 1, "no_label": 1}
     assert Rater.objects.get(key="auto").kind == "model"
     assert get_bodies(result.project)["a.png"] == {"image": "a.png"}
 
@@ -548,7 +553,7 @@ def test_llm_judge(import_content: Any) -> None:
     assert result.source == "judge"
     expected = {("a", "gpt-x@v1"): "good", ("a", "gpt-x@v2"): "bad"}
     assert get_labels_by_question(result.project) == {"label": expected}
-    assert result.left_out == {"number": 1, "no_label": 1}
+    assert result.skipped_records == {"number": 1, "no_label": 1}
     columns = ("key", "kind", "model", "prompt_version")
     assert set(Rater.objects.values_list(*columns)) == {
         ("gpt-x@v1", "model", "gpt-x", "v1"),
@@ -633,7 +638,7 @@ def test_free_texts_of_a_tool_are_skipped(import_content: Any) -> None:
     rows = [{"id": n, "text": f"t{n}", "label": [f"answer {n}"]} for n in range(60)]
     result = import_content(rows)
     assert result.stored
-    assert result.left_out == {"free_text": 60}
+    assert result.skipped_records == {"free_text": 60}
     assert Item.objects.count() == 60 and not result.project.questions.exists()
 
 
@@ -665,7 +670,7 @@ def test_file_of_a_tool_in_the_wizard(lead: Any, client_for: Any) -> None:
     wizard.upload(json.dumps(TASKS).encode(), "tasks.json")
     page = get_page_text(wizard.get_page())
     assert "Label Studio" in page and "there are no columns to choose" in page
-    response = wizard.choose_columns(project_name="", one_rater="x\ny")
+    response = wizard.choose_columns(project_name="", default_rater="x\ny")
     assert response.status_code == 400
     wizard.choose_columns()
     assert wizard.run_worker().state == "checked"
@@ -682,6 +687,8 @@ def test_file_format_can_be_chosen(lead: Any, client_for: Any) -> None:
     wizard = WizardClient(client_for(lead))
     wizard.upload(b'[{"id": 1, "text": "x", "label": ["a"]}]')
     assert wizard.run.mapping["source"] == "doccano"
-    wizard.client.post(wizard.run_url, {"do": "read", "source": "json", "encoding": "utf-8-sig"})
+    wizard.client.post(
+        wizard.run_url, {"action": "read", "source": "json", "encoding": "utf-8-sig"}
+    )
     assert wizard.run.mapping["source"] == "json"
     assert wizard.get_page().context["form"]["label"].value() == 2
