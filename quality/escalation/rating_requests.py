@@ -166,7 +166,7 @@ def _list_uncertain_items(question: Question, *, reconsider_all: bool) -> list[i
     if not rules.request_ratings:
         return []
     fully_rated = _get_uncertain_labels(question, rules)
-    fully_rated = fully_rated.filter(item__places_taken__gte=question.project.overlap)
+    fully_rated = fully_rated.filter(item__slots_taken__gte=question.project.overlap)
     if not reconsider_all:
         in_review = Escalation.objects.filter(question=question, state=State.REVIEW)
         if rules.n_requested < rules.budget:

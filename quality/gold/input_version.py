@@ -18,7 +18,9 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
     reviews = GoldReview.objects.filter(gold__question__in=list(gold_versions))
     last_reviews = dict(reviews.values_list("gold__question_id").order_by().annotate(Max("pk")))
     count_versions = recompute.get_count_versions(
-        only, pass_mark="gold_state__pass_mark", rule="gold_state__rule"
+        only,
+        pass_mark="gold_state__pass_mark",  # noqa: S106
+        rule="gold_state__rule",
     )
     overrides = GoldIntervention.objects.filter(
         question__in=list(gold_versions), state=GoldIntervention.State.OVERRIDDEN

@@ -162,7 +162,9 @@ def test_sweeps_are_timed_and_their_failures_counted(
 
 def test_metrics_of_processes_are_added_and_cleaned_up(tmp_path: Path) -> None:
     """Two processes of a machine have ended, and one is alive."""
-    count_script = "from core.web.prometheus import TASK_MESSAGES_FAILED; TASK_MESSAGES_FAILED.inc(2)"
+    count_script = (
+        "from core.web.prometheus import TASK_MESSAGES_FAILED; TASK_MESSAGES_FAILED.inc(2)"
+    )
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     for _ in range(2):
         subprocess.run([sys.executable, "-c", count_script], env=environment, check=True)

@@ -222,7 +222,7 @@ def test_many_raters_are_paused_and_resumed_at_once(
     assert query["exclude"] == ["ann"]  # excluded raters stay excluded
     page = client.get(response["Location"])
     assert {rater.key for rater in page.context["just_paused"]} == {"gus", "dan"}
-    lines = TrailLine.objects.filter(what="rater_paused").order_by("pk")
+    lines = AuditLogEntry.objects.filter(action="rater_paused").order_by("pk")
     assert list(lines.values_list("after__rater", flat=True)) == ["dan", "gus"]
     assert set(list_rater_keys(client.get(f"{base_url}raters/?show=paused"))) == {"gus", "dan"}
     client.post(f"{base_url}rater-actions/", form_data | {"do": "resume"})
