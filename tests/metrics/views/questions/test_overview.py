@@ -208,7 +208,7 @@ def test_attention_lists_open_alerts_and_disputed_items(
                 "source": "consensus",
                 "doubt": 0.5,
                 "n_ratings": 3,
-                "made_at": timezone.now(),
+                "computed_at": timezone.now(),
             },
         )
     severity, tone = get_overview(client_for(lead), two_questions).context["rows"]
