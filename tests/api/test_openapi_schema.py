@@ -124,7 +124,7 @@ def rated_project_path(
     update_question(question.pk)
     compute_all_coefficients(question)
     alert = make_alert(question, question.project.raters.get(key="ann"), pk=1)
-    services.change_alert_state(alert=alert, state="looked_at", by=None)
+    services.change_alert_state(alert=alert, state="acknowledged", by=None)
     return f"/api/v1/projects/{question.project_id}/"
 
 

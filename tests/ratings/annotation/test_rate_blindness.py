@@ -142,7 +142,7 @@ def request_all_urls(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "alert_id": [_get_or_create_alert(question).pk],
         "appeal_id": [1],
         "message_id": [1],
-        "act_id": [1],
+        "intervention_id": [1],
         "view_id": [1],
         "link_id": [1],
         "secret": ["x"],

@@ -159,7 +159,7 @@ def test_raters_with_open_alerts_come_first(
     make_alert(confused_question, bea)
     assert get_verdict(client_for(lead), project)[0].endswith("Look at 2 raters first")
     Rater.objects.filter(pk=bea.pk).update(paused=True)
-    type(alert).objects.filter(rater=ann).update(state="looked_at")
+    type(alert).objects.filter(rater=ann).update(state="acknowledged")
     assert get_verdict(client_for(lead), project)[0].endswith("Decide items in doubt")
 
 
