@@ -47,7 +47,7 @@ def find_settings_in_code() -> set[str]:
         text = path.read_text()
         names |= set(
             re.findall(
-                r'(?:env_bool|env_int|env_list|needed|whole_number|environ\.get)\(\s*"([A-Z_]+)"',
+                r'(?:env_bool|env_int|env_list|require_env|read_integer|os\.environ\.get)\(\s*"([A-Z_]+)"',
                 text,
             )
         )
