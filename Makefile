@@ -1,25 +1,25 @@
 # Concord: `make run` starts everything, `make test` tests everything, `make help` lists the rest.
-# Needs Python 3.11, 3.12 or 3.13; the rest is installed into .venv.
+# It needs Python 3.11, 3.12 or 3.13 and installs the rest into .venv.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 
-# The first Python that starts, is supported, and can make an environment. PYTHON=/path chooses another.
+# The first Python that is supported and can create an environment. PYTHON=/path selects another one.
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 	$$python -c 'import ensurepip, sqlite3, ssl, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
 	2>/dev/null && { echo $$python; break; }; done)
 
-# Every test starts processes: what Python has compiled once is kept, whatever the environment says.
+# Tests start many processes: keep compiled modules even if the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
 # `python -m` instead of the scripts in .venv/bin, so that a moved checkout keeps working.
 RUN := .venv/bin/python
 SERVICES := $(RUN) tests/tools/with_services.py
 PYTEST := $(RUN) -m pytest
-# A file's tests stay in one process, in the order of tests/conftest.py: what waits comes first.
+# The tests of a file stay in one process, in the order of tests/conftest.py: tests that wait start first.
 FILES := --dist loadfile --no-loadscope-reorder
 
-# What asks the database is asked on each of them; everything else once.
+# Tests that use the database run on each database; all others run once.
 EACH := database and not browser and not services and not drill
 ONCE := (not database or browser or services) and not drill
 
@@ -27,36 +27,36 @@ ONCE := (not database or browser or services) and not drill
 	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade \
 	screenshots pages lock constraints clean
 
-help: ## list the commands
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## start the site, the worker and the broker (PORT, HOST, DATA_DIR, DATABASE_URL, REDIS_URL)
 	@exec $(RUN) manage.py services --end-with-parent
 
-setup: .venv/installed build/static/vendor/vega-bundle.js ## make what `make run` needs
+setup: .venv/installed build/static/vendor/vega-bundle.js ## install everything that `make run` needs
 
-setup-dev: .venv/installed-dev build/static/vendor/vega-bundle.js ## make what the other commands need
+setup-dev: .venv/installed-dev build/static/vendor/vega-bundle.js ## install everything that the other targets need
 
-test: setup-dev ## the whole suite: on SQLite, on PostgreSQL, and what needs neither, with a real Valkey
+test: setup-dev ## run all tests: on SQLite, on PostgreSQL, and those that need neither, with a real Valkey
 	@status=0; \
 	$(MAKE) --no-print-directory test-sqlite || status=1; \
 	$(MAKE) --no-print-directory test-postgres || status=1; \
 	$(MAKE) --no-print-directory test-once || status=1; \
 	exit $$status
 
-test-sqlite: setup-dev ## what asks the database, on SQLite
+test-sqlite: setup-dev ## run the tests that use the database, on SQLite
 	$(SERVICES) $(PYTEST) -n auto --maxprocesses 4 $(FILES) -m "$(EACH)"
 
-test-postgres: setup-dev ## what asks the database, on PostgreSQL
+test-postgres: setup-dev ## run the tests that use the database, on PostgreSQL
 	$(SERVICES) --postgres $(PYTEST) -n auto --maxprocesses 4 $(FILES) -m "$(EACH) and not sqlite_only"
 
-# Half of it waits for processes and browsers: more at a time than there are processors.
-test-once: setup-dev ## statistics, real processes that are killed, a real browser
+# Half of these tests wait for processes and browsers, so more run at a time than there are processors.
+test-once: setup-dev ## run the tests of statistics, of killed processes and in a browser
 	$(SERVICES) $(PYTEST) -n 4 $(FILES) -m "$(ONCE)"
 
-# All direct requirements at once at their lower bounds, in an environment of their own.
+# All direct requirements at their lower bounds, in a separate environment.
 LOWEST := build/lowest/bin/python
-test-lowest: setup-dev ## start everything once with the lowest versions that requirements.txt allows
+test-lowest: setup-dev ## start the site once with the lowest versions that requirements.txt allows
 	@mkdir -p build
 	$(RUN) tests/tools/lowest_versions.py > build/lowest.txt
 	$(RUN) -m venv --clear build/lowest
@@ -64,7 +64,7 @@ test-lowest: setup-dev ## start everything once with the lowest versions that re
 	$(LOWEST) tests/tools/smoke.py
 	$(SERVICES) --postgres $(LOWEST) tests/tools/smoke.py
 
-check: setup-dev ## lint, format, types, import rules, templates, migrations, deployment settings
+check: setup-dev ## check lint, format, types, imports, templates, migrations and deployment settings
 	@$(MAKE) --no-print-directory --keep-going \
 	check-lint check-format check-types check-imports check-templates check-migrations check-deployment
 
@@ -90,41 +90,41 @@ check-deployment:
 	DATA_DIR=build/check HTTPS=1 ALLOWED_HOSTS=concord.example.org \
 	$(RUN) manage.py check --deploy --fail-level WARNING
 
-format: setup-dev ## let ruff format the code and sort the imports
+format: setup-dev ## format the code and sort the imports with ruff
 	$(RUN) -m ruff check --select I --fix .
 	$(RUN) -m ruff format .
 
-messages: setup-dev ## gather the texts of the pages into locale/ and compile their translations
+messages: setup-dev ## collect the texts of the pages into locale/ and compile the translations
 	$(RUN) tests/tools/translation_catalogue.py
 
-bench: setup-dev ## the benchmarks, each printing one table
+bench: setup-dev ## run the benchmarks; each prints one table
 	@for benchmark in benchmarks/bench_*.py; do $(SERVICES) $(RUN) $$benchmark || exit 1; done
 
 example: setup ## load the example projects
 	$(RUN) manage.py migrate --verbosity 0
 	$(RUN) manage.py load_example
 
-drill: setup-dev ## kill and freeze everything while ratings arrive, and count what was lost (long)
+drill: setup-dev ## kill and freeze services while ratings arrive, and count losses (takes long)
 	$(SERVICES) $(PYTEST) tests/drills -m drill
 
-drill-upgrade: setup-dev ## upgrade data of the oldest release in the history, and say how long it takes
+drill-upgrade: setup-dev ## upgrade data of the oldest release in the history, and print the duration
 	$(SERVICES) $(PYTEST) tests/drills/test_upgrade.py -m drill -n 0
 
-screenshots: setup-dev ## take the pictures of docs/images anew, of the example project
+screenshots: setup-dev ## take the screenshots in docs/images from the example project
 	$(PYTEST) tests/browser/screenshots.py
 
-pages: setup-dev ## look at every page in both languages, colours and widths; pictures in build/pages
+pages: setup-dev ## render every page in both languages, color schemes and widths into build/pages
 	$(PYTEST) tests/browser/page_report.py
 
-# One file for every Python and platform: the versions that fit the ranges, with the hashes of their files.
-lock: ## renew requirements.lock: the newest versions that fit the ranges, with their hashes
+# One file for all Pythons and platforms: the versions that fit the ranges, with the hashes of their files.
+lock: ## update requirements.lock to the newest versions that fit the ranges, with their hashes
 	$(PYTHON) -m venv --clear build/lock
 	build/lock/bin/python -m pip install -qq uv
 	@{ head -3 requirements.lock; build/lock/bin/python -m uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --upgrade --no-header --no-annotate --no-config requirements.txt; } > build/locked.txt && \
 	mv build/locked.txt requirements.lock && rm -rf build/lock && echo "Wrote requirements.lock"
 
-constraints: ## renew constraints/ for this Python: what is locked, and the newest versions of the rest
+constraints: ## update constraints/ for this Python: locked versions, and the newest versions of the rest
 	$(PYTHON) -m venv --clear build/constraints
 	sed -n 's/ \\$$//; /^[a-z]/p' requirements.lock > build/locked-versions.txt
 	build/constraints/bin/python -m pip install -qq -r requirements-dev.txt -c build/locked-versions.txt
@@ -132,17 +132,17 @@ constraints: ## renew constraints/ for this Python: what is locked, and the newe
 	{ head -2 $$file; build/constraints/bin/python -m pip freeze; } > build/frozen.txt && \
 	mv build/frozen.txt $$file && rm -rf build/constraints && echo "Wrote $$file"
 
-clean: ## remove what `make` made (the data in var/ stays)
+clean: ## remove all files that `make` created (the data in var/ stays)
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
-# --- what the commands stand on -----------------------------------------------------------------
+# --- environment ------------------------------------------------------------------------------
 
-# An environment whose Python is gone (upgraded, moved) is made anew.
+# Recreate an environment whose Python does not exist any more (upgraded, moved).
 $(shell [ -x .venv/bin/python ] || rm -f .venv/pyvenv.cfg)
 
 .venv/pyvenv.cfg:
 	@test -n "$(PYTHON)" || { echo "Concord needs Python 3.11, 3.12 or 3.13 with venv" \
-	"(Debian: apt install python3-venv). Or name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	"(Debian: apt install python3-venv). Or select one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 
 .venv/installed: requirements.txt requirements.lock .venv/pyvenv.cfg
@@ -154,17 +154,17 @@ $(shell [ -x .venv/bin/python ] || rm -f .venv/pyvenv.cfg)
 	$(call install,tested,requirements-dev.txt,-r requirements-dev.txt -c constraints/$$version.txt)
 	@touch $@
 
-# $(1) exact versions, whose files have the hashes that were written down. A file with another hash is never taken. Where an
-# index has not all the versions: the newest within the ranges of $(2), without hashes; LOCKED=1 refuses that.
+# Install the $(1) versions of $(2) with the pip arguments $(3). A file with another hash is never installed. Where an index lacks
+# some of the versions, install the newest within the ranges of $(2), without hashes; LOCKED=1 forbids that.
 define install
 pip="$(RUN) -m pip install -qq --disable-pip-version-check"; \
 	echo "Installing the $(1) versions of $(2) into .venv ..."; \
-	$$pip $(3) 2> .venv/said || { cat .venv/said >&2; \
-	if [ "$(LOCKED)" = 1 ] || grep -q "DO NOT MATCH THE HASHES" .venv/said; then \
-	echo "Nothing else is installed instead." >&2; exit 1; fi; \
-	echo "These versions are not all to be had; taking the newest within the ranges."; $$pip -r $(2); }
+	$$pip $(3) 2> .venv/pip-errors || { cat .venv/pip-errors >&2; \
+	if [ "$(LOCKED)" = 1 ] || grep -q "DO NOT MATCH THE HASHES" .venv/pip-errors; then \
+	echo "No other versions are installed instead." >&2; exit 1; fi; \
+	echo "Some of these versions are not available; installing the newest within the ranges."; $$pip -r $(2); }
 endef
 
-# Charts: Vega, Vega-Lite and vega-embed in one file, made from the vl-convert wheel without network.
+# Charts: Vega, Vega-Lite and vega-embed in one file, extracted from the vl-convert wheel without network.
 build/static/vendor/vega-bundle.js: agreement_site/server/vega_bundle.py .venv/installed
 	$(RUN) agreement_site/server/vega_bundle.py $@
