@@ -67,7 +67,7 @@ enter P_o. Its rating still enters the pooled margins of `fleiss_kappa` and the 
 If they differ by more than 0.01, the number of ratings probably depends on the difficulty of the
 item, and the page says so.
 
-Pages and reports show four rules side by side (`metrics/agreement/explain/missing_ratings.py`):
+Concord shows four rules side by side (`metrics/agreement/explain/missing_ratings.py`):
 
 * `available`: Fleiss' kappa with pooled margins
 * `by_item`: Fleiss' kappa with margins by item

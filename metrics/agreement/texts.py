@@ -299,7 +299,7 @@ alpha of each label.
 | `no_repeats` | no rater rated anything twice |
 | `tied` | several categories are equally frequent, or equally probable |
 | `needs_three_raters` | a model needs at least two humans to compare with, each with enough items |
-| `needs_crossed_ratings` | no two ratings share the item, or the rater, or neither |
+| `needs_crossed_ratings` | no pairs have the same item, or none the same rater, or none neither |
 | `no_reliability` | items do not differ more than raters do, so no number of raters is enough |
 | `too_many_sets` | there are more than 64 different sets; only the labels have an alpha |
 """
