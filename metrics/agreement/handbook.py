@@ -15,81 +15,120 @@ from .texts import SECTIONS
 from .weights import WEIGHTINGS
 
 _INTRODUCTION = """\
-# Statistics: what is computed, how sure it is, and when it is undefined
+# Statistics: definitions, uncertainty and undefined values
 
-This page is written from the registry of `metrics.agreement`
-(`python -m metrics.agreement.handbook`); edit that. Every example is checked by the tests against
+Look up here how Concord computes a statistic, how it estimates the uncertainty, and when a value is
+undefined. `python -m metrics.agreement.handbook` writes this page from the registry of
+`metrics.agreement`. To change the page, edit the texts there. The tests compare every example with
 the printed value.
 
 ## Symbols
 
-Items i, raters g, k **declared** categories in their declared order (never inferred from the
-data). n_ij is the number of ratings of item i in category j, m_i their sum over j, n the items
-with m_i >= 1, n2 the items with m_i >= 2, M the sum of m_i. W are agreement weights with w_jj = 1
-and T_w their sum. Items without a rating and raters without a rating do not exist. `.se`,
-`.ci_low` and `.ci_high` follow a name in the report.
+| symbol | meaning |
+|---|---|
+| i, g | an item, a rater |
+| k | number of **declared** categories, in their declared order; never inferred from the data |
+| n_ij | number of ratings of item i in category j |
+| m_i | number of ratings of item i: the sum of n_ij over j |
+| n, n2 | number of items with m_i >= 1, and with m_i >= 2 |
+| M | number of ratings: the sum of m_i |
+| W | agreement weights, with w_jj = 1 |
+| T_w | sum of all weights |
+| `.se`, `.ci_low`, `.ci_high` | endings of a name in the report: standard error, interval limits |
 
-Agreement is corrected for chance by **(P_o - P_e) / (1 - P_e)**: what the raters reach beyond
-chance, as a share of what they could reach. The coefficients differ in what they call chance.
+Items without ratings and raters without ratings are not counted.
+
+Coefficients correct the observed agreement P_o for chance by **(P_o - P_e) / (1 - P_e)**: the
+agreement beyond chance, as a share of the largest possible agreement beyond chance. They differ in
+their definition of P_e, the agreement expected by chance.
 
 ## Weights
 
-By rank of the declared category: `linear` 1 - |i-j| / (k-1), `quadratic` 1 - ((i-j) / (k-1))^2,
-`custom` any symmetric matrix with ones on the diagonal and values in 0..1. On numeric scores,
-quadratic weights make weighted kappa of two raters equal to Lin's concordance, and nearly to the
-intraclass correlation ICC(A,1): equal only as the number of items grows, not exactly, as is often
-said. Scores are the categories' own values, or the mean of a gold score of the items that raters
-put in them; page, API (`scores=`) and `manage.py agreement --scores` take both.
+Weights define how much two different answers still agree. With i and j the ranks of the declared
+categories, they are:
+
+* `linear`: 1 - |i-j| / (k-1)
+* `quadratic`: 1 - ((i-j) / (k-1))^2
+* `custom`: any symmetric matrix with ones on the diagonal and values in 0..1
+
+On numeric scores, quadratic weights make the weighted kappa of two raters equal to Lin's
+concordance correlation coefficient. It is often said that they make it equal to the intraclass
+correlation ICC(A,1), too. The two are only nearly equal, and approach each other as the number of
+items grows.
+
+Scores are the categories' own values, or the mean gold score of the items that raters put in each
+category. The page, the API (`scores=`) and `manage.py agreement --scores` accept both.
 
 ## Missing ratings
 
-Any item may have any number of ratings. An item with one rating has no pair to compare: it stays
-out of P_o, but its rating is in the pooled margins of `fleiss_kappa` and in the item means of
-`fleiss_kappa_gwet`. The two definitions are equal when all items have the same number of ratings;
-when they part by more than 0.01, the number of ratings probably depends on the difficulty of the
-item, and the page says so. Side by side stand (`explain/missing_ratings.py`): `available`, the
-first definition; `by_item`, the second; `complete`, Fleiss' kappa of the items that all raters rated;
-and `paired`, alpha, which takes items with two ratings or more and nothing else. Coefficients of
-two raters rest on the items that both rated; ICCs and Kendall's W on the items that all raters
-rated.
+Items can have any number of ratings. An item with one rating has no pair to compare, so it does not
+enter P_o. Its rating still enters the pooled margins of `fleiss_kappa` and the item means of
+`fleiss_kappa_gwet`. The two definitions are equal when all items have the same number of ratings.
+If they differ by more than 0.01, the number of ratings probably depends on the difficulty of the
+item, and the page says so.
+
+Concord shows four rules side by side (`metrics/agreement/explain/missing_ratings.py`):
+
+* `available`: Fleiss' kappa with pooled margins
+* `by_item`: Fleiss' kappa with margins by item
+* `complete`: Fleiss' kappa of the items that all raters rated
+* `paired`: Krippendorff's alpha, which uses only items with two or more ratings
+
+Coefficients of two raters use the items that both rated. ICCs and Kendall's W use the items that
+all raters rated.
 
 ## Intervals
 
-95 %, value -/+ t quantile x standard error, the upper end clipped to 1, the lower end not
-clipped. Degrees of freedom: n - 1 for coefficients of many raters, n2 - 1 for alpha, and one less
-than the shared items for two raters and for a rater against peers. The last have items as
-clusters: ratings of the same item are not taken as independent. Where no analytic standard error
-exists, or for a second opinion, the bootstrap resamples items: percentile or BCa, seeded,
-undefined replicates dropped and their share told. It draws distinct rating patterns (a
-multinomial), which is the same distribution as drawing items and costs the same for ten thousand
-items as for ten million.
+An interval is a 95% confidence interval: value -/+ t quantile x standard error. The upper limit is
+clipped to 1, and the lower limit is not clipped. The degrees of freedom are:
+
+* n - 1 for coefficients of many raters
+* n2 - 1 for alpha
+* the number of shared items - 1 for two raters, and for a rater against peers
+
+For a rater against peers, items are clusters: ratings of the same item are not treated as
+independent.
+
+If there is no analytic standard error, or if you want a second estimate, use the bootstrap over
+items: percentile or BCa, with a fixed seed. Undefined replicates are dropped, and their share is
+reported. The bootstrap draws distinct rating patterns from a multinomial distribution. This is
+equivalent to drawing items, and costs the same for ten thousand items as for ten million.
 """
 
 _UNDEFINED_REASONS = """\
-## When there is no value
+## Undefined values
 
-Undefined is `null` with a reason, never NaN, never an invented 0 or 1. A scale of one category is
-refused.
+An undefined value is `null` with a reason. It is never NaN, and never an invented 0 or 1. A scale
+with a single category is rejected.
 
 | reason | meaning |
 |---|---|
 | `no_pairable_items` | no item has two ratings (of the raters in question) |
-| `single_category` | all ratings are in one category: chance agreement is 1, nothing is left |
-| `too_few_items` | a standard error needs two items (alpha: two items with two ratings) |
-| `needs_two_raters` | defined for two raters only, or fewer than two raters rated |
-| `needs_2x2` | defined for two categories only |
-| `zero_variance` | somebody used a single value, or items do not differ: no correlation |
-| `zero_error_variance` | F is infinite: no error variance at all |
-| `below_range` | a bound lies where the Spearman-Brown formula or the F quantile makes no sense |
+| `single_category` | all ratings are in one category, so chance agreement is 1 |
+| `too_few_items` | the standard error needs two items (for alpha: two items with two ratings) |
+| `needs_two_raters` | it is defined for two raters only, or fewer than two raters rated |
+| `needs_2x2` | it is defined for two categories only |
+| `zero_variance` | a rater used a single value, or items do not differ: no correlation |
+| `zero_error_variance` | F is infinite because there is no error variance |
+| `below_range` | the Spearman-Brown formula or the F quantile is undefined at an interval limit |
 | `needs_complete_items` | no item was rated by all raters |
-| `no_discordant_pairs` | the test compares disagreements and there are none |
-| `needs_bootstrap` | no analytic standard error exists; the bootstrap gives one |
-| `too_many_items` | of ratings in so many items it is not computed on a page; the command does |
+| `no_discordant_pairs` | the test compares disagreements, and there are none |
+| `needs_bootstrap` | there is no analytic standard error; use the bootstrap |
+| `too_many_items` | there are too many items to compute it on a page; use the command |
 
-When all ratings are in one category of a declared scale of two or more, Cohen, Scott, Fleiss,
-Conger and alpha are undefined, but AC1, Brennan-Prediger, PABAK and percent agreement are 1:
-their chance agreement does not become 1.
+When all ratings are in one category of a scale with two or more categories, the coefficients of
+Cohen, Scott, Fleiss, Conger and Krippendorff are undefined. AC1, Brennan-Prediger, PABAK and
+percent agreement are 1, because their chance agreement does not become 1.
 """
+
+_BANDS_TEXT = (
+    "Bands are conventions. They are half-open and without gaps, as in the printed tables. Where "
+    "there is a standard error, the probability of the band is shown with it (Gwet's benchmark, "
+    "with Student's t of the displayed interval instead of the normal distribution). Landis & "
+    "Koch, Fleiss and Altman designed their bands for kappa, Cicchetti for kappa and the "
+    "intraclass correlation, and Krippendorff for alpha. For other coefficients, pages and command "
+    "call the bands a loose guide. You choose the scheme of a project and, if you want, a target."
+)
 
 
 def render_handbook() -> str:
@@ -107,7 +146,7 @@ def render_handbook() -> str:
 def _render_terms() -> str:
     """Return the section with the explanations of columns and marks."""
     lines = [wrap_text(f"* **{title}**: {text}", indent="  ") for title, text in TERMS.values()]
-    return "\n".join(["## Columns and signs", "", *lines, ""])
+    return "\n".join(["## Columns and marks", "", *lines, ""])
 
 
 def wrap_text(text: str, *, indent: str = "") -> str:
@@ -119,12 +158,12 @@ def _render_coefficient(coefficient: Coefficient) -> str:
     example = coefficient.example
     values = example.value.replace(" ", ", ")
     rows = {
-        "names": ", ".join(f"`{key}`" for key in coefficient.list_names(WEIGHTINGS)),
-        "range": f"{_format_bound(coefficient.low)} to {_format_bound(coefficient.high)}",
-        "undefined": ", ".join(f"`{reason}`" for reason in coefficient.undefined),
-        "uncertainty": coefficient.error,
-        "source": coefficient.source,
-        "example": f"`{example.name}` = {values} ({example.printed_in}; case `{example.case}`)",
+        "Names": ", ".join(f"`{key}`" for key in coefficient.list_names(WEIGHTINGS)),
+        "Range": f"{_format_bound(coefficient.low)} to {_format_bound(coefficient.high)}",
+        "Undefined": ", ".join(f"`{reason}`" for reason in coefficient.undefined),
+        "Uncertainty": coefficient.error,
+        "Source": coefficient.source,
+        "Example": f"`{example.name}` = {values} ({example.printed_in}; case `{example.case}`)",
     }
     lines = [
         f"### {coefficient.label}",
@@ -144,14 +183,9 @@ def _format_bound(bound: float | None) -> str:
 
 def _render_bands() -> str:
     lines = [
-        "## Words for values",
+        "## Interpretation bands",
         "",
-        "Bands are conventions, half-open and without gaps, as their printed tables say; the",
-        "probability of a band is given with it where there is a standard error (Gwet's benchmark,",
-        "with Student's t of the interval beside it in place of the normal). Landis & Koch,",
-        "Fleiss and Altman made their words for kappa, Cicchetti for kappa and the intraclass",
-        "correlation, Krippendorff for alpha; of any other coefficient pages and command say that",
-        "they are a loose guide. A project chooses its scheme and, if it wants, a bar of its own.",
+        wrap_text(_BANDS_TEXT),
         "",
         "| scheme | bands |",
         "|---|---|",
@@ -164,8 +198,8 @@ def _render_bands() -> str:
 
 def _format_band(band: Band) -> str:
     if band.low == float("-inf"):
-        return f"{band.label} below"
-    return f"{band.label} {'from' if band.includes_low else 'above'} {band.low:g}"
+        return f"below: {band.label}"
+    return f"{'from' if band.includes_low else 'above'} {band.low:g}: {band.label}"
 
 
 if __name__ == "__main__":

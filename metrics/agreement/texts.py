@@ -2,54 +2,70 @@
 
 from .headline import TABLE
 
-_HEADLINE_TABLE = "| why | scale | raters | complete | the coefficient |\n|---|---|---|---|---|\n"
+_HEADLINE_TABLE = "| reason | scale | raters | complete | coefficient |\n|---|---|---|---|---|\n"
 _HEADLINE_TABLE += "\n".join(
-    f"| `{told.reason}` | {', '.join(told.scales)} | {told.raters} | {told.complete} | "
-    f"{told.coefficient} |"
-    for told in TABLE
+    f"| `{row.reason}` | {', '.join(row.scales)} | {row.raters} | {row.complete} | "
+    f"{row.coefficient} |"
+    for row in TABLE
 )
 _HEADLINE = """\
-## Which coefficient is read first
+## Headline coefficient
+
+The scale of a question and its raters determine which coefficient pages and API show first:
 
 {table}
 
-On ordinal scales alpha stands beside. Complete: every item that somebody rated was rated by
-everybody. A lead may choose another one and says why (`chosen`). Over time, Cohen's kappa and the
-ICC of two raters are exact in each period: the table of the first of them against the other, by
-the days on which the first rated. The ICC of three or more needs the margins of every rater in
-every period; no count holds them, and to keep them would cost each rating of a question for one
-line of a chart. There alpha of the scale's metric stands for it, and the page says so: alpha is 1
-- (v - c + b) / (v + (R - 1) b / R) where ICC(A,1) is 1 - (v - c + b) / (v + b), but for terms of
-order 1/n, with v the mean variance within raters, c the mean covariance of two and b the variance
-of the R raters' means. So they are equal where raters have the same level, and alpha is the lower
-one where they do not. Of some ratings (a filter) Fleiss' kappa stands for Cohen's (of two raters
-it is Scott's pi), and alpha for the ICC.
+*Complete* means that every item with a rating was rated by all raters. On ordinal scales,
+Krippendorff's alpha is shown next to the headline. A project lead can choose another coefficient
+and state the reason (`chosen`).
+
+**Trends.** For two raters, Cohen's kappa and the ICC are exact in each period. They use the table
+of the first rater against the second, by the days on which the first rater rated. The ICC of three
+or more raters needs the margins of every rater in every period. No stored count contains these
+margins, and storing them would make every rating of a question more expensive for the sake of one
+line in a chart. The trend then shows alpha with the metric of the scale, and the page says so.
+
+Alpha and ICC(A,1) are closely related. Let v be the mean variance within raters, c the mean
+covariance of two raters, and b the variance of the R raters' means. Apart from terms of order 1/n,
+alpha is 1 - (v - c + b) / (v + (R - 1) b / R), and ICC(A,1) is 1 - (v - c + b) / (v + b). The two
+are equal where raters have the same level. Where they do not, alpha is lower.
+
+**Filters.** For a selection of ratings, Fleiss' kappa replaces Cohen's kappa (for two raters it is
+Scott's pi), and alpha replaces the ICC.
 
 ## People and models
 
-Where both rate, what is told of a question is the people's: the number read first, the sentences,
-and each rater against peers, who are then the people. Beside it stands the same coefficient of the
-models and *between* both, on the items that people and models rated: with u_i and v_i the shares of
-the categories among the people's and the models' ratings of item i, P_o is the mean of u_i'W v_i
-and P_e is u'W v of their means; with one rater in each group this is Cohen's kappa. (The same P_o
-and P_e are those of Vanbelle & Albert 2009, Psychometrika 74, 477-491.) W is that of the
-coefficient: 1 - distance of alpha's metric, squared differences of values for ICC. Standard error:
-delta method over items, t(n - 1).
+Where people and models rate a question, its statistics are those of the people: the headline, the
+insights, and each rater against peers, who are then people only. Next to the headline, Concord
+shows the same coefficient among the models, and *between* people and models on the items that both
+rated.
+
+Let u_i and v_i be the shares of the categories among the people's and the models' ratings of item
+i. P_o is the mean of u_i'W v_i, and P_e is u'W v of the means u and v. With one rater in each
+group, the coefficient is Cohen's kappa. Vanbelle & Albert 2009, Psychometrika 74, 477-491 define
+the same P_o and P_e. W contains the weights of the coefficient: for alpha 1 - distance in its
+metric, for the ICC squared differences of values. The standard error uses the delta method over
+items, with t(n - 1).
 """.replace("{table}", _HEADLINE_TABLE)
 
 _MEAN_PAIRWISE = """\
-## The mean over pairs, by shared items
+## Mean pairwise kappa by shared items
 
-`mean_pairwise_kappa` is the plain mean of the pairs' kappas (Light's): a pair with one shared item
-counts like one with a thousand, so a newcomer's first rating can move it by 0.2.
-`mean_pairwise_kappa_by_items` counts each pair by the items that both rated, and the pages show it.
-Its standard error is sqrt(V_r + V_i): V_r is the jackknife over raters, and V_i the delta method
-over items with pooled margins. The sum counts what is left of a rater on an item twice, so the
-interval is rather too wide than too narrow; degrees of freedom by Satterthwaite. Of 2,000 intervals
-each, with raters and items drawn anew (`benchmarks/coverage_mean_pairwise.py`), so many held the
-mean over all raters:
+`mean_pairwise_kappa` is the unweighted mean of the kappas of all pairs (Light's kappa). A pair with
+one shared item counts as much as a pair with a thousand, so the first rating of a new rater can
+change the mean by 0.2. `mean_pairwise_kappa_by_items` weights each pair by the number of items that
+both raters rated. The pages show this mean.
 
-| raters | items | rated | held | mean width |
+Its standard error is sqrt(V_r + V_i). V_r is the jackknife variance over raters. V_i is the
+delta-method variance over items, with pooled margins. The sum counts the residual of a rater on an
+item twice, so the interval tends to be too wide rather than too narrow. The degrees of freedom
+follow Satterthwaite.
+
+`benchmarks/coverage_mean_pairwise.py` simulates the coverage: the share of intervals that contain
+the mean over all raters. Each row has 2,000 intervals, with new raters and items in every
+replicate:
+
+| raters | items | rated | coverage | mean width |
 |---|---|---|---|---|
 | 3 | 50 | 100% | 96.7% | 0.74 |
 | 3 | 50 | 30% | 95.8% | 1.72 |
@@ -70,12 +86,13 @@ mean over all raters:
 """
 
 _WORKED_EXAMPLES = """\
-## Worked examples of texts on kappa
+## Worked examples from texts on kappa
 
-`manage.py load_example --worked`, or the button *Worked examples*, makes a small project of each.
-Some texts print other values; these are right:
+To create a small project for each example, run `manage.py load_example --worked` or use the button
+*Worked examples*. Some texts print wrong values. The table lists the printed and the correct
+values:
 
-| example | printed | right |
+| example | printed | correct |
 |---|---|---|
 | two raters, five items, two categories | kappa 0.615 | 0.615 [-0.27, 1], as printed |
 | two raters, five items, three grades, quadratic weights | table 1,1,0 / 1,2,0 / 0,0,1 of six | \
@@ -83,97 +100,120 @@ Some texts print other values; these are right:
 | ten labels, a case study | table 3,2 / 2,3; P_o 0.6; kappa 0.2 | 4,1 / 2,3; 0.7; 0.4 |
 | ten labels, from code | nothing | kappa 0.4 |
 | ten critics, one painting, 7 to 3 | P_o 24/45 | P_o 24/45, Fleiss' kappa -1/9, alpha 0; no \
-interval, for a single item tells nothing |
-| a nurse who always reads 5 more | any index of agreement is low | ICC(A,1) 0.978, ICC(C,1) 1, \
-percent agreement 0: it depends on how much patients differ |
+interval, because there is a single item |
+| a nurse whose readings are always 5 higher | any index of agreement is low | ICC(A,1) 0.978, \
+ICC(C,1) 1, percent agreement 0: it depends on how much the patients differ |
 | quadratic weights on scores, 80 cases in four grades | weighted kappa is the ICC | it is Lin's \
-concordance; ICC(A,1) is nearly the same: 0.7666 and 0.7689 by rank, 0.7213 and 0.7239 where the \
-grades have the mean gold score of their cases, 5, 6, 10 and 25 |
+concordance correlation; ICC(A,1) is nearly the same: 0.7666 and 0.7689 by rank, 0.7213 and \
+0.7239 where the grades have the mean gold score of their cases, 5, 6, 10 and 25 |
 """
 
 _PEERS_AND_TRENDS = """\
 ## One rater against peers
 
-`vs_peers` is kappa of the table of the rater's own category against every other rating of the
-same items (Williams 1976, Biometrics 32, 619-627 has the idea of one against a group),
-`vs_peers_percent` its percent agreement, and `vs_peers_bias` the mean signed difference own less
-others in category values or ranks. Their standard errors are the delta method with items as
-clusters (Liang & Zeger 1986, Biometrika 73, 13-22), exact from additive integer counts. On scales
-of more than 12 categories the counts for that are not kept and the interval is the wider one that
-takes an item's other raters as one voice. Of the whole time the values are stored; those of a
-day, a week or a month are computed when somebody asks, by the same formulas from the counts of its
-days.
+Three statistics compare a rater with all other raters of the same items:
+
+* `vs_peers`: the kappa of the table of the rater's own category against every other rating of the
+  same items. Williams 1976, Biometrics 32, 619-627 introduced the agreement of one rater with a
+  group.
+* `vs_peers_percent`: the percent agreement of this table.
+* `vs_peers_bias`: the mean signed difference, own less others, in category values or ranks.
+
+The standard errors use the delta method with items as clusters (Liang & Zeger 1986, Biometrika 73,
+13-22). They follow exactly from additive integer counts. On scales with more than 12 categories
+these counts are not stored. The interval is then wider, because it treats the other raters of an
+item as if they gave identical ratings.
+
+The values over the whole time are stored. The values of a day, a week or a month are computed on
+request, by the same formulas, from the counts of its days.
 
 ## Two raters over time
 
-An item that both rated belongs to the day of the later of the two ratings. `mean_difference` is
-the mean of first less second in category values or ranks, its standard error s / sqrt(n) over the
-period's items, its interval that of t(n - 1). A drift is told at the period that splits the
-course most clearly, when the means before and after are more than three standard errors and 0.15
-apart.
+An item that both raters rated belongs to the day of the later rating. `mean_difference` is the mean
+of first less second rater, in category values or ranks. Its standard error is s / sqrt(n) over the
+items of the period, and its interval uses t(n - 1). Concord reports a drift at the period that
+splits the series most clearly, if the means before and after differ by more than three standard
+errors and by more than 0.15.
 
-## A question in the last weeks
+## Recent weeks of a question
 
-Lists of questions show what is read first in the last 12 weeks, from Monday to Sunday, as the trend
-does; weeks of fewer than 10 items are left out. The change in 4 weeks is the mean of the last four
-of them, each by its items, less that of the four before. An item is in one week alone, so its
-standard error is that of two independent means; "may be chance" is said of up to two of them.
-Confused most are the two of three or more categories with the largest share of all disagreement
-(the coincidence matrix), however large it is.
+Lists of questions show the headline of the last 12 weeks, Monday to Sunday, as the trend does.
+Weeks with fewer than 10 items are left out. The change over 4 weeks is the mean of the last four
+weeks, weighted by items, less the mean of the four weeks before. An item belongs to one week only,
+so the standard error is that of two independent means. A change of up to two standard errors is
+marked "may be chance". With three or more categories, the list also shows the two categories with
+the largest share of all disagreement in the coincidence matrix, however large that share is.
 
-## What explains a move
+## Attribution of a change
 
-Leave-one-out: with the move of Fleiss' kappa between two periods on all ratings, the contribution
-of a rater, a category or a group of items is the move less the move that is left without their
-ratings in both periods. What two raters do together shows in both, or in neither, so
-contributions need not add up. Beside it stand the pairs of raters whose mean signed difference on
-shared items (10 or more in each period) moved by more than three standard errors: a drift that
-weighted kappa may hardly see.
+Concord attributes a change of Fleiss' kappa between two periods by leaving out. The contribution of
+a rater, a category or a group of items is the change on all ratings, less the change that remains
+without their ratings in both periods. A joint effect of two raters appears in both contributions or
+in neither, so contributions need not add up to the change.
+
+Next to the contributions, the page lists the pairs of raters whose mean signed difference on shared
+items (10 or more in each period) changed by more than three standard errors. Weighted kappa may
+hardly show such a drift.
 """
 
 _GOLD_TO_LABEL_SETS = """\
 ## Gold and blind repeats
 
-`gold`: accuracy with Wilson's interval, Cohen's kappa of own x gold with chance beside it, and the
-mean of own less gold. The exam is Wald's sequential test of being right 6 against 8 times in 10,
-with 1 error in 20 on both sides. Who is undecided after the last question passes when the sum is 0
-or more. That end costs something: of raters right 6 times in 10 an exam of at most 50 questions
-lets 6.6 % pass, one of 80 lets 5.0 %; of those right 8 times in 10 they fail 6.8 % and 4.4 %
-(`exam_pass_probability`, exact; the page of the rules shows it for the rules chosen there). The
-evidence for a
-pause is an e-process against being right with probability p0 or more: whoever is that good ever
-reaches 100 with probability 1/100 at most, however often one looks. Gold itself is suspected when
-raters who are right on all *other* gold make another answer more probable. `repeats`: Cohen's kappa
-of first x second rating of the same rater; the project's is stratified by rater (Barlow, Lai & Azen
-1991).
+`metrics.agreement.rater_quality.gold` compares a rater's answers with gold answers:
 
-Repeats of a project are answers to items that the desk asked a rater again, with what the rating
-said at that moment, and second rows of a file that whoever imports it keeps as such; they are
-weighted as the question is. On interval and ratio scales each rater's ICC(A,1) of first and second
-answer stands beside kappa, with its F interval; the project's is the stratified kappa with
-quadratic weights of the values, which is what that correlation comes to (Fleiss & Cohen 1973).
-Models that ran twice have their own numbers, and are in none of the project's.
+* *Score*: accuracy with Wilson's interval, Cohen's kappa of own x gold next to the agreement
+  expected by chance, and the mean of own less gold.
+* *Exam*: Wald's sequential test of being right 6 against 8 times in 10, with an error probability
+  of 1 in 20 on both sides. A rater who is undecided after the last question passes if the log
+  likelihood ratio is 0 or more. This truncation has a cost. An exam of at most 50 questions passes
+  6.6% of the raters who are right 6 times in 10, and an exam of 80 questions passes 5.0%. They fail
+  6.8% and 4.4% of the raters who are right 8 times in 10 (`exam_pass_probability`, exact). The page
+  with the exam rules shows these figures for the rules chosen there.
+* *Pause*: the evidence is an e-process against the hypothesis that the rater is right with
+  probability p0 or more. The evidence on such a rater ever reaches 100 with probability 1/100 at
+  most, however often you look.
+* *Suspected gold*: a gold answer is suspected when the raters' answers, weighted by their accuracy
+  on all *other* gold answers, make another category more probable.
 
-In a project an answer is a standing rating of an item with gold in force, or what was said when the
-desk asked it as hidden gold, weighed in the order of `rated_at`. Gold may allow several categories:
-any of them is right, which enters accuracy and evidence; only gold of one category enters the table
-own x gold, and so kappa, chance, bias and the classes. Gold that is shares of categories is not
-scored. Suspected gold is in no score until a lead decides. Of fewer than 5 answers only their
-number and the interval are shown.
+`metrics.agreement.rater_quality.repeats` computes Cohen's kappa of the first x second rating of the
+same rater. The value of a project is stratified by rater (Barlow, Lai & Azen 1991).
 
-## One label an item
+**Repeats in a project.** A repeat is either the answer to an item that Concord showed to the same
+rater again, compared with the rating at that moment, or a second row of an imported file that you
+chose to store as a repeat. Repeats use the weights of the question. On interval and ratio scales,
+each rater's ICC(A,1) of first and second answer, with its F interval, is shown next to kappa. The
+value of the project is then the stratified kappa with quadratic weights of the values, which this
+correlation approaches (Fleiss & Cohen 1973). Models that ran twice have their own values, which do
+not enter the values of the project.
 
-`consensus`: the most frequent category, null (`tied`) where there are several; the heaviest one,
-each vote weighing the rater's log odds of being right; and Dawid & Skene's model (1979) of what
-each item is and how each rater errs, with ten pseudo-ratings a row of a rater's table, 7 of them
-right, from the items' shares of ratings until no probability moves by 1e-6. It assumes that raters
-err independently of each other, given the truth. Whether its certainties hold is
-checked: one rating of every item with three or more is held out and predicted, and where T^tau with
-tau < 1 predicts better by two standard errors, that is shown. Wrong labels in % of the items with
-gold, and how many were expected (all columns and the sources stand in
-[consensus.md](../benchmarks/consensus.md)):
+**Gold in a project.** An answer is the current rating of an item with a gold answer in force, or
+the answer to an item that was shown as hidden gold. Answers are evaluated in the order of
+`rated_at`. A gold answer can allow several categories. Each of them is right, and counts for
+accuracy and evidence. Only gold answers with a single category enter the table own x gold, and so
+kappa, chance, bias and the categories. Gold answers that are shares of categories are not scored. A
+suspected gold answer enters no score until a lead decides. With fewer than 5 answers, Concord shows
+only their number and the interval.
 
-| set | items | ratings an item | majority | weighted | Dawid-Skene | expected with T^tau |
+## One label per item
+
+`metrics.agreement.consensus` estimates one label per item by three methods:
+
+* *Majority*: the most frequent category, or null (`tied`) if several are equally frequent.
+* *Weighted majority*: the category with the largest weight. The weight of a vote is the rater's log
+  odds of being right.
+* *Dawid & Skene's model* (1979): estimates the category of each item and the error rates of each
+  rater. Each row of a rater's table has ten pseudo-ratings, 7 of them right. The estimation starts
+  from the items' shares of ratings and ends when no probability changes by more than 1e-6. The
+  model assumes that raters err independently of each other, given the true category.
+
+Concord checks the calibration of the model's certainties. It holds out one rating of every item
+with three or more ratings and predicts it. If the label probabilities T are too certain, so that
+T^tau with tau < 1 predicts better by two standard errors, the page shows this.
+
+The table lists the wrong labels in % of the items with gold, and the expected percentage. All
+columns and the sources are in [consensus.md](../benchmarks/consensus.md):
+
+| data set | items | ratings per item | majority | weighted | Dawid-Skene | expected with T^tau |
 |---|---|---|---|---|---|---|
 | CF | 300 | 6 | 11.8 | 11.3 | 12.0 | 5.4 |
 | CF_amt | 300 | 20 | 14.7 | 15.0 | 14.3 | 1.0 |
@@ -184,32 +224,37 @@ gold, and how many were expected (all columns and the sources stand in
 | AdultContent2 | 333 | 8 | 24.2 | 23.7 | 24.3 | 5.1 |
 | ducks | 240 | 40 | 31.2 | 39.6 | 39.2 | 0.2 |
 
-Read it soberly: no way of counting votes wins everywhere, and what raters agree on is not always
-what gold says. Held-out ratings measure how well *raters* are predicted; only gold shows an error
-that all of them share.
+Interpret these figures with care. No method is best on all data sets, and the raters' consensus is
+not always the gold answer. Held-out ratings measure how well *raters* are predicted. Only gold
+answers show an error that all raters share.
 
-## How many more
+## Sample size and planning
 
-`sample_size`: the smallest number of items at which the 95 % interval is as narrow as wanted, from
-the
-error so far; before any data from an assumed kappa and table (Bloch & Kraemer 1989, else the delta
-method). Fewer ratings an item are judged by thinning the patterns exactly. A rating's worth is the
+`metrics.agreement.sample_size` computes the smallest number of items at which the 95% interval is
+as narrow as you want. It uses the standard error so far. Before there are data, it uses an assumed
+kappa and table (Bloch & Kraemer 1989, otherwise the delta method). The effect of fewer ratings per
+item follows from exact thinning of the rating patterns. The value of a further rating is the
 information that it gives about the label, in nats.
 
-A queue may be planned (`quality/planning/queue_order.py`). *Labels*: the items come first whose next
-rating tells most of their category, with the pooled habits of all raters; sure labels (0.95) are
-done. *Narrow*: items get as many ratings as make the interval narrow with the fewest, before others
-begin, chosen by their number of ratings alone. One item of ten is drawn at random in either. Items
-that were chosen for their doubt lower every coefficient. So ratings that an order for labels asked
-for, and those beyond the planned number of an item (escalation, a lead who asks for more), are left
-out of what is read first, while the order is on and after: it rests on the others, says on how
-many, and the coefficient of all stands beside it. What is drawn at random is drawn from the items
-that the order has left places of; where it has filled the doubtful ones, ratings of these from
-before still count.
-Simulated on real ratings (the table with its settings:
-[planning.md](../benchmarks/planning.md)), ratings needed in % of those in random order:
+You can plan the order of a queue (`quality/planning/queue_order.py`):
 
-| set | items | ratings an item | sure labels | narrow interval |
+* *Labels*: items come first whose next rating is most informative about their category, given the
+  pooled confusion matrix of all raters. Labels with a certainty of 0.95 need no further ratings.
+* *Narrow*: items get the number of ratings that makes the interval narrow with the fewest ratings
+  in total, before other items begin. The choice of items depends only on their number of ratings.
+
+In both orders, one item in ten is drawn at random. Items that were selected because they are
+uncertain lower every coefficient. The headline therefore leaves out the ratings that an order for
+labels requested, and the ratings beyond the planned number of an item (requested because its label
+is uncertain, or by a lead). This applies while the order is in use and afterwards. The headline
+then uses the remaining ratings and states their number, and the coefficient of all ratings is shown
+next to it. The random sample is drawn from the items whose slots the order has left open. Where the
+order has filled the slots of uncertain items, earlier ratings of these items still count.
+
+The table shows simulations on real ratings: the ratings needed in % of those needed in random
+order. The full table with its settings is in [planning.md](../benchmarks/planning.md):
+
+| data set | items | ratings per item | certain labels | narrow interval |
 |---|---|---|---|---|
 | act_sp_amt | 500 | 20 | 43 | 94 |
 | act_weather_amt | 300 | 20 | 39 | 91 |
@@ -221,108 +266,128 @@ Simulated on real ratings (the table with its settings:
 | ukpconvarg1 | 16,927 | 5 | | 38 |
 | sleep_dodh | 25,440 | 5 | | 40 |
 
-Where three ratings an item are all there is and each is needed to be sure (sxs_mqm_ende), nothing
-is spared. Where items are few, a narrow interval needs nearly all ratings of all items in whatever
-order. And a label that is sure is not always right: of the labels that all ratings give, the
-planned order reached 87.5 % on act_weather_amt when its labels were as sure as the random order's,
-which reached 92.7 %.
+Where items have only three ratings and a certain label needs all of them (sxs_mqm_ende), planning
+saves nothing. With few items, a narrow interval needs nearly all ratings of all items in any order.
+A certain label is not always right. On act_weather_amt, compared with the labels from all ratings,
+the planned order reached 87.5% when its labels were as certain as those of the random order, which
+reached 92.7%.
 
 ## Comparisons
 
-`comparison`: Fleiss' kappa of two sets of items, t with Welch's degrees of freedom; items in both
-sets enter with their covariance; beside it a permutation of items. Whether a model may replace a
-human: the alternative annotator test (Calderon, Reichart & Dror 2025), from three integers a human.
-Model among humans: agreement of the model with humans less that of humans with each other, each
-corrected for its own chance, the error by items.
+`metrics.agreement.comparison` offers three comparisons:
 
-## The mean of several raters, and sets of labels
+* *Two sets of items*: the difference of their Fleiss' kappas, with t and Welch's degrees of
+  freedom. Items in both sets enter with their covariance. A permutation test over items is shown
+  next to it.
+* *Replacement of a human by a model*: the alternative annotator test (Calderon, Reichart & Dror
+  2025), from three integers per human.
+* *A model among humans*: the agreement of the model with the humans less the agreement of the
+  humans with each other, each corrected for its own chance agreement. The standard error is
+  computed over items.
 
-`mean_reliability`: variance of items, raters and the rest from three mean squared differences;
-with complete
-ratings the reliabilities are ICC(A,m) and ICC(C,m). `label_sets`: alpha between sets under
-Jaccard's distance and MASI (Passonneau 2006), up to 64 sets in use, and alpha of each label.
+## Mean of several raters and sets of labels
+
+`metrics.agreement.coefficients.intraclass.mean_reliability` estimates the variances of items,
+raters and the residual from three mean squared differences. With complete ratings, the
+reliabilities are ICC(A,m) and ICC(C,m). `metrics.agreement.label_sets` computes alpha between sets
+of labels with Jaccard's distance and MASI (Passonneau 2006), for up to 64 different sets, and the
+alpha of each label.
 
 | reason | meaning |
 |---|---|
-| `no_gold_ratings` | no answer on a gold item |
-| `no_repeats` | nothing was rated twice by the same rater |
+| `no_gold_ratings` | there is no answer to a gold item |
+| `no_repeats` | no rater rated anything twice |
 | `tied` | several categories are equally frequent, or equally probable |
-| `needs_three_raters` | a model is compared with two humans at least, each with items enough |
-| `needs_crossed_ratings` | no pairs of the same item, of the same rater, or of both different |
-| `no_reliability` | items do not differ more than raters do: no number of raters is enough |
-| `too_many_sets` | more than 64 different sets: the labels' own alphas are given |
+| `needs_three_raters` | a model needs at least two humans to compare with, each with enough items |
+| `needs_crossed_ratings` | no pairs have the same item, or none the same rater, or none neither |
+| `no_reliability` | items do not differ more than raters do, so no number of raters is enough |
+| `too_many_sets` | there are more than 64 different sets; only the labels have an alpha |
 """
 
 _FINAL_LABELS = """\
 ## Final labels
 
-`quality/consensus/` gives each item its label: its decision, else its gold answer where that allows
-one category alone, else what its ratings come to. By default these are people's ratings; the lead
-may let models count. Decided items and gold answers are fixed in the model, so that they teach it
-who is right.
+`quality/consensus/` gives each item one label: its review decision if there is one, otherwise its
+gold answer if that allows a single category, otherwise the label that its ratings give. By default
+only people's ratings count. A lead can include models. Decisions and gold answers are fixed in the
+model, so that it learns from them which raters are right.
 
-| Method | Label | Certainty |
+| method | label | certainty |
 |---|---|---|
-| Dawid and Skene (default) | on ordered scales the median, else the mode | its probability |
-| majority, weighted by skill | the category of most weight; `tied` where several have it | none |
-| majority | the most frequent category; `tied` where several are | none |
+| Dawid and Skene (default) | the median on ordered scales, otherwise the mode | its probability |
+| majority, weighted by skill | the category with the largest weight; `tied` if several | none |
+| majority | the most frequent category; `tied` if several | none |
 
-The model is always fitted to all ratings from the same start: the labels are a function of the
-ratings, in whatever order they came. With one rater, or no item with two ratings, nothing can be
-estimated (`no_pairable_items`): the majority is given, without a certainty. *Expected errors* of a
-set of labels: the sum of 1 - certainty.
+The model is always fitted to all ratings from the same starting values. The labels are therefore a
+function of the ratings and do not depend on their order of arrival. With one rater, or without an
+item with two ratings, nothing can be estimated (`no_pairable_items`), and the label is the majority
+without a certainty. The *expected errors* of a set of labels are the sum of 1 - certainty.
 
-Of two adjudicators (a share of the decided items comes up again, blind, for somebody else): Fleiss'
-kappa of first decisions and second opinions under the question's weights, with its interval. The
-sample is of decided items, which are the hard ones: it says nothing of easy items.
+To measure the agreement of two adjudicators, a share of the decided items is shown to a second
+person, without the first decision. Concord computes Fleiss' kappa of first decisions and second
+opinions under the weights of the question, with its interval. The sample contains decided items,
+which are the difficult ones, so it does not describe easy items.
 """
 
 _DRIFT = """\
 ## Drift of a rater
 
-`metrics.agreement.drift` says who began to rate otherwise than before, and since when. The promise:
-**at most one false alarm in 5,000 working days of a rater**, which are 20 years of 250 days. It
-holds for each rater, however often one looks; of R raters the expected false alarms add up.
+`metrics.agreement.drift` detects raters who began to rate differently than before, and estimates
+since when. It guarantees **at most one false alert in 5,000 working days of a rater**, which are 20
+years of 250 days. The guarantee holds for each rater, however often you look. For R raters, the
+expected numbers of false alerts add up.
 
-**The score of an item.** Rater g is compared with every other rater h of the item. `agreement`:
-(w - e) / (1 - e), w identity on nominal scales and linear on ordered ones, e expected from the
-pooled shares. `bias`, on ordered scales of three categories or more: rank own - rank other, clipped
-to -2..2. The level of h is taken out: d_gh is fitted as mu + a_g + s a_h (s = 1 for agreement, -1
-for bias) with a ridge of 10 comparisons a rater, and x is the mean of d_gh - s a_h. So a change of
-peers is no drift. From agreement the rater's week is taken out as all others had it, shrunk by how
-much weeks differ. So a hard week is no drift either.
+**Score of an item.** Rater g is compared with every other rater h of the item. There are two
+scores:
 
-**What a day is worth.** A day with n items has the mean y with variance s2 / n + kappa2. s2 is the
-variance of an item about its day, kappa2 the wobble of the days. Both are drawn from all raters
-towards the rater's own, which counts more with every item and day. kappa2 is what the successive
-days of a rater differ beyond the rater's own s2, so that scatter of items is not taken for wobble.
+* `agreement`: (w - e) / (1 - e). w is the identity on nominal scales and linear on ordered scales.
+  e is the agreement expected from the pooled shares.
+* `bias`, on ordered scales with three or more categories: rank own - rank other, clipped to -2..2.
 
-**The evidence.** For today and each possible onset j (30 items before it, 10 since, 250 active days
-back at most) y is regressed on a step and on ramps. With theta the shift towards worse, V its
-variance and V' = V + omega^2,
+The level of h is removed: d_gh is fitted as mu + a_g + s a_h (s = 1 for agreement, -1 for bias),
+with a ridge of 10 comparisons per rater, and x is the mean of d_gh - s a_h. A change of peers is
+therefore not a drift. From agreement, the effect that the week had on all other raters is removed
+as well, shrunk by how much weeks differ. A difficult week is therefore not a drift either.
+
+**Variance of a day.** A day with n items has the mean y with variance s2 / n + kappa2. s2 is the
+variance of an item about its day, and kappa2 is the variance of the days. Both are shrunk from the
+rater's own estimate towards the estimate of all raters. The own estimate gains weight with every
+item and day. kappa2 is how much successive days of a rater differ beyond the rater's own s2, so
+that the scatter of items is not mistaken for a variation of days.
+
+**Evidence.** For today and each possible onset j, y is regressed on a step and on ramps. An onset
+needs 30 items before it and 10 since, and lies at most 250 active days back. With theta the shift
+in the tested direction, V its variance and V' = V + omega^2,
 
     E_j = 2 Phi(theta omega / sqrt(V V')) sqrt(V / V') exp(theta^2 / 2 (1/V - 1/V')),
 
-the Bayes factor of a half-normal shift of scale omega (0.20 in kappa, 0.40 in ranks) against none;
-1/2 for the step and 1/6 for each of three ramps. M is the sum of the E_j, on ordered scales a third
-each from agreement, up and down. Without drift E_j is 1 on average, M grows by 1 a day at most, and
-the mean time until it reaches 5,000 is at least 5,000 days (an e-detector: Shin, Ramdas & Rinaldo
-2024, New England Journal of Statistics in Data Science 2, 229-260). At 250 a rater is watched.
-Shifts below 0.015 in kappa or 0.02 ranks never count, and skewed scores count for less.
+is the Bayes factor of a half-normal shift of scale omega (0.20 in kappa, 0.40 in ranks) against no
+shift. The step has weight 1/2, and each of three ramps has weight 1/6. M is the sum of the E_j. On
+ordered scales, a third each comes from agreement, up and down. Without drift, E_j is 1 on average,
+M grows on average by at most 1 a day, and the mean time until M reaches 5,000 is at least 5,000
+days (an e-detector: Shin, Ramdas & Rinaldo 2024, New England Journal of Statistics in Data Science
+2, 229-260). From 250 on, a rater is watched. Shifts below 0.015 in kappa or 0.02 ranks never count,
+and skewed scores count for less.
 
-The onset is the j with the largest E_j, the size the step's slope there: the mean since then less
-the mean before. Both are told with a set of 95 % that does not take the onset as known, nor forgets
-that the day was chosen because the evidence was large (`drift/shift_estimates.py`). An onset
-belongs to its
-set when a step or ramp that begins there explains the days nearly as well as the best does:
-likelihoods at most 40 times apart, profiled over level and size (Siegmund 1988, International
-Statistical Review 56, 31-48), all with the variance of the leading onset. The size's interval is
-the hull of step +- 2.24 standard errors over the onsets at which a step alone explains the days so
-well. A drift that still grows is told by its mean so far; whether it grows cannot be told on that
-day. Of 1,000 charts each, run until they rang (`benchmarks/alert_intervals.py`), so many held what
-was planted (days: between the first and the last onset of the set; half / size: of the interval):
+**Onset and size.** The onset is the j with the largest E_j. The size is the slope of the step
+there: the mean since the onset less the mean before. Both have a 95% set that does not treat the
+onset as known, and that allows for the day having been selected because its evidence was large
+(`metrics/agreement/drift/shift_estimates.py`):
 
-| drift | rang in 60 days | since when | by how much | days: median | half / size: median |
+* An onset belongs to its set if a step or ramp that begins there explains the days nearly as well
+  as the best one does: the likelihoods, profiled over level and size, differ by a factor of 40 at
+  most (Siegmund 1988, International Statistical Review 56, 31-48). All onsets are evaluated with
+  the variance of the leading onset.
+* The interval of the size is the hull of step +- 2.24 standard errors over the onsets at which a
+  step alone explains the days that well. The size of a drift that still grows is its mean so far.
+  Whether it still grows cannot be decided on that day.
+
+`benchmarks/alert_intervals.py` simulates 1,000 charts per row, each until it raises an alert. The
+table shows how many were detected and how often the sets contain the true onset and size. *Days*
+counts from the first to the last onset of the set, and *half / size* is the half-width of the
+interval relative to the size:
+
+| drift | alert in 60 days | onset | size | days: median | half / size: median |
 |---|---|---|---|---|---|
 | bias 0.3 | 100% | 98.4% | 99.1% | 17 | 0.64 |
 | bias 0.5 | 100% | 99.1% | 98.9% | 6 | 0.53 |
@@ -337,119 +402,130 @@ was planted (days: between the first and the last onset of the set; half / size:
 | kappa -0.15, ordinal | 91% | 99.3% | 99.6% | 41 | 0.77 |
 | kappa -0.3, ordinal | 100% | 99.7% | 99.3% | 11 | 0.62 |
 
-**Who.** On the first day on which somebody reaches 5,000 the largest M is alarmed. Then the days
-are run again: that rater's ratings since the onset are nobody's peers any more, and the rater's own
-chart begins anew after the alarm. So whoever shared items with a drifter is not blamed. The result
-does not depend on the order of the rows. Ratings without a time are compared with others and stand
-on no chart.
+**Which rater.** On the first day on which any rater reaches 5,000, the rater with the largest M
+gets an alert. Then the days are run again: that rater's ratings since the onset no longer count as
+peers of others, and the rater's own chart restarts after the alert. A rater who only shared items
+with a drifting rater therefore gets no alert. The result does not depend on the order of the rows.
+Ratings without a time are compared with others but appear on no chart.
 
-A day on which the guidelines changed begins a new segment for everybody: no onset is looked for
-across it. Of an alarm that was answered with *not the rater's fault* the ratings stay peers of
-others; the rater's own chart begins anew all the same.
+A day on which the guidelines changed begins a new segment for all raters, and no onset is estimated
+across it. If you answer an alert with *not the rater's fault*, the ratings remain peers of others,
+and the rater's own chart restarts as well.
 
 | reason | meaning |
 |---|---|
-| `too_short` | fewer than 30 compared items before any onset, or 10 since: no alarm can be given |
-| `no_peers` | nobody else rated the rater's items |
-| `cannot_tell_who` | two raters who have only each other: one alarm names both |
+| `too_short` | fewer than 30 compared items before any onset, or 10 since: no alert is possible |
+| `no_peers` | no other rater rated the rater's items |
+| `cannot_tell_who` | two raters share items only with each other: one alert names both |
 
-**Cases.** `quality/alerts/` looks through a question when its ratings changed: people's standing
-ratings, each on the day on which it was first given; models are neither peers nor alarmed. Every
-look begins from all ratings, so the order in which they came does not matter, and a history that is
-imported raises what it would have raised. An alarm that no case knows becomes one: same kind and
-rater, and days in common or at most 14 apart, are one cause. A case keeps the numbers that it was
-raised with; when later ratings would not raise it any more, it says so. Effects and variances are
-those of all ratings so far, which the promise takes as known. A question with more than 5,000,000
-comparisons (`too_many_comparisons`) is not looked through.
+**Alerts.** `quality/alerts/` scans a question when its ratings have changed. It uses people's
+current ratings, each on the day on which it was first given. Models neither serve as peers nor get
+alerts. Every scan starts from all ratings, so their order of arrival does not matter, and an
+imported history raises the alerts that it would have raised at the time. Detections of the same
+kind and rater have one cause, and one alert, if their days overlap or are at most 14 days apart. An
+alert keeps the numbers with which it was raised. If later ratings would not raise it any more, it
+says so. The effects and variances are those of all ratings so far, and the guarantee treats them as
+known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) is not scanned.
 
-**The status of a rater**: *ask them* (`act`) while an alarm is open or looked at
-(`drift`), and while the evidence on gold is at the threshold of a pause
-(`gold`); *watch* while one is muted (`drift`), and from evidence 250 on
-(`drift`); *unknown* below 30
-compared items (`too_few_items`); else *nothing found* (`ok`): not that
-the rater is good; a page says *agrees less* instead, and that chance alone does not explain it,
-where the whole interval of kappa with the others lies below the funnel. What a case is about stands
-beside (`low_agreement`, `same_answer`, `too_fast`), as long as it is not resolved and today's
-ratings would raise it still.
+**Status of a rater.** The most severe status applies:
 
-**Sensitivity.** A project's alarms ring at an evidence A: 5,000 (*few and sure*, the default),
-1,000 or 250 (*many and early*). The promise goes with it: at most one false alarm in A working days
-of a rater, 20, 4 or 1 years of 250. An alarm takes about 30 ln(A) / ln(5000) times (s2 + n kappa2)
-/ delta^2 of the rater's own compared items, n of them a day, for a shift delta that leaves the
-scatter as it is; one that adds scatter, as guessing does, takes up to half as many again.
+* `act`: an alert about the rater is open or acknowledged (`drift`, `low_agreement`, `same_answer`,
+  `too_fast`), or the evidence on gold has reached the threshold of a pause (`gold`).
+* `check`: an alert about the rater is muted, or the evidence of drift has reached 250 (`drift`).
+* `unknown`: the rater has fewer than 30 compared items (`not_enough`).
+* `ok`: there is no reason. It does not mean that the rater is good. If the whole interval of kappa
+  with the others lies below the funnel, the page says that the rater agrees less, and that chance
+  alone does not explain it.
 
-What was measured stands in [alerts.md](../benchmarks/alerts.md); `manage.py simulate` writes
-streams of which it is known who drifted.
+**Sensitivity.** The sensitivity of a project sets the evidence A at which alerts are raised: 5,000
+(`low`, the default), 1,000 (`medium`) or 250 (`high`). The guarantee changes with it: at most one
+false alert in A working days of a rater, which are 20, 4 or 1 years of 250 days. An alert takes
+about 30 ln(A) / ln(5000) times (s2 + n kappa2) / delta^2 of the rater's own compared items, n of
+them a day, for a shift delta that leaves the scatter unchanged. A shift that adds scatter, such as
+guessing, takes up to half as many again.
+
+The measured results are in [alerts.md](../benchmarks/alerts.md). To generate streams of ratings
+with known drift, run `manage.py simulate`.
 """
 
 _RATERS_TO_CHECK = """\
-## Whom to look at first
+## Raters to check
 
-`metrics.agreement.rater_quality.funnel`, and what the alarms above found, for the page *Raters*.
+The *Raters* page combines `metrics.agreement.rater_quality.funnel` with the alerts above.
 
-**Harm** = ratings x max(0, middle - kappa with the others), the middle being the median of the
-raters with 30 compared items or more: how many ratings would have to be better, and by how much.
-The page begins with the largest.
+**Impact** = ratings x max(0, median - kappa with the others). The median is over the raters with 30
+or more compared items. The impact shows how many ratings would have to be better, and by how much.
+The page lists the largest impact first.
 
-**The funnel** (Spiegelhalter 2005, Statistics in Medicine 24, 1185-1202). A rater with n compared
-items lies within middle -/+ 1.96 s / sqrt(n) in 95 of 100 cases when nothing but chance tells
-raters apart; s^2 is the median of n se^2 over the raters, se the standard error of kappa with the
-others. Of many raters some lie outside by chance, one in twenty; of raters with thousands of items
-many do, because items differ, too: outside is a reason to look, and how far outside says how good a
-reason.
+**Funnel** (Spiegelhalter 2005, Statistics in Medicine 24, 1185-1202). If raters differ by chance
+alone, a rater with n compared items lies within median -/+ 1.96 s / sqrt(n) in 95 of 100 cases. s^2
+is the median of n se^2 over the raters, and se is the standard error of kappa with the others. Of
+many raters, one in twenty lies outside by chance. Of raters with thousands of items, many lie
+outside, because items differ as well. A rater outside the funnel deserves a check, and the distance
+shows how urgent the check is.
 
-**Agree less, nearly always the same answer, too fast.** Who has a case of `rater_apart`,
-`rater_same_answer` or `rater_fast` (above) that is not resolved, and that today's ratings would raise
-still. There is no other rule.
+**Low agreement, same answer, too fast.** A rater has this mark while an alert `rater_apart`,
+`rater_same_answer` or `rater_fast` (see above) is unresolved and the current ratings still support
+it. There is no other rule.
 """
 
 _OUTLIERS = """\
-## Other alarms
+## Other alerts
 
-`metrics.agreement.outliers`, after drift, and on what is left when all that drifters said since
-their onset is taken out. A is the evidence that rings (5,000, see *Sensitivity*). Whatever is
-tested is an e-process, at most 1 on average as long as the stated bound holds: whoever is within it
-is ever named with a probability of at most 1 / A, at whatever moment and however often one looks
-(Ville 1939). Nothing rings before 30 items.
+`metrics.agreement.outliers` runs after drift detection, without the ratings that drifting raters
+gave since their onset. A is the evidence at which alerts are raised (5,000, see *Sensitivity*).
+Every test is an e-process, which is at most 1 on average as long as the stated bound holds. A rater
+within the bound is therefore ever named with a probability of at most 1 / A, at any time and
+however often you look (Ville 1939). No alert is raised before 30 items.
 
-**Apart from the start** (`rater_apart`). The level of a rater is the weighted mean of the agreement
-scores above. The bound is the median of the other raters' levels, less 0.1, or less three of their
-standard deviations where these are more: 1.4826 times the median absolute deviation, and instead of
-3 the t quantile that is as rare, times sqrt(1 + 1/R), for R others (three at least). Raters differ,
-and the lowest of many is no outlier. The evidence that the level is below the bound is the Bayes
-factor above with omega 0.20. Of somebody who drifted, only the days before count.
+**Low agreement from the start** (`rater_apart`). The level of a rater is the weighted mean of the
+agreement scores above. The bound is the median of the other raters' levels, less the larger of 0.1
+and three of their standard deviations. The standard deviation is 1.4826 times the median absolute
+deviation. The factor 3 is replaced by the t quantile with the same tail probability, times sqrt(1 +
+1/R), for R others (three at least). Raters differ, and the lowest of many is not an outlier. The
+evidence that the level is below the bound is the Bayes factor above, with omega 0.20. For a rater
+who drifted, only the days before the onset count.
 
-**Always the same answer** (`rater_same_answer`). Asked are own ratings of items of which more than half of
-the other ratings are not the rater's most used category c. Counted is how often the rater leaves c,
-too, against a quarter of how often all others do when they are asked so: E = B(x+1, y+1)
-I_p(x+1, y+1) / (p p^x (1-p)^y), x times left and y not, the mean likelihood ratio over all smaller
-probabilities. A times the number of categories rings. Whoever met harmless items only is asked
-nothing.
+**Same answer** (`rater_same_answer`). The test uses the rater's ratings of items for which more
+than half of the other ratings are not the rater's most used category c. It counts how often the
+rater gives another category than c, too, and compares this with p, a quarter of how often all other
+raters do so in the same situation. With x ratings other than c and y equal to c, E = B(x+1, y+1)
+I_p(x+1, y+1) / (p p^x (1-p)^y) is the mean likelihood ratio over all smaller probabilities. An
+alert needs A times the number of categories. A rater without such items is not tested.
 
-**Too fast** (`rater_fast`). A rating is hasty that took less than a quarter of the geometric mean
-of the times of others on the same item, or less than raters so different reach (as above, of the
-logarithms). Counted are ratings that were not, against one half, with the same E. The items' length
-explains nothing: the time is compared item by item.
+**Too fast** (`rater_fast`). The test compares a rating's time with the geometric mean of the times
+of others on the same item. A rating is hasty if it took less than a quarter of that mean, or a
+smaller fraction where the raters' speeds vary more (the bound above, on logarithms). The test
+compares the share of ratings that are not hasty with one half, using the same E. The length of
+items does not matter, because times are compared item by item.
 
-**The question fell, a pair diverged, a category collapsed** (`question_fell`, `pair_diverged`,
-`category_collapsed`). The evidence of drift, over weeks from Monday to Sunday: of the mean residual
-d - mu - a_g - a_h of an item's comparisons; of a pair's; of how often others say c, too, where one
-rater does; of the share of c (omega a share of that size). Successive weeks are alike, so that the
-wobble which their differences show counts twice. An onset needs 4 weeks before it and 2 since. A /
-5 weeks ring for the question: at most one false alarm in A working days of a question. Each of n
-pairs, and each of k categories in either measure, needs n or 2 k times as much, so that all of them
-together ring no more often. A category rings when it lost half of its agreement or nine tenths of
-its use.
+**Agreement of a question fell, a pair diverged, a category collapsed** (`question_fell`,
+`pair_diverged`, `category_collapsed`). The evidence is that of drift, over weeks from Monday to
+Sunday. It is computed for:
 
-**Nothing rings twice for one cause.** Of a rater the first of: drift, same answer, too fast, apart;
-and while a case of a rater is not resolved, no other kind rings for the same rater. Of a question,
-in days that they share, the first of: question, pair, category. When more than half of the raters
-at work drifted apart in the days in which the question fell, that rings instead of them.
+* the question: the mean residual d - mu - a_g - a_h of the comparisons of an item
+* a pair of raters: the same residual for the pair
+* a category c: how often others give c where one rater does, and the share of c among all ratings
+  (with omega equal to that share)
 
-**Counts.** `ratings_missing`: 20 items or more that the queue asks for, and a tenth of those begun
-in the last 60 days, were begun two weeks ago and have fewer ratings than the project wants.
-`gold_suspected`: gold answers in doubt (above), all of a question in one case; more of them after
-it was resolved are another one.
+Successive weeks are correlated, so the variation that their differences show counts twice. An onset
+needs 4 weeks before it and 2 since. For the question, the threshold is A / 5 weeks: at most one
+false alert in A working days of a question. Each of n pairs needs n times as much, and each of k
+categories in either measure 2 k times as much, so that all of them together raise no more false
+alerts. A category raises an alert when it lost half of its agreement or nine tenths of its use.
+
+**One alert for one cause.** For a rater, Concord raises only the first of: drift, same answer, too
+fast, low agreement. While an alert about a rater is unresolved, no other kind is raised for the
+same rater. For a question, it raises only the first of: question, pair, category, among alerts that
+share days. If more than half of the active raters drifted in the days in which the agreement of the
+question fell, the alert of the question replaces theirs.
+
+**Counts.** Two alerts are counts, not tests:
+
+* `ratings_missing`: at least 20 items of the queue, and at least a tenth of those begun in the last
+  60 days, were begun two weeks ago or earlier and have fewer ratings than the project requires.
+* `gold_suspected`: suspected gold answers (see above), all of a question in one alert. Further ones
+  after it was resolved raise a new alert.
 """
 
 SECTIONS = (

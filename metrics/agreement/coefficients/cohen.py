@@ -106,8 +106,8 @@ def kappa_max(tables: npt.ArrayLike) -> Estimate:
 
 _COHEN_1960 = "Cohen 1960, Educational and Psychological Measurement 20, 37-46"
 _STANDARD_ERROR = (
-    "delta method on the cells / n (Fleiss, Cohen & Everitt 1969), t(n - 1); "
-    "also with the normal quantile and se0"
+    "delta method on the cell proportions, divisor n (Fleiss, Cohen & Everitt 1969), t(n - 1); "
+    "also with the normal quantile and with se0"
 )
 
 COHEN_KAPPA = Coefficient(
@@ -173,7 +173,7 @@ COHEN_KAPPA_CATEGORY = Coefficient(
         case="05_seed002_custom_weights",
         name="cohen_kappa_category",
         value="0.627 0.428 0.377 0.655",
-        printed_in="scikit-learn, one against the rest",
+        printed_in="scikit-learn, one versus rest",
     ),
     table_formula=Formula(category_kappas),
     report_format="categories",

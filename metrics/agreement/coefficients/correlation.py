@@ -217,7 +217,7 @@ LIN_CCC = Coefficient(
     error=NO_ANALYTIC_ERROR,
     source="Lin 1989, Biometrics 45, 255-268",
     example=_build_example(
-        "lin_ccc", "0.76662", "equals the quadratic kappa of equally spaced values"
+        "lin_ccc", "0.76662", "equals the quadratically weighted kappa of equally spaced values"
     ),
     table_formula=Formula(lin_ccc, category_values=CategoryValues.OPTIONAL),
     needs_numbers=True,

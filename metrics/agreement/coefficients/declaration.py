@@ -25,9 +25,9 @@ COMPLETE_ITEM_REASONS = (
     "zero_variance",
 )
 # Descriptions of the standard error that several coefficients share.
-IRRCAC_ERROR = "irrCAC raw formula, t(n - 1)"
-CELL_DELTA_ERROR = "delta method on the cells / n, t(n - 1)"
-NO_ANALYTIC_ERROR = "none; bootstrap"
+IRRCAC_ERROR = "irrCAC formula for raw ratings, t(n - 1)"
+CELL_DELTA_ERROR = "delta method on the cell proportions, divisor n, t(n - 1)"
+NO_ANALYTIC_ERROR = "no analytic standard error; use the bootstrap"
 
 
 class CategoryValues(Enum):

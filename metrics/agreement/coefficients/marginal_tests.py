@@ -136,7 +136,7 @@ MCNEMAR = Coefficient(
     low=0,
     high=None,
     undefined=(*TWO_RATER_REASONS, "needs_2x2", "no_discordant_pairs"),
-    error="p from chi-square; exact p from the binomial",
+    error="p value from the chi-square distribution; exact p value from the binomial",
     source="McNemar 1947, Psychometrika 12, 153-157",
     example=Example(
         case="19_agresti_approval_mcnemar",
@@ -163,7 +163,7 @@ BOWKER = Coefficient(
     low=0,
     high=None,
     undefined=(*TWO_RATER_REASONS, "no_discordant_pairs"),
-    error="p from chi-square",
+    error="p value from the chi-square distribution",
     source="Bowker 1948, Journal of the American Statistical Association 43, 572-574",
     example=Example(
         case="05_seed002_custom_weights",
@@ -187,7 +187,7 @@ STUART_MAXWELL = Coefficient(
     low=0,
     high=None,
     undefined=(*TWO_RATER_REASONS, "no_discordant_pairs"),
-    error="p from chi-square",
+    error="p value from the chi-square distribution",
     source=(
         "Stuart 1955, Biometrika 42, 412-416; "
         "Maxwell 1970, British Journal of Psychiatry 116, 651-655"
