@@ -1,7 +1,7 @@
 """Limits on request bodies, checked before any of the body is read.
 
-Forms are small. Views that accept files read them (ratings/files/upload_limits.py) after checking the
-sender; any other uploaded file is skipped and stored nowhere. The API's parser limits its own
+Forms are small. Views that accept files read them (ratings/files/upload_limits.py) after checking
+the sender; any other uploaded file is skipped and stored nowhere. The API's parser limits its own
 bodies (core/api/parsers.py).
 """
 

@@ -100,7 +100,8 @@ class Child:
                 return
 
     def stop(self, hurry: Callable[[], bool]) -> None:
-        """Send SIGTERM, then SIGKILL to the group after the timeout or when `hurry` returns True."""
+        """Send SIGTERM, then SIGKILL to the group after the timeout or when `hurry` returns True.
+        """
         if self.process is None:
             return
         self.process.send_signal(signal.SIGTERM)

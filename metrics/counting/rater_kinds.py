@@ -5,10 +5,9 @@ and, after them, those of the models; and every rater is compared with the peopl
 raters are of one kind, nothing is separated, and it costs nothing.
 
 A rating does not store as which kind it was counted. So the question's CountState records which
-raters were counted as models (`model_raters`, `separates_models`), and this is followed as long as the
-counts
-exist. When a rater changes kind, or people join where only models had been counted, a recount is
-needed.
+raters were counted as models (`model_raters`, `separates_models`), and this is followed as long as
+the counts exist. When a rater changes kind, or people join where only models had been counted, a
+recount is needed.
 """
 
 from __future__ import annotations

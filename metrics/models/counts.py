@@ -54,8 +54,8 @@ class CountState(models.Model):
     backlog_done = models.PositiveBigIntegerField(default=0)
     # When the results were last refreshed from the counts, or a backlog was opened.
     refreshed_at = models.DateTimeField(null=True, blank=True)
-    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error; `deferred_version`
-    # is the version that they are based on.
+    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error;
+    # `deferred_version` is the version that they are based on.
     bootstrap = models.JSONField(default=dict, blank=True)
     bootstrap_people = models.JSONField(default=dict, blank=True)  # of the people only
     # The mean pairwise kappas, weighted by shared items (results.pairs.mean_kappas).

@@ -21,8 +21,8 @@ def show_guidelines(
 ) -> HttpResponse:
     """Show the current guidelines, or version ``number``, and what that version changed.
 
-    An open annotation page asks with ``?version=NUMBER`` if there is a newer version: 204 if there is
-    none.
+    An open annotation page asks with ``?version=NUMBER`` if there is a newer version: 204 if there
+    is none.
     """
     project = get_project(request.user, project_id)
     if request.GET.get("version") == str(project.guidelines_version):

@@ -16,8 +16,8 @@ from ratings.annotation.assignments.exams import ExamPolicy, ExamVerdict
 def judge_exam(answers: Sequence[bool], test: Mapping[str, Any]) -> ExamVerdict | None:
     """Return the verdict, or None while the answers do not decide the test.
 
-    ``error_probability`` of the verdict is the error probability of its outcome: the promised one where the
-    test reached a limit, the exact one of the whole exam where it ended undecided.
+    ``error_probability`` of the verdict is the error probability of its outcome: the promised one
+    where the test reached a limit, the exact one of the whole exam where it ended undecided.
     """
     result = gold.evaluate_exam(answers, **test)
     if result.outcome == "undecided":

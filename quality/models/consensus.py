@@ -48,8 +48,8 @@ class Consensus(RecomputedResult):
     n_items = models.PositiveIntegerField(default=0)
     n_ratings = models.PositiveIntegerField(default=0)
     expected_errors = models.FloatField(null=True)
-    # [{"min_confidence", "n_items", "expected_errors"}, ...]: number of labels with at least this confidence, and the
-    # expected number of wrong ones among them.
+    # [{"min_confidence", "n_items", "expected_errors"}, ...]: number of labels with at least this
+    # confidence, and the expected number of wrong ones among them.
     certainty_levels = models.JSONField(default=list)
     # {"classes": [...], "tempering": t, "rounds": n}; empty without an estimate.
     model = models.JSONField(default=dict)

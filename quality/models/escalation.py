@@ -15,12 +15,13 @@ class LabelRules(models.Model):
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="label_rules"
     )
-    # Request ratings while the confidence is below ``certain_from`` and there are fewer than ``max_ratings``
-    # current ratings.
+    # Request ratings while the confidence is below ``certain_from`` and there are fewer than
+    # ``max_ratings`` current ratings.
     request_ratings = models.BooleanField(default=False)
     certain_from = models.FloatField(default=0.9)
     max_ratings = models.PositiveSmallIntegerField(default=5)
-    # Total ratings that may be requested beyond the planned ones, and ``n_requested``: those requested so far.
+    # Total ratings that may be requested beyond the planned ones, and ``n_requested``: those
+    # requested so far.
     budget = models.PositiveIntegerField(default=100)
     n_requested = models.PositiveIntegerField(default=0)
     # Share of decided items that are shown to a second adjudicator as well.

@@ -65,8 +65,8 @@ def build_context(
 ) -> dict[str, Any]:
     """Return the context of the page's templates.
 
-    ``selected_codes``: codes by question id to preselect. ``is_conflict``: the submission would overwrite
-    an answer from another window.
+    ``selected_codes``: codes by question id to preselect. ``is_conflict``: the submission would
+    overwrite an answer from another window.
     """
     questions = get_questions(rater.project)
     if item is None:

@@ -1,7 +1,7 @@
 """Views of the annotation page.
 
-The pages work without JavaScript; rate.js requests the sheet of one item instead (header ``X-Annotation:
-sheet``) and prefetches the next one before this one is done.
+The pages work without JavaScript; rate.js requests the sheet of one item instead (header
+``X-Annotation: sheet``) and prefetches the next one before this one is done.
 """
 
 from __future__ import annotations

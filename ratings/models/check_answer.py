@@ -18,8 +18,8 @@ class CheckAnswer(JudgementBase):
     """A rater's answer to an item that checks the rater. It is not a rating.
 
     The project's agreement, the item's slots and the rater's earlier rating are not affected by it.
-    One row per line of the history; the row with ``is_current`` set is the current answer. Columns that
-    a rating also has mean the same here.
+    One row per line of the history; the row with ``is_current`` set is the current answer. Columns
+    that a rating also has mean the same here.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)

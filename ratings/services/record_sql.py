@@ -1,6 +1,7 @@
 """SQL that writes ratings: one upsert and one history entry each.
 
-``counted`` and ``counted_day`` are never changed here: only metrics.counting.question_counting changes them.
+``counted`` and ``counted_day`` are never changed here: only metrics.counting.question_counting
+changes them.
 """
 
 from __future__ import annotations

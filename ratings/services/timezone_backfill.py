@@ -1,9 +1,9 @@
 """Backfill of the days of a project's ratings when its time zone changes.
 
-The change itself creates a TimezoneBackfill row and runs the first step, which is enough for a small
-project; the worker's sweep runs the others while ratings keep being written. Every step reads the
-current zone under the row's lock; another change restarts the backfill. A rating that is written
-meanwhile already uses the current zone, so no step has to go back.
+The change itself creates a TimezoneBackfill row and runs the first step, which is enough for a
+small project; the worker's sweep runs the others while ratings keep being written. Every step reads
+the current zone under the row's lock; another change restarts the backfill. A rating that is
+written meanwhile already uses the current zone, so no step has to go back.
 """
 
 from __future__ import annotations

@@ -242,8 +242,8 @@ class HeadlineBuilder:
         """Build the headline over all days (Result.headline).
 
         It holds the choice, its Value (`value`) and group (`population`) and the intraclass
-        correlations (`values`); and where models are separate, the same coefficient of each group and all
-        coefficients of people.
+        correlations (`values`); and where models are separate, the same coefficient of each group
+        and all coefficients of people.
         """
         groups = self.raters.build_groups(self.patterns, self.n_items, row)
         group, name = groups[self.group_name], self.choice.name

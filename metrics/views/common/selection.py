@@ -31,8 +31,8 @@ MAX_SHOWN_KEY_LENGTH = 200  # characters of an unknown key in an error message
 class UnknownSelectionError(Http404):
     """A value of the URL does not exist.
 
-    The error page shows ``hint`` and links to the page ``list_url_name`` (a URL name), which lists the
-    existing values.
+    The error page shows ``hint`` and links to the page ``list_url_name`` (a URL name), which lists
+    the existing values.
     """
 
     def __init__(self, hint: str, *, list_url_name: str = "") -> None:

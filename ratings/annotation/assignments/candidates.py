@@ -44,8 +44,8 @@ _SEARCH_SQL = """
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
     """
-# The lowest position first. Takes the same parameters, two of them unused. "+ 0" makes it use the order
-# of turns, not the index of slots.
+# The lowest position first. Takes the same parameters, two of them unused. "+ 0" makes it use the
+# order of turns, not the index of slots.
 _SEARCH_PLANNED_SQL = """
     WITH asked AS (
             SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower,

@@ -30,14 +30,14 @@ class ImportMapping:
     """The format of a file, the meaning of its columns, and the questions its rows belong to.
 
     ``source`` is a name of SOURCES. The other fields apply to tables unless stated otherwise.
-    ``columns`` maps a role (columns.ROLES) to the index of its column. ``content_columns`` are columns of
-    content that raters see under the column's name; ``attribute_columns`` are columns that are stored and
-    never shown to raters. ``layout`` is "long" (one row a rating; all by ``default_rater`` if it is
-    set), "wide" (one row an item; every column without another meaning, except ``excluded_columns``, is a
-    rater) or "items" (no ratings).
+    ``columns`` maps a role (columns.ROLES) to the index of its column. ``content_columns`` are
+    columns of content that raters see under the column's name; ``attribute_columns`` are columns
+    that are stored and never shown to raters. ``layout`` is "long" (one row a rating; all by
+    ``default_rater`` if it is set), "wide" (one row an item; every column without another meaning,
+    except ``excluded_columns``, is a rater) or "items" (no ratings).
 
-    Questions: with ``use_file_questions``, rows belong to the questions named in the file, which are
-    created where the project does not have them. Otherwise all rows belong to one question, the
+    Questions: with ``use_file_questions``, rows belong to the questions named in the file, which
+    are created where the project does not have them. Otherwise all rows belong to one question, the
     existing ``question_id`` or a new one. ``questions`` maps question keys of the file to other
     keys, ``members`` maps rater keys of the file to user ids (see `matching`).
     """

@@ -35,8 +35,8 @@ __all__ = [
     "list_extensions",
 ]
 
-# In the order in which they are tried on a file: tools first, each recognised by fields that only it
-# has, then tables, which accept everything.
+# In the order in which they are tried on a file: tools first, each recognised by fields that only
+# it has, then tables, which accept everything.
 SOURCES: dict[str, FileSource] = {
     "concord": ConcordSource(),
     "label_studio": LabelStudioSource(),

@@ -39,9 +39,9 @@ class FileReport:
 
     ``rows`` counts ratings, ``contents`` items of which the file has more than the key, ``skips``
     items that a rater skipped. ``questions`` has for each key whether the project has the question,
-    its text, and the number of ratings of each label. ``question_keys`` are (question key in the file, in
-    the project). ``unmatched_raters`` are people whom the project does not have, ``suggested_members`` maps raters
-    to user ids (see `matching`).
+    its text, and the number of ratings of each label. ``question_keys`` are (question key in the
+    file, in the project). ``unmatched_raters`` are people whom the project does not have,
+    ``suggested_members`` maps raters to user ids (see `matching`).
     """
 
     problems: ProblemList
