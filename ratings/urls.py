@@ -56,7 +56,7 @@ urlpatterns = [
         list_views.mark_message_read,
         name="message_read",
     ),
-    path(f"{PROJECT}set-aside/", list_views.skipped_and_flagged, name="skipped_and_flagged"),
+    path(f"{PROJECT}skipped/", list_views.skipped_and_flagged, name="skipped_and_flagged"),
     path(f"{PROJECT}data/", upload_views.show_data, name="data"),
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),
     path(f"{PROJECT}media/<str:name>", media_views.media_file, name="media"),

@@ -204,7 +204,7 @@ def _matches_formula(own: Estimate) -> bool:
 def has_untimed_imports(project: Project) -> bool:
     """Return True if a file brought ratings without times: they have the time of the import."""
     runs = ImportRun.objects.filter(project=project, state=ImportRun.State.DONE)
-    return runs.filter(summary__untimed__gt=0).exists()
+    return runs.filter(summary__n_without_time__gt=0).exists()
 
 
 @register.filter

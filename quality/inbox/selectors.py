@@ -151,7 +151,7 @@ def _get_exams_without_tries() -> QuerySet[Exam]:
     return Exam.objects.filter(
         ~Exists(newer_exams),
         state=Exam.State.FAILED,
-        number__gte=F("question__exam_rules__tries"),
+        number__gte=F("question__exam_rules__max_attempts"),
         question__exam_rules__required=True,
         rater__paused=False,
     )

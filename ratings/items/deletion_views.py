@@ -59,7 +59,7 @@ def export_rater_data(request: HttpRequest, project_id: int, rater_id: int) -> H
     raters = Rater.objects.select_related("project", "user")
     rater = get_object_or_404(raters, project=project, pk=min(rater_id, MAX_ID))
     security_log.log_event(
-        "rater_data_exported",
+        "person_exported",
         project_id=project.pk,
         by=request.user.pk,
         rater=rater.pk,

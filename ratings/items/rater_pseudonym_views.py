@@ -57,7 +57,7 @@ def set_raters_hidden(request: HttpRequest, project_id: int) -> HttpResponse:
     else:
         rater_pseudonyms.restore_raters(project=project, by=request.user)
         messages.success(request, _("Raters have their keys and names again."))
-    return redirect("identities", project.pk)
+    return redirect("rater_pseudonyms", project.pk)
 
 
 @never_cache
@@ -70,7 +70,7 @@ def disclose_raters(request: HttpRequest, project_id: int) -> HttpResponse:
     if not form.is_valid():
         return _render_page(request, project, look_form=form, status=400)
     if not project.hides_raters:
-        return redirect("identities", project.pk)
+        return redirect("rater_pseudonyms", project.pk)
     identity_rows = rater_pseudonyms.disclose_raters(
         project=project, reason=form.cleaned_data["reason"], by=request.user
     )

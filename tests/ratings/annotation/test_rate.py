@@ -115,7 +115,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     assert ("Nothing left for you" in home, "Rate the next item</a>" in home) == (True, False)
     for page in (
         annotator_client.get(get_rate_url(project)),
-        annotator_client.get(get_rate_url(project), HTTP_X_DESK="sheet"),
+        annotator_client.get(get_rate_url(project), HTTP_X_ANNOTATION="sheet"),
     ):
         assert (ALL_RATED_TEXT in page.text, NO_FREE_SLOT_TEXT in page.text) == (True, False)
     Item.objects.create(project=project, key="later", body={"text": "x"})
@@ -271,7 +271,7 @@ def test_invalid_page_number_shows_a_page(annotator_client, project, items):
             == 200
         )
         assert (
-            annotator_client.get(get_rate_url(project, tail=f"last/?before={number}")).status_code
+            annotator_client.get(get_rate_url(project, tail=f"undo/?before={number}")).status_code
             == 302
         )
 
@@ -459,9 +459,9 @@ def test_undo_goes_back_step_by_step(annotator_client, project, items, question)
         annotator_client.get(get_rate_url(project))
         submit(annotator_client, project, item, question, 2)
     for before, expected in ((items[3], items[2]), (items[2], items[1]), (items[1], items[0])):
-        response = annotator_client.get(get_rate_url(project, tail=f"last/?before={before.pk}"))
+        response = annotator_client.get(get_rate_url(project, tail=f"undo/?before={before.pk}"))
         assert response["Location"] == get_rate_url(project, expected)
-    assert annotator_client.get(get_rate_url(project, tail=f"last/?before={items[0].pk}"))[
+    assert annotator_client.get(get_rate_url(project, tail=f"undo/?before={items[0].pk}"))[
         "Location"
     ] == get_rate_url(project)
 
@@ -749,7 +749,7 @@ def test_a_project_without_questions_says_so(annotator_client, project, items):
 # --- sheets that rate.js requests
 
 
-SHEET = {"HTTP_X_DESK": "sheet"}
+SHEET = {"HTTP_X_ANNOTATION": "sheet"}
 
 
 def test_sheet_contains_only_the_item(annotator_client, project, items):

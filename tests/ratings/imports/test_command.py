@@ -64,7 +64,7 @@ def test_new_project_from_a_table(file: Path, lead: Any) -> None:
         "left_out": {},
         "problems": [],
         "notes": [],
-        "skipped": 0,
+        "skips": 0,
         "sources": {str(file): "csv"},
     }
     question = project.questions.get()

@@ -102,7 +102,7 @@ EXPECTED: dict[str, Any] = {
     ),
     "label_studio/sdk_test_export_json_min_data.json": ({"items": 1}, {"boxes": 1}),
     "prodigy/*ner_first60.jsonl": ({"items": 60, "ratings": 0}, {"spans": 60}),
-    "prodigy/*textcat_first60.jsonl": ({"items": 60, "ratings": 40, "skipped": 20}, {}),
+    "prodigy/*textcat_first60.jsonl": ({"items": 60, "ratings": 40, "skips": 20}, {}),
     "zooniverse/cat-project-classifications_trimmed.csv": (
         {"items": 12, "ratings": 0},
         {"boxes": 12},

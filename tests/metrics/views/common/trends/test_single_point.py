@@ -53,13 +53,17 @@ def test_single_point_shows_its_period(
 def test_file_without_times_is_shown_as_reason(get_page_text: Any, project: Any) -> None:
     message = "A file came without times, so its ratings count as made when it was imported."
     run = ImportRun.objects.create(
-        project=project, file_name="x.csv", path="x", state="checked", summary={"untimed": 24}
+        project=project,
+        file_name="x.csv",
+        path="x",
+        state="checked",
+        summary={"n_without_time": 24},
     )
     assert message not in get_page_text("")  # the file has not been imported
     ImportRun.objects.filter(pk=run.pk).update(state="done", heartbeat_at=timezone.now())
     assert get_page_text("").count(message) == 1
     assert get_page_text("raters/a/").count(message) == 1
-    ImportRun.objects.filter(pk=run.pk).update(summary={"untimed": 0})
+    ImportRun.objects.filter(pk=run.pk).update(summary={"n_without_time": 0})
     assert message not in get_page_text("")
 
 
