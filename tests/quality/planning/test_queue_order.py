@@ -179,7 +179,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
     assert client.get(f"{home}?sample=odd").status_code == 400
     assert default_page["moves"] == []
     # A filtered page uses the random ones among its ratings, too.
-    assert load_dashboard("?kind=human")["sample"].left_out == len(planned)
+    assert load_dashboard("?kind=human")["sample"].n_left_out == len(planned)
 
     api_headline = client.get(api).json()["headline"]
     assert api_headline["value"] == pytest.approx(before["value"])
