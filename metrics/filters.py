@@ -234,7 +234,7 @@ def _parse_excluded_raters(query: QueryDict) -> tuple[str, ...]:
         line = []
     keys = tuple(sorted({key.strip() for key in line} - {""}))
     if text and not keys:
-        raise BadRequest(_("“without” names raters by their keys, with commas between them."))
+        raise BadRequest(_("“exclude” names raters by their keys, with commas between them."))
     if len(keys) > MAX_EXCLUDED_RATERS:
         raise BadRequest(
             _("At most %(n)s raters can be left out at once.") % {"n": MAX_EXCLUDED_RATERS}

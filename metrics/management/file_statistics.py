@@ -128,7 +128,7 @@ def format_rules(rules: list[dict[str, Any]]) -> list[str]:
     for rule in rules:
         excluded = f"{rule['left_out_items']} items and {rule['left_out_ratings']} ratings left out"
         name = f"{rule['name']} ({rule['coefficient']})"
-        lines.append(f"  {name:<44} {format_value_with_interval(rule['reading'])}; {excluded}")
+        lines.append(f"  {name:<44} {format_value_with_interval(rule['estimate'])}; {excluded}")
     return lines
 
 

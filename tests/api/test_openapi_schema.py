@@ -131,7 +131,7 @@ def rated_project_path(
 def compute_all_coefficients(question: Any) -> None:
     """Request all coefficients, and compute them as a worker does."""
     filtered_jobs.get_or_request_filtered_result(
-        question, filtered_jobs.FilteredRequest("every", NO_FILTER), version=0
+        question, filtered_jobs.FilteredRequest("coefficients", NO_FILTER), version=0
     )
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
 

@@ -213,7 +213,7 @@ def test_complete_pair_list_has_no_cut_off_note(
     assert defined_values == sorted(defined_values)
     assert values[len(defined_values) :] == [None] * (len(values) - len(defined_values))
     descending_values = [
-        pair.estimate["value"] for pair in client.get(f"{address}?sort=-kappa").context["pairs"]
+        pair.kappa["value"] for pair in client.get(f"{address}?sort=-kappa").context["pairs"]
     ]
     assert descending_values[: len(defined_values)] == defined_values[::-1]
     assert "are listed here" not in client.get(address).content.decode()
