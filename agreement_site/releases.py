@@ -61,17 +61,18 @@ def describe_schema_mismatch() -> str | None:
     if missing := sorted(_load_migrations() - applied):
         app, name = missing[0]
         return (
-            f"The tables are of an older release than this one ({get_release()}): {app}.{name} is not"
-            " applied. Run `manage.py migrate` with this release, or start the release that they"
-            " belong to."
+            f"The tables are of an older release than this one ({get_release()}): {app}.{name} is"
+            " not applied. Run `manage.py migrate` with this release, or start the release that"
+            " they belong to."
         )
     if unknown := sorted(
         (app, name) for app, name in applied - _load_migrations() if app in own_apps
     ):
         app, name = unknown[0]
         return (
-            f"The tables are of a newer release than this one ({get_release()}), which does not know"
-            f" {app}.{name}. Start the newer release, or restore a backup of this one's tables."
+            f"The tables are of a newer release than this one ({get_release()}), which does not"
+            f" know {app}.{name}. Start the newer release, or restore a backup of this one's"
+            " tables."
         )
     return None
 

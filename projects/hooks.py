@@ -83,7 +83,8 @@ def notify_scale_changed(question_id: int) -> None:
 
 
 def notify_raters_renamed(project_id: int, renamed: Mapping[str, str]) -> None:
-    """Notify all listeners that raters have new keys, so that they update what they stored by key.
+    """Notify all listeners that raters have new keys,
+    so that they update what they stored by key.
     """
     for listener in _renamed_listeners:
         listener(project_id, renamed)

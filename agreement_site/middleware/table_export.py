@@ -16,7 +16,8 @@ from .base import BaseMiddleware
 
 
 class TableExportMiddleware(BaseMiddleware):
-    """Answer a page request with ``?csv=NAME`` with that table alone, with the page's permissions.
+    """Answer a page request with ``?csv=NAME`` with that table alone,
+    with the page's permissions.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

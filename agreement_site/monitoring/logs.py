@@ -62,7 +62,8 @@ def _build_request_context(request: HttpRequest) -> dict[str, Any]:
 
 
 def _get_user_id(request: HttpRequest) -> int | None:
-    """Return the user's id if it is already loaded: a log line is no reason to query the database.
+    """Return the user's id if it is already loaded:
+    a log line is no reason to query the database.
     """
     user = vars(request).get("user")
     # a page's user is lazy: loaded once something has used the session
@@ -154,7 +155,8 @@ def redact_path(request: HttpRequest) -> str:
 
 
 class RedactPathsFilter(logging.Filter):
-    """Redact paths in Django's own records, and drop those of failed requests without a traceback.
+    """Redact paths in Django's own records,
+    and drop those of failed requests without a traceback.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -256,7 +258,8 @@ class PlainFormatter(logging.Formatter):
         text = " ".join(
             [record.getMessage(), *(f"{name}={value}" for name, value in fields.items())]
         )
-        line = f"{self.formatTime(record)} {record.levelname} {record.name} {_escape_unprintable(text)}"
+        prefix = f"{self.formatTime(record)} {record.levelname} {record.name}"
+        line = f"{prefix} {_escape_unprintable(text)}"
         if record.exc_info:
             trace = self.formatException(record.exc_info).splitlines()
             line = "\n".join(

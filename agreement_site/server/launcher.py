@@ -98,7 +98,9 @@ def lock_data_dir(data_dir: Path) -> IO[str]:
 
 
 def resolve_address(host: str, port: int) -> tuple[str, int]:
-    """Return host and port in numbers. Raises StartupError where another program already listens.
+    """Return host and port in numbers.
+
+    Raises StartupError where another program already listens.
     """
     try:
         return web_server.find_free_address(host, port)
@@ -130,7 +132,8 @@ def prepare_database(environment: dict[str, str]) -> str:
 
 
 def list_programs(installation: Installation, environment: dict[str, str]) -> list[Program]:
-    """Return broker (unless REDIS_URL is set), workers and web server, in the order of their start.
+    """Return broker (unless REDIS_URL is set), workers and web server,
+    in the order of their start.
     """
     started = [
         build_worker(installation, environment, number)

@@ -86,8 +86,8 @@ class Child:
         pause = min(MAX_PAUSE_SECONDS, INITIAL_PAUSE_SECONDS * 2 ** max(0, self.failures - 1))
         self.start_at = time.monotonic() + pause
         print_message(
-            f"{self.program.name} ended ({describe_exit(self.process.returncode)}); it is started again "
-            f"in {pause:g} s."
+            f"{self.program.name} ended ({describe_exit(self.process.returncode)}); "
+            f"it is started again in {pause:g} s."
         )
         self.process = None
         return True
@@ -100,7 +100,8 @@ class Child:
                 return
 
     def stop(self, hurry: Callable[[], bool]) -> None:
-        """Send SIGTERM, then SIGKILL to the group after the timeout or when `hurry` returns True.
+        """Send SIGTERM, then SIGKILL to the group after the timeout
+        or when `hurry` returns True.
         """
         if self.process is None:
             return

@@ -1,4 +1,5 @@
-"""Cursor pagination: rows that stay are neither skipped nor repeated, whatever changes meanwhile.
+"""Cursor pagination: rows that stay are neither skipped nor repeated,
+whatever changes meanwhile.
 """
 
 from __future__ import annotations

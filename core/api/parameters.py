@@ -54,7 +54,8 @@ def get_choice(query: dict[str, str], name: str, allowed: Sequence[str], *, defa
 
 
 def parse_rows(data: Any) -> list[Any]:
-    """Return the request's body as a list of rows: one object, or a list of 1 to MAX_ROWS objects.
+    """Return the request's body as a list of rows:
+    one object, or a list of 1 to MAX_ROWS objects.
     """
     rows = data if isinstance(data, list) else [data]
     if not rows:

@@ -1,4 +1,5 @@
-"""Serializer fields that do not convert JSON types: "3" is no number, true is not 1, 3 is no text.
+"""Serializer fields that do not convert JSON types:
+"3" is no number, true is not 1, 3 is no text.
 """
 
 from __future__ import annotations

@@ -256,8 +256,8 @@ def _copy_to_temp_table(
     quoted_columns = _quote_columns(columns)
     cursor.execute("DROP TABLE IF EXISTS pg_temp.incoming")
     cursor.execute(
-        f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {quoted_columns} FROM {table} WITH NO "
-        "DATA"
+        "CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS "
+        f"SELECT {quoted_columns} FROM {table} WITH NO DATA"
     )
     copy_rows(cursor, f"incoming ({quoted_columns})", rows)
 

@@ -1,4 +1,5 @@
-"""Clean HTML that users wrote: nothing in it is executed, and media load only from allowed origins.
+"""Clean HTML that users wrote: nothing in it is executed,
+and media load only from allowed origins.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ class AuditFindings:
             actual, wanted_value = stored.get(key), expected.get(key)
             if not _is_equal(actual, wanted_value):
                 self.differences.append(
-                    f"{description} {key}: stored {_format_value(actual)}, recounted {_format_value(wanted_value)}"
+                    f"{description} {key}: stored {_format_value(actual)}, "
+                    f"recounted {_format_value(wanted_value)}"
                 )
 
 

@@ -53,8 +53,8 @@ def sparkline(
     title = _describe_line(defined, span, n_items)
     baseline = '<path class="spark__ground" d="M3 21H97"/>' if scale else ""
     return _mark_svg_safe(
-        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}">{baseline}'
-        f'<path d="{path}"/>'
+        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}">'
+        f'{baseline}<path d="{path}"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/></svg>'
     )
 
@@ -129,7 +129,8 @@ def interval_chart(value: Estimate | None, low: float = -0.2, high: float = 1.0)
     line, language = "", get_language()
     title = number_formats.format_number_in(value["value"], 2, language)
     if value.get("low") is not None and value.get("high") is not None:
-        line = f'<path class="whisker__line" d="M{format_x(value["low"])} 8H{format_x(value["high"])}"/>'
+        start, end = format_x(value["low"]), format_x(value["high"])
+        line = f'<path class="whisker__line" d="M{start} 8H{end}"/>'
         title = _("%(value)s, from %(low)s to %(high)s") % {
             "value": title,
             "low": number_formats.format_number_in(value["low"], 2, language),

@@ -64,9 +64,11 @@ def render_estimate(value: Estimate | None, signed: bool = False) -> SafeString:
     is_positive = signed and value["value"] > 0 and not tables.is_exporting()
     language, sign = get_language(), "+" if is_positive else ""
     text = f"{sign}{number_formats.format_number_in(value['value'], 2, language)}"
-    interval = f'<span class="reading__interval">{number_formats.format_interval_in(value, language)}</span>'
+    interval = number_formats.format_interval_in(value, language)
     # Only numbers vary, so nothing needs escaping, which would be slow for hundreds of them.
-    return mark_safe(f'<span class="reading">{text} {interval}</span>')  # noqa: S308
+    return mark_safe(  # noqa: S308
+        f'<span class="reading">{text} <span class="reading__interval">{interval}</span></span>'
+    )
 
 
 @register.simple_tag

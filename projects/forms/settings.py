@@ -164,7 +164,9 @@ class CategoryForm(forms.Form):
 
 
 class BaseCategoryFormSet(forms.BaseFormSet):
-    """The categories table. ``get_rows`` returns the rows in order, without removed and empty ones.
+    """The categories table.
+
+    ``get_rows`` returns the rows in order, without removed and empty ones.
     """
 
     default_hotkeys = DEFAULT_HOTKEYS

@@ -19,7 +19,9 @@ from .scales import serialize_category
 
 @transaction.atomic
 def add_question(*, project: Project, question: NewQuestion, by: Any) -> Question:
-    """Add a question to a project. Raises InvalidQuestions (at index "0") or InvalidProjectChange.
+    """Add a question to a project.
+
+    Raises InvalidQuestions (at index "0") or InvalidProjectChange.
     """
     question_validation.validate_questions([question])
     Project.objects.select_for_update().get(pk=project.pk)

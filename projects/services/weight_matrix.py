@@ -13,7 +13,8 @@ from django.utils.translation import gettext as _
 
 
 def find_matrix_problem(matrix: Any, size: int, labels: Sequence[str] = ()) -> str | None:
-    """Return the problem of the matrix for ``size`` categories, with its row and column, or None.
+    """Return the problem of the matrix for ``size`` categories, with its row and column,
+    or None.
     """
     if message := _find_shape_problem(matrix, size):
         return message

@@ -39,7 +39,8 @@ VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
 FIELDS = (
     "id", "kind", "measure", "since", "since_earliest", "since_latest", "detected_on",
-    "size", "low", "high", "n", "n_before", "evidence", "facts", "state", "muted_until", "supported",
+    "size", "low", "high", "n", "n_before", "evidence", "facts", "state", "muted_until",
+    "supported",
 )  # fmt: skip
 
 # Impacts are compared in steps of a thousandth: a cursor holds integers.

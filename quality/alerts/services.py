@@ -21,7 +21,8 @@ MAX_REASON_LENGTH = 2_000
 
 
 class InvalidAlertStep(ValueError):
-    """The step of an alert is invalid: ``field`` names the value, ``message`` says what is wrong.
+    """The step of an alert is invalid:
+    ``field`` names the value, ``message`` says what is wrong.
     """
 
     def __init__(self, field: str, message: str) -> None:

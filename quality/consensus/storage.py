@@ -191,7 +191,9 @@ class _LeasedQuestion:
         ItemLabel.objects.filter(question_id=question_id, item__in=item_ids).delete()
 
     def _get_newly_decided_items(self) -> set[int]:
-        """Lock the question and return the items decided since the labels were read. Raises Lost.
+        """Lock the question and return the items decided since the labels were read.
+
+        Raises Lost.
         """
         question_id = self.consensus.question_id
         if lock_consensus(question_id).lease != self.consensus.lease:

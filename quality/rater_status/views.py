@@ -203,8 +203,8 @@ def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionCo
         return None
     filtered_project = FilteredProjectSource(
         Selection(
-            selection.project, selection.questions, selection.question, selection.scale, None, None, None,
-            filters,
+            selection.project, selection.questions, selection.question, selection.scale,
+            None, None, None, filters,
         )
     )  # fmt: skip
     reading = get_all_time_result(selection.question)

@@ -30,7 +30,8 @@ def count_hidden_gold(question: Question) -> int:
 
 @register.simple_tag
 def count_check_answers(question: Question, rater: Rater) -> int:
-    """Return the number of the rater's check answers: to hidden gold and repeated items, no exams.
+    """Return the number of the rater's check answers:
+    to hidden gold and repeated items, no exams.
     """
     rows = CheckAnswer.objects.filter(question=question, rater=rater).current()
     return rows.exclude(kind=Assignment.Kind.EXAM).count()

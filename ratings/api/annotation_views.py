@@ -84,8 +84,10 @@ class AnswersIn(StrictSerializer):
 
 PAUSED_MESSAGES: dict[type[permissions.RaterPaused], str] = {
     permissions.RaterPaused: "The lead has paused your rating. What you rated is kept.",
-    permissions.RaterPausedForGold: "Your rating is paused: on items whose right answer is known, your"
-    " answers were wrong more often than this project allows. Your lead decides how you go on.",
+    permissions.RaterPausedForGold: (
+        "Your rating is paused: on items whose right answer is known, your answers were wrong more"
+        " often than this project allows. Your lead decides how you go on."
+    ),
 }
 GOLD_WARNING = (
     "On items whose right answer is known, your answers are wrong more often than this project"

@@ -57,7 +57,8 @@ _QUESTIONS_SQL = """
     ORDER BY q.position, q.id, c.position, c.code
     """
 _OWN_RATER_SQL = f"""
-    SELECT r.key, r.id, r.paused, p.allows_corrections, m.id IS NOT NULL, ({exam_gate.DUE_EXAM_SQL}), r.gold_notice
+    SELECT r.key, r.id, r.paused, p.allows_corrections, m.id IS NOT NULL,
+        ({exam_gate.DUE_EXAM_SQL}), r.gold_notice
     FROM projects_rater r
     JOIN projects_project p ON p.id = r.project_id
     LEFT JOIN projects_member m ON m.project_id = r.project_id AND m.user_id = r.user_id
@@ -78,7 +79,8 @@ _ASSIGNED_ITEMS_SQL = f"""
             WHERE a.item_id = i.id AND a.rater_id = ({_OWN_RATER_ID_SQL}) AND a.state IN ({{held}})
         )
         OR EXISTS (
-            SELECT 1 FROM ratings_rating r WHERE r.item_id = i.id AND r.rater_id = ({_OWN_RATER_ID_SQL})
+            SELECT 1 FROM ratings_rating r
+            WHERE r.item_id = i.id AND r.rater_id = ({_OWN_RATER_ID_SQL})
         )
     ) AND {{among}}
     """  # noqa: S608

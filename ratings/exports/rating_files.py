@@ -102,7 +102,10 @@ def _iter_csv_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
     yield ",".join(COLUMNS) + "\r\n"
     cached_cell = functools.lru_cache(maxsize=50_000)(format_cell)
     for item, rater, question, label, rated_at, *other_values in rows:
-        line = f"{cached_cell(item)},{cached_cell(rater)},{cached_cell(question)},{cached_cell(label)},{rated_at}"
+        line = (
+            f"{cached_cell(item)},{cached_cell(rater)},{cached_cell(question)}"
+            f",{cached_cell(label)},{rated_at}"
+        )
         for value in other_values:
             line += f",{_format_other_cell(value)}" if value else ","
         yield f"{line}\r\n"
@@ -136,8 +139,11 @@ def _iter_json_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False).encode
     encode_cached = functools.lru_cache(maxsize=50_000)(encode)
     for item, rater, question, label, rated_at, *other_values in rows:
-        line = f'"item":{encode_cached(item)},"rater":{encode_cached(rater)},"question":{encode_cached(question)}'
-        line += f',"label":{encode_cached(label)},"rated_at":"{rated_at}"'
+        line = (
+            f'"item":{encode_cached(item)},"rater":{encode_cached(rater)}'
+            f',"question":{encode_cached(question)},"label":{encode_cached(label)}'
+            f',"rated_at":"{rated_at}"'
+        )
         for name, value in zip(OTHER_COLUMNS, other_values, strict=True):
             # Comments are not cached as keys are, because most occur once.
             encoded = encode(value) if value and isinstance(value, str) else encode_cached(value)

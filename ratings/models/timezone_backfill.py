@@ -20,4 +20,5 @@ class TimezoneBackfill(models.Model):
     last_rater_id = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
-        return f"{self.project_id} up to {self.last_question_id}, {self.last_item_id}, {self.last_rater_id}"
+        position = f"{self.last_question_id}, {self.last_item_id}, {self.last_rater_id}"
+        return f"{self.project_id} up to {position}"

@@ -73,7 +73,10 @@ _VERSIONS_SQL = "SELECT id, version, version_since FROM projects_item WHERE vers
 _SELECT_RATING_SQL = (
     f"SELECT {', '.join(('item_id', 'rater_id', 'code', 'rated_at', *STORED_TEXTS))}"
 )
-_ONE_RATING_SQL = f"{_SELECT_RATING_SQL} FROM ratings_rating WHERE question_id = %s AND item_id = %s AND rater_id = %s"
+_ONE_RATING_SQL = (
+    f"{_SELECT_RATING_SQL} FROM ratings_rating"
+    " WHERE question_id = %s AND item_id = %s AND rater_id = %s"
+)
 
 
 def read_and_lock(

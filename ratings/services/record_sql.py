@@ -69,7 +69,8 @@ _UPSERT_SQL = bulk.build_row_upsert(
 )
 _INSERT_REVISION_SQL = f"INSERT INTO ratings_revision (rating_id, {', '.join(_REVISION_COLUMNS)})"
 _APPEND_SQL = f"""
-    {_INSERT_REVISION_SQL} SELECT id, {", ".join(["%s"] * len(_REVISION_COLUMNS))} FROM ratings_rating
+    {_INSERT_REVISION_SQL} SELECT id, {", ".join(["%s"] * len(_REVISION_COLUMNS))}
+    FROM ratings_rating
     WHERE question_id = %s AND item_id = %s AND rater_id = %s
     """
 
@@ -95,7 +96,8 @@ _WRITE_SEVERAL_SQL = f"""
 _VERSION_COLUMNS = ("guidelines", "item_version")
 _WRITTEN_COLUMNS = ", ".join([*_VERSION_COLUMNS, *STORED_TEXTS])
 _APPEND_WRITTEN_SQL = f"""
-    {_INSERT_REVISION_SQL} SELECT id, code, rated_at, changed_at, %s, %s, false, {_WRITTEN_COLUMNS} FROM written
+    {_INSERT_REVISION_SQL}
+    SELECT id, code, rated_at, changed_at, %s, %s, false, {_WRITTEN_COLUMNS} FROM written
     """
 # The same with earlier answers of the source, a list of (item, rater, code, time, versions).
 # PostgreSQL only.
@@ -103,7 +105,8 @@ _EARLIER_VERSIONS = ", ".join(
     ["(value->>4)::integer", "(value->>5)::integer", *(["''"] * len(STORED_TEXTS))]
 )
 _APPEND_WITH_EARLIER_SQL = f"""
-    {_INSERT_REVISION_SQL} SELECT id, code, rated_at, changed_at, %s, %s, superseded, {_WRITTEN_COLUMNS} FROM (
+    {_INSERT_REVISION_SQL}
+    SELECT id, code, rated_at, changed_at, %s, %s, superseded, {_WRITTEN_COLUMNS} FROM (
         SELECT item_id, rater_id, id, code, rated_at, changed_at, false AS superseded,
             0 AS line, {_WRITTEN_COLUMNS}
         FROM written

@@ -1,4 +1,5 @@
-"""Database sessions that end SESSION_COOKIE_AGE after sign-in, or after SESSION_IDLE_HOURS unused.
+"""Database sessions that end SESSION_COOKIE_AGE after sign-in,
+or after SESSION_IDLE_HOURS unused.
 """
 
 from __future__ import annotations

@@ -105,7 +105,8 @@ def _forget_person(user: User, options: dict[str, Any]) -> dict[str, Any]:
     ]
     if only_lead_of:
         raise CommandError(
-            f"They lead projects {', '.join(map(str, only_lead_of))} alone: another lead is needed first."
+            f"They lead projects {', '.join(map(str, only_lead_of))} alone:"
+            " another lead is needed first."
         )
     removed = []
     with transaction.atomic():

@@ -47,9 +47,10 @@ def kendall_w(codes: npt.ArrayLike) -> Estimate:
         total = np.take_along_axis(rank.T, code, axis=0).sum(axis=1)
         ties = (category_counts**3 - category_counts).sum()
         denominator = n_raters**2 * (n**3 - n) - n_raters * ties
-        value, reason = (12 * ((total - total.mean()) ** 2).sum() / denominator, 0) if denominator else (
-            np.nan, REASON_CODES["zero_variance"]
-        )  # fmt: skip
+        if denominator:
+            value, reason = 12 * ((total - total.mean()) ** 2).sum() / denominator, 0
+        else:
+            value, reason = np.nan, REASON_CODES["zero_variance"]
     nan_value = np.asarray(np.nan)
     point = ChanceCorrected(nan_value, nan_value, np.asarray(value), np.asarray(reason))
     basis = EstimateBasis(np.asarray(n), np.asarray(n * n_raters), np.asarray(n - 1.0))

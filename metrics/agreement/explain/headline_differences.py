@@ -43,8 +43,8 @@ def compare_weightings(
     lowest, highest = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
     return DiagnosticFinding(
         "weightings",
-        f"{coefficient} is {values[lowest]:.2f} with {lowest} and {values[highest]:.2f} with {highest} "
-        "weights.",
+        f"{coefficient} is {values[lowest]:.2f} with {lowest} "
+        f"and {values[highest]:.2f} with {highest} weights.",
         {
             "coefficient": coefficient,
             "lowest": lowest,
@@ -83,7 +83,8 @@ def compare_consistency(
         return None
     return DiagnosticFinding(
         "consistent_apart",
-        f"Raters are consistent (ICC(C,1) {consistency_icc:.2f}) but apart (ICC(A,1) {agreement:.2f}): "
+        f"Raters are consistent (ICC(C,1) {consistency_icc:.2f}) "
+        f"but apart (ICC(A,1) {agreement:.2f}): "
         f"their means differ by up to {level_difference:.2g}.",
         {
             "agreement": agreement,

@@ -151,7 +151,8 @@ def _format_report(
 ) -> list[str]:
     """Return the lines of text: sample sizes, headline, then one line for each coefficient."""
     lines = [
-        f"{_format_count(report['n_items'], 'item')}, {_format_count(report['n_raters'], 'rater')}, "
+        f"{_format_count(report['n_items'], 'item')}, "
+        f"{_format_count(report['n_raters'], 'rater')}, "
         f"{_format_count(report['n_ratings'], 'rating')}; "
         f"{_format_count(report['n_pairable_items'], 'item')} with two or more ratings",
         f"categories: {', '.join(ratings.categories)}",

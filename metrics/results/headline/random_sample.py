@@ -96,9 +96,13 @@ def compute_sample_headline(
     if not len(group_ratings):
         undefined_value = build_undefined_value("no_pairable_items")
         groups = dict.fromkeys((ALL, PEOPLE, "between"), undefined_value) if separate else {}
-        return choice | groups | {
-            "value": undefined_value, "values": {}, "sample": sample_info, "replaces": headline["name"],
-        }  # fmt: skip
+        undefined_headline = {
+            "value": undefined_value,
+            "values": {},
+            "sample": sample_info,
+            "replaces": headline["name"],
+        }
+        return choice | groups | undefined_headline
     # The same coefficient; but an intraclass correlation only if the sample is complete, too.
     by_table = headline["name"] in ICCS and headline["why"] != LEAD_CHOICE
     sample_scale = scale if by_table else replace(scale, chosen_headline=headline["name"])

@@ -77,8 +77,9 @@ def _describe_agreement(
 
 
 def _render_estimate_link(headline: dict[str, Any]) -> SafeString:
-    text = f"{number_formats.format_number(headline['value'])} {number_formats.format_interval(headline)}"
-    return _render_link("#headline", text.strip())
+    number = number_formats.format_number(headline["value"])
+    interval = number_formats.format_interval(headline)
+    return _render_link("#headline", f"{number} {interval}".strip())
 
 
 def _describe_too_early(headline: dict[str, Any]) -> SafeString:

@@ -15,7 +15,10 @@ from projects.permissions import get_role
 
 
 class Command(BaseCommand):
-    help = "Create an API token for a user and print it. It cannot be shown again: only its hash is stored."
+    help = (
+        "Create an API token for a user and print it. It cannot be shown again: only its hash is"
+        " stored."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")

@@ -51,7 +51,10 @@ def is_valid_group(group: Any) -> bool:
 def _find_group_problem(group: Any) -> str | None:
     if is_valid_group(group):
         return None
-    return f"'group' must be a text of {MAX_GROUP_LENGTH} characters at most, without blanks at its ends"
+    return (
+        f"'group' must be a text of {MAX_GROUP_LENGTH} characters at most,"
+        " without blanks at its ends"
+    )
 
 
 def _find_username_problem(username: Any) -> str | None:

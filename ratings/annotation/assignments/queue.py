@@ -88,7 +88,10 @@ _MOVE_POSITION_SQL = (
 _USE_PLANNED_SQL = (
     f"UPDATE projects_item SET planned_position = NULL WHERE id = %s AND EXISTS ({_IS_OPEN_SQL})"
 )
-_ASSIGNED_ITEM_SQL = f"SELECT {ITEM_ROW.build_select_list('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_IS_OPEN_SQL})"
+_ASSIGNED_ITEM_SQL = (
+    f"SELECT {ITEM_ROW.build_select_list('i')} FROM projects_item i"
+    f" WHERE i.id = %s AND EXISTS ({_IS_OPEN_SQL})"
+)
 
 
 def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item | None:

@@ -40,7 +40,8 @@ _COUNT_SQL = f"""
             SELECT count(*) FROM projects_item i
             WHERE i.project_id = r.project_id AND i.slots_taken < p.overlap AND {_ACTIVE_ITEM_SQL}
         ) - (
-            SELECT count(*) FROM ({_OWN_ITEMS_SQL}) AS mine JOIN projects_item i ON i.id = mine.item_id
+            SELECT count(*) FROM ({_OWN_ITEMS_SQL}) AS mine
+            JOIN projects_item i ON i.id = mine.item_id
             WHERE i.project_id = r.project_id AND i.slots_taken < p.overlap AND {_ACTIVE_ITEM_SQL}
         ),
         CASE WHEN p.gold_percent = 0 THEN 0 ELSE (

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from .database import Heartbeat, add_heartbeat
 
 _RATINGS_SQL = (
-    "SELECT rating.id, question.key, item.key, rater.key, rating.line, label.label, rating.rated_at,"
-    " rating.comment, rating.seconds, rating.guidelines FROM rating"
+    "SELECT rating.id, question.key, item.key, rater.key, rating.line, label.label,"
+    " rating.rated_at, rating.comment, rating.seconds, rating.guidelines FROM rating"
     " JOIN question ON question.id = rating.question"
     " JOIN item ON item.id = rating.item"
     " JOIN rater ON rater.id = rating.rater"

@@ -90,9 +90,9 @@ class Command(BaseCommand):
             "--duplicates",
             choices=[*DUPLICATE_POLICIES, KEEP_EXISTING_POLICY[0]],
             default="last",
-            help="rating to use if a rater has several rows for an item: the last or the first row; "
-            "repeat: the first, and the second is kept as a repeat; again: ratings in the project "
-            "are kept, and those in the file are repeats of them",
+            help="rating to use if a rater has several rows for an item: the last or the first "
+            "row; repeat: the first, and the second is kept as a repeat; again: ratings in the "
+            "project are kept, and those in the file are repeats of them",
         )
         parser.add_argument(
             "--dry-run", action="store_true", help="only check the files; store nothing"
