@@ -83,10 +83,10 @@ def test_forbidden_page_keeps_navigation_and_links_to_start(
     page = client_for(annotator).get(f"{root}items/").content.decode()
     assert 'id="rail"' in page
     assert f'href="{root}rate/"' in page.split("<main", 1)[1].split("</main>")[0]
-    page = client_for(viewer).get(f"{root}setup/").content.decode()
+    page = client_for(viewer).get(f"{root}settings/").content.decode()
     main = page.split("<main", 1)[1].split("</main>")[0]
     assert f'href="{root}"' in main
-    assert f'href="{root}setup/"' not in main
+    assert f'href="{root}settings/"' not in main
 
 
 def test_form_of_an_ended_session_reports_it(client_for, lead):

@@ -41,7 +41,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "reports/": {"as_of": "soon"},
     "rater-messages/": {"rater": "RATER", "text": ""},
     "exams/": {"p_fail": "0.8", "p_pass": "0.6"},
-    "labels/rules/": {"sure_from": "2", "most": "4", "budget": "1"},
+    "labels/rules/": {"certain_from": "2", "max_ratings": "4", "budget": "1"},
     "new-item/": {},
     "data/media/": {},
     "data/import/": {},

@@ -317,8 +317,8 @@ INVALID_FORMS = [
             "c-1-label": "是",
         },
     ),
-    ("{p}setup/", {"name": "", "overlap": "y", "time_zone": "x1"}),
-    ("{p}setup/questions/q1/text/", {"text": ""}),
+    ("{p}settings/", {"name": "", "overlap": "y", "time_zone": "x1"}),
+    ("{p}settings/questions/q1/text/", {"text": ""}),
     ("{p}people/add/", {"username": "1 2", "role": "king1", "account": "new"}),
     ("{p}data/import/", {}),
     ("/password/", {"old_password": "x1", "new_password1": "1", "new_password2": "2"}),
@@ -357,7 +357,7 @@ def test_import_wizard_is_chinese(full_project, users, client_for):
     assert find_words_on_page() == set()
     wizard.choose_columns(create_missing="")
     assert find_words_on_page() == set()
-    assert wizard.run_worker().state == "refused"
+    assert wizard.run_worker().state == "invalid"
     assert find_words_on_page() == set()
     wizard.upload(valid_file, "评分1.csv")
     assert find_words_on_page() == set()

@@ -198,7 +198,7 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "escalation_unique": (Escalation, {}),
     "escalation_state_known": (Escalation, {"item": "second", "state": "odd"}),
     "escalation_reason_known": (Escalation, {"item": "second", "reason": "odd"}),
-    "event_kind_given": (Event, {"kind": ""}),
+    "event_kind_not_empty": (Event, {"kind": ""}),
     "exam_rules_pass_above_fail": (ExamRules, {"p_fail": 0.9}),
     "exam_rules_errors": (ExamRules, {"beta": 0.6}),
     "exam_rules_positive": (ExamRules, {"max_attempts": 0}),
