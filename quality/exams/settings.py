@@ -15,7 +15,7 @@ from projects.models import Question, Rater
 from quality.validation import InvalidSettings
 from ratings.models import Exam, ExamRules, Rating
 
-RULES = ("required", "p_fail", "p_pass", "alpha", "beta", "max_answers", "tries")
+RULES = ("required", "p_fail", "p_pass", "alpha", "beta", "max_answers", "max_attempts")
 MAX_ITEMS = 500
 MAX_TRIES = 20
 # Stored as the reason of a waiver; pages show it translated.

@@ -11,16 +11,16 @@ from .timezone_backfill import TimezoneBackfill
 
 __all__ = [
     "NO_CODE",
-    "CheckAnswer",
     "Assignment",
-    "TimezoneBackfill",
-    "RaterQueue",
+    "CheckAnswer",
     "Exam",
     "ExamRules",
     "ImportRun",
     "JudgementBase",
     "RaterMessage",
+    "RaterQueue",
     "Rating",
     "Revision",
+    "TimezoneBackfill",
     "UncountedItem",
 ]
