@@ -66,7 +66,11 @@ def build_steps(
     )
     return [
         SetupStep(
-            _("Items"), format_count(n_items), n_items > 0, _("Add items"), build_url("import_upload")
+            _("Items"),
+            format_count(n_items),
+            n_items > 0,
+            _("Add items"),
+            build_url("import_upload"),
         ),
         SetupStep(
             _("Guidelines"),

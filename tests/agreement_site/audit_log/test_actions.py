@@ -202,7 +202,7 @@ def _decide_intervention(scenario: AuditScenario, do: str) -> None:
 def _grant_exam(scenario: AuditScenario) -> None:
     Item.objects.filter(pk=scenario.item().pk).update(body={"text": "x"}, has_content=True)
     _set_gold_answer(scenario)
-    _change_form(scenario, "exams/", most="1", everybody=False)
+    _change_form(scenario, "exams/", max_answers="1", everybody=False)
     scenario.post(f"exams/{scenario.rater().pk}/", {"do": "grant", "reason": "was ill"})
 
 
@@ -515,7 +515,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ),
     (
         "exam_rules_changed",
-        lambda w: _change_form(w, "exams/", most="40", everybody=False),
+        lambda w: _change_form(w, "exams/", max_answers="40", everybody=False),
         True,
         ANYTHING,
         ANYTHING,

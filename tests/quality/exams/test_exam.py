@@ -81,7 +81,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
         ).status_code
         == 409
     )
-    undo_response = annotator_client.post(f"{get_rate_url(project)}last/", {"before": order[10]})
+    undo_response = annotator_client.post(f"{get_rate_url(project)}undo/", {"before": order[10]})
     assert (
         undo_response.status_code == 302
         and CheckAnswer.objects.filter(is_current=True).count() == 10
@@ -114,7 +114,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     last = {"before": item.pk}
     headers = {"X-Annotation": "sheet"}
     assert (
-        annotator_client.post(f"{get_rate_url(project)}last/", last, headers=headers).status_code
+        annotator_client.post(f"{get_rate_url(project)}undo/", last, headers=headers).status_code
         == 204
     )
     submit(annotator_client, project, item, question, RIGHT)
@@ -274,7 +274,7 @@ def test_api_applies_the_same_exam_rule(
     assert next_item["exam"] == {
         "question": "severity",
         "state": "passed",
-        "try": 1,
+        "attempt": 1,
         "answers": 11,
         "right": 11,
         "max_answers": 24,
