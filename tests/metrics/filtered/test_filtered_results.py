@@ -260,8 +260,8 @@ def test_filter_matching_everything_equals_unfiltered_page(
         for page in (filtered, unfiltered)
     ]
     assert kappas[0] == pytest.approx(kappas[1])
-    assert [d.item for d in filtered["disputes"].top] == [
-        d.item for d in unfiltered["disputes"].top
+    assert [d.item for d in filtered["disputes"].items] == [
+        d.item for d in unfiltered["disputes"].items
     ]
 
 
