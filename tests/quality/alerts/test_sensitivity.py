@@ -35,7 +35,9 @@ def test_lead_chooses_the_sensitivity(
     assert client.post(page, {"sensitivity": "high"}).status_code == 302
     assert client.post(page, {"sensitivity": "high"}).status_code == 302
     assert input_version.list_outdated_questions() == [question.pk]
-    assert "changed how much rings" in client.get(f"/projects/{question.project_id}/trail/").text
+    assert (
+        "changed how much rings" in client.get(f"/projects/{question.project_id}/audit-log/").text
+    )
     AlertScan.objects.update(computed_at=None)
     assert tasks.sweep_alerts() == 1
     assert Alert.objects.filter(rater__key="dan", facts__level=5000.0, supported=True).count() == 1
