@@ -1,4 +1,4 @@
-"""`make drill-upgrade`: data of the oldest commit that runs, upgraded in place to this checkout.
+"""`make drill-upgrade`: data of the oldest release, upgraded in place to this checkout.
 
 The old code (taken out of the repository's history) creates, fills and counts the tables,
 and leaves some ratings uncounted. Then this checkout's migrations run, as after `git pull`.
@@ -28,6 +28,7 @@ from tests.drills.site import DrillSite, PostgresServer
 
 RATINGS = int(os.environ.get("DRILL_UPGRADE_RATINGS", "20000"))
 RATERS = 5
+OLDEST_RELEASE = "^release: Declare 0.1.0"  # subject of its commit
 N_UNCOUNTED = 60  # ratings that the old release has not counted
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
@@ -80,15 +81,13 @@ def run_git(*arguments: str) -> bytes:
     return subprocess.run(["git", *arguments], cwd=BASE_DIR, capture_output=True, check=True).stdout
 
 
-def find_oldest_commit() -> str:
-    """Return the first commit with a manage.py and all packages that hold data."""
+def find_oldest_release() -> str:
+    """Return the commit of the oldest release, or the one that DRILL_UPGRADE_FROM names."""
     requested = os.environ.get("DRILL_UPGRADE_FROM")
     if requested:
         return requested
     try:
-        commits = (
-            run_git("log", "--diff-filter=A", "--format=%H", "--", "manage.py").decode().split()
-        )
+        commits = run_git("log", "--grep", OLDEST_RELEASE, "--format=%H").decode().split()
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("no history of this checkout here")
     if not commits:
@@ -148,7 +147,7 @@ def site(
 def test_the_oldest_release_is_upgraded(
     site: UpgradedSite, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    commit = find_oldest_commit()
+    commit = find_oldest_release()
     with tarfile.open(fileobj=io.BytesIO(run_git("archive", commit))) as archive:
         archive.extractall(tmp_path, filter="data")
     site.code = tmp_path
