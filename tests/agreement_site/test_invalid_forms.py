@@ -37,7 +37,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "people/pseudonyms/disclose/": {"reason": ""},
     "rate/ITEM/": {},
     "rate/ITEM/skip/": {"reason": ""},
-    "first/": {"band_scheme": "none such"},
+    "coefficients/headline/": {"band_scheme": "none such"},
     "reports/": {"as_of": "soon"},
     "rater-messages/": {"rater": "RATER", "text": ""},
     "exams/": {"p_fail": "0.8", "p_pass": "0.6"},

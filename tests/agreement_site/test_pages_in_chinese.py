@@ -235,7 +235,7 @@ def test_all_pages_of_a_lead_are_chinese(full_project, users, client_for):
     client.get(f"/projects/{full_project.pk}/change/")
     tasks.sweep_all()
     pages = crawl(client, "/")
-    for name in "change pairs items items/t0 raters/r1 data data/import people setup setup/questions/q1 rate".split():  # noqa: SIM905
+    for name in "change pairs items items/t0 raters/r1 data data/import people settings settings/questions/q1 rate".split():  # noqa: SIM905
         assert f"/projects/{full_project.pk}/{name}/" in pages, name
     assert {
         path: words for path, page in pages.items() if (words := find_english_words(page.texts))

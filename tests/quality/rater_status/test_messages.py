@@ -330,7 +330,7 @@ def test_data_export_of_a_rater_contains_messages(
     data = client.get(f"{base_url}people/raters/{ann.pk}/data.jsonl").getvalue().decode()
     lines = [json.loads(line) for line in data.splitlines()]
     [message_line] = [line for line in lines if "message" in line]
-    assert (message_line["message"], message_line["by"], message_line["read_at"]) == (
+    assert (message_line["message"], message_line["sender"], message_line["read_at"]) == (
         TEXT,
         "lead",
         None,

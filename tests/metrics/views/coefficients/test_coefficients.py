@@ -146,7 +146,7 @@ def test_two_raters_have_pair_statistics(
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     details = client.get(address).context["details"]
     expected = report([row[:2] for row in CODES[:6]], 4, values=[0, 1, 2, 3])
-    assert details.others["scott_pi"]["value"] == pytest.approx(expected["scott_pi"])
+    assert details.other_coefficients["scott_pi"]["value"] == pytest.approx(expected["scott_pi"])
     tests = {test.name: test.p for test in details.tests}
     assert tests["bowker"] == pytest.approx(expected["bowker.p"])
     assert [label for label, _value in details.categories] == list(LABELS)

@@ -32,7 +32,7 @@ def test_presets_use_time_zone_of_project(
         ("30 days", "from=2026-02-02"),
         ("since guidelines 2", "from=2026-03-02"),
     ]
-    assert [preset.chosen for preset in presets] == [False, False, False]  # `to` is set too
+    assert [preset.selected for preset in presets] == [False, False, False]  # `to` is set too
     with time_machine.travel("2026-03-02T12:00:00Z", tick=False):
         page = client_for(lead).get(presets[0].url)
     assert [preset.chosen for preset in page.context["filter_bar"].presets] == [True, False, False]

@@ -42,7 +42,7 @@ def test_nominal_pair_has_no_correlation(rated_question: Any, lead: Any, client_
     Question.objects.update(scale="nominal")
     response = get_pair_page(client_for(lead), rated_question)
     assert "scott_pi" in response.context["details"].other_coefficients
-    assert "spearman" not in response.context["details"].others
+    assert "spearman" not in response.context["details"].other_coefficients
     assert "Scott’s pi" in response.content.decode()
 
 

@@ -97,7 +97,7 @@ def test_row_shows_four_avatars_and_a_number(
     Rater.objects.create(project=two_questions, key="a-model", kind=Rater.Kind.MODEL)
     people = get_rows(client_for(lead))["Reviews"].people
     assert people.n_people == Rater.objects.filter(project=two_questions, kind="human").count()
-    assert people.first[0].name == "ada"
+    assert people.avatars[0].name == "ada"
     assert len(people.first) == 4
     assert all(avatar.letters and 0 <= avatar.colour < 6 for avatar in people.first)
     text = client_for(lead).get("/").content.decode()

@@ -124,7 +124,7 @@ def test_questions_stand_side_by_side(two_questions: Any, lead: Any, client_for:
     severity, tone = page.context["rows"]
     assert severity.n_ratings == 8 * 12 * 3
     assert severity.headline["value"] is not None
-    assert (tone.n_ratings, tone.headline, tone.weekly_trend, tone.confused) == (
+    assert (tone.n_ratings, tone.headline, tone.weekly_trend, tone.top_confusion) == (
         0,
         None,
         None,
@@ -148,7 +148,7 @@ def test_change_compares_last_four_weeks_with_four_before(
     def compute_mean(estimates: Any) -> Any:
         return sum(estimate["value"] for estimate in estimates) / 4
 
-    assert severity.course.change.value == pytest.approx(compute_mean(after) - compute_mean(before))
+    assert severity.weekly_trend.change.value == pytest.approx(compute_mean(after) - compute_mean(before))
     assert severity.course.change.value < -0.2
     assert severity.course.change.sure
     assert "may be chance" not in get_overview(client_for(lead), two_questions).content.decode()
@@ -168,7 +168,7 @@ def test_small_change_may_be_chance(
     page = get_overview(client_for(lead), project)
     change = page.context["rows"][0].weekly_trend.change
     assert change.value < 0
-    assert not change.sure
+    assert not change.is_clear
     assert "may be chance" in page.content.decode()
 
 
@@ -180,7 +180,7 @@ def test_weeks_of_few_items_are_left_out(
             rate(question, f"few-{item}", rater, LABELS[item % 3], rated_at=utc(2026, 1, 27, 9))
     update_question(question.pk)
     page = get_overview(client_for(lead), two_questions)
-    assert len(page.context["rows"][0].weekly_trend.line) == 8
+    assert len(page.context["rows"][0].weekly_trend.values) == 8
     assert ", 8 weeks, 96 items" in page.content.decode()
 
 
@@ -213,7 +213,7 @@ def test_attention_lists_open_alerts_and_disputed_items(
         )
     severity, tone = get_overview(client_for(lead), two_questions).context["rows"]
     assert [task.words for task in severity.inbox_entries] == ["1 open case", "3 items in doubt"]
-    review_page = client_for(lead).get(severity.waits[1].url)
+    review_page = client_for(lead).get(severity.inbox_entries[1].url)
     assert review_page.context["left"] == 3
     assert tone.waits == []
     severity, _tone = get_overview(client_for(viewer), two_questions).context["rows"]
