@@ -42,9 +42,7 @@ class TooManyTries(Exception):
 
 
 def count_password_try(username: str, address: str) -> int:
-    """Count a try and return the seconds to wait before the next one;
-    0 when this one is allowed.
-    """
+    """Count a try; return the seconds to wait before the next one, 0 when this one is allowed."""
     now = timezone.now()
     AttemptCounter.objects.filter(since__lte=now - LONG_WINDOW).delete()
     name = username.casefold()
@@ -91,8 +89,9 @@ def count_action(user_id: int, name: str, allowed: int) -> int:
 
 
 def is_first_use(user_id: int, code: str) -> bool:
-    """Return True, and remember the code,
-    unless this account used it within the code's lifetime.
+    """Return whether this account uses the code for the first time, and remember the code.
+
+    A code is remembered for its lifetime.
     """
     key = _hash_key("code used", str(user_id), code)
     return not _count_try(key, 1, CODE_LIFETIME, timezone.now())

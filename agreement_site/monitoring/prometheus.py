@@ -47,9 +47,7 @@ def serve_metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _get_process_registry() -> CollectorRegistry:
-    """Return the sum over web server and workers of this machine,
-    or a lone process's own counts.
-    """
+    """Return the sum over this machine's web server and workers, or a lone process's own counts."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     registry = CollectorRegistry()

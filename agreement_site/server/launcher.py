@@ -132,9 +132,7 @@ def prepare_database(environment: dict[str, str]) -> str:
 
 
 def list_programs(installation: Installation, environment: dict[str, str]) -> list[Program]:
-    """Return broker (unless REDIS_URL is set), workers and web server,
-    in the order of their start.
-    """
+    """Return broker (unless REDIS_URL is set), workers and web server, in the order of start."""
     started = [
         build_worker(installation, environment, number)
         for number in range(1, installation.worker_processes + 1)

@@ -1,5 +1,6 @@
-"""Prometheus metrics that each process records; /metrics adds them up over a machine's processes
-(agreement_site/monitoring/prometheus.py).
+"""Prometheus metrics that each process records.
+
+/metrics adds them up over a machine's processes (agreement_site/monitoring/prometheus.py).
 """
 
 from __future__ import annotations

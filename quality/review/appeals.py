@@ -87,8 +87,9 @@ def create_decision_appeal(*, rater: Rater, question: Question, item: Item, text
 
 
 def build_no_decision_error() -> InvalidAppeal:
-    """Return the error for items whose decision the rater may not see,
-    whether there is one or not.
+    """Return the error for items whose decision the rater may not see.
+
+    It is the same whether there is a decision or not.
     """
     return InvalidAppeal(_("There is no decision to contest."))
 

@@ -1,6 +1,4 @@
-"""Database sessions that end SESSION_COOKIE_AGE after sign-in,
-or after SESSION_IDLE_HOURS unused.
-"""
+"""Database sessions that end after SESSION_COOKIE_AGE, or SESSION_IDLE_HOURS unused."""
 
 from __future__ import annotations
 

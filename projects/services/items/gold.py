@@ -40,8 +40,9 @@ class InvalidGoldAnswer(ValueError):
 
 
 class NewGoldAnswer(NamedTuple):
-    """A gold answer to set. An ``explanation`` of None keeps the current one while the answer is
-    the same.
+    """A gold answer to set.
+
+    An ``explanation`` of None keeps the current one while the answer is the same.
     """
 
     item_id: int
