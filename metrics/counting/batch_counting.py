@@ -67,7 +67,7 @@ def list_small_uncounted(skip: Collection[int]) -> list[int]:
 
 
 def lock_small_states(question_ids: Sequence[int], limit: int) -> dict[int, CountState]:
-    """Lock and return the CountState of up to ``at_once`` small questions that no other worker has.
+    """Lock and return the CountState of up to ``limit`` small questions that no other worker has.
 
     A question that needs more than counting and results is not included: `question_counting` does
     it.

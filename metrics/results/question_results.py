@@ -299,7 +299,7 @@ def build_mean_pairwise(
 ) -> dict[str, dict[str, Any]]:
     """Return the mean pairwise Cohen's kappa under each weighting (Light 1971).
 
-    The mean is over the pairs with a defined kappa. The pairs are those that share items; ``like``:
+    The mean is over the pairs with a defined kappa. The pairs are those that share items; ``size_source``:
     the Value whose numbers of items and ratings are copied.
     """
     means = {}

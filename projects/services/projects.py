@@ -101,7 +101,7 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
 def _reduce_extra_places(project: Project, overlap: int) -> None:
     """Reduce the items' extra ratings by what a higher overlap now includes.
 
-    Their ``slots_taken`` may then be too low, which the queue corrects.
+    The ``slots_taken`` of the items may then be too low, which the queue corrects.
     """
     if project.overlap > overlap:
         increase = project.overlap - overlap

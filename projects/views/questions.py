@@ -213,7 +213,7 @@ def _redirect_saved(
 def _render_page(
     request: HttpRequest, project: Project, question_shown: Question, **bound_forms: Any
 ) -> HttpResponse:
-    """Render the page; ``bound`` holds forms with errors, the others show the current values."""
+    """Render the page; ``bound_forms`` have errors, the others show current values."""
     categories = question_shown.active_categories()
     labels = [category.label for category in categories]
     current_values = {

@@ -42,7 +42,7 @@ class Freshness:
         """True if the parts that are computed later are still those of older counts.
 
         These are the findings, mean pairwise kappas, bootstrap intervals and the headline of the
-        random sample (metrics.results.deferred).
+        random sample (metrics.results.deferred_results).
         """
         state = self.state
         if state is None or self.filtered:

@@ -135,8 +135,8 @@ def _build_numbers_layer(color: Spec, name: str, number_format: str) -> Spec:
 def build_confusion_table(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
     """Return the heat map of a k x k table with its sums.
 
-    rows: own, other, n, share (of the row), apart (0 on the diagonal). The color is the share of
-    all disagreement, so that rare rows do not stand out; the diagonal is grey.
+    rows: own, other, n, share (of the row), disagreement_share (0 on the diagonal). The color is
+    the share of all disagreement, so that rare rows are not conspicuous; the diagonal is grey.
     """
     axis = {**QUIET_AXIS, "labelLimit": 140, "titlePadding": 10}
     own_title, other_title = escape_title(rows_title), escape_title(columns_title)
