@@ -133,7 +133,7 @@ def _compare_rows(
 
 def _compare_fields(prefix: str, stored: Model, new: Model, fields: Iterable[str]) -> list[str]:
     return [
-        f"{prefix}: {name} is not the one made anew"
+        f"{prefix}: {name} differs from the recomputed one"
         for name in fields
         if not _is_equal(getattr(stored, name), getattr(new, name))
     ]

@@ -99,9 +99,9 @@ def _build_unique_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     seen_keys = set()
     for key, _value in pairs:
         if key in seen_keys:
-            raise ValueError(f"the key '{key[:60]}' stands twice in one object")
+            raise ValueError(f"the key '{key[:60]}' occurs twice in one object")
         seen_keys.add(key)
-    raise AssertionError("a key stands twice")
+    raise AssertionError("a key occurs twice")
 
 
 def _reject_lone_surrogates(value: Any) -> None:

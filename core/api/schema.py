@@ -70,7 +70,7 @@ PAGE_PARAMETERS = [
     OpenApiParameter(
         "page_size",
         OpenApiTypes.INT,
-        description=f"{PAGE_SIZE} unless told otherwise, {MAX_PAGE_SIZE} at most",
+        description=f"{PAGE_SIZE} by default, {MAX_PAGE_SIZE} at most",
     ),
 ]
 QUESTION_PARAMETER = build_parameter(

@@ -233,7 +233,7 @@ FIELDS = {
         _find_withdrawn_problem,
         serializers.BooleanField(
             required=False,
-            help_text="Not asked for any more; its ratings stay. Kept as it is when left out",
+            help_text="Not given to raters any more; its ratings stay. Unchanged when left out",
         ),
     ),
 }
