@@ -19,7 +19,7 @@ from .postgres_copy import copy_rows
 MAX_PIPELINED_ROWS = 8  # rows; up to this many are updated by one statement each in one pipeline
 COPY_MIN_ROWS = 200  # rows; from here on, COPY into a temporary table is faster on PostgreSQL
 MAX_INLINE_VALUES = (
-    10  # up to this many values stand in the condition itself, more become one list parameter
+    10  # up to this many values are part of the condition itself, more become one list parameter
 )
 
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters

@@ -269,7 +269,7 @@ def _render_page(
 
 @dataclass(frozen=True)
 class WeightsVersion:
-    """Weights that were in force until somebody changed them, with the user, time and reason."""
+    """Earlier weights, with the user, time and reason of the change that replaced them."""
 
     weights: str
     preview: list[tuple[str, list[tuple[float, int]]]]

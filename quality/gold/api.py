@@ -1,4 +1,4 @@
-"""API of gold answers: those in force with their scores, and all versions of an item.
+"""API of gold answers: the current ones with their scores, and all versions of an item.
 
 For leads only: raters must not learn which items have gold.
 """

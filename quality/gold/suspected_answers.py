@@ -2,7 +2,8 @@
 
 Suspicion is computed for gold of a single category from people's answers
 (metrics.agreement.rater_quality.gold.find_suspect_gold). A suspected answer is excluded from all
-scores until a lead decides. One that a lead has kept is not suspected again until another answer replaces it.
+scores until a lead decides. One that a lead has kept is not suspected again until another answer
+replaces it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def build_gold_items(
     question_id: int,
     pass_mark: float,
 ) -> list[GoldItem]:
-    """Return a row for each gold answer in force, ordered by item. ``pass_mark``: the pass mark."""
+    """Return a row for each current gold answer, ordered by item."""
     responses_of_item: dict[int, list[GoldResponse]] = {}
     for response in responses:
         responses_of_item.setdefault(response.item, []).append(response)
@@ -128,7 +129,7 @@ def _count_right_answers(
 
 @transaction.atomic
 def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) -> GoldReview:
-    """Store a lead's review of a gold answer in force: keep it, or retire it.
+    """Store a lead's review of a current gold answer: keep it, or retire it.
 
     Raises InvalidGoldReview, without changes.
     """

@@ -43,7 +43,7 @@ def get_visible_decisions(rater: Rater) -> QuerySet[Decision]:
     """Return the decisions that the rater may see, newest first.
 
     These are current decisions, older than the configured days, on items that the rater currently
-    rates and that have no gold answer in force.
+    rates and that have no current gold answer.
     """
     now = timezone.now()
     rules = LabelRules.objects.filter(question__project=rater.project_id, show_to_raters=True)

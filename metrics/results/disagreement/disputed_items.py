@@ -49,7 +49,8 @@ class DisputedItems:
 def find_newest_disputed(question_id: int, scale: QuestionScale) -> dict[str, Any]:
     """Find the most disputed of the newest items, from what is counted of their ratings.
 
-    Adds ``is_complete`` to the result of `find_most_disputed`: whether these are all items with ratings.
+    Adds ``is_complete`` to the result of `find_most_disputed`: whether these are all items with
+    ratings.
     """
     rows = Rating.objects.filter(question_id=question_id).order_by("-item_id")
     columns = rows.values_list("item_id", "counted")[: MAX_RATINGS_READ + 1]

@@ -61,7 +61,8 @@ def apply_sample_headline(
 ) -> dict[str, Any]:
     """Return the headline of the ratings that are not excluded; unchanged where none is.
 
-    ``is_excluded``: a mask of the ratings to leave out. ``headline``: the headline of all ratings, whose ``code`` is an index in declared order.
+    ``is_excluded``: a mask of the ratings to leave out. ``headline``: the headline of all ratings,
+    whose ``code`` is an index in declared order.
     """
     return merge_sample_headline(
         headline,

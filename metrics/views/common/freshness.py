@@ -56,7 +56,7 @@ class Freshness:
 
     @property
     def backlog(self) -> dict[str, int] | None:
-        """Progress of counting a backlog, or None without one."""
+        """Progress of counting a backlog, or None if there is none."""
         return backlog.get_progress(self.state) if self.state else None
 
 

@@ -105,8 +105,8 @@ def build_pair_matrix(raters: list[str], undefined_pairs: Sequence[tuple[str, st
 def get_matrix_height(n_raters: int) -> tuple[str, int]:
     """Return the CSS class that reserves the height of a heat map, and the height in pixels.
 
-    The classes stand in css/results.css. The space is reserved so that the page does not jump when
-    the chart is drawn.
+    The classes are defined in css/results.css. The space is reserved so that the page does not jump
+    when the chart is drawn.
     """
     sizes = [(4, "tiny", 300), (8, "small", 420), (12, "middle", 560), (24, "large", 660)]
     return next(((name, height) for most, name, height in sizes if n_raters <= most), ("huge", 800))
