@@ -380,7 +380,7 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# The chart bundle is generated at set-up and never committed.
+# The chart bundle is generated during setup and never committed.
 if (BASE_DIR / "build" / "static").is_dir():
     STATICFILES_DIRS.append(BASE_DIR / "build" / "static")
 # Only for a proxy that serves the files itself: STATIC_ROOT=/folder manage.py collectstatic.

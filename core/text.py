@@ -43,8 +43,9 @@ def has_control(text: str) -> bool:
 
 
 def has_invisible(text: str) -> bool:
-    """Return True if the text contains an invisible character or one that changes the writing
-    direction.
+    """Return True if the text contains an invisible character.
+
+    Characters that change the writing direction count as invisible.
     """
     return _INVISIBLE.search(text) is not None
 
@@ -59,8 +60,9 @@ def fold_lookalikes(text: str) -> str:
 
 
 def has_mixed_scripts(text: str) -> bool:
-    """Return True if the text mixes Latin letters with Cyrillic or Greek ones, which may look
-    alike.
+    """Return True if the text mixes Latin letters with Cyrillic or Greek ones.
+
+    They may look alike.
     """
     scripts = {
         unicodedata.name(character, "").partition(" ")[0]

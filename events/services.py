@@ -14,8 +14,9 @@ from .models import Event
 def record_event(
     *, project_id: int, kind: str, subject: str = "", data: Mapping[str, Any], by: Any = None
 ) -> Event:
-    """Record an event in the caller's transaction, so that it is committed or rolled back with the
-    change.
+    """Record an event in the caller's transaction.
+
+    It is committed or rolled back with the change.
 
     ``data`` holds names and numbers that JSON can represent. Raises RuntimeError outside a
     transaction.

@@ -43,7 +43,7 @@ class CountStateAdmin(ReadOnlyAdmin):
 
 
 class CountsAdmin(ReadOnlyAdmin):
-    """Admin of rows with large arrays: hides the ``arrays`` and does not load them."""
+    """Admin of rows with large arrays: hides ``hidden_fields`` and does not load them."""
 
     show_full_result_count = False
 

@@ -1,5 +1,6 @@
-"""Base classes for the admin of every app: read-only models, and models whose changes go to the
-audit log.
+"""Base classes for the admin of every app.
+
+They are for read-only models, and for models whose changes go to the audit log.
 """
 
 from __future__ import annotations

@@ -94,8 +94,9 @@ _ACTIVE_TOKEN_SQL = (
 
 
 def _get_active_token(token_digest: str, requested_id: int | None) -> ApiToken | None:
-    """Return the token with its user, or None if it is unknown, expired or revoked, or its user
-    inactive.
+    """Return the token with its user, or None if it is not valid.
+
+    A token is not valid if it is unknown, expired or revoked, or its user inactive.
 
     ``requested_id`` is the project of the request: it is fetched in the same round trip to the
     database.

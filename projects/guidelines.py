@@ -71,8 +71,9 @@ MAX_CHANGED_LINES = 2000
 
 @functools.lru_cache(maxsize=32)
 def compare_versions(old_text: str, new_text: str) -> list[tuple[str, str]] | None:
-    """Return the lines of both texts in order, each with "same", "out" (only in the old text) or
-    "in" (only in the new text), or None when too much changed.
+    """Return the lines of both texts in order, or None when too much changed.
+
+    Each line has "same", "out" (only in the old text) or "in" (only in the new text).
 
     Whole lines are compared, and a limited number of them, because the time grows with the
     product of both lengths.

@@ -50,8 +50,9 @@ def register(
 
 
 def count_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """Return {code: number of uses}, summed over all counters, for those of ``codes`` that are
-    used.
+    """Return {code: number of uses} for those of ``codes`` that are used.
+
+    The numbers are summed over all counters.
     """
     code_list = list(codes)
     uses: Counter[int] = Counter()
@@ -61,8 +62,9 @@ def count_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
 
 
 def preview_weights(question_id: int, matrix: list[list[float]]) -> dict[str, Any] | None:
-    """Return the agreement under these weights from the first preview hook that has a result, or
-    None.
+    """Return the agreement under these weights, or None.
+
+    It comes from the first preview hook that has a result.
     """
     results = (preview(question_id, matrix) for preview in _previews)
     return next((result for result in results if result is not None), None)
@@ -75,16 +77,18 @@ def notify_time_zone_changed(project_id: int) -> None:
 
 
 def notify_scale_changed(question_id: int) -> None:
-    """Notify all listeners that a question's categories, their order, values or weights have
-    changed.
+    """Notify all listeners that the scale of a question has changed.
+
+    The scale is its categories, their order, values and weights.
     """
     for listener in _scale_listeners:
         listener(question_id)
 
 
 def notify_raters_renamed(project_id: int, renamed: Mapping[str, str]) -> None:
-    """Notify all listeners that raters have new keys,
-    so that they update what they stored by key.
+    """Notify all listeners that raters have new keys.
+
+    They then update what they stored by key.
     """
     for listener in _renamed_listeners:
         listener(project_id, renamed)

@@ -15,8 +15,9 @@ ITEMS_LOCK = 0x69746D  # with a project id
 
 
 def build_shared_categories_lock(question_id: int) -> list[Statement]:
-    """Build the statements that lock the question's categories against changes until the
-    transaction ends.
+    """Build the statements that lock the question's categories against changes.
+
+    The lock is held until the transaction ends.
 
     Writers of ratings share this lock, and send it with their first query.
     """
@@ -32,8 +33,9 @@ def lock_categories(question_id: int) -> None:
 
 
 def build_items_lock(project_id: int) -> list[Statement]:
-    """Build the statements that lock the project's items against creation by key until the
-    transaction ends.
+    """Build the statements that lock the project's items against creation by key.
+
+    The lock is held until the transaction ends.
 
     Waits for other writers. So items can be created in the order in which they were given, and two
     writers that create the same items in different orders cannot deadlock.
@@ -42,8 +44,9 @@ def build_items_lock(project_id: int) -> list[Statement]:
 
 
 def lock_project_row(project_id: int) -> None:
-    """Lock the project's row against exclusive locks until the transaction ends; wait for a running
-    one.
+    """Lock the project's row against exclusive locks until the transaction ends.
+
+    Waits for a running exclusive lock.
 
     Rows that refer to the project lock it only at commit, because the foreign key is deferred.
     """

@@ -27,8 +27,9 @@ ANY_ROLE = "any"
 
 
 def get_role(project: Project, user: Any) -> str | None:
-    """Return the user's role in the project, or None for a stranger; superusers are leads
-    everywhere.
+    """Return the user's role in the project, or None for a stranger.
+
+    Superusers are leads everywhere.
     """
     if not user.is_authenticated or not user.is_active:
         return None
@@ -109,8 +110,9 @@ MAX_ID = 2**63 - 1
 
 
 def build_token_project_query(digest: str, project_id: int) -> list[Statement]:
-    """Build the query of ``get_project`` for the owner of a token, to be sent with the token's own
-    query.
+    """Build the query of ``get_project`` for the owner of a token.
+
+    It is sent with the token's own query.
 
     The result is stored as ``token.prefetched_project``, (project_id, rows), and read by
     ``get_project``.
@@ -119,8 +121,9 @@ def build_token_project_query(digest: str, project_id: int) -> list[Statement]:
 
 
 def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
-    """Return the project with the user's role as ``role`` (see get_role), or None without such a
-    project.
+    """Return the project with the user's role as ``role``, or None if there is none.
+
+    See get_role.
     """
     if project_id > MAX_ID or not user.is_authenticated or not user.is_active:
         return None

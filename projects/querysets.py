@@ -9,14 +9,16 @@ from django.db import models
 
 class ProjectQuerySet(models.QuerySet):
     def increment_catalogue_version(self) -> None:
-        """Record that items or raters of these projects changed, in the transaction that changes
-        them.
+        """Record that items or raters of these projects changed.
+
+        Call this in the transaction that changes them.
         """
         self.update(catalogue_version=models.F("catalogue_version") + 1)
 
     def visible_to(self, user: Any) -> ProjectQuerySet:
-        """Return the projects that ``user`` is a member of: all for a superuser, none for a
-        stranger.
+        """Return the projects that ``user`` is a member of.
+
+        These are all for a superuser, and none for a stranger.
         """
         if not user.is_authenticated:
             return self.none()

@@ -107,8 +107,10 @@ def _get_current_row(
 def _compare_rows(
     rows: type[Model], question_id: int, new_rows: Sequence[Model], *, key: str
 ) -> list[str]:
-    """Return a line for each row of the question, by ``key``, that is surplus, missing or
-    different."""
+    """Return a line for each row of the question that is surplus, missing or different.
+
+    Rows are matched by ``key``.
+    """
     name_prefix = f"{rows.__name__} of {key.removesuffix('_id')}"
     stored = {getattr(row, key): row for row in rows._default_manager.filter(question=question_id)}
     expected = {getattr(row, key): row for row in new_rows}
@@ -131,7 +133,7 @@ def _compare_rows(
 
 def _compare_fields(prefix: str, stored: Model, new: Model, fields: Iterable[str]) -> list[str]:
     return [
-        f"{prefix}: {name} is not the one made anew"
+        f"{prefix}: {name} differs from the recomputed one"
         for name in fields
         if not _is_equal(getattr(stored, name), getattr(new, name))
     ]

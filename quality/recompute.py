@@ -81,7 +81,7 @@ class Recomputation:
         try:
             self.compute(row)
         except LeaseLost:
-            logger.info("%s of question %s are in other hands now", self.name, question_id)
+            logger.info("Another worker has claimed %s of question %s", self.name, question_id)
             return False
         finally:
             release(row)

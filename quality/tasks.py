@@ -12,8 +12,9 @@ from quality.repeats import recompute as repeats
 
 
 def sweep_all() -> int:
-    """Recompute outdated labels, update requested ratings, and plan queues;
-    return labels computed.
+    """Recompute outdated labels, update requested ratings and plan queues.
+
+    Returns the number of labels computed.
     """
     n_recomputed = recompute.sweep()
     rating_requests.sweep()

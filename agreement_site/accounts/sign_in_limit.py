@@ -1,6 +1,6 @@
 """Limits on password tries: per name and network, per network, and per name.
 
-They hold at the sign-in page and wherever else a password is asked for. Tries are counted in
+They apply to the sign-in page and all other pages that ask for a password. Tries are counted in
 the database *before* the password is checked, so simultaneous tries count too. A correct
 password clears the count of its name and network; while a limit holds, even the correct
 password is rejected. A name that is tried from many addresses is never locked: its tries are
@@ -42,9 +42,7 @@ class TooManyTries(Exception):
 
 
 def count_password_try(username: str, address: str) -> int:
-    """Count a try and return the seconds to wait before the next one;
-    0 when this one is allowed.
-    """
+    """Count a try; return the seconds to wait before the next one, 0 when this one is allowed."""
     now = timezone.now()
     AttemptCounter.objects.filter(since__lte=now - LONG_WINDOW).delete()
     name = username.casefold()
@@ -62,7 +60,7 @@ def count_password_try(username: str, address: str) -> int:
 def count_code_try(user_id: int) -> int:
     """Count a try of a second-factor code, like count_password_try.
 
-    Whoever guesses codes has the password, so only the account is counted.
+    A user who guesses codes has the password, so only the account is counted.
     """
     now, account = timezone.now(), str(user_id)
     wait_seconds = _count_try(_hash_key("code", account), MAX_TRIES_PER_NAME, WINDOW, now)
@@ -91,8 +89,9 @@ def count_action(user_id: int, name: str, allowed: int) -> int:
 
 
 def is_first_use(user_id: int, code: str) -> bool:
-    """Return True, and remember the code,
-    unless this account used it within the code's lifetime.
+    """Return whether this account uses the code for the first time, and remember the code.
+
+    A code is remembered for its lifetime.
     """
     key = _hash_key("code used", str(user_id), code)
     return not _count_try(key, 1, CODE_LIFETIME, timezone.now())

@@ -24,8 +24,9 @@ def show_all(_what: str, values: Any) -> Any:
 
 
 def build_mask(project: Project | None, user: Any) -> Mask:
-    """Return the mask of the project's entries for this user;
-    entries of the site are not masked.
+    """Return the mask of the project's entries for this user.
+
+    Entries of the site are not masked.
     """
     if project is None or not project.hides_raters or user.is_superuser:
         return show_all

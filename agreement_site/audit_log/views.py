@@ -121,8 +121,9 @@ def _get_project_names(entries: list[AuditLogEntry]) -> dict[int, str]:
 def build_row(
     entry: AuditLogEntry, mask: Mask, zone: datetime.tzinfo, project_names: Mapping[int, str]
 ) -> dict[str, Any]:
-    """Return an entry for the page: changes as (name, label, before, after),
-    and the other details.
+    """Return an entry for the page.
+
+    Changes are (name, label, before, after); the other details are listed separately.
     """
     before, after, details = (
         mask(entry.action, values) or {} for values in (entry.before, entry.after, entry.details)

@@ -29,8 +29,10 @@ COOKIE_NUL = "\\000"
 
 
 class AllowedMethodsMiddleware(BaseMiddleware):
-    """Answer with 405 to methods that nothing here supports: Django's admin accepts any, even
-    TRACE."""
+    """Answer with 405 to methods that nothing here supports.
+
+    Django's admin accepts any, even TRACE.
+    """
 
     ALLOWED_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 

@@ -16,8 +16,9 @@ from .base import BaseMiddleware
 
 
 class TableExportMiddleware(BaseMiddleware):
-    """Answer a page request with ``?csv=NAME`` with that table alone,
-    with the page's permissions.
+    """Answer a page request with ``?csv=NAME`` with that table alone.
+
+    The permissions of the page apply.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

@@ -155,8 +155,9 @@ def redact_path(request: HttpRequest) -> str:
 
 
 class RedactPathsFilter(logging.Filter):
-    """Redact paths in Django's own records,
-    and drop those of failed requests without a traceback.
+    """Redact paths in Django's own records.
+
+    Records of failed requests without a traceback are dropped.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -206,8 +207,10 @@ class DatabaseErrorFilter(logging.Filter):
 
 
 class LoggedTask(Task):
-    """Base class of all tasks: log one line when a task ends. Celery logs the traceback of a
-    failure."""
+    """Base class of all tasks: log one line when a task ends.
+
+    Celery logs the traceback of a failure.
+    """
 
     abstract = True
 

@@ -47,9 +47,7 @@ def serve_metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _get_process_registry() -> CollectorRegistry:
-    """Return the sum over web server and workers of this machine,
-    or a lone process's own counts.
-    """
+    """Return the sum over this machine's web server and workers, or a lone process's own counts."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     registry = CollectorRegistry()
@@ -107,9 +105,12 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
         n_revisions = Revision.objects.aggregate(last=Max("pk"))["last"] or 0
     return {
         "rating_changes": ("Ratings given, changed or withdrawn since the site began", n_revisions),
-        "uncounted_ratings": ("Ratings that the counts do not hold", lag.uncounted),
-        "stale_changes": ("Changes that are counted and in no reading", lag.stale),
-        "oldest_change_seconds": ("Age of the oldest change in no number", lag.get_seconds(now)),
+        "uncounted_ratings": ("Ratings that are not counted yet", lag.uncounted),
+        "stale_changes": ("Changes that are counted but not in the results yet", lag.stale),
+        "oldest_change_seconds": (
+            "Age of the oldest change that is not in the results yet",
+            lag.get_seconds(now),
+        ),
         "late_questions": ("Questions behind by a minute or more", lag.n_late),
         "backlog_ratings": (
             "Ratings of backlogs that are not counted yet",

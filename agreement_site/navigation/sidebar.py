@@ -30,7 +30,7 @@ class SidebarEntry:
     """An entry of the sidebar: URL name, label, and the roles that see it.
 
     ``child_paths``: the first path segments of further pages that belong to the entry.
-    ``starts_group``: a separator stands above it.
+    ``starts_group``: a separator is shown above it.
     """
 
     url_name: str

@@ -34,8 +34,9 @@ STYLE_GUIDE_CONTEXT: dict[str, Any] = {
 @login_required
 @require_safe
 def search_page(request: HttpRequest) -> HttpResponse:
-    """Search for ``q`` in the project with the id ``project``;
-    the palette gets the results alone.
+    """Search for ``q`` in the project with the id ``project``.
+
+    The palette gets the results alone.
     """
     text = request.GET.get("q", "").strip()
     project_id = request.GET.get("project", "")

@@ -59,8 +59,10 @@ def get_broker_socket(data_dir: Path) -> Path:
 
 
 def build_broker_command(data_dir: Path) -> list[str]:
-    """Return the command line of the broker. It writes to disk every second and so survives a
-    crash."""
+    """Return the command line of the broker.
+
+    It writes to disk every second and so survives a crash.
+    """
     folder = data_dir / "broker"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     options = {

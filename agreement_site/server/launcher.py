@@ -126,15 +126,13 @@ def prepare_database(environment: dict[str, str]) -> str:
     )
     if result.returncode:
         raise StartupError(
-            f"{result.stdout}The database could not be brought up to date; the reason stands above."
+            f"{result.stdout}The database could not be brought up to date; the reason is above."
         )
     return result.stdout.strip()
 
 
 def list_programs(installation: Installation, environment: dict[str, str]) -> list[Program]:
-    """Return broker (unless REDIS_URL is set), workers and web server,
-    in the order of their start.
-    """
+    """Return broker (unless REDIS_URL is set), workers and web server, in the order of start."""
     started = [
         build_worker(installation, environment, number)
         for number in range(1, installation.worker_processes + 1)
@@ -218,7 +216,7 @@ def is_answering(host: str, port: int) -> bool:
 
 
 def run_installation(installation: Installation, *, end_with_parent: bool) -> int:
-    """Prepare the installation and run it until it is told to stop."""
+    """Prepare the installation and run it until it receives a signal to stop."""
     with lock_data_dir(installation.data_dir):
         host, port = resolve_address(installation.host, installation.port)
         installation = replace(installation, host=host, port=port)

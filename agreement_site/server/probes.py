@@ -53,7 +53,7 @@ class HealthProbes:
 
 
 class ReadinessCheck:
-    """Run ``look`` in a thread of its own, one at a time, and answer without it when it is late."""
+    """Run ``check`` in its own thread, one at a time, and answer without it when it is late."""
 
     def __init__(self, check: Callable[[], health.HealthResponse] | None = None) -> None:
         self._check = check or check_with_own_connection

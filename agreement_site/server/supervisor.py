@@ -76,8 +76,10 @@ class Child:
         )
 
     def handle_end(self) -> bool:
-        """Return True once, when the process has ended; kill the rest of its group and plan a
-        restart."""
+        """Return True once, when the process has ended.
+
+        The rest of its group is killed and a restart is planned.
+        """
         if self.process is None or self.process.poll() is None:
             return False
         self.signal_group(signal.SIGKILL)
@@ -100,8 +102,9 @@ class Child:
                 return
 
     def stop(self, hurry: Callable[[], bool]) -> None:
-        """Send SIGTERM, then SIGKILL to the group after the timeout
-        or when `hurry` returns True.
+        """Send SIGTERM, then SIGKILL to the group.
+
+        SIGKILL follows after the timeout, or when `hurry` returns True.
         """
         if self.process is None:
             return

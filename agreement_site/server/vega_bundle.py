@@ -25,8 +25,9 @@ The licence of vl-convert itself follows.
 
 
 def write_bundle(target: Path) -> None:
-    """Write the bundle to `target`,
-    and beside it a compressed copy (for WhiteNoise) and licences.
+    """Write the bundle to `target`, with a compressed copy and licences beside it.
+
+    WhiteNoise serves the compressed copy.
     """
     import vl_convert  # takes half a second, and only this function needs it
 

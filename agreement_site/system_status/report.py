@@ -27,7 +27,8 @@ LOW_DISK_BYTES = 1 << 30  # free on the disk of DATA_DIR; imports and, on SQLite
 
 
 def collect_status() -> dict[str, Any]:
-    """Return the status as `manage.py status --json` prints it;
+    """Return the status as `manage.py status --json` prints it.
+
     ``late`` are the ids of questions.
     """
     now = timezone.now()

@@ -51,8 +51,6 @@ def _subtract_seconds(now: datetime.datetime, seconds: float | None) -> datetime
 
 
 def _list_backlogs(progress: dict[str, Any]) -> list[tuple[Question, dict[str, int]]]:
-    """Return the questions that are counted in portions,
-    each with its counted and total ratings.
-    """
+    """Return the questions that are counted in portions, with counted and total ratings."""
     questions = Question.objects.select_related("project").in_bulk(list(map(int, progress)))
     return [(question, progress[str(pk)]) for pk, question in questions.items()]

@@ -10,8 +10,9 @@ from rest_framework.request import Request
 
 
 class FastContentNegotiation(DefaultContentNegotiation):
-    """Django REST framework's negotiation, with a shortcut for clients that accept any format or
-    ask for the view's first one.
+    """Negotiate as Django REST framework does, with a shortcut for common requests.
+
+    The shortcut is for clients that accept any format or ask for the view's first one.
     """
 
     def select_renderer(

@@ -1,6 +1,4 @@
-"""Cursor pagination: rows that stay are neither skipped nor repeated,
-whatever changes meanwhile.
-"""
+"""Cursor pagination: rows that stay are neither skipped nor repeated, whatever changes."""
 
 from __future__ import annotations
 

@@ -41,8 +41,9 @@ def _describe_allowed(allowed: Sequence[str]) -> str:
 
 
 def get_choice(query: dict[str, str], name: str, allowed: Sequence[str], *, default: str) -> str:
-    """Return a parameter that must be one of ``allowed``; the BadRequest of another value lists
-    them.
+    """Return a parameter that must be one of ``allowed``.
+
+    Raises BadRequest, which lists the allowed values, for another value.
     """
     value = query.get(name, default)
     if value not in allowed:
@@ -71,8 +72,9 @@ def parse_rows(data: Any) -> list[Any]:
 
 
 def build_rows_error(noun: str, errors: dict[int, list[str]]) -> BadRequest:
-    """Return a 400 that lists the errors of each row, by its index in the request; nothing was
-    stored.
+    """Return a 400 that lists the errors of each row, by its index in the request.
+
+    Nothing was stored.
     """
     count = f"1 {noun} is" if len(errors) == 1 else f"{len(errors)} {noun}s are"
     return BadRequest(

@@ -1,5 +1,6 @@
-"""Strict JSON parser: no NaN, duplicate keys or NUL characters, and no unbounded numbers or
-nesting.
+"""Strict JSON parser.
+
+It rejects NaN, duplicate keys, NUL characters, and unbounded numbers or nesting.
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ class StrictJSONParser(BaseParser):
 
 
 def _get_max_body_bytes(context: Any) -> int:
-    """Return the bytes that a body may have: the view's ``max_body_bytes``, at most the site's
-    limit.
+    """Return the bytes that a body may have.
+
+    This is the view's ``max_body_bytes``, at most the site's limit.
     """
     site_limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     view_limit = getattr((context or {}).get("view"), "max_body_bytes", None)
@@ -97,9 +99,9 @@ def _build_unique_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     seen_keys = set()
     for key, _value in pairs:
         if key in seen_keys:
-            raise ValueError(f"the key '{key[:60]}' stands twice in one object")
+            raise ValueError(f"the key '{key[:60]}' occurs twice in one object")
         seen_keys.add(key)
-    raise AssertionError("a key stands twice")
+    raise AssertionError("a key occurs twice")
 
 
 def _reject_lone_surrogates(value: Any) -> None:

@@ -70,7 +70,7 @@ PAGE_PARAMETERS = [
     OpenApiParameter(
         "page_size",
         OpenApiTypes.INT,
-        description=f"{PAGE_SIZE} unless told otherwise, {MAX_PAGE_SIZE} at most",
+        description=f"{PAGE_SIZE} by default, {MAX_PAGE_SIZE} at most",
     ),
 ]
 QUESTION_PARAMETER = build_parameter(
@@ -113,8 +113,9 @@ def describe_get(
     *,
     may_be_pending: bool = False,
 ) -> Any:
-    """Decorate a GET with its description; ``may_be_pending`` adds the 202 of a result that a
-    worker is still computing.
+    """Decorate a GET with its description.
+
+    ``may_be_pending`` adds the 202 of a result that a worker is still computing.
     """
     return extend_schema(
         operation_id=operation_id,

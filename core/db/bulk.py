@@ -19,15 +19,16 @@ from .postgres_copy import copy_rows
 MAX_PIPELINED_ROWS = 8  # rows; up to this many are updated by one statement each in one pipeline
 COPY_MIN_ROWS = 200  # rows; from here on, COPY into a temporary table is faster on PostgreSQL
 MAX_INLINE_VALUES = (
-    10  # up to this many values stand in the condition itself, more become one list parameter
+    10  # up to this many values are part of the condition itself, more become one list parameter
 )
 
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 
 
 def execute_statements(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
-    """Execute the statements and return the rows of each (empty where it returns none), in one
-    round trip to the database where it supports that.
+    """Execute the statements and return the rows of each (empty where it returns none).
+
+    This takes one round trip to the database where it supports that.
 
     A small request spends most of its time on the way to PostgreSQL and back. Each statement sees
     what was committed when that statement began, as if they had been sent one by one.
@@ -83,8 +84,9 @@ def upsert(
     follow_up: Statement | None = None,
     keep_order: bool = False,
 ) -> None:
-    """Insert the rows; where ``key`` exists, set ``update`` (column -> SQL expression, "excluded.x"
-    by default).
+    """Insert the rows, or update those whose ``key`` exists.
+
+    ``update`` maps columns to SQL expressions ("excluded.x" by default).
 
     ``keep_order`` writes in the order of ``rows``, so that the ids of new rows follow it. The
     caller must then make sure that two writers of the same rows cannot deadlock.
@@ -167,8 +169,9 @@ def _execute_follow_up(
 def build_row_upsert(
     table: str, columns: Sequence[str], *, key: Sequence[str], update: dict[str, str] | None = None
 ) -> str:
-    """Build the SQL that upserts one row (its values are the parameters), as ``upsert`` does for
-    many.
+    """Build the SQL that upserts one row, as ``upsert`` does for many.
+
+    The row's values are the parameters.
     """
     return _build_upsert(
         table, columns, f"VALUES ({', '.join(['%s'] * len(columns))})", key=key, update=update
@@ -178,8 +181,9 @@ def build_row_upsert(
 def build_json_upsert(
     table: str, types: Mapping[str, str], *, key: Sequence[str], update: dict[str, str]
 ) -> str:
-    """Build the SQL that upserts all rows of a JSON array of arrays, its one parameter, on
-    PostgreSQL.
+    """Build PostgreSQL's SQL that upserts all rows of a JSON array of arrays.
+
+    The array is its one parameter.
 
     It is prepared once, however many rows there are. ``types`` maps each column to its SQL type.
     """
@@ -277,8 +281,9 @@ def get_ids_by_key(table: str, project_id: int, keys: Collection[str]) -> dict[s
 def build_key_lookup(
     table: str, columns: str, project_id: int, keys: Collection[str]
 ) -> list[Statement]:
-    """Build the statements (none or one) that select (key, *columns) of the project's rows with
-    these keys.
+    """Build the statements that select (key, *columns) of the project's rows with these keys.
+
+    There is one statement, or none.
     """
     if not keys:
         return []
@@ -292,8 +297,9 @@ def build_key_lookup(
 
 
 def build_in_condition(column: str, values: Sequence[str] | Sequence[int]) -> Statement:
-    """Build the condition that a column is one of these texts or integers (at least one), with its
-    parameters.
+    """Build the condition that a column is one of these values, with its parameters.
+
+    The values are texts or integers, at least one.
     """
     if len(values) <= MAX_INLINE_VALUES:
         return f"{column} IN ({', '.join(['%s'] * len(values))})", values

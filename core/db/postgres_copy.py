@@ -13,8 +13,9 @@ CHUNK_ROWS = 10_000  # rows formatted as text at a time
 
 
 def copy_rows(cursor: Any, into: str, rows: Sequence[Sequence[Any]]) -> None:
-    """COPY the rows, all of the same length, into a PostgreSQL table: ``into`` is its name and
-    columns.
+    """COPY the rows, all of the same length, into a PostgreSQL table.
+
+    ``into`` is its name and columns.
 
     Values are formatted a column at a time instead of with `copy.write_row`, which takes as long
     for a row as everything else that Python does with it.
@@ -48,8 +49,9 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
 class _CopyFormatters(dict[type, Callable[[Any], str]]):
-    """Map each type to the function that formats its values for COPY; enumerations use their base
-    type.
+    """Map each type to the function that formats its values for COPY.
+
+    Enumerations use their base type.
     """
 
     def __missing__(self, value_type: type) -> Callable[[Any], str]:

@@ -38,8 +38,9 @@ class RowMapper(Generic[ModelT]):
         return self._model.from_db(connection.alias, self._names, converted)
 
     def _list_converters(self, vendor: str) -> list[tuple[int, Any, Any]]:
-        """List (position of the value, its column, converter from this database's value to
-        Python's).
+        """List (position of the value, its column, converter).
+
+        A converter turns this database's value into Python's.
         """
         columns = [(position, field.cached_col) for position, field in enumerate(self._fields)]
         return [

@@ -23,8 +23,9 @@ class CommitListeners:
         self.registered: list[Listener] = []
 
     def register(self, listener: Listener) -> None:
-        """Register a function that is called with the id after each commit that changed something
-        of it.
+        """Register a function that is called with the id after each commit that changed it.
+
+        A change of anything that belongs to the id counts.
 
         Registering a function twice has no effect.
         """
@@ -32,8 +33,9 @@ class CommitListeners:
             self.registered.append(listener)
 
     def notify_on_commit(self, object_id: int) -> None:
-        """Notify all listeners once the running transaction is committed (at once where none is
-        running).
+        """Notify all listeners once the running transaction is committed.
+
+        Without a transaction they are notified at once.
 
         They are called once for each id, however often this is called in one transaction.
         """

@@ -1,5 +1,6 @@
-"""On-demand jobs: results that pages request and workers compute, because they take too long for a
-request. A database row holds the request and its result.
+"""On-demand jobs: results that pages request and workers compute.
+
+They take too long for a request. A database row holds the request and its result.
 
 The row also says what is left to do. ``pending`` is cleared in the statement that stores the
 result; a task is started for it, and the sweep finds rows that no task reached. One worker at a
@@ -39,8 +40,9 @@ DELETE_BATCH_SIZE = 100
 
 
 class OnDemandResult(Leased):
-    """Abstract model of an on-demand job. Subclasses add the parameters of the request, and the
-    result.
+    """Abstract model of an on-demand job.
+
+    Subclasses add the parameters of the request, and the result.
     """
 
     pending = models.BooleanField(default=True)
@@ -80,8 +82,9 @@ class OnDemandJob(Generic[JobRow]):
         return row, created
 
     def request_refresh(self, row: JobRow, *, is_stale: Callable[[], bool]) -> None:
-        """Record that a stored row was requested, and start a task if it is out of date and its
-        cooldown is over.
+        """Record that a stored row was requested.
+
+        Starts a task if the row is out of date and its cooldown is over.
         """
         now = timezone.now()
         if now - row.requested_at > REQUEST_TIME_RESOLUTION:
@@ -98,8 +101,9 @@ class OnDemandJob(Generic[JobRow]):
             start_task(self.task_name, row.pk)
 
     def compute(self, row_id: int) -> bool:
-        """Compute a pending row; return False when none has this id or another worker
-        has claimed it.
+        """Compute a pending row.
+
+        Returns False when no row has this id or another worker has claimed it.
 
         Raises what ``compute_result`` raises; another worker may then claim the row at once.
         """
@@ -114,8 +118,9 @@ class OnDemandJob(Generic[JobRow]):
             raise
 
     def claim(self, row_id: int) -> JobRow | None:
-        """Claim the pending row with this id; return None without one or when another worker has
-        it.
+        """Claim the pending row with this id.
+
+        Returns None if there is no such row or another worker has claimed it.
         """
         pending = self._get_manager().filter(build_unclaimed_filter(), pk=row_id, pending=True)
         lease = claim_lease(pending, leased_until=timezone.now() + CLAIM_TIMEOUT)
@@ -147,8 +152,9 @@ class OnDemandJob(Generic[JobRow]):
         return min(max(COOLDOWN_FACTOR * duration, self.min_cooldown), MAX_COOLDOWN)
 
     def sweep(self) -> None:
-        """Compute all pending rows that no worker has claimed; one row's failure does not stop the
-        others.
+        """Compute all pending rows that no worker has claimed.
+
+        The failure of one row does not stop the others.
         """
         self._expire_requests()
         pending = (

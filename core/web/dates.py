@@ -57,8 +57,9 @@ def last_day(end: datetime.datetime, zone: str) -> SafeString:
 
 
 def format_relative(value: datetime.datetime) -> str:
-    """Return how long ago a moment was, or how far ahead it is, in the words of browsers
-    (Intl.RelativeTimeFormat).
+    """Return how long ago a moment was, or how far ahead it is.
+
+    The words are those of browsers (Intl.RelativeTimeFormat).
     """
     ahead = (value - timezone.now()).total_seconds()
     if abs(ahead) >= MAX_RELATIVE_DAYS * DAY:

@@ -1,5 +1,6 @@
-"""Prometheus metrics that each process records; /metrics adds them up over a machine's processes
-(agreement_site/monitoring/prometheus.py).
+"""Prometheus metrics that each process records.
+
+/metrics adds them up over a machine's processes (agreement_site/monitoring/prometheus.py).
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ REQUESTS = Counter(
 )
 REQUEST_SECONDS = Histogram(
     "concord_request_seconds",
-    "Time from a request's seat to its answer",
+    "Time from a request's connection slot to its response",
     ["route"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
 TASK_SECONDS = Histogram(
     "concord_task_seconds",
-    "Time of a worker's task or sweep: counting, readings, imports, audits",
+    "Time of a worker's task or sweep: counting, results, imports, audits",
     ["task"],
     buckets=(0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300),
 )

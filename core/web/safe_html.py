@@ -1,5 +1,6 @@
-"""Clean HTML that users wrote: nothing in it is executed,
-and media load only from allowed origins.
+"""Clean HTML that users wrote.
+
+Nothing in it is executed, and media load only from allowed origins.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ def clean_html(text: str) -> str:
 
 
 def extract_text(text: str) -> str:
-    """Return the text of HTML without its tags; a blank in place of each tag keeps the words of a
-    table separate.
+    """Return the text of HTML without its tags.
+
+    A blank in place of each tag keeps the words of a table separate.
     """
     return html.unescape(nh3.clean(text.replace("<", " <"), tags=set()))
 

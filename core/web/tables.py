@@ -81,8 +81,9 @@ def csv_link(context: template.Context, *parts: object) -> SafeString:
 
 
 def extract_rows(page: str, name: str) -> list[list[str]] | None:
-    """Return the rows of the table that the heading ``name`` labels, its head first; None without
-    it.
+    """Return the rows of the table that the heading ``name`` labels, its head first.
+
+    Returns None if there is no such table.
 
     Estimates such as ``0.72 [0.7, 0.74]`` are split into columns of their own: the value, both
     ends of the interval, and any further text.
@@ -179,8 +180,9 @@ def _classify_text(tag: str, attributes: dict[str, str]) -> str:
 
 
 def _build_grid(rows: list[list[_Cell]]) -> list[list[str]]:
-    """Return rows of equal length. Columns of images or buttons, whose head is hidden, are left
-    out.
+    """Return rows of equal length.
+
+    Columns of images or buttons, whose head is hidden, are left out.
     """
     grid = [list(_expand_colspans(row)) for row in rows if row]
     if not grid:

@@ -1,5 +1,6 @@
-"""Trace spans, which do nothing until a site turns tracing on
-(agreement_site/monitoring/tracing.py).
+"""Trace spans, which do nothing until a site turns tracing on.
+
+See agreement_site/monitoring/tracing.py.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def choose_headline(facts: HeadlineFacts, *, choice: str = "") -> Headline:
 
 
 def get_trend_name(name: str, facts: HeadlineFacts) -> str:
-    """Return the pattern coefficient that stands for `name` in a trend: itself if it is one."""
+    """Return the pattern coefficient that replaces `name` in a trend: itself if it is one."""
     if name in ICCS:
         return facts.alpha_name
     if name.startswith(COHEN):

@@ -61,13 +61,13 @@ class ScoredOut(serializers.Serializer):
         child=serializers.ListField(child=serializers.FloatField()),
         help_text="Quadratic in the scores",
     )
-    coefficients = serializers.DictField(child=ValueOut(), help_text="Name -> reading")
+    coefficients = serializers.DictField(child=ValueOut(), help_text="Name -> value")
 
 
 class CoefficientsOut(serializers.Serializer):
     question = serializers.CharField()
     computed_at = serializers.DateTimeField(
-        allow_null=True, help_text="null: a worker is at it; ask again"
+        allow_null=True, help_text="null: a worker is computing it; request it again"
     )
     population = serializers.CharField(help_text="people, models or all: whose ratings these are")
     raters = serializers.IntegerField()
@@ -76,11 +76,11 @@ class CoefficientsOut(serializers.Serializer):
     with_two_or_more = serializers.IntegerField(help_text="items with two ratings or more")
     complete = serializers.IntegerField(help_text="items that all raters rated")
     coefficients = serializers.DictField(
-        child=ValueOut(), help_text="Name -> reading; F, df1, df2 and p of an ICC, too"
+        child=ValueOut(), help_text="Name -> value; F, df1, df2 and p of an ICC, too"
     )
     policies = PolicyOut(many=True, help_text="Rules about missing ratings, side by side")
     categories = CategoryAgreementOut(many=True)
-    scored = ScoredOut(required=False, help_text="Where `scores` were asked for")
+    scored = ScoredOut(required=False, help_text="If `scores` were requested")
 
 
 class MarginalTestOut(serializers.Serializer):

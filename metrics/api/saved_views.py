@@ -39,7 +39,7 @@ class SavedViewIn(StrictSerializer):
     query = StrictCharField(
         required=False,
         allow_blank=True,
-        help_text="What the page's address says behind the question mark, such as kind=human",
+        help_text="The query string of the page's URL, such as kind=human",
     )
 
 

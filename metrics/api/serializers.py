@@ -23,9 +23,11 @@ class ValueOut(serializers.Serializer):
     se = _build_number_field("Standard error")
     observed = _build_number_field("Observed agreement")
     expected = _build_number_field("Agreement expected by chance")
-    n_items = serializers.IntegerField(allow_null=True, help_text="Items that the value rests on")
+    n_items = serializers.IntegerField(
+        allow_null=True, help_text="Items that the value is based on"
+    )
     n_ratings = serializers.IntegerField(
-        allow_null=True, help_text="Ratings that the value rests on"
+        allow_null=True, help_text="Ratings that the value is based on"
     )
     n_pairs = serializers.IntegerField(
         required=False, help_text="Of a mean over pairs: pairs that have a kappa"
@@ -53,7 +55,7 @@ class ItemCountsOut(serializers.Serializer):
 class RandomSampleOut(serializers.Serializer):
     ratings = serializers.IntegerField(help_text="drawn at random")
     left_out = serializers.IntegerField(
-        help_text="asked for because others had left their items in doubt"
+        help_text="requested because earlier ratings had left their items uncertain"
     )
 
 
@@ -62,17 +64,19 @@ class AllRatingsHeadlineOut(ValueOut):
 
 
 class HeadlineOut(ValueOut):
-    name = serializers.CharField(help_text="The coefficient that is read first")
+    name = serializers.CharField(help_text="The coefficient that is shown first")
     why = serializers.CharField(
         help_text="two_raters, nominal, ordinal, complete, incomplete, or chosen by the lead"
     )
-    population = serializers.CharField(help_text="people, models or all: whose ratings it is of")
+    population = serializers.CharField(
+        help_text="people, models or all: whose ratings it is based on"
+    )
     note = serializers.CharField(allow_blank=True, help_text="Why the lead chose it")
     sample = RandomSampleOut(
-        allow_null=True, help_text="null: it rests on all ratings; else on those drawn at random"
+        allow_null=True, help_text="null: it is based on all ratings; else on those drawn at random"
     )
     pooled = AllRatingsHeadlineOut(
-        allow_null=True, help_text="Of all ratings, where it does not rest on them"
+        allow_null=True, help_text="Of all ratings, where the headline is not based on them"
     )
 
 
@@ -81,7 +85,7 @@ class AgreementOut(serializers.Serializer):
     counted_at = serializers.DateTimeField(
         allow_null=True, help_text="null: nothing was counted yet"
     )
-    ratings = serializers.IntegerField(help_text="Ratings that the numbers rest on")
+    ratings = serializers.IntegerField(help_text="Ratings that the numbers are based on")
     uncounted = serializers.IntegerField(help_text="Ratings that are not in the numbers yet")
     items = ItemCountsOut()
     headline = HeadlineOut()
@@ -89,7 +93,7 @@ class AgreementOut(serializers.Serializer):
     models = ValueOut(help_text="of the models")
     people_models = ValueOut(help_text="between people and models")
     coefficients = serializers.DictField(
-        child=ValueOut(), help_text="Name -> reading, of all raters together"
+        child=ValueOut(), help_text="Name -> value, of all raters together"
     )
 
 

@@ -176,7 +176,7 @@ def _get_sort_key(entry: dict[str, Any]) -> float:
 def _group_by_attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[Any], np.ndarray]]:
     """Return name, values and the value index of each rating's item (M,), of grouping attributes.
 
-    None stands for items without the attribute. Attributes with one value, or with more than
+    None is the value of items without the attribute. Attributes with one value, or with more than
     MAX_ATTRIBUTE_VALUES, are left out.
     """
     ids, index = np.unique(item, return_inverse=True)

@@ -53,7 +53,7 @@ class BatchCounts:
 
 
 def list_small_uncounted(skip: Collection[int]) -> list[int]:
-    """Return ids of questions with few uncounted ratings, one of a project, last rated first."""
+    """Return ids of questions with few uncounted ratings, one per project, last rated first."""
     numbers = uncounted.count_by_question(MAX_NOTES)
     small = [pk for pk, number in numbers.items() if number <= MAX_RATINGS and pk not in skip]
     if len(small) < 2:
@@ -67,7 +67,7 @@ def list_small_uncounted(skip: Collection[int]) -> list[int]:
 
 
 def lock_small_states(question_ids: Sequence[int], limit: int) -> dict[int, CountState]:
-    """Lock and return the CountState of up to ``at_once`` small questions that no other worker has.
+    """Lock and return the CountState of up to ``limit`` small questions that no other worker has.
 
     A question that needs more than counting and results is not included: `question_counting` does
     it.

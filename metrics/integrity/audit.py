@@ -90,12 +90,12 @@ def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFin
         )
         if findings.results_compared and rater_id is None:
             expected, stored = get_period_results(state, recount, scale)
-            findings.compare("reading of the period", stored, expected)
+            findings.compare("result of the period", stored, expected)
             if state.deferred_version == state.version and not state.unrefreshed:
                 _compare_diagnosis(findings, recount, question_id, scale)
         if findings.results_compared:
             expected, stored = get_rater_results(question_id, recount, scale)
-            findings.compare("reading of the rater", stored, expected)
+            findings.compare("result of the rater", stored, expected)
         return findings
 
 

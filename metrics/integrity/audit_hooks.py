@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class RegisteredAudit:
     """An audit of stored data.
 
-    ``differences`` recomputes it and lists where it differs; ``repair`` stores it again.
+    ``find_differences`` recomputes it and lists where it differs; ``repair`` stores it again.
     """
 
     find_differences: Callable[[int], list[str]]

@@ -54,7 +54,7 @@ def compute_report_facts(question: Question, moment: datetime.datetime) -> Repor
 
 
 def _get_guidelines_version(question: Question, moment: datetime.datetime) -> int:
-    """Return the number of the guidelines version in force; 0 if there was none."""
+    """Return the number of the guidelines version at that moment; 0 if there was none."""
     versions = question.project.guideline_versions.filter(created_at__lte=moment)
     number: int = versions.order_by("-number").values_list("number", flat=True).first() or 0
     return number

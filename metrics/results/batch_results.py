@@ -16,7 +16,7 @@ from .headline.headline_computation import HeadlineBuilder
 from .raters import rater_results
 
 MAX_CUMULATIVE_DAYS = (
-    62  # days of cumulative results that are computed at once, as in results.result_refresh
+    62  # days of cumulative results that are computed at once, as in results.refresh
 )
 
 

@@ -299,8 +299,8 @@ def build_mean_pairwise(
 ) -> dict[str, dict[str, Any]]:
     """Return the mean pairwise Cohen's kappa under each weighting (Light 1971).
 
-    The mean is over the pairs with a defined kappa. The pairs are those that share items; ``like``:
-    the Value whose numbers of items and ratings are copied.
+    The mean is over the pairs with a defined kappa. The pairs are those that share items.
+    ``size_source``: the Value whose numbers of items and ratings are copied.
     """
     means = {}
     for name, (total, pairs) in (store.create_pair_sums() | sums).items():

@@ -1,4 +1,4 @@
-"""Agreement on scores: numbers that stand for the categories.
+"""Agreement on scores: numbers that represent the categories.
 
 The scores are the categories' own values, or for each category the mean gold score of the items
 that raters put in it. Cohen's kappa with quadratic weights on scores is Lin's concordance

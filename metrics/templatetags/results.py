@@ -261,7 +261,7 @@ def period_name(name: str) -> str | Promise:
 
 @register.filter
 def get_item(mapping: Mapping[str, Any] | None, key: str) -> Any:
-    """Return the entry of a mapping under a key that is a variable; None without one."""
+    """Return the entry of a mapping under a key that is a variable; None if it has none."""
     return (mapping or {}).get(key)
 
 

@@ -37,9 +37,13 @@ class ScaleVersionOut(serializers.Serializer):
         help_text="In declared order",
     )
     categories = VersionCategoryOut(many=True, help_text="In declared order")
-    until = serializers.DateTimeField(allow_null=True, help_text="null: it is in force")
-    changed_by = serializers.CharField(allow_null=True, help_text="Who made the next one of it")
-    reason = serializers.CharField(allow_blank=True, help_text="and why, where they said so")
+    until = serializers.DateTimeField(allow_null=True, help_text="null: it is current")
+    changed_by = serializers.CharField(
+        allow_null=True, help_text="User who created the next version"
+    )
+    reason = serializers.CharField(
+        allow_blank=True, help_text="Reason for the next version, if given"
+    )
 
 
 class ScaleVersionListView(ApiView):
@@ -50,7 +54,7 @@ class ScaleVersionListView(ApiView):
         [QUESTION_PARAMETER, *PAGE_PARAMETERS],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """The last one is in force."""
+        """The last version is the current one."""
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         query = parse_query(request, ("question", *PAGING_NAMES))
         question = get_question(project, query.get("question"))

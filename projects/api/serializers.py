@@ -1,5 +1,6 @@
-"""API serializers of projects. Rows of items and raters are declared and validated by their
-services.
+"""API serializers of projects.
+
+Rows of items and raters are declared and validated by their services.
 """
 
 from __future__ import annotations

@@ -85,8 +85,9 @@ class TokenForm(forms.Form):
 
 
 def _has_recent_login(request: HttpRequest) -> bool:
-    """Return True if the user signed in recently, which replaces the password for users without
-    one.
+    """Return True if the user signed in recently.
+
+    This replaces the password for users without one.
     """
     records = get_authentication_records(request, request.user)
     return bool(records) and time.time() - records[-1]["at"] < RECENT_LOGIN_SECONDS

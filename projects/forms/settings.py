@@ -21,8 +21,9 @@ MAX_CATEGORY_ROWS = 60
 
 
 class ProjectForm(forms.Form):
-    """A new project. Lengths and time zones are validated by project_validation, which lists what
-    is allowed.
+    """A new project.
+
+    Lengths and time zones are validated by project_validation, which lists what is allowed.
     """
 
     name = forms.CharField(label=_("Name"), max_length=200)
@@ -172,8 +173,9 @@ class BaseCategoryFormSet(forms.BaseFormSet):
     default_hotkeys = DEFAULT_HOTKEYS
 
     def add_fields(self, form: forms.Form, index: int | None) -> None:
-        """Label each field with its row number, because screen readers do not read the table head
-        with it.
+        """Label each field with its row number.
+
+        Screen readers do not read the table head with it.
         """
         super().add_fields(form, index)
         row = "" if index is None else str(index + 1)
@@ -206,8 +208,9 @@ class BaseCategoryFormSet(forms.BaseFormSet):
         return {row: hotkeys[row] for row in rows if not declared[row]}
 
     def clean(self) -> None:
-        """Report duplicates in the words of the page; question_validation would use those of the
-        API.
+        """Report duplicates in the words of the page.
+
+        The messages of question_validation use those of the API.
         """
         if any(self.errors):
             return

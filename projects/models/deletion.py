@@ -11,8 +11,9 @@ from .project import Project
 
 
 class Deletion(models.Model):
-    """A permanent deletion of an item, a rater, a project, or a person behind a rater whose ratings
-    stay.
+    """A permanent deletion of an item, a rater, a project or personal data.
+
+    Personal data are those of the person behind a rater whose ratings stay.
 
     It records how much was deleted, and nothing of the content. Unfinished until ``finished_at``
     is set.

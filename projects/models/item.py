@@ -113,7 +113,7 @@ class ItemVersion(models.Model):
 class GoldAnswer(models.Model):
     """The correct answer of an item to a question.
 
-    Another answer is a new version; the version in force has no ``retired_at``
+    Another answer is a new version; the current version has no ``retired_at``
     (projects.services.items.gold).
 
     ``answer`` is a list of the correct codes in ascending order, or an object of shares by code
@@ -144,7 +144,7 @@ class GoldAnswer(models.Model):
             models.UniqueConstraint(
                 fields=["item", "question", "version"], name="gold_version_unique"
             ),
-            # Its index also serves the query for a question's gold answers in force.
+            # Its index also serves the query for a question's current gold answers.
             models.UniqueConstraint(
                 fields=["question", "item"],
                 condition=Q(retired_at__isnull=True),

@@ -11,8 +11,9 @@ from .project import Project
 
 
 class MemberOffer(models.Model):
-    """A role in a project that is offered to the owner of an account; without access until
-    accepted.
+    """A role in a project that is offered to the owner of an account.
+
+    It gives no access until it is accepted.
 
     There is a row for each username that was entered, even without such an account, so that
     leads do not learn who has an account (projects/services/members/offers.py).

@@ -30,8 +30,9 @@ class QueueOrder(models.TextChoices):
 
 
 class BandScheme(models.TextChoices):
-    """The published scale that names the size of a coefficient
-    (metrics.agreement.explain.bands).
+    """The published scale that names the size of a coefficient.
+
+    See metrics.agreement.explain.bands.
     """
 
     LANDIS_KOCH = "landis_koch", _("Landis & Koch 1977")

@@ -122,8 +122,9 @@ class Question(models.Model):
         )
 
     def get_declaration(self, categories: Iterable[Category] | None = None) -> dict[str, Any]:
-        """Return everything that coefficients depend on as plain JSON; categories in declared
-        order.
+        """Return everything that coefficients depend on as plain JSON.
+
+        The categories are in declared order.
 
         ``categories`` is passed to `active_categories`.
         """
@@ -142,8 +143,9 @@ class Question(models.Model):
 
 
 class Category(models.Model):
-    """One answer of a question. ``code`` never changes and is never reused; the order is
-    ``position``.
+    """One answer of a question.
+
+    ``code`` never changes and is never reused; the order is ``position``.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="categories")

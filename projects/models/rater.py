@@ -73,8 +73,9 @@ class Rater(models.Model):
 
     @property
     def model_label(self) -> str:
-        """The model's name and the version of its prompt, as far as they are known; empty for
-        people.
+        """The model's name and the version of its prompt, as far as they are known.
+
+        It is empty for people.
         """
         return " · ".join(part for part in (self.model, self.prompt_version) if part)
 

@@ -10,8 +10,9 @@ from .rater import Rater
 
 
 class RaterIdentity(models.Model):
-    """The true key and name of a rater, who has a pseudonym as long as this row exists
-    (projects.services.raters.pseudonyms).
+    """The true key and name of a rater, who has a pseudonym as long as this row exists.
+
+    See projects.services.raters.pseudonyms.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

@@ -47,7 +47,7 @@ class ScaleVersion(models.Model):
 
     @classmethod
     def get_at(cls, question: Question, moment: datetime.datetime) -> tuple[int, dict[str, Any]]:
-        """Return the number of the version in force at a moment, and its declaration."""
+        """Return the number of the version that was current at a moment, and its declaration."""
         next_change = (
             cls.objects.filter(question=question, until__gt=moment).order_by("number").first()
         )

@@ -1,5 +1,6 @@
-"""Cached numbers of items of projects, because counting a million takes longer than the rest of a
-page.
+"""Cached numbers of items of projects.
+
+Counting a million takes longer than the rest of a page.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from projects.models import WITHDRAWN, WITHOUT_CONTENT, Item, Project
 
 
 class ItemCounts(NamedTuple):
-    """Numbers of a project's items: all; those without content, which are not given to raters;
-    withdrawn.
+    """Numbers of a project's items: all, those without content, and withdrawn ones.
+
+    Items without content are not given to raters.
     """
 
     items: int

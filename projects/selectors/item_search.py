@@ -28,8 +28,9 @@ def build_text_filter(text: str) -> Q:
 
 
 def contains_text(item: Item, text: str) -> bool:
-    """Return True if the text is in the key or in a value of the body; names of fields do not
-    count.
+    """Return True if the text is in the key or in a value of the body.
+
+    Names of fields do not count.
     """
     folded = text.casefold()
     return folded in item.key.casefold() or any(

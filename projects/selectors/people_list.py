@@ -55,8 +55,9 @@ COLUMN_PROVIDERS: list[Callable[[Project, Collection[int]], ProvidedColumns]] = 
 
 
 class PersonEntry(NamedTuple):
-    """A person in the full list. ``member`` or ``rater`` is 0 for a person without a role, or who
-    does not rate.
+    """A person in the full list.
+
+    ``member`` or ``rater`` is 0 for a person without a role, or who does not rate.
     """
 
     member: int

@@ -55,8 +55,9 @@ def list_time_zones() -> tuple[str, ...]:
 
 
 def normalize_time_zone(name: str) -> str:
-    """Return the time zone of this name in its official spelling, or the name itself if there is
-    none.
+    """Return the time zone of this name in its official spelling.
+
+    An unknown name is returned as it is.
     """
     name = name.strip()
     return {zone.casefold(): zone for zone in list_time_zones()}.get(name.casefold(), name)

@@ -41,9 +41,10 @@ def create_project(
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set name, description, guidelines, overlap, band_scheme, target_agreement, time_zone,
-    queue_order or the
-    numbers of project_validation.BOUNDS.
+    """Set fields of the project.
+
+    They are name, description, guidelines, overlap, band_scheme, target_agreement, time_zone,
+    queue_order, and the numbers of project_validation.BOUNDS.
 
     A new time zone moves the days of all ratings, and new guidelines create a version. Raises
     InvalidProjectChange; then nothing has changed.
@@ -100,7 +101,7 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
 def _reduce_extra_places(project: Project, overlap: int) -> None:
     """Reduce the items' extra ratings by what a higher overlap now includes.
 
-    Their ``slots_taken`` may then be too low, which the queue corrects.
+    The ``slots_taken`` of the items may then be too low, which the queue corrects.
     """
     if project.overlap > overlap:
         increase = project.overlap - overlap

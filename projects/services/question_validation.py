@@ -61,8 +61,9 @@ class InvalidQuestions(ValueError):
 
 
 def find_question_problems(question: NewQuestion) -> dict[str, Any]:
-    """Return {field: message};
-    for ``categories`` a message, or {index from 0: {field: message}}.
+    """Return {field: message}.
+
+    The value for ``categories`` is a message, or {index from 0: {field: message}}.
     """
     problems: dict[str, Any] = {}
     if not KEY_PATTERN.fullmatch(question.key):

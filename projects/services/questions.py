@@ -52,8 +52,9 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
 
 
 def create_question(project: Project, new_question: NewQuestion, *, position: int) -> Question:
-    """Create a validated question with its categories; their codes count from 0 in the declared
-    order.
+    """Create a validated question with its categories.
+
+    Their codes count from 0 in the declared order.
     """
     question = Question.objects.create(
         project=project,

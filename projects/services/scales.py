@@ -111,8 +111,9 @@ def change_weights(
 def change_headline(
     *, question: Question, headline: str, note: str, pooled: bool, by: Any
 ) -> Question:
-    """Set the headline coefficient and the reason for it, or use the default with an empty
-    ``headline``.
+    """Set the headline coefficient and the reason for it.
+
+    An empty ``headline`` uses the default.
 
     ``pooled`` includes the ratings of people and models together. The caller validates the name
     of the coefficient. Raises InvalidProjectChange; then nothing has changed.

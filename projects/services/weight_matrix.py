@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 
 
 def find_matrix_problem(matrix: Any, size: int, labels: Sequence[str] = ()) -> str | None:
-    """Return the problem of the matrix for ``size`` categories, with its row and column,
-    or None.
+    """Return the problem of the matrix for ``size`` categories, or None.
+
+    The problem has its row and column.
     """
     if message := _find_shape_problem(matrix, size):
         return message
@@ -95,8 +96,9 @@ def _format_cell(cell: Any) -> str:
 
 
 def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str]) -> str | None:
-    """Return a message about the first row where a more distant category agrees more than a nearer
-    one.
+    """Return a message about the first row that contradicts the order of the categories.
+
+    In such a row, a more distant category agrees more than a nearer one.
 
     For ordered scales; None when there is no such row.
     """

@@ -15,8 +15,9 @@ register = template.Library()
 
 @dataclass(frozen=True)
 class FormErrorEntry:
-    """An error. ``field`` is the id of the control to correct, empty for an error of the whole
-    form.
+    """An error of a form.
+
+    ``field`` is the id of the control to correct, empty for an error of the whole form.
     """
 
     field: str
@@ -26,8 +27,9 @@ class FormErrorEntry:
 
 @register.simple_tag
 def form_errors(*forms_and_formsets: Any) -> list[FormErrorEntry]:
-    """List the errors of forms and formsets, in page order. Other values, such as an empty string
-    for a form that a template does not have, are ignored.
+    """List the errors of forms and formsets, in page order.
+
+    Other values, such as an empty string for a form that a template does not have, are ignored.
     """
     entries: list[FormErrorEntry] = []
     for form in forms_and_formsets:

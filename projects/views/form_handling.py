@@ -59,8 +59,9 @@ def is_submitted(request: HttpRequest) -> bool:
 def build_question_forms(
     request: HttpRequest,
 ) -> tuple[QuestionTemplate | None, QuestionForm, BaseCategoryFormSet]:
-    """Return the question template named by ``?template=`` (or None) and the forms of a new
-    question.
+    """Return the question template and the forms of a new question.
+
+    The template is the one named by ``?template=``, or None.
 
     The forms are bound to the submitted data, or have the template's initial values.
     """

@@ -48,8 +48,9 @@ def show_guidelines(
 
 
 def _get_text(project: Project, number: int) -> str | None:
-    """Return the text of a version, or None if only the project that ratings were exported from has
-    it.
+    """Return the text of a version, or None if it is not stored here.
+
+    Then only the project that ratings were exported from has it.
     """
     versions = GuidelineVersion.objects.filter(project=project, number=number)
     return versions.values_list("text", flat=True).first()

@@ -32,8 +32,9 @@ from .people import render_people_page
 @login_required
 @require_POST
 def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Add the owner of an account, who is asked if the lead does not know them, or create an
-    account.
+    """Add the owner of an account, or create an account.
+
+    The owner is asked if the lead does not know them.
 
     A new account's invitation link is shown once.
     """

@@ -41,8 +41,9 @@ def list_people(request: HttpRequest, project_id: int) -> HttpResponse:
 def render_people_page(
     request: HttpRequest, project: Project, *, status: int = 200, **extra: Any
 ) -> HttpResponse:
-    """Render the list; ``extra`` holds invitation links, which are shown once, and forms with
-    errors.
+    """Render the list of people.
+
+    ``extra`` holds invitation links, which are shown once, and forms with errors.
     """
     search = request.GET.get("q", "").strip()[:MAX_SEARCH_LENGTH]
     lines = people_list.list_people(project, search)
@@ -161,8 +162,9 @@ def undo_action(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def _redirect_to_list(request: HttpRequest, project: Project, undo: str = "") -> HttpResponse:
-    """Redirect to the same list, or to the start page when the user does not lead the project any
-    more.
+    """Redirect to the same list.
+
+    A user who does not lead the project any more is redirected to the start page.
     """
     user = request.user
     is_still_lead = user.is_superuser or project.members.filter(user=user.pk, role=LEAD).exists()

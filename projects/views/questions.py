@@ -213,7 +213,7 @@ def _redirect_saved(
 def _render_page(
     request: HttpRequest, project: Project, question_shown: Question, **bound_forms: Any
 ) -> HttpResponse:
-    """Render the page; ``bound`` holds forms with errors, the others show the current values."""
+    """Render the page; ``bound_forms`` have errors, the others show current values."""
     categories = question_shown.active_categories()
     labels = [category.label for category in categories]
     current_values = {
@@ -269,7 +269,7 @@ def _render_page(
 
 @dataclass(frozen=True)
 class WeightsVersion:
-    """Weights that were in force until somebody changed them, with the user, time and reason."""
+    """Earlier weights, with the user, time and reason of the change that replaced them."""
 
     weights: str
     preview: list[tuple[str, list[tuple[float, int]]]]

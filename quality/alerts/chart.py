@@ -22,8 +22,9 @@ _TITLES: dict[str, Promise] = {
 
 
 def list_chart_rows(alert: Alert) -> Rows:
-    """Return a row per day or week: start, value, n, part (before or since)
-    and the part's level.
+    """Return a row per day or week.
+
+    It has start, value, n, part (before or since) and the part's level.
     """
     chart = alert.chart
     since = (alert.since - EPOCH).days

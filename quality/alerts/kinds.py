@@ -42,7 +42,7 @@ class AlertKindDefinition:
     * ``error_rate``: how often such an alert is false at its level of evidence.
     * ``causes``: the possible causes with their labels; ``hint``: the effect of a cause.
     * ``sections``: DEVIATING_RATINGS and CATEGORY_USE, where its page shows them.
-    * ``chart``: caption of the chart, None without one.
+    * ``chart``: caption of the chart; None if there is no chart.
     * ``about``: ABOUT_RATER or ABOUT_QUESTION, empty for counts. Of two kinds about the same
       thing, only one raises an alert for one cause.
     * ``from_start``: the rater never was different.
@@ -162,6 +162,6 @@ KINDS: dict[str, AlertKindDefinition] = {
 
 
 def get_brief_text(alert: Alert, rater: int) -> str:
-    """Return the text of an alert that stands beside the name of one of its raters."""
+    """Return the text of an alert that is shown beside the name of one of its raters."""
     kind = KINDS[alert.kind]
     return kind.brief(alert, rater) if kind.brief else kind.sentence(alert)

@@ -33,7 +33,7 @@ def list_differences(question_id: int) -> list[str]:
     differing |= stored_rows.keys() - new_rows.keys()
     items = Item.objects.in_bulk(differing)
     return [
-        f"label of item {items[item_id].key}: not the one made anew"
+        f"label of item {items[item_id].key}: differs from the recomputed one"
         for item_id in sorted(differing)
     ]
 

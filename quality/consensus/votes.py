@@ -46,7 +46,7 @@ def get_fixed_codes(question: Question) -> FixedCodes:
 
 
 def get_gold_codes(question_id: int) -> dict[int, int]:
-    """Return {item id: code} of gold answers in force that allow exactly one category."""
+    """Return {item id: code} of current gold answers that allow exactly one category."""
     answers = GoldAnswer.objects.filter(question_id=question_id, retired_at=None)
     codes = {}
     for item_id, answer in answers.values_list("item_id", "answer"):

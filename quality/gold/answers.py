@@ -21,7 +21,7 @@ CHUNK_SIZE = 20_000
 
 @dataclass(frozen=True)
 class CurrentGold:
-    """A gold answer in force.
+    """A current gold answer.
 
     ``right``: indexes of the accepted categories; empty for shares and for retired categories:
     such gold is not scored. ``is_confirmed``: a lead confirmed it.
@@ -58,7 +58,7 @@ class GoldResponse:
 
 
 def get_current_gold(question: Question, scale: QuestionScale) -> dict[int, CurrentGold]:
-    """Return {item id: its gold answer in force}."""
+    """Return {item id: its current gold answer}."""
     index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
     confirmations = GoldReview.objects.filter(gold=OuterRef("pk"), verdict=GoldReview.Verdict.KEEP)
     rows = (

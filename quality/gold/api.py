@@ -1,4 +1,4 @@
-"""API of gold answers: those in force with their scores, and all versions of an item.
+"""API of gold answers: the current ones with their scores, and all versions of an item.
 
 For leads only: raters must not learn which items have gold.
 """
@@ -82,8 +82,9 @@ class GoldDetailView(ApiView):
         "setGold", "Set the gold answer of an item", body=GoldIn, response=GoldDetailOut
     )
     def put(self, request: Request, project_id: int, item_key: str) -> Response:
-        """A different answer becomes the next version; earlier versions are kept. The same answer
-        changes nothing.
+        """A different answer becomes the next version; the same answer changes nothing.
+
+        Earlier versions are kept.
         """
         project = self.get_project(request, project_id, role=LEAD)
         parse_query(request)

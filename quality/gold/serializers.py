@@ -43,7 +43,7 @@ class GoldVersionOut(serializers.Serializer):
     explanation = serializers.CharField(allow_blank=True)
     by = serializers.CharField(allow_null=True)
     created_at = serializers.DateTimeField()
-    retired_at = serializers.DateTimeField(allow_null=True, help_text="null: in force")
+    retired_at = serializers.DateTimeField(allow_null=True, help_text="null: current")
 
 
 class GoldOut(GoldVersionOut):
@@ -61,5 +61,5 @@ class GoldOut(GoldVersionOut):
 class GoldDetailOut(serializers.Serializer):
     item = serializers.CharField()
     question = serializers.CharField()
-    gold = GoldOut(allow_null=True, help_text="The answer in force; null without one")
+    gold = GoldOut(allow_null=True, help_text="The current answer, or null")
     versions = GoldVersionOut(many=True, help_text="All versions, oldest first")

@@ -17,8 +17,9 @@ from quality.models import GoldState
 def set_pass_mark(
     *, question: Question, pass_mark: str | float, by: Any, rule: str | None = None
 ) -> GoldState:
-    """Set the accuracy that raters must reach (``pass_mark``), and what follows below it
-    (``rule``).
+    """Set the accuracy that raters must reach, and what follows below it.
+
+    ``pass_mark`` is the accuracy, and ``rule`` what follows.
 
     ``rule`` None leaves it unchanged. The next sweep recomputes the evidence. Records a security
     event. Raises ValueError for a number outside 0.05 to 0.99 and for an unknown rule.

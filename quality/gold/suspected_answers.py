@@ -1,8 +1,9 @@
 """Gold answers that raters' answers make suspect, and the leads' reviews of them.
 
 Suspicion is computed for gold of a single category from people's answers
-(metrics.agreement.rater_quality.gold.wrong_gold). A suspected answer is in no score until a lead
-decides. One that a lead has kept is not suspected again until another answer replaces it.
+(metrics.agreement.rater_quality.gold.find_suspect_gold). A suspected answer is excluded from all
+scores until a lead decides. One that a lead has kept is not suspected again until another answer
+replaces it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from quality.models import GoldItem, GoldReview
 from .answers import CurrentGold, GoldResponse
 
 MAX_REASON_LENGTH = 4_000  # characters
-# Prior accuracy of a rater without other gold: right 4 times in 5 (as in wrong_gold).
+# Prior accuracy of a rater without other gold: right 4 times in 5 (as in find_suspect_gold).
 PRIOR_RIGHT, PRIOR = 4, 5
 
 
@@ -40,7 +41,7 @@ def build_gold_items(
     question_id: int,
     pass_mark: float,
 ) -> list[GoldItem]:
-    """Return a row for each gold answer in force, ordered by item. ``pass_mark``: the pass mark."""
+    """Return a row for each current gold answer, ordered by item."""
     responses_of_item: dict[int, list[GoldResponse]] = {}
     for response in responses:
         responses_of_item.setdefault(response.item, []).append(response)
@@ -106,7 +107,7 @@ def _count_passing_raters(
 def _compute_other_accuracies(
     item_gold: int | None, codes: Mapping[int, int], tally: Mapping[int, tuple[int, int]]
 ) -> dict[int, float]:
-    """Return {rater id: accuracy on all other gold}, with the prior of wrong_gold."""
+    """Return {rater id: accuracy on all other gold}, with the prior of find_suspect_gold."""
     accuracies = {}
     for rater_id, code in codes.items():
         right, n = tally[rater_id]
@@ -128,7 +129,7 @@ def _count_right_answers(
 
 @transaction.atomic
 def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) -> GoldReview:
-    """Store a lead's review of a gold answer in force: keep it, or retire it.
+    """Store a lead's review of a current gold answer: keep it, or retire it.
 
     Raises InvalidGoldReview, without changes.
     """

@@ -40,8 +40,10 @@ REVIEW_ROLES = (LEAD, Member.Role.ADJUDICATOR)
 
 @dataclass(frozen=True)
 class InboxEntry:
-    """Number of pending things of one kind; ``question`` is a key where the page shows one
-    question."""
+    """Number of pending things of one kind.
+
+    ``question`` is a key where the page shows one question.
+    """
 
     kind: str
     number: int
@@ -171,8 +173,9 @@ def _get_uncertain_labels() -> QuerySet[ItemLabel]:
 def _count_by_project(
     kind: str, rows: QuerySet[Any], projects: list[int], *, per_question: bool = False
 ) -> Any:
-    """Return rows (kind, project id, question's key, number),
-    per question with ``per_question``.
+    """Return rows (kind, project id, question's key, number).
+
+    They are per question with ``per_question``.
     """
     question = F("question__key") if per_question else Value("")
     selected = rows.filter(question__project__in=projects).order_by()

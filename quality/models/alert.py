@@ -99,7 +99,7 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 class Alert(models.Model):
     """An alert with the numbers at the time when it was raised.
 
-    These never change, whatever later ratings say. Only ``state``, ``cause``, ``muted_until`` and
+    These never change, whatever the later ratings. Only ``state``, ``cause``, ``muted_until`` and
     ``supported`` do.
     """
 

@@ -89,7 +89,7 @@ class ReviewAssignment(models.Model):
 
 
 class NameReveal(models.Model):
-    """Record that an adjudicator looked at the raters' names before deciding."""
+    """Record that an adjudicator displayed the raters' names before deciding."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")

@@ -35,7 +35,7 @@ class GoldState(RecomputedResult):
     rule = models.CharField(
         max_length=9, choices=Rule.choices, default=Rule.OFF, db_default=Rule.OFF
     )
-    # Gold answers in force: with one category, with several, and with shares (not scored).
+    # Current gold answers: with one category, with several, and with shares (not scored).
     n_single = models.PositiveIntegerField(default=0)
     n_several = models.PositiveIntegerField(default=0)
     n_shares = models.PositiveIntegerField(default=0)
@@ -106,7 +106,7 @@ class GoldScore(models.Model):
 
 
 class GoldItem(models.Model):
-    """A gold answer in force with the answers of its raters."""
+    """A current gold answer with the answers of its raters."""
 
     gold = models.OneToOneField(
         GoldAnswer, models.CASCADE, primary_key=True, related_name="gold_item"

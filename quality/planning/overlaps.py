@@ -21,8 +21,8 @@ HALF_WIDTH = 0.05
 class OverlapPlans:
     """Fleiss' kappa with 2, 3, ... ratings per item.
 
-    ``plans`` is empty without enough data, or where there are ``too_many_requests`` patterns to
-    compute.
+    ``plans`` is empty without enough data, or where there are too many patterns to compute
+    (``too_many``).
     """
 
     half_width: float

@@ -220,9 +220,7 @@ def get_alert_reason(alert: Alert) -> ReasonCode:
 
 
 def is_outlier(question: Question, rater: Rater) -> bool:
-    """Return whether an unresolved alert says that the rater agrees
-    clearly less than the others.
-    """
+    """Return whether an unresolved alert says that the rater clearly agrees less than others."""
     alerts = Alert.objects.filter(question=question, rater=rater, kind=AlertKind.RATER_APART)
     return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()
 

@@ -43,7 +43,7 @@ def get_visible_decisions(rater: Rater) -> QuerySet[Decision]:
     """Return the decisions that the rater may see, newest first.
 
     These are current decisions, older than the configured days, on items that the rater currently
-    rates and that have no gold answer in force.
+    rates and that have no current gold answer.
     """
     now = timezone.now()
     rules = LabelRules.objects.filter(question__project=rater.project_id, show_to_raters=True)
@@ -87,8 +87,9 @@ def create_decision_appeal(*, rater: Rater, question: Question, item: Item, text
 
 
 def build_no_decision_error() -> InvalidAppeal:
-    """Return the error for items whose decision the rater may not see,
-    whether there is one or not.
+    """Return the error for items whose decision the rater may not see.
+
+    It is the same whether there is a decision or not.
     """
     return InvalidAppeal(_("There is no decision to contest."))
 

@@ -214,7 +214,7 @@ def get_review_queue(
 
 
 def record_names_seen(*, question: Question, item: Item, by: Any) -> None:
-    """Record that the user looked at the names behind the ratings of the item."""
+    """Record that the user displayed the names of the raters of the item."""
     NameReveal.objects.get_or_create(question=question, item=item, by=by)
 
 

@@ -1,7 +1,7 @@
 """Appeals of raters against gold answers.
 
 Where the lead allows it, raters see the gold answers of their exam, and hidden gold some days
-after it was retired. Nothing is shown about hidden gold in force, not even that it is gold.
+after it was retired. Nothing is shown about current hidden gold, not even that it is gold.
 """
 
 from __future__ import annotations

@@ -152,8 +152,9 @@ def _get_current_decision(question: Question, item: Item) -> Decision | None:
 
 
 def _is_sampled(question: Question, item_id: int, share: float) -> bool:
-    """Return whether the item is in the random sample of this share;
-    always the same for an item.
+    """Return whether the item is in the random sample of this share.
+
+    The answer for an item is always the same.
     """
     return _hash_to_int(f"{question.pk}:{item_id}") < share * 2**64
 

@@ -94,7 +94,7 @@ def _list_attribute_choices(
 
 
 def _get_last_decision(request: HttpRequest, selection: Selection) -> dict[str, Any] | None:
-    """Return the user's latest decision, which can be made gold or an example; None without one."""
+    """Return the user's latest decision, which can be made gold or an example, or None."""
     item_text = request.GET.get("last", "")
     project: Any = selection.project
     if project.role != Member.Role.LEAD or not (item_text.isascii() and item_text.isdigit()):

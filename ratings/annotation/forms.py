@@ -14,7 +14,8 @@ from django.utils.translation import gettext_lazy as _lazy
 from projects.models import Category, Project, Question
 from projects.services.question_validation import assign_hotkeys, is_reserved_hotkey
 
-MAX_OPTIONS_IN_ROW = 5  # options shown in one row if all labels are short (SHORT_LABEL characters)
+# options shown in one row if all labels are short (SHORT_LABEL_LENGTH characters)
+MAX_OPTIONS_IN_ROW = 5
 SHORT_LABEL_LENGTH = 10
 
 

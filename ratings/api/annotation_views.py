@@ -57,7 +57,7 @@ class NextOut(serializers.Serializer):
         help_text="The exam that is to be passed first, or that ended by this answer",
     )
     notice = serializers.CharField(
-        allow_null=True, help_text="What the rater is to be told, as the desk does"
+        allow_null=True, help_text="Message for the rater, as on the annotation page"
     )
     guidelines_version = serializers.IntegerField(help_text="To be sent back as `guidelines`")
 

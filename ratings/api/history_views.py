@@ -29,14 +29,14 @@ class RevisionOut(serializers.Serializer):
     label = serializers.CharField(  # type: ignore[assignment]
         allow_null=True, help_text="null: withdrawn"
     )
-    rated_at = serializers.DateTimeField(help_text="When it was said")
-    recorded_at = serializers.DateTimeField(help_text="When it was written down here")
+    rated_at = serializers.DateTimeField(help_text="When the answer was given")
+    recorded_at = serializers.DateTimeField(help_text="When it was recorded here")
     by = serializers.CharField(
-        allow_null=True, help_text="The account that said it, for leads alone"
+        allow_null=True, help_text="The account that gave it, for leads only"
     )
     source = serializers.ChoiceField(Revision.Source.choices)  # type: ignore[assignment]
     superseded = serializers.BooleanField(
-        help_text="Its file said something else later: it never stood"
+        help_text="Replaced by a later row of the same file: it was never current"
     )
     guidelines = serializers.IntegerField(allow_null=True)
     item_version = serializers.IntegerField(allow_null=True)

@@ -44,7 +44,7 @@ class ItemOut(serializers.Serializer):
         required=False,
         help_text="For leads alone: the right answer by question, a label, several, or shares",
     )
-    ratings = serializers.IntegerField(help_text="That stand, of all questions")
+    ratings = serializers.IntegerField(help_text="Number of current ratings, of all questions")
     version = serializers.IntegerField(help_text="Of the content; other content is the next one")
     withdrawn = serializers.BooleanField()
     has_content = serializers.BooleanField(help_text="Whether there is anything to show")
@@ -80,8 +80,8 @@ class ItemsView(ApiView):
             build_parameter(
                 "since", "Changed at or after this ISO-8601 time; ratings change no item"
             ),
-            build_parameter("min_ratings", "That stand, of all questions"),
-            build_parameter("max_ratings", "That stand, of all questions"),
+            build_parameter("min_ratings", "Minimum number of current ratings, of all questions"),
+            build_parameter("max_ratings", "Maximum number of current ratings, of all questions"),
             build_parameter("search", "A text of the key or the content"),
             build_parameter("state", "", enum=item_search.STATES),
             build_parameter(

@@ -55,7 +55,7 @@ def limit_upload(setting: str) -> Callable[[View], View]:
                 return _render_error(request, 507, _get_disk_full_message())
             return protected(request, *args, **kwargs)
 
-        limited_view.limits_own_body = True  # type: ignore[attr-defined]  # for BoundedForms
+        limited_view.limits_own_body = True  # type: ignore[attr-defined]  # FormSizeMiddleware
         return limited_view
 
     return decorate

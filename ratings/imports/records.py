@@ -1,7 +1,7 @@
 """Neutral records that every reader yields, whatever tool wrote the file.
 
 A reader knows its tool and nothing of Concord's tables; the code after it knows no tool. Every
-record has the line where it stands in the file, counted from 1. Texts are as in the file: row
+record has its line number in the file, counted from 1. Texts are as in the file: row
 validation reports what is wrong with them.
 """
 

@@ -185,7 +185,7 @@ def iter_all_matches(project: Project, filters: ItemFilters) -> Iterator[Item]:
 def build_query(project: Project, filters: ItemFilters) -> QuerySet[Item]:
     """Return the matching items in the order of their ids.
 
-    A text search may include a few more (searching.may_say).
+    A text search may include a few more (see build_text_filter).
     """
     rows = Item.objects.filter(project=project).order_by("pk")
     rows = _filter_by_state(rows, project, filters.state)

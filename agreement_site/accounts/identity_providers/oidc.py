@@ -108,7 +108,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, error: Any = None, **details: Any
     ) -> None:
-        """Record the failure in the audit log; whoever causes many of them has to wait."""
+        """Record the failure in the audit log; a client that causes many of them has to wait."""
         if error == AuthError.CANCELLED:
             return
         address = security_log.get_client_address(request)

@@ -85,8 +85,10 @@ class ConcordSAMLProvider(SAMLProvider):
         return str(uid or "")
 
     def extract_common_fields(self, data: Any) -> dict[str, Any]:
-        """Return the user's fields; a signed address counts as verified unless the provider denies
-        it."""
+        """Return the user's fields.
+
+        A signed address counts as verified unless the provider denies it.
+        """
         return {"email_verified": True, **super().extract_common_fields(data)}
 
 

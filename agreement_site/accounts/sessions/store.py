@@ -1,6 +1,4 @@
-"""Database sessions that end SESSION_COOKIE_AGE after sign-in,
-or after SESSION_IDLE_HOURS unused.
-"""
+"""Database sessions that end after SESSION_COOKIE_AGE, or SESSION_IDLE_HOURS unused."""
 
 from __future__ import annotations
 
@@ -16,7 +14,8 @@ from django.utils import timezone
 from agreement_site.middleware.base import BaseMiddleware
 
 STARTED_AT_KEY = "began"  # session key: Unix time in seconds
-LAST_SEEN_KEY = "seen"  # session key: Unix time in seconds, updated every NOTED_EVERY at most
+# session key: Unix time in seconds, updated once per LAST_SEEN_INTERVAL_SECONDS at most
+LAST_SEEN_KEY = "seen"
 LAST_SEEN_INTERVAL_SECONDS = 10 * 60  # seconds: one write per request would be too many
 
 

@@ -61,8 +61,7 @@ def _export_person(user: User, target: str) -> None:
 
 
 def _iter_lines(user: User) -> Iterator[bytes]:
-    """Yield the account, the person's data in each project, and their audit log entries as JSON
-    Lines."""
+    """Yield the account, its data in each project, and its audit log entries as JSON Lines."""
     account = {
         "account": user.username,
         "full_name": user.get_full_name(),

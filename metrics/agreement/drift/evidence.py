@@ -106,7 +106,7 @@ def compute_evidence_by_side(
         segments = CumulativeSums(*before), CumulativeSums(*since), today[block], onset[block]
         parts.append(_weigh_onsets(*segments, s2=s2, sides=sides, prior=prior))
     step, *of_side = np.concatenate(parts, axis=1)
-    # The last element, at index -1, stands for no onset.
+    # The last element, at index -1, means no onset.
     onset, step = np.append(onset, -1), np.append(step, 0.0)
     results = []
     for factors in of_side:

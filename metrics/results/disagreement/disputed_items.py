@@ -49,7 +49,8 @@ class DisputedItems:
 def find_newest_disputed(question_id: int, scale: QuestionScale) -> dict[str, Any]:
     """Find the most disputed of the newest items, from what is counted of their ratings.
 
-    Adds ``whole`` to the result of `find_most_disputed`: whether these are all items with ratings.
+    Adds ``is_complete`` to the result of `find_most_disputed`: whether these are all items with
+    ratings.
     """
     rows = Rating.objects.filter(question_id=question_id).order_by("-item_id")
     columns = rows.values_list("item_id", "counted")[: MAX_RATINGS_READ + 1]
@@ -140,7 +141,7 @@ def list_pair_differences(
 ) -> list[PairDifference]:
     """Return the items that both raters rated differently, newest first.
 
-    ``part``: a slice of the list.
+    ``page``: a slice of the list.
     """
     ratings_of_b = rating_filter.filter_ratings(
         Rating.objects.filter(question=question, item=OuterRef("item"), rater=rater_b)

@@ -312,7 +312,7 @@ def build_from_ratings(
 ) -> tuple[HeadlineBuilder, GroupValues]:
     """Return the headline builder and values of ratings in memory.
 
-    ``ratings``: an array with item, rater and code (index in declared order); ``of_models``: a mask
+    ``ratings``: an array with item, rater and code (index in declared order); ``is_model``: a mask
     of the models' ratings (M,).
     """
     k = scale.k

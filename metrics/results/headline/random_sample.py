@@ -59,9 +59,10 @@ def apply_sample_headline(
     is_excluded: np.ndarray,
     scale: QuestionScale,
 ) -> dict[str, Any]:
-    """Return the headline based on the ratings that are not ``left_out``; unchanged where none is.
+    """Return the headline of the ratings that are not excluded; unchanged where none is.
 
-    ``first``: the headline of all ratings, whose ``code`` is an index in declared order.
+    ``is_excluded``: a mask of the ratings to leave out. ``headline``: the headline of all ratings,
+    whose ``code`` is an index in declared order.
     """
     return merge_sample_headline(
         headline,

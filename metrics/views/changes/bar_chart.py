@@ -14,7 +14,7 @@ PALE_OPACITY = 0.35  # of bars that may be chance
 def get_height(n_bars: int) -> tuple[str, int]:
     """Return the CSS class that reserves the height of the chart, and the height in pixels.
 
-    The classes stand in css/results.css.
+    The classes are defined in css/results.css.
     """
     return next(
         ((f"bars{max_bars}", 28 * max_bars + 48) for max_bars in (5, 10, 15) if n_bars <= max_bars),

@@ -257,7 +257,7 @@ def _build_change_chart(request: HttpRequest, selection: Selection) -> ChartData
 def build_confusion_rows(table: list[list[int]], labels: list[str]) -> Rows:
     """Return a k x k table as rows: own, other, n, share of the row, share of all disagreement.
 
-    The share of the disagreement (``apart``) is 0 on the diagonal.
+    The share of the disagreement (``disagreement_share``) is 0 on the diagonal.
     """
     n_differing = sum(map(sum, table)) - sum(row[index] for index, row in enumerate(table))
     return [

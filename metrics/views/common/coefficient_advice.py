@@ -1,6 +1,6 @@
 """Advice on coefficients: what changes the value, and when to distrust it.
 
-Shown in the panel of a value and in the glossary. The explanations themselves stand in
+Shown in the panel of a value and in the glossary. The explanations themselves are in
 metrics.agreement, because the handbook prints them.
 """
 

@@ -42,7 +42,7 @@ class Freshness:
         """True if the parts that are computed later are still those of older counts.
 
         These are the findings, mean pairwise kappas, bootstrap intervals and the headline of the
-        random sample (metrics.results.deferred).
+        random sample (metrics.results.deferred_results).
         """
         state = self.state
         if state is None or self.filtered:
@@ -56,7 +56,7 @@ class Freshness:
 
     @property
     def backlog(self) -> dict[str, int] | None:
-        """Progress of counting a backlog, or None without one."""
+        """Progress of counting a backlog, or None if there is none."""
         return backlog.get_progress(self.state) if self.state else None
 
 

@@ -55,8 +55,8 @@ def get_outlier_threshold(result: Result) -> tuple[str, float | None]:
 def is_comparable(result: Result, rater_id: int, n_ratings: int) -> bool:
     """Return True if a rater can be compared with all raters.
 
-    False if half or more of the rater's ratings were requested for items in doubt: everybody agrees
-    less on those.
+    False if half or more of the rater's ratings were requested for uncertain items: all raters
+    agree less on those.
     """
     if "sample" not in result.headline:
         return True

@@ -62,7 +62,7 @@ class QuestionRow:
 
     @property
     def name(self) -> str:
-        """Name of the headline coefficient; empty without one."""
+        """Name of the headline coefficient; empty if there is none."""
         return self.result.headline.get("name", "") if self.result else ""
 
     @property

@@ -41,7 +41,7 @@ def _is_always_applicable(_selection: Selection, _rows: Sequence[RaterResultRow]
 class RaterColumn:
     """A column of the table of raters.
 
-    ``path``: where the value stands, as in a query: "n_ratings", "coefficients__vs_peers".
+    ``path``: where the value is stored, as in a query: "n_ratings", "coefficients__vs_peers".
     ``show``: how a cell is rendered (templates/metrics/dashboard/_raters.html). ``first_sort``: the
     sort order of the first click; empty: not sortable. ``hidden``: the heading is for screen
     readers only.

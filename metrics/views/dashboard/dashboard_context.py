@@ -69,7 +69,7 @@ def build_context(
     (points,) = trend.lines
     has_pairs = bool(matrix)
     # Changes are those of all ratings: with a random sample, a fall may only be due to ratings that
-    # were requested for items in doubt.
+    # were requested for uncertain items.
     changes = [] if get_random_sample_note(selection, result) else source.list_recent_changes()
     insights = source.build_insights(busiest)
     sentences = [RecentChange(insight, "") for insight in insights]
@@ -133,7 +133,7 @@ def build_context(
 def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:
     """Return (URL value, coefficient) of the trends to choose from.
 
-    The empty URL value stands for a headline that is not a coefficient of all raters.
+    The empty URL value means a headline that is not a coefficient of all raters.
     """
     choices = [(name, name) for name in list_headline_coefficients(selection.scale)]
     if selection.filter or not headline_trend.is_two_rater_coefficient(
@@ -168,7 +168,7 @@ def get_trend_note(selection: Selection, result: Result | None) -> str:
 
 
 def get_headline_estimate(selection: Selection, result: Result | None) -> dict[str, Any] | None:
-    """Return the estimate of the requested coefficient, or of the headline; None without one."""
+    """Return the estimate of the requested coefficient or of the headline, or None."""
     if result is None:
         return None
     if selection.requested_coefficient:

@@ -60,7 +60,7 @@ def build_context(selection: Selection, a: Rater, b: Rater, source: PairSource) 
 
 
 def describe_drift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
-    """Return a sentence on a clear level shift between the two raters; empty without one."""
+    """Return a sentence on a clear level shift between the two raters; empty if there is none."""
     shift = find_level_shift(points)
     if shift is None:
         return ""

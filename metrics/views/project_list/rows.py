@@ -87,7 +87,7 @@ class ProjectRow:
 
     @property
     def name(self) -> str:
-        """Name of the headline coefficient; empty without one."""
+        """Name of the headline coefficient; empty if there is none."""
         return self.shown_question.name if self.shown_question else ""
 
     @property

@@ -1,4 +1,4 @@
-"""Columns of raters' results for a project's list of people (projects.selectors.people).
+"""Columns of raters' results for a project's list of people (projects.selectors.people_list).
 
 Read from stored results: number of ratings, agreement and seconds per item of the first question,
 and the time of the last change in any question.

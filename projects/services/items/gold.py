@@ -40,8 +40,9 @@ class InvalidGoldAnswer(ValueError):
 
 
 class NewGoldAnswer(NamedTuple):
-    """A gold answer to set. An ``explanation`` of None keeps the current one while the answer is
-    the same.
+    """A gold answer to set.
+
+    An ``explanation`` of None keeps the current one while the answer is the same.
     """
 
     item_id: int
@@ -52,9 +53,9 @@ class NewGoldAnswer(NamedTuple):
 def set_gold_answer(
     *, item: Item, question: Question, answer: Answer, by: Any, explanation: str = ""
 ) -> GoldAnswer:
-    """Set the item's gold answer to a question of its project; return the one in force.
+    """Set the item's gold answer to a question of its project; return the current one.
 
-    Nothing changes if the one in force is the same. ``answer`` is a list of codes, or {code:
+    Nothing changes if the current one is the same. ``answer`` is a list of codes, or {code:
     share}. Raises InvalidGoldAnswer for a code that is no active category, and for shares that
     do not add up to 1.
     """
@@ -125,7 +126,7 @@ def retire_gold_answers(*, question: Question, item_ids: Iterable[int], by: Any)
 
 
 def get_gold_in_force(question: Question, item_ids: Iterable[int]) -> GoldQuerySet:
-    """Return the gold answers in force of some thousand items to a question."""
+    """Return the current gold answers of some thousand items to a question."""
     return GoldAnswer.objects.in_force().filter(question=question, item__in=list(item_ids))
 
 
@@ -142,7 +143,7 @@ def lock_gold_answers(question: Question) -> set[int]:
 
 
 def count_gold_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """Return {code: number of gold answers in force with it}: a counter for projects.hooks."""
+    """Return {code: number of current gold answers with it}: a counter for projects.hooks."""
     code_set = set(codes)
     uses: Counter[int] = Counter()
     rows = GoldAnswer.objects.in_force().filter(question=question_id)

@@ -79,7 +79,7 @@ def apply_gold_rows(
 def get_gold_by_item(
     questions: Iterable[Question], item_ids: Sequence[int]
 ) -> Mapping[int, dict[str, Any]]:
-    """Return {item: {question key: answer by label}} of the gold answers in force."""
+    """Return {item: {question key: answer by label}} of the current gold answers."""
     gold_by_item: dict[int, dict[str, Any]] = {}
     for question in questions:
         labels = {category.code: category.label for category in question.categories.all()}

@@ -88,8 +88,9 @@ class _ItemState(NamedTuple):
 
 
 def _get_existing_items(project: Project, items: Sequence[RowData]) -> dict[str, _ItemState]:
-    """Return {key: state} of the items that exist already; nobody else can create items from here
-    on.
+    """Return {key: state} of the items that exist already.
+
+    Nobody else can create items from here on.
     """
     columns = "id, body, attributes, has_content, withdrawn_at"
     existing = {}
@@ -124,8 +125,9 @@ def _write_items(rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def store_versions(item_ids: Sequence[int], *, now: datetime.datetime, by: Any) -> None:
-    """Store the current bodies of these items as earlier versions, in the transaction that changes
-    them.
+    """Store the current bodies of these items as earlier versions.
+
+    Call this in the transaction that changes them.
     """
     items = Item.objects.filter(pk__in=item_ids)
     if not item_ids:
@@ -231,7 +233,7 @@ FIELDS = {
         _find_withdrawn_problem,
         serializers.BooleanField(
             required=False,
-            help_text="Not asked for any more; its ratings stay. Kept as it is when left out",
+            help_text="Not given to raters any more; its ratings stay. Unchanged when left out",
         ),
     ),
 }

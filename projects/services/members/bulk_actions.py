@@ -84,8 +84,9 @@ def _parse_undo(project: Project, token: str, by: Any) -> tuple[str, list[Any]] 
 
 @transaction.atomic
 def undo(*, project: Project, token: str, by: Any) -> None:
-    """Undo an action for the people who are still there. Raises InvalidProjectChange if it cannot
-    be.
+    """Undo an action for the people who are still members or raters of the project.
+
+    Raises InvalidProjectChange if it cannot be undone.
     """
     parsed = _parse_undo(project, token, by)
     if parsed is None:

@@ -32,7 +32,7 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
     InvalidProjectChange for a user who has a role already; superusers also learn that an account
     does not exist.
 
-    An account without a password belongs to whoever has its invitation link
+    An account without a password belongs to the person who has its invitation link
     (``get_linkable_user_ids``), so there is no owner to ask.
     """
     validate_role(role)
@@ -169,8 +169,8 @@ def _reject_last_lead(member: Member) -> None:
 def get_linkable_user_ids(*, project: Project, by: Any) -> set[int]:
     """Return the ids of the members for whom ``by`` may create an invitation link.
 
-    The link gives the account to whoever has it. So it is allowed only until the owner has chosen a
-    password, and only if ``by`` leads every project that the account belongs to.
+    The link gives the account to any person who has it. So it is allowed only until the owner has
+    chosen a password, and only if ``by`` leads every project that the account belongs to.
     """
     users_without_login = User.objects.filter(
         memberships__project=project, is_active=True, is_staff=False, is_superuser=False

@@ -13,8 +13,9 @@ from core.text import fold_lookalikes, has_invisible, has_mixed_scripts
 
 
 def reject_misleading_username(username: str, *, user: User | None = None) -> None:
-    """Raise ValidationError for a username that differs from another one only in case or looks like
-    it.
+    """Raise ValidationError for a username that may be mistaken for another one.
+
+    The two differ only in case or look alike.
 
     ``user`` is the account that the name is for, if it exists already.
     """

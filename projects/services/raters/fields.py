@@ -114,7 +114,7 @@ FIELDS = {
         serializers.CharField(
             required=False,
             allow_null=True,
-            help_text="An account of a member, or of somebody in another project that the caller"
+            help_text="An account of a member, or of a member of another project that the caller"
             " leads: it becomes an annotator of the project",
         ),
     ),

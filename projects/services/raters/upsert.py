@@ -224,8 +224,9 @@ def _log_changes(
     joined_ids: Sequence[int],
     by: Any,
 ) -> None:
-    """Record the changed raters in the audit log (the first of them with values), and each new
-    member.
+    """Record the changed raters and each new member in the audit log.
+
+    The first of the raters are recorded with values.
     """
     user_id = None if by is None else by.pk
     if writes:

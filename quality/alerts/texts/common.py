@@ -72,8 +72,9 @@ def list_timing_sentences(alert: Alert) -> list[str]:
 
 
 def list_guideline_changes(alert: Alert) -> list[str]:
-    """Return a sentence for each change of the guidelines between onset and detection, or that
-    there was none.
+    """Return a sentence for each change of the guidelines between onset and detection.
+
+    Without a change, one sentence says so.
     """
     project = alert.question.project
     zone = ZoneInfo(project.time_zone)

@@ -1,4 +1,4 @@
-"""Guesses in which order the labels of a file stand on their scale.
+"""Guesses of the order that the labels of a file have on their scale.
 
 The lead confirms or changes the guess.
 """

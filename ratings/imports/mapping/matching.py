@@ -30,8 +30,8 @@ MAX_EARLIER_RUNS = 50  # earlier imports whose matches are reused
 class RaterMatches:
     """Raters of a file that are members of the project.
 
-    ``raters``: key in the file -> key in the project. ``ties``: key in the project -> id of the
-    user account to link this rater to.
+    ``raters``: key in the file -> key in the project. ``user_links``: key in the project -> id
+    of the user account to link this rater to.
     """
 
     raters: dict[str, str] = field(default_factory=dict)

@@ -2,9 +2,9 @@
 
 Validation fills it and writing reads it (`queries`). Keys are replaced by ids, and rows have the
 order in which they are written. It keeps memory flat whatever the size of the file, puts all rows
-of one item and rater side by side wherever they stood, and allows writing to resume at any row.
-Every validation creates it anew, and it is deleted after the import. Losing it costs a validation,
-never a rating.
+of one item and rater side by side wherever they were, and allows writing to resume at any row.
+Every validation creates a new one, and it is deleted after the import. Losing it costs a
+validation, never a rating.
 """
 
 from __future__ import annotations

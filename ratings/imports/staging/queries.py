@@ -117,7 +117,7 @@ class StagedRows:
     # --- ratings
 
     def list_first_ratings(self, limit: int) -> list[StagedRating]:
-        """Return the ratings that stand first in the file."""
+        """Return the first ratings of the file."""
         rows = self.db.execute(f"{_RATINGS_SQL} ORDER BY rating.line, rating.id LIMIT ?", (limit,))
         return [StagedRating(*row) for row in rows]
 

@@ -63,7 +63,7 @@ def build_context(run: ImportRun, **extra: Any) -> dict[str, Any]:
 
 
 def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = None) -> HttpResponse:
-    """Render the selection of the columns; with ``posted`` data, start the check if it is valid."""
+    """Render the selection of the columns; start the check if there is valid ``data``."""
     mapping = ImportMapping.from_run(run)
     source = SOURCES[mapping.source]
     reading_form = ReadingForm(data, mapping=mapping)
@@ -114,7 +114,7 @@ def render_check_page(
 ) -> HttpResponse:
     """Render the problems, or what would be imported and the remaining decisions.
 
-    With ``posted`` data, start the writing if it is valid.
+    Start the writing if there is valid ``data``.
     """
     form = StartForm(data, run=run, mapping=ImportMapping.from_run(run))
     if data is not None and form.is_valid():

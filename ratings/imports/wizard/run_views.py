@@ -73,7 +73,7 @@ def show_import_progress(
 ) -> HttpResponse:
     """Return the progress fragment that an open page requests every second.
 
-    When the step is finished, the page is told to reload.
+    When the step is finished, the response makes the page reload.
     """
     run = get_run(request, run_id, project_id)
     response = render(request, "ratings/imports/_progress.html", build_context(run))

@@ -105,8 +105,8 @@ def build_pair_matrix(raters: list[str], undefined_pairs: Sequence[tuple[str, st
 def get_matrix_height(n_raters: int) -> tuple[str, int]:
     """Return the CSS class that reserves the height of a heat map, and the height in pixels.
 
-    The classes stand in css/results.css. The space is reserved so that the page does not jump when
-    the chart is drawn.
+    The classes are defined in css/results.css. The space is reserved so that the page does not jump
+    when the chart is drawn.
     """
     sizes = [(4, "tiny", 300), (8, "small", 420), (12, "middle", 560), (24, "large", 660)]
     return next(((name, height) for most, name, height in sizes if n_raters <= most), ("huge", 800))
@@ -135,8 +135,8 @@ def _build_numbers_layer(color: Spec, name: str, number_format: str) -> Spec:
 def build_confusion_table(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
     """Return the heat map of a k x k table with its sums.
 
-    rows: own, other, n, share (of the row), apart (0 on the diagonal). The color is the share of
-    all disagreement, so that rare rows do not stand out; the diagonal is grey.
+    rows: own, other, n, share (of the row), disagreement_share (0 on the diagonal). The color is
+    the share of all disagreement, so that rare rows are not conspicuous; the diagonal is grey.
     """
     axis = {**QUIET_AXIS, "labelLimit": 140, "titlePadding": 10}
     own_title, other_title = escape_title(rows_title), escape_title(columns_title)

@@ -125,7 +125,7 @@ def build_trend_chart(
     Points based on few items are grey; the running total is dashed. Charts below each other share
     the time axis, so the labels at the left have a fixed width.
 
-    rows: start, end, value, low, high, firm, n_items and, for a project, cumulative.
+    rows: start, end, value, low, high, enough_items, n_items and, for a project, cumulative.
     ``annotations``: annotations (day, text).
     """
     x = build_time_axis(period)
@@ -202,8 +202,8 @@ def build_versions_chart(
 ) -> Spec:
     """Return a chart with a line for each prompt version of a model.
 
-    rows: version, start, end, value, low, high, firm, n_items. ``names``: the versions, oldest
-    first.
+    rows: version, start, end, value, low, high, enough_items, n_items. ``names``: the versions,
+    oldest first.
     """
     x = build_time_axis(period)
     y: Spec = {

@@ -48,7 +48,7 @@ class FilteredSources(QuestionSources):
 
 
 class FilteredResultSource(ResultSource):
-    """Results that stand in one FilteredResult."""
+    """Results that are stored in one FilteredResult."""
 
     kind: FilteredResult.Kind
 

@@ -31,7 +31,7 @@ MIN_BIAS_CHANGE = (
 
 @dataclass(frozen=True)
 class RecentChange:
-    """A sentence, and the URL of its explanation; empty without one."""
+    """A sentence, and the URL of its explanation; empty if there is none."""
 
     text: str
     url: str

@@ -31,7 +31,8 @@ WeeklyValues = list[float | None]
 
 @dataclass(frozen=True)
 class RecentWeeksChange:
-    """Difference of the last four weeks from the four before;
+    """Difference of the last four weeks from the four before.
+
     ``is_clear``: it is more than chance.
     """
 

@@ -30,7 +30,7 @@ TABLE_PERIODS = 60  # newest rows of the table of a trend; its CSV file has the 
 # The default period is the finest whose median point has so many items, ...
 MIN_MEDIAN_ITEMS = 30
 SPARKLINE_SPAN = datetime.timedelta(weeks=26)
-RECENT_PERIODS = 60  # newest days, weeks and months that are looked at to choose the default period
+RECENT_PERIODS = 60  # newest days, weeks and months from which the default period is chosen
 MIN_POINTS = 3  # ... unless it leaves fewer points: then the coarsest period with so many
 
 

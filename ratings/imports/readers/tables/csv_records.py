@@ -1,7 +1,7 @@
 """Records of a CSV file, streamed: memory stays flat, and each record has its line.
 
-Limits: MAX_CELL characters a cell, MAX_LINE characters a line, MAX_COLUMNS columns. A file that
-exceeds one is rejected with its line, without loading the oversized part.
+Limits: MAX_CELL_LENGTH characters a cell, MAX_LINE_LENGTH characters a line, MAX_COLUMNS columns.
+A file that exceeds one is rejected with its line, without loading the oversized part.
 """
 
 from __future__ import annotations

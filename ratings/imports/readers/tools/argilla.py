@@ -32,7 +32,7 @@ from .base import (
 
 RESPONSES_SUFFIX = ".responses"
 SUGGESTION_SUFFIX = ".suggestion"
-SAMPLE_RECORDS = 1000  # first records, from which fields of names are told from fields of text
+SAMPLE_RECORDS = 1000  # first records, which distinguish fields of names from fields of text
 RECORD_FIELDS = {"id", "status", "_server_id"}
 
 
@@ -170,8 +170,8 @@ def _find_name_fields(path: Path, mapping: ImportMapping) -> set[str]:
 def _parse_flat_record(line: int, fields: Fields, name_fields: Collection[str]) -> Iterator[Record]:
     """Yield the records of a flattened record.
 
-    Fields and metadata cannot be told apart: texts are content, names and other single values are
-    attributes.
+    Fields and metadata cannot be distinguished: texts are content, names and other single values
+    are attributes.
     """
     questions = [
         name.removesuffix(RESPONSES_SUFFIX) for name in fields if name.endswith(RESPONSES_SUFFIX)
