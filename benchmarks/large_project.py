@@ -59,7 +59,7 @@ def get_or_create_project(
     """Return the counted project of this size, from an earlier run on the same database or a new
     one."""
     from metrics.jobs import question_updates
-    from metrics.results import refresh as readings
+    from metrics.results import refresh
     from projects.models import Project, Question
 
     name = f"{ratings:,} ratings, {raters:,} raters, {days} days" + ", sparse" * sparse
@@ -71,7 +71,7 @@ def get_or_create_project(
         )
     for question in Question.objects.filter(project=project):
         question_updates.update_question(question.pk)
-        readings.finish_cumulative_results(question.pk)
+        refresh.finish_cumulative_results(question.pk)
     return project
 
 

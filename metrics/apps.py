@@ -9,13 +9,13 @@ class MetricsConfig(AppConfig):
         from metrics.results.headline import weights_preview
         from metrics.saved_views import services
         from metrics.views.raters import people_list_columns
-        from projects import hooks as of_projects
+        from projects import hooks as project_hooks
         from projects.selectors import people_list
         from ratings import changes
 
         people_list.COLUMN_PROVIDERS.append(people_list_columns.build_columns)
         changes.listen(hints.send_hint)
-        of_projects.register(
+        project_hooks.register(
             weights_preview=weights_preview.preview_weights,
             raters_renamed=services.rename_raters_in_views,
         )

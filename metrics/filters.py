@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from core.text import has_control
 from projects.models import Rater
 from ratings.models import Assignment
-from ratings.services.days import EPOCH
+from ratings.services.rating_times import EPOCH
 
 ITEM_PREFIX = "item."  # the parameter item.language=de selects items by their attribute "language"
 MAX_ATTRIBUTES = 3

@@ -50,7 +50,7 @@ def can_create_projects(user: Any) -> bool:
     return bool(settings.MAY_CREATE_PROJECTS == "everybody")
 
 
-def get_known_users(by: Any) -> QuerySet[User]:
+def get_addable_users(by: Any) -> QuerySet[User]:
     """Return the active accounts that ``by`` may add to their projects without the owner's consent.
 
     These are the accounts in projects that ``by`` leads, and their own. The existence of all other
@@ -60,8 +60,8 @@ def get_known_users(by: Any) -> QuerySet[User]:
     if by.is_superuser:
         return users
     led_projects = Member.objects.filter(user=by.pk, role=Member.Role.LEAD).values("project")
-    known_ids = Member.objects.filter(project__in=led_projects).values("user")
-    return users.filter(Q(pk__in=known_ids) | Q(pk=by.pk))
+    member_ids = Member.objects.filter(project__in=led_projects).values("user")
+    return users.filter(Q(pk__in=member_ids) | Q(pk=by.pk))
 
 
 def require_can_create_projects(user: Any) -> None:

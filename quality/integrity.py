@@ -18,7 +18,7 @@ from projects.models import Question
 from quality.alerts import sweep
 from quality.alerts.detection import input_version as alerts_input_version
 from quality.alerts.detection import scan, storage
-from quality.gold import input_version as gold_stamp
+from quality.gold import input_version as gold_input_version
 from quality.gold import recompute as gold
 from quality.models import (
     AlertScan,
@@ -37,7 +37,9 @@ TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 
 
 def list_gold_differences(question_id: int) -> list[str]:
-    row = _get_current_row(GoldState, question_id, gold_stamp.get_input_versions(question_id))
+    row = _get_current_row(
+        GoldState, question_id, gold_input_version.get_input_versions(question_id)
+    )
     if row is None:
         return []
     gold_scores, items, totals = gold.compute_gold_results(

@@ -1,7 +1,7 @@
 from django.urls import path
 
-from ratings.annotation import list_views, preview_views
-from ratings.annotation import views as desk_views
+from ratings.annotation import list_views, preview_views, skip_views
+from ratings.annotation import views as annotation_views
 from ratings.exports import rating_files, views
 from ratings.files import media_views
 from ratings.imports.wizard import archive_views, run_views, upload_views
@@ -12,11 +12,11 @@ PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
     path("projects/question-preview/", preview_views.preview_question, name="question_preview"),
-    path(f"{PROJECT}rate/", desk_views.rate, name="rate"),
-    path(f"{PROJECT}rate/next/", desk_views.rate_next, name="rate_next"),
-    path(f"{PROJECT}rate/undo/", desk_views.rate_undo, name="rate_undo"),
-    path(f"{PROJECT}rate/<int:item_id>/", desk_views.rate_item, name="rate_item"),
-    path(f"{PROJECT}rate/<int:item_id>/skip/", desk_views.rate_skip, name="rate_skip"),
+    path(f"{PROJECT}rate/", annotation_views.rate, name="rate"),
+    path(f"{PROJECT}rate/next/", annotation_views.rate_next, name="rate_next"),
+    path(f"{PROJECT}rate/undo/", annotation_views.rate_undo, name="rate_undo"),
+    path(f"{PROJECT}rate/<int:item_id>/", annotation_views.rate_item, name="rate_item"),
+    path(f"{PROJECT}rate/<int:item_id>/skip/", annotation_views.rate_skip, name="rate_skip"),
     path(f"{PROJECT}new-item/", item_views.item_new, name="item_new"),
     path(f"{PROJECT}new-item/preview/", item_views.item_preview, name="item_preview"),
     path(f"{PROJECT}selected-items/", bulk_views.run_bulk_action, name="items_bulk"),
@@ -56,7 +56,9 @@ urlpatterns = [
         list_views.mark_message_read,
         name="message_read",
     ),
-    path(f"{PROJECT}skipped/", list_views.skipped_and_flagged, name="skipped_and_flagged"),
+    path(
+        f"{PROJECT}skipped/", skip_views.show_skipped_and_flagged_items, name="skipped_and_flagged"
+    ),
     path(f"{PROJECT}data/", upload_views.show_data, name="data"),
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),
     path(f"{PROJECT}media/<str:name>", media_views.media_file, name="media"),

@@ -42,7 +42,7 @@ class ResultLag:
 
 
 def measure_lag(now: datetime.datetime) -> ResultLag:
-    """Return how far results are behind, and record questions that are stale from ``now`` on."""
+    """Record the questions that are stale at ``now``, and return the lag of the results."""
     uncounted, oldest_uncounted = services_uncounted.get_backlog()
     stale_counts = dict(
         CountState.objects.filter(unrefreshed__gt=0).values_list("pk", "unrefreshed")

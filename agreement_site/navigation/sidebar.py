@@ -120,7 +120,9 @@ def build_project_links(project: Any, path: str) -> list[SidebarLink]:
 
 def build_site_links(user: Any, path: str) -> list[SidebarLink]:
     """Return the sidebar of pages outside of projects."""
-    role = "superuser" if user.is_superuser else "staff" if user.is_staff else _get_site_role(user)
+    role = (
+        "superuser" if user.is_superuser else "staff" if user.is_staff else _get_sidebar_role(user)
+    )
     links = [
         SidebarLink(entry, reverse(entry.url_name), False)
         for entry in SITE_ENTRIES
@@ -129,7 +131,7 @@ def build_site_links(user: Any, path: str) -> list[SidebarLink]:
     return [replace(link, is_current=link.url == path) for link in links]
 
 
-def _get_site_role(user: Any) -> str:
+def _get_sidebar_role(user: Any) -> str:
     """Return annotator for users who have no other role in any project; else viewer."""
     roles = Member.objects.filter(user=user.pk).order_by().values_list("role", flat=True)
     return Role.ANNOTATOR if set(roles.distinct()) == {Role.ANNOTATOR} else Role.VIEWER

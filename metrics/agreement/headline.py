@@ -84,7 +84,7 @@ class HeadlineRule:
     list_companions: Callable[[HeadlineFacts], tuple[str, ...]] = lambda _facts: ()
 
 
-def _has_two_raters(facts: HeadlineFacts) -> bool:
+def _is_two_rater_rule_applicable(facts: HeadlineFacts) -> bool:
     """Return whether the rule for two raters applies.
 
     There are two raters, and weights are declared or the categories are not numbers.
@@ -95,7 +95,9 @@ def _has_two_raters(facts: HeadlineFacts) -> bool:
 
 ROWS = (
     HeadlineRule(
-        "two_raters", _has_two_raters, lambda facts: get_weighted_name(COHEN, facts.weighting)
+        "two_raters",
+        _is_two_rater_rule_applicable,
+        lambda facts: get_weighted_name(COHEN, facts.weighting),
     ),
     HeadlineRule(
         "nominal",

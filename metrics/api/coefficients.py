@@ -15,7 +15,7 @@ from metrics.filtered import filtered_jobs
 from metrics.filters import ITEM_PREFIX, NO_FILTER, is_filterable_attribute
 from metrics.models import CountState, FilteredResult
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
-from metrics.results.scores import CATEGORY_VALUES
+from metrics.results.score_agreement import CATEGORY_VALUES
 from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member

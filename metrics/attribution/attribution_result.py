@@ -25,7 +25,7 @@ from metrics.models import Attribution, CountState
 from metrics.scale import QuestionScale
 from projects.models import Item
 from ratings.models import NO_CODE, Rating
-from ratings.services.days import EPOCH
+from ratings.services.rating_times import EPOCH
 
 MAX_RATERS = 100  # in a result: those that explain most
 MAX_ATTRIBUTE_VALUES = (

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from metrics.jobs import question_updates
-from metrics.results import refresh as readings
+from metrics.results import refresh
 from projects.models import Item, Member, Project, Question, Rater
 from projects.services.items import gold
 from projects.services.projects import change_project, create_project
@@ -74,7 +74,7 @@ def load_examples(*, owner: Any, count: bool = True, worked: bool = False) -> li
     if count:
         for question in Question.objects.filter(project__in=created):
             question_updates.update_question(question.pk)
-            readings.finish_cumulative_results(question.pk)
+            refresh.finish_cumulative_results(question.pk)
     return created
 
 

@@ -59,7 +59,7 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
         body = coefficient_body.compute_coefficients(ratings, scale, models=models)
         if score_source := row.spec.get("scores"):
             displayed = coefficient_body.select_displayed(ratings, scale, models=models)
-            body["scored"] = coefficient_body.compute_scored(
+            body["scored"] = coefficient_body.compute_score_agreement(
                 displayed, scale, question.project, score_source
             )
         return body

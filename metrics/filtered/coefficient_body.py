@@ -21,7 +21,7 @@ from metrics.agreement.explain.missing_ratings import apply_policies
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import ITEM_PREFIX
-from metrics.results import bootstrap, scores
+from metrics.results import bootstrap, score_agreement
 from metrics.results.headline.headline_computation import ALL, MODELS, PEOPLE
 from metrics.results.values import build_icc_value, build_undefined_value, copy_sample_sizes
 from metrics.scale import QuestionScale
@@ -80,7 +80,7 @@ def compute_coefficients(
         "with_two_or_more": int(n_items[sizes >= 2].sum()),
         "complete": int(n_items[(sizes == len(raters)) & (sizes > 0)].sum()),
         "coefficients": _sort_coefficients(values, scale),
-        "policies": [_add_rule_interval(asdict(rule), intervals) for rule in rules],
+        "policies": [_add_missing_data_policy_interval(asdict(rule), intervals) for rule in rules],
         "categories": _compute_categories(counts, n_items, scale),
     }
 
@@ -94,23 +94,23 @@ def select_displayed(
     return ratings[~is_model] if separate else ratings
 
 
-def compute_scored(
+def compute_score_agreement(
     ratings: np.ndarray, scale: QuestionScale, project: Project, score_source: str
 ) -> Body:
     """Compute agreement on scores: the categories' values, or the means of an item attribute."""
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
-        return scores.build_undefined_scores("too_many_items")
+        return score_agreement.build_undefined_scores("too_many_items")
     category_scores, reason = scale.values, "no_scores" if scale.values is None else None
-    if score_source != scores.CATEGORY_VALUES:
+    if score_source != score_agreement.CATEGORY_VALUES:
         item_scores = _read_item_scores(
             ratings["item"], project, score_source.removeprefix(ITEM_PREFIX)
         )
-        category_scores, reason = scores.compute_category_scores(
+        category_scores, reason = score_agreement.compute_category_scores(
             ratings["code"], item_scores, scale.k
         )
     if category_scores is None:
-        return scores.build_undefined_scores(reason or "no_scores")
-    return scores.compute_score_agreement(
+        return score_agreement.build_undefined_scores(reason or "no_scores")
+    return score_agreement.compute_score_agreement(
         ratings["item"], ratings["rater"], ratings["code"], category_scores
     )
 
@@ -147,9 +147,9 @@ def _compute_rater_coefficients(ratings: np.ndarray, scale: QuestionScale) -> Bo
     if scale.type.numeric and scale.values is not None:
         codes = rated.get_complete_codes()
         for name, icc_result in icc(scale.values[codes]).items():
-            reading = build_icc_value(icc_result, n_items=len(codes), n_ratings=codes.size)
+            value = build_icc_value(icc_result, n_items=len(codes), n_ratings=codes.size)
             values[name] = {
-                **reading,
+                **value,
                 **{field: getattr(icc_result, field) for field in F_TEST_FIELDS},
             }
     return values
@@ -164,12 +164,14 @@ def _sort_coefficients(values: Body, scale: QuestionScale) -> Body:
     return {name: values[name] for name in names if name in values}
 
 
-def _add_rule_interval(rule: dict[str, Any], intervals: bootstrap.Intervals) -> dict[str, Any]:
-    """Return a rule about missing ratings, with a bootstrap interval where only that exists."""
-    by_name = {rule["coefficient"]: rule["estimate"]}
-    if rule["name"] == "paired":
-        rule["estimate"] = bootstrap.add_intervals(by_name, intervals)[rule["coefficient"]]
-    return rule
+def _add_missing_data_policy_interval(
+    policy: dict[str, Any], intervals: bootstrap.Intervals
+) -> dict[str, Any]:
+    """Return a policy for missing ratings, with a bootstrap interval where only that exists."""
+    by_name = {policy["coefficient"]: policy["estimate"]}
+    if policy["name"] == "paired":
+        policy["estimate"] = bootstrap.add_intervals(by_name, intervals)[policy["coefficient"]]
+    return policy
 
 
 def _compute_categories(
@@ -179,6 +181,6 @@ def _compute_categories(
     ratings = (n_items @ counts).tolist() if len(counts) else [0] * scale.k
     categories = []
     for index, label in enumerate(scale.labels):
-        reading = per_category.to_value((index,))
-        categories.append({"label": label, "ratings": int(ratings[index]), "agreement": reading})
+        value = per_category.to_value((index,))
+        categories.append({"label": label, "ratings": int(ratings[index]), "agreement": value})
     return categories

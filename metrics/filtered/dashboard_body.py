@@ -20,7 +20,7 @@ from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import build_from_ratings
 from metrics.results.values import copy_sample_sizes
 from metrics.scale import QuestionScale, list_headline_coefficients
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 from . import pair_bodies, rater_bodies
 from .compact_values import MAX_CELLS, MAX_POINTS, Body, to_point, to_short_list

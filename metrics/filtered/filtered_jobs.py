@@ -35,7 +35,7 @@ class FilteredRequest:
     kind: str
     filter: RatingFilter
     raters: tuple[int, ...] = ()
-    scores: str = ""  # source of the categories' scores (metrics.results.scores)
+    scores: str = ""  # source of the categories' scores (metrics.results.score_agreement)
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from metrics.agreement.weights import get_weighted_name
 from metrics.results.pairs import mean_kappas
 from metrics.results.values import build_pair_mean_value
 from metrics.scale import QuestionScale
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 from .compact_values import MAX_CELLS, MAX_POINTS, Body, to_points, to_short_list
 
@@ -121,8 +121,8 @@ def build_pair_rows(tables: PairTables, scale: QuestionScale, *, cells: bool = F
     columns = zip(tables.rater_a.tolist(), tables.rater_b.tolist(), n_items, strict=True)
     rows: list[Body] = [{"a": a, "b": b, "n": n} for a, b, n in columns]
     for name, matrix in scale.build_weight_matrices().items():
-        readings = cohen.kappa(tables.tables, matrix).to_values()
-        for row, value in zip(rows, readings, strict=True):
+        kappas = cohen.kappa(tables.tables, matrix).to_values()
+        for row, value in zip(rows, kappas, strict=True):
             row[name] = to_short_list(value)
     for row, table in zip(rows, tables.tables, strict=True) if cells else ():
         i, j = np.nonzero(table)

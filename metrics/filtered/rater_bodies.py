@@ -15,7 +15,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
 from metrics.results.values import copy_sample_sizes
 from metrics.scale import QuestionScale
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 from .compact_values import MAX_CELLS, MAX_POINTS, Body, compute_median_seconds, to_points
 from .pair_bodies import build_mean, build_pair_rows

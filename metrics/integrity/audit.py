@@ -17,7 +17,7 @@ from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
 from metrics.counting.rater_kinds import RaterKinds
 from metrics.models import ALL_DAYS, CountState, Diagnosis, PairTally, PatternTally, PeerTally
-from metrics.results.all_time import AllTimePatterns
+from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.disagreement import disputed_items, findings
 from metrics.scale import QuestionScale
 from projects.models import Question
@@ -230,7 +230,9 @@ def _compare_diagnosis(
     row = Diagnosis.objects.filter(pk=question_id).first() or Diagnosis()
     stored = {finding["name"]: finding["figures"] for finding in row.findings}
     all_time = AllTimePatterns.load(question_id, scale)
-    expected_findings = findings.find_question_findings(all_time, _get_stored_means(question_id))
+    expected_findings = findings.find_question_findings(
+        all_time, _get_stored_mean_kappas(question_id)
+    )
     audit_findings.compare(
         "finding", stored, {finding["name"]: finding["figures"] for finding in expected_findings}
     )
@@ -248,7 +250,7 @@ def _compare_diagnosis(
     audit_findings.compare("most disputed items", row.disputes, expected)
 
 
-def _get_stored_means(question_id: int) -> dict[str, Any]:
+def _get_stored_mean_kappas(question_id: int) -> dict[str, Any]:
     """Return the stored mean pairwise kappas by shared items."""
     means = (
         CountState.objects.filter(pk=question_id)

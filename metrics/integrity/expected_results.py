@@ -14,7 +14,7 @@ from metrics.results.grouped_patterns import GroupedPatterns, iter_values_by_nam
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
 from metrics.results.raters import rater_results
 from metrics.scale import QuestionScale
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 from .recount import PeerRows, Recount
 

@@ -15,7 +15,7 @@ from metrics import result_listeners
 from metrics.counting import batch_counting as counting
 from metrics.counting import store
 from metrics.models import CountState
-from metrics.results import batch_results as readings
+from metrics.results import batch_results
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def _update_candidates(candidates: list[int]) -> list[int]:
     versions = {pk: state.version for pk, state in states.items()}
     groups, rows, notes = counting.add_uncounted(states)
     for batch in groups:
-        readings.compute_batch_results(batch)
+        batch_results.compute_batch_results(batch)
     changed = [pk for pk, state in states.items() if state.version > versions[pk]]
     _save_states([states[pk] for pk in changed])
     counting.mark_counted(rows, notes)

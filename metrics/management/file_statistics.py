@@ -13,7 +13,7 @@ from metrics.agreement.counts import tally
 from metrics.agreement.explain.missing_ratings import apply_policies
 from metrics.agreement.headline import HeadlineFacts
 from metrics.management.rating_file import RatingFile, RatingFileError
-from metrics.results import scores
+from metrics.results import score_agreement
 from metrics.results.pairs.pair_details import PairDetails
 from metrics.scale import QuestionScale
 
@@ -63,7 +63,7 @@ def compute_pair(ratings: RatingFile, text: str, scale: QuestionScale) -> dict[s
     }
 
 
-def compute_scored(ratings: RatingFile, source: str) -> dict[str, Any]:
+def compute_score_agreement(ratings: RatingFile, score_source: str) -> dict[str, Any]:
     """Return agreement on scores: the categories' values, or means of a file of item,score.
 
     Raises RatingFileError for a file that cannot be read.
@@ -71,14 +71,14 @@ def compute_scored(ratings: RatingFile, source: str) -> dict[str, Any]:
     n_categories = len(ratings.categories)
     category_scores: np.ndarray | None = np.array(ratings.values, float)
     reason = None
-    if source != scores.CATEGORY_VALUES:
-        item_scores = np.array(_read_gold_scores(Path(source), ratings.items), float)
-        category_scores, reason = scores.compute_category_scores(
+    if score_source != score_agreement.CATEGORY_VALUES:
+        item_scores = np.array(_read_gold_scores(Path(score_source), ratings.items), float)
+        category_scores, reason = score_agreement.compute_category_scores(
             ratings.code, item_scores[ratings.item], n_categories
         )
     if category_scores is None:
-        return scores.build_undefined_scores(reason or "no_scores")
-    return scores.compute_score_agreement(
+        return score_agreement.build_undefined_scores(reason or "no_scores")
+    return score_agreement.compute_score_agreement(
         ratings.item, ratings.rater, ratings.code, category_scores
     )
 

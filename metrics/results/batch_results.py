@@ -11,8 +11,7 @@ from metrics.counting.batch_counting import BatchCounts
 from metrics.models import PatternTally
 
 from . import question_results
-from .headline.headline_computation import CountedRaters as Facts
-from .headline.headline_computation import HeadlineBuilder
+from .headline.headline_computation import CountedRaters, HeadlineBuilder
 from .raters import rater_results
 
 MAX_CUMULATIVE_DAYS = (
@@ -32,7 +31,7 @@ def compute_batch_results(batch: BatchCounts) -> None:
             "question", "day"
         )
         loaded = question_results.StoredPatterns.from_rows(list(rows), scale)
-        raters_by_question = Facts.from_states(
+        raters_by_question = CountedRaters.from_states(
             [batch.states[pk] for pk in batch.changed_questions], scale
         )
         updates = []

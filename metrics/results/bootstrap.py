@@ -14,7 +14,7 @@ from metrics.agreement import registry
 from metrics.models import CountState
 from metrics.scale import QuestionScale
 
-from .all_time import AllTimePatterns
+from .all_time_patterns import AllTimePatterns
 
 REPLICATES = 2000
 # Over all replicates: a question with very many patterns gets fewer replicates.

@@ -23,9 +23,9 @@ from metrics.scale import QuestionScale
 from ratings.services import uncounted
 
 from . import bootstrap
-from .all_time import AllTimePatterns
+from .all_time_patterns import AllTimePatterns
 from .disagreement import findings
-from .headline import random_sample, variants
+from .headline import random_sample, sample_merging
 from .pairs import mean_kappas
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,9 @@ def recompute_deferred_results(question_id: int) -> None:
         .first()
     )
     full_headline = (
-        variants.get_full_headline(all_time_result.headline) if all_time_result is not None else {}
+        sample_merging.get_full_headline(all_time_result.headline)
+        if all_time_result is not None
+        else {}
     )
     sample_fields = (
         random_sample.compute_sample_fields(state, full_headline, scale) if full_headline else {}
@@ -95,7 +97,7 @@ def recompute_deferred_results(question_id: int) -> None:
             **deferred_fields, **sample_fields, deferred_version=version + 1, version=version + 1
         ):
             if all_time_result is not None and "sample_headline" in sample_fields:
-                all_time_result.headline = variants.merge_sample_headline(
+                all_time_result.headline = sample_merging.merge_sample_headline(
                     full_headline, sample_fields["sample_headline"]
                 )
                 all_time_result.save(update_fields=["headline"])

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from metrics.agreement import headline as table
-from metrics.agreement.coefficients.groups.two_groups import ChanceModel, between_group_kappa
+from metrics.agreement import headline as headline_rules
+from metrics.agreement.coefficients.groups.between_groups import ChanceModel, between_group_kappa
 from metrics.agreement.coefficients.krippendorff import compute_distances
 from metrics.agreement.estimate import Estimate
 from metrics.agreement.weights import score_weights
@@ -124,7 +124,7 @@ def get_weights_and_chance(
         return None, "none"
     if name.startswith("gwet"):
         return None, "gwet"
-    if name in table.ICCS:
+    if name in headline_rules.ICCS:
         return score_weights(scale.values), "margins"  # type: ignore[arg-type]  # numeric scales have them
     if name.startswith("krippendorff_alpha_"):
         metric = name.removeprefix("krippendorff_alpha_")
@@ -134,4 +134,4 @@ def get_weights_and_chance(
         rank = np.cumsum(used) - used / 2
         distance = (rank[:, None] - rank[None, :]) ** 2
         return 1 - distance / (distance.max() or 1), "margins"
-    return scale.build_weight_matrices()[table.get_weighting(name)], "margins"
+    return scale.build_weight_matrices()[headline_rules.get_weighting(name)], "margins"

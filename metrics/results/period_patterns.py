@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metrics import periods
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 
 @dataclass(frozen=True)

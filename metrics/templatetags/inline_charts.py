@@ -60,14 +60,14 @@ def sparkline(
 
 
 @register.simple_tag
-def agreement_sparkline(course: RecentWeeks | None) -> SafeString:
+def agreement_sparkline(trend: RecentWeeks | None) -> SafeString:
     """Render the headline of a question over the newest weeks.
 
     On the scale from 0 to 1, so that a flat line and a varying one look different in a list.
     """
-    if course is None:
+    if trend is None:
         return mark_safe("")
-    return sparkline(course.values, scale=(0.0, 1.0), n_items=course.n_items)
+    return sparkline(trend.values, scale=(0.0, 1.0), n_items=trend.n_items)
 
 
 def _describe_line(defined: Sequence[float], span: str, n_items: int | None) -> str:

@@ -95,11 +95,11 @@ def list_people(project: Project, search: str = "") -> list[PersonEntry]:
     for pk, key, name, group, kind, user, username in project.raters.order_by().values_list(
         *columns
     ):
-        is_tied = user is not None and not is_identity_hidden(project, kind)
+        is_linked = user is not None and not is_identity_hidden(project, kind)
         member, _username, role = (
-            unlisted_members.pop(user, (0, "", "")) if is_tied else (0, "", "")
+            unlisted_members.pop(user, (0, "", "")) if is_linked else (0, "", "")
         )
-        names = (name or key, key, group, username if is_tied else "")
+        names = (name or key, key, group, username if is_linked else "")
         lines.append(PersonEntry(member, pk, names, role))
     lines += [
         PersonEntry(pk, 0, (username,), role) for pk, username, role in unlisted_members.values()

@@ -71,7 +71,7 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
     if fields.get("time_zone", previous.time_zone) != previous.time_zone:
         hooks.notify_time_zone_changed(project.pk)
     project.refresh_from_db(fields=[*names, "guidelines_version"])
-    _reduce_extra_places(project, previous.overlap)
+    _reduce_extra_slots(project, previous.overlap)
     if project.guidelines != previous.guidelines:
         _create_guideline_version(project, by=by)
     changed = [name for name, value in fields.items() if getattr(previous, name) != value]
@@ -98,7 +98,7 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
         security_log.log_event(event_type, project_id=project.pk, by=by.pk)
 
 
-def _reduce_extra_places(project: Project, overlap: int) -> None:
+def _reduce_extra_slots(project: Project, overlap: int) -> None:
     """Reduce the items' extra ratings by what a higher overlap now includes.
 
     The ``slots_taken`` of the items may then be too low, which the queue corrects.

@@ -82,7 +82,7 @@ class AlertDetailView(ApiView):
     def get(self, request: Request, project_id: int, alert_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         parse_query(request)
-        return Response(_serialize_alert_with_steps(_get_alert_or_404(project, alert_id)))
+        return Response(_serialize_alert_with_history(_get_alert_or_404(project, alert_id)))
 
     @describe_write(
         "updateAlert", "Change the state of an alert", body=AlertStepIn, response=AlertDetailOut
@@ -108,7 +108,7 @@ class AlertDetailView(ApiView):
             raise BadRequest(
                 "The alert was not changed.", fields={error.field: error.message}
             ) from None
-        return Response(_serialize_alert_with_steps(_get_alert_or_404(project, alert_id)))
+        return Response(_serialize_alert_with_history(_get_alert_or_404(project, alert_id)))
 
 
 class RaterStatusListView(ApiView):
@@ -123,7 +123,7 @@ class RaterStatusListView(ApiView):
         params = parse_query(request, ("question", *pagination.PAGE_PARAMETER_NAMES))
         question = get_question(project, params.get("question"))
         summaries = list_rater_summaries(
-            question, ordered=QuestionScale.for_question(question).type.ordered
+            question, scale_is_ordered=QuestionScale.for_question(question).type.ordered
         )
         summary_of_key = {_get_cursor_key(summary): summary for summary in summaries}
 
@@ -164,7 +164,7 @@ def _serialize_alert(alert: Alert) -> dict[str, Any]:
     }
 
 
-def _serialize_alert_with_steps(alert: Alert) -> dict[str, Any]:
+def _serialize_alert_with_history(alert: Alert) -> dict[str, Any]:
     steps = AlertStep.objects.filter(alert=alert).select_related("by")
     return _serialize_alert(alert) | {"steps": [_serialize_step(step) for step in steps]}
 

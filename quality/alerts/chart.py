@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from metrics.views.common.charts import vega_lite
 from quality.models import Alert, AlertMeasure
-from ratings.services.days import EPOCH
+from ratings.services.rating_times import EPOCH
 
 Rows = list[dict[str, Any]]
 

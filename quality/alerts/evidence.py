@@ -10,7 +10,7 @@ from metrics.scale import QuestionScale
 from projects.models import Rater
 from quality.models import Alert
 from ratings.models import Rating
-from ratings.services.days import EPOCH
+from ratings.services.rating_times import EPOCH
 
 MAX_RATINGS_READ = 1_000  # newest ratings of the rater since the onset
 MAX_RATINGS_SHOWN = 20

@@ -23,24 +23,24 @@ from .fit import fit_labels
 MAX_PAUSE = datetime.timedelta(minutes=10)
 
 
-def _recompute(row: Consensus) -> None:
+def _compute_and_store_labels(consensus: Consensus) -> None:
     """Compute and store the labels of a question, then release the lease with the result."""
     started = time.monotonic()
-    question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
+    question = Question.objects.prefetch_related("categories").get(pk=consensus.question_id)
     # Read the input version first: later changes must make the labels outdated again.
     current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
     with transaction.atomic():
         scale = QuestionScale.for_question(question)
         fixed = votes.get_fixed_codes(question)
-        ratings = votes.read_votes(question, with_models=row.with_models)
-    labels = fit_labels(ratings, scale, fixed, method=row.method)
+        ratings = votes.read_votes(question, with_models=consensus.with_models)
+    labels = fit_labels(ratings, scale, fixed, method=consensus.method)
     storage.store_labels(
-        row, labels, fixed, scale, last_decision_id=current_version.get("decision", 0)
+        consensus, labels, fixed, scale, last_decision_id=current_version.get("decision", 0)
     )
     # Not the whole row: settings that the lead changed meanwhile must stay.
     update_leased(
-        row,
-        get_leased_rows(row),
+        consensus,
+        get_leased_rows(consensus),
         codes=scale.codes.tolist(),
         n_items=int(labels.item.size),
         n_ratings=int(labels.ratings.sum()),
@@ -58,7 +58,7 @@ def _recompute(row: Consensus) -> None:
 RECOMPUTATION = Recomputation(
     "labels",
     Consensus,
-    _recompute,
+    _compute_and_store_labels,
     input_version.list_outdated_questions,
     pause_factor=1.0,
     max_pause=MAX_PAUSE,

@@ -56,7 +56,7 @@ _ITEM_HAS_RATER_SQL = f"""
     SELECT 1 FROM projects_item i
     WHERE i.id = %s AND EXISTS ({_AVAILABLE_RATER_SQL.format(item="i.id")})
     """
-_STRANDED_ITEMS_SQL = f"""
+_ITEMS_WITHOUT_AVAILABLE_RATER_SQL = f"""
     SELECT item_id FROM quality_escalation e
     WHERE question_id = %s AND state = 'requested'
         AND NOT EXISTS ({_AVAILABLE_RATER_SQL.format(item="e.item_id")})
@@ -151,7 +151,8 @@ def _list_settled_items(question: Question) -> list[int]:
     item_ids = list(settled.values_list("item_id", flat=True))
     values = [question.pk, *[question.project_id] * 2]
     item_ids += [
-        item_id for (item_id,) in bulk.execute_statements([(_STRANDED_ITEMS_SQL, values)])[0]
+        item_id
+        for (item_id,) in bulk.execute_statements([(_ITEMS_WITHOUT_AVAILABLE_RATER_SQL, values)])[0]
     ]
     return list(dict.fromkeys(item_ids))
 

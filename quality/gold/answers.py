@@ -14,7 +14,7 @@ from metrics.scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
 from quality.models import GoldReview
 from ratings.models import Assignment, CheckAnswer, Rating
-from ratings.services.days import day_number
+from ratings.services.rating_times import day_number
 
 CHUNK_SIZE = 20_000
 

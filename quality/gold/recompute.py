@@ -24,17 +24,17 @@ from . import answers, input_version, interventions, scores, suspected_answers
 BATCH_SIZE = 500
 
 
-def _recompute(row: GoldState) -> None:
+def _compute_and_store_scores(state: GoldState) -> None:
     """Compute and store the scores of a question."""
     started = time.monotonic()
-    question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
+    question = Question.objects.prefetch_related("categories").get(pk=state.question_id)
     interventions.override_resumed_pauses(question.pk)
     # Read the input version first: later changes must make the scores outdated again.
     current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
-    gold_scores, items, summary = compute_gold_results(question, row.pass_mark)
-    row.input_version = current_version
-    row.duration_seconds = time.monotonic() - started
-    _store_results(row, gold_scores, items, summary)
+    gold_scores, items, summary = compute_gold_results(question, state.pass_mark)
+    state.input_version = current_version
+    state.duration_seconds = time.monotonic() - started
+    _store_results(state, gold_scores, items, summary)
 
 
 def compute_gold_results(
@@ -107,7 +107,7 @@ def _store_results(
 RECOMPUTATION = Recomputation(
     "scores on gold",
     GoldState,
-    _recompute,
+    _compute_and_store_scores,
     input_version.list_outdated_questions,
     pause_factor=1.5,
     max_pause=datetime.timedelta(minutes=10),

@@ -78,11 +78,11 @@ def build_score(
     n, n_right = len(responses), sum(right)
     low, high = wilson_interval(n_right, n)
     start = 0 if since is None else sum(response.at <= since for response in responses)
-    evidence_course = np.ones(n)  # evidence before the first answer
-    evidence_course[start:] = np.minimum(
+    evidence_by_answer = np.ones(n)  # evidence before the first answer
+    evidence_by_answer[start:] = np.minimum(
         formulas.compute_evidence(right[start:], pass_mark), MAX_EVIDENCE
     )
-    reached = formulas.find_pause(evidence_course)
+    reached = formulas.find_pause(evidence_by_answer)
     return GoldScore(
         question_id=question_id,
         rater_id=responses[0].rater,
@@ -96,9 +96,9 @@ def build_score(
         kappa=result.kappa,
         bias=result.bias if scale.type.ordered else None,
         classes=_list_class_scores(table, scale),
-        weeks=_list_week_scores(responses, np.array(right), evidence_course),
-        evidence=float(evidence_course[-1]),
-        max_evidence=float(evidence_course.max()),
+        weeks=_list_week_scores(responses, np.array(right), evidence_by_answer),
+        evidence=float(evidence_by_answer[-1]),
+        max_evidence=float(evidence_by_answer.max()),
         n_until_pause=reached,
         pause_reached_at=None if reached is None else responses[reached - 1].at,
     )
@@ -116,7 +116,7 @@ def _list_class_scores(table: np.ndarray, scale: QuestionScale) -> list[dict[str
 
 
 def _list_week_scores(
-    responses: Sequence[GoldResponse], right: np.ndarray, evidence_course: np.ndarray
+    responses: Sequence[GoldResponse], right: np.ndarray, evidence_by_answer: np.ndarray
 ) -> list[dict[str, Any]]:
     """Return the rater's accuracy by week, and the evidence at the end of each week."""
     weeks = compute_start_days(np.array([response.day for response in responses]), "week")
@@ -132,7 +132,7 @@ def _list_week_scores(
                 "right": n_right,
                 "low": low,
                 "high": high,
-                "evidence": float(evidence_course[of_week[-1]]),
+                "evidence": float(evidence_by_answer[of_week[-1]]),
             }
         )
     return rows

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from metrics.agreement.rater_quality import gold as formulas
 from metrics.scale import QuestionScale
 from projects.models import GoldAnswer
-from projects.services.items import gold as catalogue
+from projects.services.items import gold as gold_services
 from quality import validation
 from quality.models import GoldItem, GoldReview
 
@@ -137,11 +137,11 @@ def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) 
         raise InvalidGoldReview(_("Choose to keep or to retire it."))
     if problem := validation.validate_reason(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidGoldReview(problem)
-    catalogue.lock_gold_answers(gold.question)
+    gold_services.lock_gold_answers(gold.question)
     if not GoldAnswer.objects.in_force().filter(pk=gold.pk).exists():
         raise InvalidGoldReview(_("This gold answer is not in force any more."))
     if verdict == GoldReview.Verdict.RETIRE:
-        catalogue.retire_gold_answer(item=gold.item, question=gold.question, by=by)
+        gold_services.retire_gold_answer(item=gold.item, question=gold.question, by=by)
     else:
         GoldItem.objects.filter(gold=gold).update(suspected=False)
     return GoldReview.objects.create(

@@ -19,7 +19,7 @@ from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from quality.gold import input_version, interventions, settings, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 RATERS_PER_PAGE = 50
 ITEMS_PER_PAGE = 25

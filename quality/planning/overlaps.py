@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.agreement import sample_size
-from metrics.results.all_time import AllTimePatterns
+from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.headline.stored_weights import get_headline_weights
 from metrics.scale import QuestionScale
 from projects.models import Question

@@ -46,7 +46,9 @@ def export_raters(request: HttpRequest, project_id: int) -> HttpResponse:
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
     rater_comparison = comparison.get_comparison(selection.question)
-    summaries = list_rater_summaries(selection.question, ordered=selection.ordered, raters=ids)
+    summaries = list_rater_summaries(
+        selection.question, scale_is_ordered=selection.ordered, rater_ids=ids
+    )
     for summary in sorted(summaries, key=lambda summary: summary.rater.key):
         row = _build_row(summary) | _build_comparison_columns(
             summary, rater_comparison, selection.scale

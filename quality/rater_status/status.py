@@ -122,8 +122,8 @@ def build_undefined_value(reason: str) -> Value:
 def list_rater_summaries(
     question: Question,
     *,
-    ordered: bool,
-    raters: Collection[int] | None = None,
+    scale_is_ordered: bool,
+    rater_ids: Collection[int] | None = None,
     comparison: RaterComparison | None = None,
 ) -> list[RaterSummary]:
     """Return the summaries of the project's people, or of these raters, in order of their ids.
@@ -132,11 +132,11 @@ def list_rater_summaries(
     """
     people = Rater.objects.filter(project_id=question.project_id, kind=Rater.Kind.HUMAN)
     conditions: dict[str, Any] = {"question": question}
-    if raters is not None:
-        people = people.filter(pk__in=raters)
-        conditions["rater__in"] = raters
+    if rater_ids is not None:
+        people = people.filter(pk__in=rater_ids)
+        conditions["rater__in"] = rater_ids
     comparison = comparison or get_comparison(question)
-    results = _get_results(conditions, comparison.weights, ordered=ordered)
+    results = _get_results(conditions, comparison.weights, scale_is_ordered=scale_is_ordered)
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
@@ -174,7 +174,7 @@ _NO_RESULT: dict[str, Any] = {
 
 
 def _get_results(
-    conditions: dict[str, Any], weights: str, *, ordered: bool
+    conditions: dict[str, Any], weights: str, *, scale_is_ordered: bool
 ) -> dict[int, dict[str, Any]]:
     """Return {rater id: counts, seconds, agreement with peers and bias}."""
     peers = f"coefficients__{get_weighted_name('vs_peers', weights)}"
@@ -188,7 +188,7 @@ def _get_results(
             "n_ratings": n_ratings,
             "seconds": seconds,
             "peers": peers_value or build_uncounted_value(),
-            "bias": bias_value if ordered else None,
+            "bias": bias_value if scale_is_ordered else None,
         }
     return results
 

@@ -32,7 +32,7 @@ from quality.models import Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.status import RaterStatus, RaterSummary, list_rater_summaries
 
-from . import comparison_texts, funnel_chart, texts
+from . import comparison_texts, funnel_plot, texts
 from .message_views import build_message_url
 from .rater_list import (
     ITEM_COUNTS,
@@ -127,7 +127,10 @@ def _build_rows(
 ) -> list[RaterTableRow]:
     ids = [rater.pk for rater in listed]
     summaries = list_rater_summaries(
-        selection.question, ordered=selection.ordered, raters=ids, comparison=rater_list.comparison
+        selection.question,
+        scale_is_ordered=selection.ordered,
+        rater_ids=ids,
+        comparison=rater_list.comparison,
     )
     summary_of = {summary.rater.pk: summary for summary in summaries}
     # Only for leads: raters must not learn which items have gold answers, and a viewer may be a
@@ -207,10 +210,10 @@ def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionCo
             None, None, None, filters,
         )
     )  # fmt: skip
-    reading = get_all_time_result(selection.question)
+    all_time_result = get_all_time_result(selection.question)
     name, unfiltered = "", None
-    if reading is not None and reading.headline:
-        name, unfiltered = reading.headline["name"], reading.headline["value"]
+    if all_time_result is not None and all_time_result.headline:
+        name, unfiltered = all_time_result.headline["name"], all_time_result.headline["value"]
     is_pending = filtered_project.pending
     without = (
         None if is_pending else filtered_project.question_result.displayed_coefficients.get(name)
@@ -240,8 +243,8 @@ def render_funnel(request: HttpRequest, project: Project) -> HttpResponse:
     url = reverse("rater", args=[selection.project.pk, "KEY"])
     query = urlencode({"question": selection.question.key})
     raters = rater_list.select(RaterFilter.from_query(request.GET))
-    rows = funnel_chart.list_chart_rows(raters, rater_list.comparison.funnel, f"{url}?{query}")
-    spec = funnel_chart.build_spec(
+    rows = funnel_plot.list_chart_rows(raters, rater_list.comparison.funnel, f"{url}?{query}")
+    spec = funnel_plot.build_spec(
         title=str(
             display_names.get_coefficient_name(
                 get_weighted_name("vs_peers", rater_list.comparison.weights)

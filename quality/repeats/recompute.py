@@ -29,7 +29,7 @@ from projects.models import Question, Rater
 from quality import recompute
 from quality.models import RepeatScore, RepeatState
 from ratings.models import Assignment, CheckAnswer
-from ratings.services.days import day_number
+from ratings.services.rating_times import day_number
 
 BATCH_SIZE = 500
 REPEAT = Assignment.Kind.REPEAT
@@ -71,16 +71,16 @@ def list_outdated_questions() -> list[int]:
     return recompute.list_outdated(RepeatState, get_input_versions())
 
 
-def _recompute(row: RepeatState) -> None:
+def _compute_and_store_scores(state: RepeatState) -> None:
     """Compute and store the scores of a question; raises Lost when the lease was lost."""
     started = time.monotonic()
-    question = Question.objects.select_related("project").get(pk=row.question_id)
+    question = Question.objects.select_related("project").get(pk=state.question_id)
     # Read the input version first: later changes must make the scores outdated again.
     input_version = get_input_versions(question.pk).get(question.pk, {})
     rows, totals = compute_repeat_scores(question)
     metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
     with transaction.atomic():
-        if not get_leased_rows(row).update(**totals, **metadata, computed_at=timezone.now()):
+        if not get_leased_rows(state).update(**totals, **metadata, computed_at=timezone.now()):
             raise LeaseLost
         RepeatScore.objects.filter(question=question).delete()
         RepeatScore.objects.bulk_create(rows, batch_size=BATCH_SIZE)
@@ -166,7 +166,7 @@ def _list_month_scores(pairs: Sequence[RepeatedAnswer]) -> list[dict[str, object
 RECOMPUTATION = recompute.Recomputation(
     "how far raters agree with themselves",
     RepeatState,
-    _recompute,
+    _compute_and_store_scores,
     list_outdated_questions,
     pause_factor=1.5,
     max_pause=datetime.timedelta(minutes=10),

@@ -10,7 +10,7 @@ from metrics.agreement.weights import get_weighted_name
 from projects.models import Question, Rater
 from quality.models import GoldState, RepeatScore, RepeatState
 from ratings.models import Assignment, CheckAnswer
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 register = template.Library()
 

@@ -1,4 +1,4 @@
-"""Lists beside the annotation page: own ratings, and skipped and flagged items for leads."""
+"""The list of the rater's own ratings, beside the annotation page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from core.web.tables import get_page_size
 from projects.models import Member, Question, Rater
 from projects.permissions import MAX_ID, get_project
 from ratings.items import content
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 
-from . import rater_messages, rater_work, skips
+from . import rater_messages, rater_work
 from .forms import get_questions
 from .progress import rater_progress
 
@@ -149,26 +148,3 @@ def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict
         }
         rows.append(row)
     return rows
-
-
-@login_required
-@never_cache
-@require_GET
-def skipped_and_flagged(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show leads the items that raters skipped or flagged, with the reasons."""
-    project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    rows = (
-        Assignment.objects.skipped_or_flagged_in(project)
-        .select_related("item", "rater")
-        .order_by("-closed_at", "-id")
-    )
-    page = Paginator(rows, get_page_size(ITEMS_PER_PAGE)).get_page(request.GET.get("page"))
-    context = {
-        "project": project,
-        "page": page,
-        "rows": [
-            (entry.assignment, content.render_inline(entry.assignment.item.body), entry.reasons)
-            for entry in skips.add_reasons(list(page))
-        ],
-    }
-    return render(request, "ratings/skipped_and_flagged.html", context)

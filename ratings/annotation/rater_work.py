@@ -21,7 +21,7 @@ from projects.permissions import MAX_ID
 from projects.selectors import item_search
 from ratings.models import NO_CODE, Assignment, CheckAnswer, RaterMessage, Rating, Revision
 from ratings.services import exam_gate
-from ratings.services.days import ensure_aware
+from ratings.services.rating_times import ensure_aware
 
 from .assignments import hidden_checks, queue
 

@@ -22,6 +22,7 @@ from ratings.services.record import record_ratings
 
 from . import rater_work
 from .assignments import queue
+from .assignments.leases import get_lease_time
 from .submission import NoSlotLeft
 
 State = Assignment.State
@@ -57,7 +58,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     now = timezone.now()
     assignment.state = State.OPEN
     assignment.created_at = now
-    assignment.leased_until = now + queue.get_lease_time()
+    assignment.leased_until = now + get_lease_time()
     assignment.closed_at = None
     assignment.save(update_fields=["state", "created_at", "leased_until", "closed_at"])
     current_answers = rater_work.get_current_answers(rater, item)

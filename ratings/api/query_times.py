@@ -7,7 +7,7 @@ import datetime
 from django.utils import timezone
 
 from core.api.errors import BadRequest
-from ratings.services.days import parse_rated_at
+from ratings.services.rating_times import parse_rated_at
 
 
 def parse_since(text: str) -> datetime.datetime:

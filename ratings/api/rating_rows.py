@@ -20,8 +20,8 @@ from projects.models import Member, Project, Question
 from projects.services.row_validation import describe_json_type
 from ratings.models import NO_CODE
 from ratings.services import permissions
-from ratings.services.days import parse_rated_at
 from ratings.services.judgement import FIELDS, STORED_TEXTS, Judgement
+from ratings.services.rating_times import parse_rated_at
 from ratings.services.record import JudgementBatch
 
 from .row_lookup import RowLookup, look_up_names

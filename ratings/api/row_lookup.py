@@ -119,8 +119,8 @@ def look_up_names(
     own_rows = rater_rows.pop() if own_rater_of is not None else []
     lookup = RowLookup(
         questions=_build_questions(project, question_rows),
-        items=_get_ids_by_key(item_rows),
-        raters=_get_ids_by_key([*rater_rows, own_rows, [row[1:] for row in identity_rows]]),
+        items=_map_keys_to_ids(item_rows),
+        raters=_map_keys_to_ids([*rater_rows, own_rows, [row[1:] for row in identity_rows]]),
         pseudonyms={original_key: pseudonym for original_key, pseudonym, _pk in identity_rows},
         own_rater=own_rows[0][0] if own_rows else None,
     )
@@ -153,7 +153,7 @@ def _build_assigned_items_query(
     return [(statement, [*own_parameters, project.pk, *own_parameters, *own_parameters, *values])]
 
 
-def _get_ids_by_key(parts: Iterable[list[tuple[Any, ...]]]) -> dict[str, int]:
+def _map_keys_to_ids(parts: Iterable[list[tuple[Any, ...]]]) -> dict[str, int]:
     ids_by_key: dict[str, int] = {}
     for rows in parts:
         ids_by_key.update((key, pk) for key, pk, *_rest in rows)

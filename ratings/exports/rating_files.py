@@ -107,11 +107,11 @@ def _iter_csv_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
             f",{cached_cell(label)},{rated_at}"
         )
         for value in other_values:
-            line += f",{_format_other_cell(value)}" if value else ","
+            line += f",{_format_uncached_cell(value)}" if value else ","
         yield f"{line}\r\n"
 
 
-def _format_other_cell(value: str | int) -> str:
+def _format_uncached_cell(value: str | int) -> str:
     """Format a cell without caching it as keys are, because most comments occur once."""
     return format_cell(value) if isinstance(value, str) else str(value)
 

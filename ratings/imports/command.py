@@ -199,7 +199,7 @@ def _build_mapping(run: ImportRun, options: ImportOptions) -> ImportMapping:
     mapping = ImportMapping.from_run(run)
     mapping.project_name = options.project_name
     mapping.default_rater = options.rater or mapping.default_rater
-    _apply_matches(run, mapping, options)
+    _apply_member_and_question_options(run, mapping, options)
     source = SOURCES[mapping.source]
     if source.has_encoding and not mapping.encoding:
         encoding_problem = run.summary["encoding_problem"]
@@ -217,7 +217,9 @@ def _build_mapping(run: ImportRun, options: ImportOptions) -> ImportMapping:
     return mapping
 
 
-def _apply_matches(run: ImportRun, mapping: ImportMapping, options: ImportOptions) -> None:
+def _apply_member_and_question_options(
+    run: ImportRun, mapping: ImportMapping, options: ImportOptions
+) -> None:
     """Apply the options for members and question keys to the mapping."""
     user_ids = {
         user.username: user.pk for user in matching.get_matchable_users(run.project, run.by)

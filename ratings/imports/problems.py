@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from ratings.services.days import TIME_ERRORS
+from ratings.services.rating_times import TIME_ERRORS
 
 from .messages import ALLOWED_FORMATS, MEDIA_KIND_NAMES, MESSAGES
 from .records import ReaderProblem

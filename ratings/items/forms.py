@@ -124,7 +124,7 @@ class NameValueFormSet(forms.BaseFormSet):
 def build_formset(
     form: type[forms.Form], data: Any, *, prefix: str, current_values: dict[str, str], extra: int
 ) -> NameValueFormSet:
-    """Return a formset with the current values and ``extra`` empty rows."""
+    """Return a formset of name and value rows: the current ones, and ``extra`` empty ones."""
     initial = [{"name": name, "value": value} for name, value in current_values.items()]
     formset_class = forms.formset_factory(
         form, formset=NameValueFormSet, extra=extra, max_num=MAX_ROWS, absolute_max=MAX_ROWS

@@ -54,10 +54,17 @@ class ExamAnswersFinal(CorrectionsClosed):
     """Answers of an exam cannot be changed."""
 
 
-def validate_not_paused(paused: bool, gold_notice: str = "") -> None:
-    """Raise RaterPaused, or RaterPausedForGold if the rater is shown this reason."""
+def validate_not_paused(paused: bool, gold_intervention_state: str = "") -> None:
+    """Raise RaterPaused, or RaterPausedForGold if the rater is shown this reason.
+
+    ``gold_intervention_state``: a value of Rater.GoldNotice, or empty.
+    """
     if paused:
-        raise RaterPausedForGold if gold_notice == Rater.GoldNotice.PAUSED else RaterPaused
+        raise (
+            RaterPausedForGold
+            if gold_intervention_state == Rater.GoldNotice.PAUSED
+            else RaterPaused
+        )
 
 
 def validate_exam_passed(due_question_id: int | None) -> None:

@@ -18,7 +18,7 @@ from projects.models import Project, Question
 from ratings import changes
 from ratings.models import Rating, TimezoneBackfill
 
-from .days import day_number
+from .rating_times import day_number
 
 RATINGS_PER_STEP = 5_000  # ratings of one step, which is one transaction
 PAUSE_SECONDS = 0.005  # between two steps, for SQLite's other writers

@@ -21,15 +21,15 @@ from metrics.models import (
     RaterResult,
     Result,
 )
-from metrics.results import refresh as readings
+from metrics.results import refresh
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from projects.services.scales import change_categories, change_weights
 from ratings.models import NO_CODE, Rating, Revision
 from ratings.services import timezone_backfill
-from ratings.services.days import day_number
 from ratings.services.judgement import Judgement
+from ratings.services.rating_times import day_number
 from ratings.services.record import record_ratings
 from tests.faults.crashes import SimulatedCrash, crash_at
 from tests.metrics import invariants
@@ -141,21 +141,21 @@ def test_finishing_a_share_of_a_backlog_is_atomic(
 
 def test_refreshing_results_is_atomic(question: Any, ids: Any) -> None:
     question_counting.count_items(question.pk)
-    assert crash_at_each_statement(lambda: readings.refresh_results(question.pk)) > 5
+    assert crash_at_each_statement(lambda: refresh.refresh_results(question.pk)) > 5
 
 
 def test_finishing_deferred_results_is_atomic(question: Any, ids: Any) -> None:
     question_counting.count_items(question.pk)
-    readings.refresh_results(question.pk)
+    refresh.refresh_results(question.pk)
     CountState.objects.update(cumulative_from=0)
-    assert crash_at_each_statement(lambda: readings.finish_cumulative_results(question.pk)) > 3
+    assert crash_at_each_statement(lambda: refresh.finish_cumulative_results(question.pk)) > 3
 
 
 def test_refreshing_results_after_a_scale_change_is_atomic(
     question: Any, ids: Any, lead: Any
 ) -> None:
     change_weights(question=question, weights="linear", matrix=None, by=lead)
-    assert crash_at_each_statement(lambda: readings.refresh_results(question.pk)) > 5
+    assert crash_at_each_statement(lambda: refresh.refresh_results(question.pk)) > 5
 
 
 @pytest.mark.parametrize("shares", [False, True])

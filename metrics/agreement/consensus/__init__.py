@@ -12,7 +12,7 @@ from .labels import (
     posterior_modes,
     temper,
 )
-from .model import compute_posteriors, fit_dawid_skene, fit_dawid_skene_ml
+from .model import apply_fit, fit_dawid_skene, fit_dawid_skene_ml
 from .voting import MajorityVote, majority_vote, weighted_majority_vote
 
 __all__ = [
@@ -22,8 +22,8 @@ __all__ = [
     "DawidSkene",
     "MajorityVote",
     "StartingValues",
+    "apply_fit",
     "calibrate",
-    "compute_posteriors",
     "credible_label_sets",
     "expected_certainty",
     "expected_information",

@@ -114,21 +114,21 @@ def fit_dawid_skene_ml(
     )
 
 
-def compute_posteriors(
-    item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, start: StartingValues
+def apply_fit(
+    item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, fit: StartingValues
 ) -> tuple[Ints, Floats]:
     """Return items (N,) and their T (N, k) from their ratings (M,) and an earlier fit.
 
     For items that changed since that fit; the cost grows with their ratings alone.
     """
-    k = start.classes.size
+    k = fit.classes.size
     items, codes = validate_ratings(item, code, k)
     keys, index = index_distinct(items)
     raters, rater_index = index_distinct(rater)
     data = _RatingIndicators.from_ratings(
         index, rater_index * k + codes, (keys.size, raters.size, k)
     )
-    return keys, data.build_start(start, raters, ConfusionPrior())
+    return keys, data.build_start(fit, raters, ConfusionPrior())
 
 
 _FixedItems = tuple[

@@ -150,7 +150,7 @@ class ChartRound:
             score: DayVariance(float(variance.s2[rater]), float(variance.kappa2[rater]))
             for score, variance in self.variances.items()
         }
-        for names in self._group_channels():
+        for names in self._group_channels_by_score_and_prior():
             score, prior = SCORE_OF_CHANNEL[names[0]], self.priors[names[0]]
             sides = [SIDE_OF_CHANNEL[name] for name in names]
             evidence = compute_evidence_by_side(
@@ -167,7 +167,7 @@ class ChartRound:
             rater, any_days.day, any_days.n, total, channels, rater_days, day_variances, self.priors
         )
 
-    def _group_channels(self) -> list[list[str]]:
+    def _group_channels_by_score_and_prior(self) -> list[list[str]]:
         """Return the channels in groups with the same score and the same prior."""
         groups: dict[tuple[str, ShiftPrior], list[str]] = {}
         for name in self.shares:

@@ -136,12 +136,12 @@ def estimate_variances(
     otherwise the wider spread of a rater who began to guess would also enlarge kappa2, and hide the
     fall.
     """
-    floor, items = settings.floor[score], settings.prior_items
+    min_variance, items = settings.min_item_variance[score], settings.prior_items
     squares_about_mean = days.squares - days.total**2 / days.n
     rater_squares = _sum_groups(days.rater, squares_about_mean, n_raters)
     degrees_of_freedom = _sum_groups(days.rater, days.n - 1.0, n_raters)
-    pooled = max(floor, float(rater_squares.sum() / max(degrees_of_freedom.sum(), 1.0)))
-    s2 = np.maximum((rater_squares + items * pooled) / (degrees_of_freedom + items), floor)
+    pooled = max(min_variance, float(rater_squares.sum() / max(degrees_of_freedom.sum(), 1.0)))
+    s2 = np.maximum((rater_squares + items * pooled) / (degrees_of_freedom + items), min_variance)
 
     used_days = days.select(days.n >= _MIN_ITEMS)
     same_rater = np.diff(used_days.rater) == 0
@@ -151,7 +151,9 @@ def estimate_variances(
     excess = (day_change**2 - noise) / 2
     n_changes = np.bincount(rater, minlength=n_raters)
     prior = settings.prior_days
-    pooled_kappa2 = (excess.sum() + prior * settings.wobble[score] ** 2) / (n_changes.sum() + prior)
+    pooled_kappa2 = (excess.sum() + prior * settings.prior_day_sd[score] ** 2) / (
+        n_changes.sum() + prior
+    )
     rater_excess = _sum_groups(rater, excess, n_raters)
     kappa2 = (rater_excess + prior * pooled_kappa2) / (n_changes + prior)
     return ScoreVariances(s2, np.maximum(kappa2, 0.0))

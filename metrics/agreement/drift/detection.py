@@ -153,9 +153,9 @@ def detect_drift(  # noqa: PLR0917
         exclusions.start_segment(first, end)
         segment_alerts, final_round = _detect_in_segment(data, exclusions, context)
         alerts += segment_alerts
-    standings = _build_rater_evidence(final_round.charts, ratings, settings)
+    rater_evidence = _build_rater_evidence(final_round.charts, ratings, settings)
     return DriftResult(
-        alerts, standings, final_round.charts, final_round.all_days, data, exclusions
+        alerts, rater_evidence, final_round.charts, final_round.all_days, data, exclusions
     )
 
 
@@ -276,15 +276,15 @@ def _build_rater_evidence(
 ) -> list[RaterEvidence]:
     chart_by_rater = {chart.rater: chart for chart in charts}
     has_peers = np.bincount(ratings.rater, minlength=ratings.keys.size) > 0
-    standings = []
+    rater_evidence = []
     for number, key in enumerate(ratings.keys.tolist()):
         chart = chart_by_rater.get(number)
         if chart is None:
             reason = TOO_SHORT if has_peers[number] else NO_PEERS
-            standings.append(RaterEvidence(key, 0.0, 0.0, watched=False, n=0, reason=reason))
+            rater_evidence.append(RaterEvidence(key, 0.0, 0.0, watched=False, n=0, reason=reason))
             continue
         evidence = float(chart.evidence[-1])
-        standings.append(
+        rater_evidence.append(
             RaterEvidence(
                 rater=key,
                 evidence=evidence,
@@ -294,7 +294,7 @@ def _build_rater_evidence(
                 reason=None if _has_onset(chart) else TOO_SHORT,
             )
         )
-    return standings
+    return rater_evidence
 
 
 def _has_onset(chart: ControlChart) -> bool:

@@ -126,13 +126,13 @@ def _weigh_onsets(
     prior: ShiftPrior,
 ) -> Floats:
     """Return the slope of the step, and E_j of each side (1 + sides, P)."""
-    caution = variance_inflation(before, since, s2, prior)
+    inflation = variance_inflation(before, since, s2, prior)
     shrinkage = since.n / (since.n + prior.pseudo)
     step, spread = fit_step(before, since)
-    variance = caution / spread + prior.tolerance**2
+    variance = inflation / spread + prior.tolerance**2
     factors = prior.step * bayes_factor(shrinkage * step, variance, prior.omega, sides)
     ramp, spread = fit_ramp(before, since, onset)
-    variance = caution / spread + (prior.tolerance / (today - onset + 1)) ** 2
+    variance = inflation / spread + (prior.tolerance / (today - onset + 1)) ** 2
     theta = shrinkage * ramp
     for length in prior.ramps:
         share = (1 - prior.step) / len(prior.ramps)
@@ -211,7 +211,9 @@ def variance_inflation(
     """Return F (P,) >= 1: the variance of the items since the onset as a multiple of s2."""
     mean0, mean1 = before.s / before.n, since.s / since.n
     variance1 = since.q / since.n - mean1**2
-    c = variance1 + prior.caution * (mean1 - mean0) ** 2 / (since.n + prior.caution)
+    c = variance1 + prior.skew_prior_items * (mean1 - mean0) ** 2 / (
+        since.n + prior.skew_prior_items
+    )
     return np.maximum(1, c / s2)
 
 

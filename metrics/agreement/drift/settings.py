@@ -18,7 +18,7 @@ class ShiftPrior:
     tolerance: a shift of this size is irrelevant
     least_before, least_since: items that an onset needs before it, and since
     pseudo: items without a shift, by which a short time since the onset is shrunk
-    caution: items that the difference of the means counts as, against skew
+    skew_prior_items: items that the difference of the means counts as, against skew
     step: share of the step; the ramps share the rest equally
     ramps: a ramp's daily slope has the scale omega / (one of these numbers)
     window: onsets this many active days ago, or more, are not considered
@@ -29,7 +29,7 @@ class ShiftPrior:
     least_before: int = 30
     least_since: int = 10
     pseudo: float = 2.0
-    caution: float = 10.0
+    skew_prior_items: float = 10.0
     step: float = 0.5
     ramps: tuple[float, ...] = (3.0, 10.0, 30.0)
     window: int = 250
@@ -49,8 +49,8 @@ class DriftSettings:
     alert_level, watch_level: evidence at which a rater is alerted, and watched
     priors: of each channel
     nominal, ordered: share of each channel on nominal (or two categories) and ordered scales
-    wobble: standard deviation of a rater's days expected before any data, of each score
-    floor: least variance of an item's score, of each score
+    prior_day_sd: standard deviation of a rater's days expected before any data, of each score
+    min_item_variance: least variance of an item's score, of each score
     prior_items, prior_days: weight of the pooled variances against a rater's own
     ridge: comparisons without an effect added for each rater
     tolerated_gap: agreement below the median of the others, in kappa units, that is irrelevant
@@ -63,8 +63,10 @@ class DriftSettings:
     ordered: Mapping[str, float] = field(
         default_factory=lambda: {AGREEMENT: 1 / 3, UP: 1 / 3, DOWN: 1 / 3}
     )
-    wobble: Mapping[str, float] = field(default_factory=lambda: {AGREEMENT: 0.05, BIAS: 0.08})
-    floor: Mapping[str, float] = field(default_factory=lambda: {AGREEMENT: 0.05, BIAS: 0.12})
+    prior_day_sd: Mapping[str, float] = field(default_factory=lambda: {AGREEMENT: 0.05, BIAS: 0.08})
+    min_item_variance: Mapping[str, float] = field(
+        default_factory=lambda: {AGREEMENT: 0.05, BIAS: 0.12}
+    )
     prior_items: float = 30.0
     prior_days: float = 10.0
     ridge: float = 10.0

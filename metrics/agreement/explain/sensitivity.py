@@ -36,8 +36,8 @@ def compute_sensitivity(
     results = {}
     for name, weights in build_weightings(k, weight_matrix).items():
         results[name] = coefficient(None if name == UNWEIGHTED else weights).to_value()
-    bands = {name: find_band(reading["value"], scheme) for name, reading in results.items()}
-    values = [reading["value"] for reading in results.values() if reading["value"] is not None]
+    bands = {name: find_band(value["value"], scheme) for name, value in results.items()}
+    values = [value["value"] for value in results.values() if value["value"] is not None]
     robust = len({band.name for band in bands.values() if band}) == 1 if len(values) > 1 else None
     return WeightingSensitivity(
         results, bands, max(values) - min(values) if values else None, robust

@@ -43,7 +43,7 @@ def detect_outliers(
     if not drift.data.comparisons.own.size:
         return result
     starts = list(segment_starts)
-    _explain_common_falls(
+    _replace_alerts_by_common_falls(
         drift, level_shifts.find_question_falls(drift, starts, with_drifters=True), result
     )
     for finding in level_shifts.find_question_falls(drift, starts) + level_shifts.find_pair_falls(
@@ -72,9 +72,10 @@ def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> l
     return findings
 
 
-def _explain_common_falls(
+def _replace_alerts_by_common_falls(
     drift: DriftResult, falls: Sequence[OutlierFinding], result: OutlierResult
 ) -> None:
+    """Replace drift alerts of most raters at once by a finding about the question."""
     ratings = drift.data.ratings
     for fall in falls:
         alert_indices = {

@@ -186,7 +186,9 @@ def _find_unused(
     share = float(score.mean())
     prior = replace(drift.data.settings.priors[AGREEMENT], omega=share, tolerance=share / 4)
     settings = replace(
-        drift.data.settings, wobble={AGREEMENT: share / 4}, floor={AGREEMENT: share / 4}
+        drift.data.settings,
+        prior_day_sd={AGREEMENT: share / 4},
+        min_item_variance={AGREEMENT: share / 4},
     )
     scored = GroupScores(np.zeros(item.size, np.int64), day, score)
     falls = _find_falls(

@@ -99,7 +99,7 @@ class Command(BaseCommand):
                 pair = file_statistics.compute_pair(ratings, options["pair"], question_scale)
             scored = None
             if options["scores"]:
-                scored = file_statistics.compute_scored(ratings, options["scores"])
+                scored = file_statistics.compute_score_agreement(ratings, options["scores"])
         except (rating_file.RatingFileError, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         if options["json"]:

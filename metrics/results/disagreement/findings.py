@@ -18,8 +18,8 @@ from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
-from metrics.results.all_time import AllTimePatterns
-from metrics.results.headline import variants
+from metrics.results.all_time_patterns import AllTimePatterns
+from metrics.results.headline import sample_merging
 from metrics.results.pairs import pair_results
 from metrics.scale import QuestionScale
 
@@ -111,7 +111,10 @@ def diagnose_patterns(
 
 def compare_coefficients(result: Result, means: dict[str, Any]) -> Findings:
     """Return findings that explain why other coefficients differ from the headline."""
-    headline, coefficients = variants.get_full_headline(result.headline), result.all_coefficients
+    headline, coefficients = (
+        sample_merging.get_full_headline(result.headline),
+        result.all_coefficients,
+    )
     if not headline:
         return []
     findings: list[DiagnosticFinding | None] = []

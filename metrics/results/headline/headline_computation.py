@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from metrics.agreement import headline as table
+from metrics.agreement import headline as headline_rules
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.coefficients.intraclass.icc import Icc, icc_from_counts
 from metrics.agreement.counts import tally
@@ -26,7 +26,7 @@ from metrics.results.grouped_patterns import GroupedPatterns, GroupValues
 from metrics.results.values import build_icc_value, build_undefined_value
 from metrics.scale import QuestionScale, list_headline_coefficients
 
-from .variants import ALL, MODELS, PEOPLE, merge_sample_headline
+from .sample_merging import ALL, MODELS, PEOPLE, merge_sample_headline
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RaterGroup:
         """Return the Value of that coefficient of these raters."""
         if name in self.values:
             return self.values[name]
-        if name.startswith(table.COHEN):
+        if name.startswith(headline_rules.COHEN):
             return self._compute_cohen_kappa(name, scale)
         return self._compute_icc(name, scale)
 
@@ -65,7 +65,7 @@ class RaterGroup:
         tables = self.tables()
         if not len(tables):
             return build_undefined_value("no_pairable_items")
-        weights = scale.build_weight_matrices()[table.get_weighting(name)]
+        weights = scale.build_weight_matrices()[headline_rules.get_weighting(name)]
         return cohen.kappa(tables[0], weights).to_value()
 
     def count_own_categories(self) -> np.ndarray:
@@ -224,7 +224,7 @@ class HeadlineBuilder:
             self.group_name
         ]
         facts = HeadlineFacts(scale.kind, group.n_raters, scale.weights, group.is_complete)
-        return table.choose_headline(facts, choice=scale.chosen_headline)
+        return headline_rules.choose_headline(facts, choice=scale.chosen_headline)
 
     @property
     def trend_coefficient(self) -> str:
@@ -234,8 +234,8 @@ class HeadlineBuilder:
     @property
     def weighting(self) -> str:
         """The weighting of pairs and raters: that of the headline, or else of the question."""
-        if self.choice.name.startswith((table.COHEN, table.FLEISS)):
-            return table.get_weighting(self.choice.name)
+        if self.choice.name.startswith((headline_rules.COHEN, headline_rules.FLEISS)):
+            return headline_rules.get_weighting(self.choice.name)
         return HeadlineFacts(self.scale.kind, 0, self.scale.weights).weighting
 
     def build_headline(self, row: GroupValues) -> dict[str, Any]:
@@ -278,7 +278,7 @@ class HeadlineBuilder:
         """Return the intraclass correlations of complete items; patterns do not give them."""
         if not self.scale.type.numeric or not group.is_complete:
             return {}
-        return {name: group.get_value(name, self.scale) for name in table.ICCS}
+        return {name: group.get_value(name, self.scale) for name in headline_rules.ICCS}
 
     def build_period_headline(self, row: GroupValues) -> dict[str, Any]:
         """Return the headline's value of one period.

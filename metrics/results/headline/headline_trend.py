@@ -28,7 +28,7 @@ from metrics.results.raters import rater_periods
 from metrics.results.values import build_icc_value
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 HEADLINE_KEYS = (
     "name",

@@ -23,7 +23,7 @@ from metrics import periods
 from metrics.models import ALL_DAYS, PeerTally
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.services.days import EPOCH, date_from_day
+from ratings.services.rating_times import EPOCH, date_from_day
 
 from .peer_sums import COLUMNS, WITHOUT_MOMENTS, PeerSums
 

@@ -99,7 +99,7 @@ def _build_project_trend(request: HttpRequest, selection: Selection) -> ChartDat
     (points,) = trend.lines
     rows = _build_trend_rows(points)
     title = str(display_names.get_coefficient_name(selection.coefficient))
-    annotations = _list_guideline_annotations(points) + _list_registered_annotations(selection)
+    annotations = _list_guideline_annotations(points) + _list_annotations_from_sources(selection)
     return vega_lite.build_trend_chart(
         rows, title=title, period=trend.period, annotations=annotations
     ), rows
@@ -115,7 +115,7 @@ def _build_pair_difference(request: HttpRequest, selection: Selection) -> ChartD
 
 
 def _build_rater_trend(request: HttpRequest, selection: Selection) -> ChartData:
-    annotations = _list_registered_annotations(selection, _get_rater(request, selection, "rater"))
+    annotations = _list_annotations_from_sources(selection, _get_rater(request, selection, "rater"))
     return _build_trend(
         _get_rater_source(request, selection), selection.vs_peers, extra_annotations=annotations
     )
@@ -133,7 +133,7 @@ def _build_model_versions(request: HttpRequest, selection: Selection) -> ChartDa
 
 
 def _build_rater_bias(request: HttpRequest, selection: Selection) -> ChartData:
-    annotations = _list_registered_annotations(selection, _get_rater(request, selection, "rater"))
+    annotations = _list_annotations_from_sources(selection, _get_rater(request, selection, "rater"))
     return _build_trend(
         _get_rater_source(request, selection),
         "vs_peers_bias",
@@ -165,7 +165,7 @@ def _list_guideline_annotations(points: list[trend_points.TrendPoint]) -> list[t
     ]
 
 
-def _list_registered_annotations(
+def _list_annotations_from_sources(
     selection: Selection, rater: Rater | None = None
 ) -> list[tuple[str, str]]:
     """Return the annotations of packages above, of the question's trend or of one rater's."""

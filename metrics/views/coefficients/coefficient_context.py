@@ -15,7 +15,7 @@ from metrics.agreement.coefficients.intraclass.icc import ICC_NAMES as ICCS
 from metrics.filters import ITEM_PREFIX, build_invalid_value_error, is_filterable_attribute
 from metrics.results.pairs import pair_results
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
-from metrics.results.scores import CATEGORY_VALUES
+from metrics.results.score_agreement import CATEGORY_VALUES
 from metrics.views.common import display_names
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection

@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from metrics.agreement import headline as table
+from metrics.agreement import headline as headline_rules
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import get_weighted_name
@@ -43,7 +43,7 @@ def build_context(selection: Selection, result: Result | None) -> dict[str, Any]
     n_raters = headline.get("n_people", 0) or headline.get("n_models", 0)
     scale = selection.scale
     facts = HeadlineFacts(scale.kind, n_raters, scale.weights, headline.get("complete", False))
-    recommended = table.choose_headline(facts)
+    recommended = headline_rules.choose_headline(facts)
     return {
         "first": selection.headline,
         "why": display_names.get_headline_reason(recommended.reason, recommended.name),
@@ -52,13 +52,16 @@ def build_context(selection: Selection, result: Result | None) -> dict[str, Any]
         "missing": result.details if result else {},
         "n_models": headline.get("n_models", 0),
         "rows": [
-            _build_table_row(table_row, recommended.reason, scale.kind) for table_row in table.TABLE
+            _build_table_row(table_row, recommended.reason, scale.kind)
+            for table_row in headline_rules.TABLE
         ],
         "purposes": list_purposes(facts, n_models=headline.get("n_models", 0)),
     }
 
 
-def _build_table_row(table_row: table.HeadlineTableRow, why: str, kind: str) -> dict[str, Any]:
+def _build_table_row(
+    table_row: headline_rules.HeadlineTableRow, why: str, kind: str
+) -> dict[str, Any]:
     return {
         "scales": [Scale(name).label for name in table_row.scales],
         "raters": gettext(table_row.raters),
@@ -70,7 +73,7 @@ def _build_table_row(table_row: table.HeadlineTableRow, why: str, kind: str) -> 
 
 def list_purposes(facts: HeadlineFacts, *, n_models: int) -> list[CoefficientPurpose]:
     """Return other purposes that suit such a question, each with its coefficient."""
-    kappa = get_weighted_name(table.COHEN, facts.weighting)
+    kappa = get_weighted_name(headline_rules.COHEN, facts.weighting)
     suggestions = [
         CoefficientPurpose(
             _("Nearly all answers are the same, and kappa looks too low"), "gwet_ac1"

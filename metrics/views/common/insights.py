@@ -299,7 +299,7 @@ def _describe_fleiss_and_pairs(
     return template % params
 
 
-def _describe_consistent_apart(
+def _describe_consistency_without_agreement(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
@@ -316,7 +316,7 @@ _SENTENCES: dict[str, SentenceBuilder] = {
     "few_items": _describe_few_items,
     "weightings": _describe_weightings,
     "fleiss_and_pairs": _describe_fleiss_and_pairs,
-    "consistent_apart": _describe_consistent_apart,
+    "consistent_apart": _describe_consistency_without_agreement,
     "prevalence_paradox": _describe_prevalence_paradox,
     "single_ratings": _describe_single_ratings,
     "unequal_numbers": _describe_unequal_numbers,

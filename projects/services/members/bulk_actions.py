@@ -18,7 +18,7 @@ from projects.models import Member, Project, Rater
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters.updates import pause_raters
 
-from . import membership as members_of
+from . import membership
 from .joining import join_project
 
 _UNDO_SALT = "projects.services.members.undo"
@@ -45,7 +45,7 @@ def set_role(*, project: Project, members: Sequence[Member], role: str, by: Any)
     undo_data = [[member.pk, member.role] for member in members if member.role != role]
     for member in members:
         if member.role != role:
-            members_of.change_role(member=member, role=role, by=by)
+            membership.change_role(member=member, role=role, by=by)
     return _sign_undo(project, by, ROLES, undo_data)
 
 
@@ -57,7 +57,7 @@ def remove_members(*, project: Project, members: Sequence[Member], by: Any) -> s
     """
     undo_data = [[member.user_id, member.role, member.starred] for member in members]
     for member in members:
-        members_of.remove_member(member=member, by=by)
+        membership.remove_member(member=member, by=by)
     return _sign_undo(project, by, JOIN, undo_data)
 
 
@@ -100,7 +100,7 @@ def undo(*, project: Project, token: str, by: Any) -> None:
         members_by_id = members.in_bulk([pk for pk, _role in undo_data])
         for pk, role in undo_data:
             if pk in members_by_id:
-                members_of.change_role(member=members_by_id[pk], role=role, by=by)
+                membership.change_role(member=members_by_id[pk], role=role, by=by)
     else:
         _restore_members(project, undo_data, by)
 
@@ -112,4 +112,4 @@ def _restore_members(project: Project, undo_data: list[Any], by: Any) -> None:
         if pk in users and pk not in current_user_ids:
             join_project(project, users[pk], role, by)
             if starred:
-                members_of.set_starred(project=project, user=users[pk], starred=True)
+                membership.set_starred(project=project, user=users[pk], starred=True)

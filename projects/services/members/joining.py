@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from core import security_log
 from projects.models import Member, Project
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters.updates import tie_annotator
+from projects.services.raters.updates import link_annotator
 
 
 def join_project(project: Project, user: User, role: str, by: Any) -> Member:
@@ -25,7 +25,7 @@ def join_project(project: Project, user: User, role: str, by: Any) -> Member:
         raise InvalidProjectChange({"username": message % {"name": user.username}})
     member = Member.objects.create(project=project, user=user, role=role)
     if role == Member.Role.ANNOTATOR:
-        tie_annotator(project=project, user=user)
+        link_annotator(project=project, user=user)
     security_log.log_event(
         "member_added",
         project_id=project.pk,

@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from projects.models import Member, Project
-from projects.permissions import get_known_users
+from projects.permissions import get_addable_users
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters.updates import tie_annotator
+from projects.services.raters.updates import link_annotator
 
 from . import offers
 from .joining import join_project, validate_role
@@ -26,7 +26,7 @@ from .usernames import reject_misleading_username
 
 @transaction.atomic
 def add_member(*, project: Project, username: str, role: str, by: Any) -> Member | None:
-    """Give an existing account a role if ``by`` knows it (``permissions.get_known_users``).
+    """Give an existing account a role if ``by`` knows it (``permissions.get_addable_users``).
 
     Otherwise offer the role to its owner, if there is one, and return None. Raises
     InvalidProjectChange for a user who has a role already; superusers also learn that an account
@@ -38,7 +38,7 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
     validate_role(role)
     user_model = get_user_model()
     username = user_model.normalize_username(username)
-    known_user = get_known_users(by).filter(username=username).first()
+    known_user = get_addable_users(by).filter(username=username).first()
     if known_user is not None:
         return join_project(project, known_user, role, by)
     if by.is_superuser:
@@ -78,7 +78,7 @@ def invite_members(
     """
     new_members, errors = [], []
     known_users = {
-        user.username: user for user in get_known_users(by).filter(username__in=usernames)
+        user.username: user for user in get_addable_users(by).filter(username__in=usernames)
     }
     for number, username in enumerate(usernames, start=1):
         try:
@@ -120,7 +120,7 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
     before, member.role = member.role, role
     member.save(update_fields=["role"])
     if role == Member.Role.ANNOTATOR:
-        tie_annotator(project=member.project, user=member.user)
+        link_annotator(project=member.project, user=member.user)
     project_id, user_id = member.project_id, member.user_id
     security_log.log_event(
         "role_changed",

@@ -23,20 +23,22 @@ from projects.services.raters.fields import (
 
 
 @transaction.atomic
-def tie_annotator(*, project: Project, user: User) -> Rater:
+def link_annotator(*, project: Project, user: User) -> Rater:
     """Return the rater as whom ``user`` rates.
 
-    This is the rater tied to the user, else an untied human rater with the username as key, else
-    a new one.
+    This is the rater linked to the user, else an unlinked human rater with the username as key,
+    else a new one.
     """
     rater = Rater.objects.filter(project=project, user=user).first()
     if rater is not None:
         return rater
-    untied = pseudonyms.get_rater_by_key(project, user.username, user=None, kind=Rater.Kind.HUMAN)
-    if untied is not None:
-        untied.user = user
-        untied.save(update_fields=["user"])
-        return untied
+    unlinked_rater = pseudonyms.get_rater_by_key(
+        project, user.username, user=None, kind=Rater.Kind.HUMAN
+    )
+    if unlinked_rater is not None:
+        unlinked_rater.user = user
+        unlinked_rater.save(update_fields=["user"])
+        return unlinked_rater
     similar = Rater.objects.filter(project=project, key__startswith=user.username)
     hidden_similar = RaterIdentity.objects.filter(project=project, key__startswith=user.username)
     used_keys = {
@@ -93,7 +95,7 @@ def change_rater(
     model: str = "",
     prompt_version: str = "",
 ) -> Rater:
-    """Set a rater's name, kind, group and tied user (a member of the project).
+    """Set a rater's name, kind, group and linked user (a member of the project).
 
     For models, also the model's name and the version of its prompt.
     """
@@ -112,7 +114,7 @@ def change_rater(
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
             raise InvalidProjectChange({"user": _("A rater is tied to a member of this project.")})
-        _reject_tied_user(rater, user_id)
+        _reject_linked_user(rater, user_id)
     if rater.kind != kind:
         kind_history.record_previous_kinds({rater.pk: rater.kind})
     if (rater.kind, rater.group) != (kind, group):
@@ -142,10 +144,10 @@ def change_rater(
     return rater
 
 
-def _reject_tied_user(rater: Rater, user_id: int) -> None:
-    """Raise InvalidProjectChange for a user who is tied to another rater of the project."""
-    tied = Rater.objects.filter(project=rater.project_id, user=user_id)
-    other_rater = tied.exclude(pk=rater.pk).first()
+def _reject_linked_user(rater: Rater, user_id: int) -> None:
+    """Raise InvalidProjectChange for a user who is linked to another rater of the project."""
+    linked_raters = Rater.objects.filter(project=rater.project_id, user=user_id)
+    other_rater = linked_raters.exclude(pk=rater.pk).first()
     if other_rater is not None:
         message = _("This user is tied to rater '%(key)s' already.") % {"key": other_rater.key}
         if hasattr(other_rater, "identity"):  # do not disclose a hidden identity

@@ -13,7 +13,7 @@ from core import security_log
 from core.api.parameters import build_rows_error
 from core.db import bulk
 from projects.models import Member, Project, Rater, RaterIdentity
-from projects.permissions import get_known_users
+from projects.permissions import get_addable_users
 from projects.services.row_validation import Counts, RowData, get_existing_rows, validate_rows
 
 from . import kind_history, pseudonyms
@@ -39,14 +39,14 @@ COLUMNS_SQL = ", ".join(f'"{name}"' for name in (*FIELD_DEFAULTS, "user_id"))
 def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
     """Create or change raters by key; fields that are left out stay. All or nothing.
 
-    Raises BadRequest with the errors of each row. ``username`` ties the rater to an account that
-    is in the project or known to ``by`` (``permissions.get_known_users``); the account becomes
-    an annotator of the project if it has no role in it; null unties it. ``by`` is None for the
+    Raises BadRequest with the errors of each row. ``username`` links the rater to an account that
+    is in the project or known to ``by`` (``permissions.get_addable_users``); the account becomes
+    an annotator of the project if it has no role in it; null unlinks it. ``by`` is None for the
     site's administrator.
     """
     raters = validate_rows("rater", rows, FIELDS)
     with transaction.atomic():
-        # This lock prevents that one account is tied to two raters.
+        # This lock prevents that one account is linked to two raters.
         project = Project.objects.select_for_update().get(pk=project.pk)
         raters = _use_pseudonyms(project, raters)
         true_names = pseudonyms.get_true_names(project)
@@ -74,7 +74,7 @@ def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
                 continue
             counts["created" if old_values is None else "changed"] += 1
             writes.append((project.pk, row["key"], *new_values))
-        _reject_tied_accounts(project, raters, users, {row[1]: row[-1] for row in writes})
+        _reject_linked_accounts(project, raters, users, {row[1]: row[-1] for row in writes})
         _record_kinds(project, writes, existing)
         joined = _write_raters(project, writes)
         _log_changes(project, writes, existing=existing, joined_ids=joined, by=by)
@@ -151,7 +151,7 @@ def _get_users(project: Project, raters: Sequence[RowData], by: Any) -> dict[str
     users = get_user_model().objects.filter(username__in=names, is_active=True)
     if by is not None:
         members = Member.objects.filter(project=project).values("user")
-        users = users.filter(Q(pk__in=members) | Q(pk__in=get_known_users(by).values("pk")))
+        users = users.filter(Q(pk__in=members) | Q(pk__in=get_addable_users(by).values("pk")))
     ids_by_username = dict(users.values_list("username", "pk"))
     errors: dict[int, list[str]] = {}
     first_indexes: dict[str, int] = {}
@@ -168,16 +168,16 @@ def _get_users(project: Project, raters: Sequence[RowData], by: Any) -> dict[str
     return ids_by_username
 
 
-def _reject_tied_accounts(
+def _reject_linked_accounts(
     project: Project,
     raters: Sequence[RowData],
     users: dict[str, int],
     new_user_ids: dict[str, int | None],
 ) -> None:
-    """Raise BadRequest if an account would be tied to two raters of the project."""
-    tied = Rater.objects.filter(project=project, user__in=users.values())
+    """Raise BadRequest if an account would be linked to two raters of the project."""
+    linked_raters = Rater.objects.filter(project=project, user__in=users.values())
     holders = {}
-    for user_id, key in tied.values_list("user_id", "key"):
+    for user_id, key in linked_raters.values_list("user_id", "key"):
         if new_user_ids.get(key, user_id) == user_id:
             holders[user_id] = key
     other_rater_format = "another rater" if project.hides_raters else "rater '{}'"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from metrics.agreement import drift, outliers
 from metrics.scale import QuestionScale
 from quality.models import AlertKind, AlertMeasure
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 from .matching import AlertPeriod, get_pair_id
 

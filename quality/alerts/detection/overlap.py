@@ -9,7 +9,7 @@ import numpy as np
 from projects.models import Item, Question
 from projects.models.item import AVAILABLE
 from quality.models import AlertKind
-from ratings.services.days import EPOCH
+from ratings.services.rating_times import EPOCH
 
 from .candidates import AlertCandidate, build_count_candidate
 

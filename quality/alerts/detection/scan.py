@@ -16,7 +16,7 @@ from projects.models import GuidelineVersion, Question, Rater
 from quality.alerts import sensitivity
 from quality.models import Alert, AlertCause, AlertKind
 from ratings.models import Rating
-from ratings.services.days import EPOCH, day_number
+from ratings.services.rating_times import EPOCH, day_number
 
 from . import overlap
 from .candidates import AlertCandidate, build_drift_candidate, build_outlier_candidate

@@ -22,7 +22,7 @@ from quality.models import (
     AlertStep,
     DriftState,
 )
-from ratings.services.days import date_from_day
+from ratings.services.rating_times import date_from_day
 
 from .candidates import AlertCandidate
 from .matching import OPEN_END, AlertPeriod, get_pair_id, match_periods

@@ -17,7 +17,7 @@ from metrics.views.common.number_formats import (
 )
 from projects.models import GuidelineVersion
 from quality.models import Alert
-from ratings.services.days import date_from_day, day_number
+from ratings.services.rating_times import date_from_day, day_number
 
 DEFAULT_LEVEL = 5_000
 

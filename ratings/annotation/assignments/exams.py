@@ -28,7 +28,7 @@ from ratings.services import exam_gate
 from . import hidden_checks
 
 State = Exam.State
-Why = Assignment.Kind
+Kind = Assignment.Kind
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def get_next_exam_item(
         items_by_id = {item.pk: item for item in items.filter(Exists(in_force))}
         item = next((items_by_id[pk] for pk in remaining_ids if pk in items_by_id), None)
         if item is not None:
-            hidden_checks.open_check(rater, item.pk, Why.EXAM)
+            hidden_checks.open_check(rater, item.pk, Kind.EXAM)
             return item
         exam = _end_exhausted_exam(exam)
     return None
@@ -321,7 +321,7 @@ def _end_exam(exam: Exam, state: str, error_probability: float | None = None) ->
     exam.state, exam.error_probability, exam.ended_at = state, error_probability, timezone.now()
     exam.save(update_fields=["state", "error_probability", "ended_at", "by", "reason"])
     # Open assignments of the exam count as not seen.
-    assignments = Assignment.objects.filter(rater=exam.rater_id, kind=Why.EXAM)
+    assignments = Assignment.objects.filter(rater=exam.rater_id, kind=Kind.EXAM)
     assignments.filter(state=Assignment.State.OPEN).exclude(
         item__in=[item for item, *_rest in exam.answers]
     ).update(state=Assignment.State.EXPIRED, closed_at=exam.ended_at)

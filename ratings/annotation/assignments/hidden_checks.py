@@ -13,7 +13,6 @@ from __future__ import annotations
 import datetime
 from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -21,11 +20,12 @@ from django.utils.crypto import salted_hmac
 from core.db import bulk
 from projects.models import Item, Rater
 from ratings.models import Assignment
-from ratings.services.days import ensure_aware
+from ratings.services.rating_times import ensure_aware
 
 from .candidates import ACTIVE_ITEM_SQL
+from .leases import get_lease_time
 
-Why = Assignment.Kind
+Kind = Assignment.Kind
 
 ROWS_PER_SIDE = 64  # gold answers, or earlier assignments, read on each side of a random start
 GOLD_CANDIDATES = 16  # gold items, of which the one shown least often is selected
@@ -131,11 +131,6 @@ _OPEN_CHECK_SQL = """
     """
 
 
-def get_lease_time() -> datetime.timedelta:
-    """Return the time that an assigned item is reserved for the rater, check or not."""
-    return datetime.timedelta(seconds=settings.LEASE_SECONDS)
-
-
 def build_queue_lock(rater: Rater) -> list[bulk.Statement]:
     """Return statements that lock the rater's queue row.
 
@@ -171,8 +166,8 @@ def get_due_check(rater: Rater) -> DueCheck | None:
 def get_check_kind(rater: Rater, n_assigned: int) -> str:
     """Return the kind of the rater's item after ``n_assigned`` others, if such a check exists."""
     kind = _draw_kind(rater, n_assigned)
-    if kind == Why.REPEAT and _draw_kind(rater, n_assigned - 1) == Why.REPEAT:
-        return Why.ORDINARY
+    if kind == Kind.REPEAT and _draw_kind(rater, n_assigned - 1) == Kind.REPEAT:
+        return Kind.ORDINARY
     return kind
 
 
@@ -181,7 +176,7 @@ def assign_check(rater: Rater, due_check: DueCheck) -> int | None:
 
     Must run in the same transaction as ``get_due_check``.
     """
-    assign = _assign_gold if due_check.kind == Why.GOLD else _assign_repeat
+    assign = _assign_gold if due_check.kind == Kind.GOLD else _assign_repeat
     item_id = assign(rater, due_check.n_assigned)
     if item_id is not None:
         bulk.execute_statements([(_COUNT_ASSIGNED_SQL, [rater.pk])])
@@ -199,10 +194,10 @@ def _draw_kind(rater: Rater, n_assigned: int) -> str:
     """Return the pseudo-random kind of this item of the rater."""
     percentile = _draw_fraction(rater, n_assigned, "test") * 100
     if percentile < rater.project.gold_percent:
-        return Why.GOLD
+        return Kind.GOLD
     if percentile < rater.project.gold_percent + rater.project.repeat_percent:
-        return Why.REPEAT
-    return Why.ORDINARY
+        return Kind.REPEAT
+    return Kind.ORDINARY
 
 
 def reopen_check(rater: Rater, item: Item) -> bool:
@@ -251,7 +246,7 @@ def _assign_gold(rater: Rater, n_assigned: int) -> int | None:
     if not rows:
         return None
     item_id = min(rows, key=lambda row: row[1])[0]
-    open_check(rater, item_id, Why.GOLD)
+    open_check(rater, item_id, Kind.GOLD)
     return item_id
 
 

@@ -26,10 +26,11 @@ from core.db.row_mapper import RowMapper
 from projects.models import Item, QueueOrder, Rater
 from ratings.models import Assignment
 from ratings.services import exam_gate, slots
-from ratings.services.days import ensure_aware
+from ratings.services.rating_times import ensure_aware
 
 from . import candidates, exams, hidden_checks
-from .hidden_checks import build_queue_lock, get_lease_time, get_lock_clause
+from .hidden_checks import build_queue_lock, get_lock_clause
+from .leases import get_lease_time
 
 State = Assignment.State
 

@@ -54,7 +54,7 @@ _COUNT_SQL = f"""
     FROM projects_rater r JOIN projects_project p ON p.id = r.project_id
     WHERE r.id IN ({{raters}})
     """  # fixed names
-_HELD_SQL = f"""
+_RATER_COUNTS_SQL = f"""
     SELECT r.id,
         (
             SELECT count(*) FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
@@ -76,7 +76,7 @@ class RaterCounts(NamedTuple):
 
 def build_counts_query(raters: Sequence[Rater]) -> bulk.Statement:
     """Return the query of rows of (rater id, *RaterCounts)."""
-    return _build_rater_query(_HELD_SQL, raters)
+    return _build_rater_query(_RATER_COUNTS_SQL, raters)
 
 
 def get_remaining(rater: Rater, counts: RaterCounts) -> int:

@@ -94,7 +94,7 @@ class JsonStream:
                     raise self._build_length_error(error, start) from None
                 # A record that is cut off at the end of the buffer looks invalid. Double the
                 # buffer each time, so that a long record is parsed only a few times.
-                if not self._read_more(n_buffered):
+                if not self._read_at_least(n_buffered):
                     raise self._build_error(error, start) from None
             except ValueError as error:
                 raise UnreadableFileError(
@@ -124,7 +124,7 @@ class JsonStream:
             self._advance(whitespace.end() - self.position)
             if self.position < len(self.text):
                 return self.text[self.position]
-            if not self._read_more(1):
+            if not self._read_at_least(1):
                 return ""
 
     def _advance(self, count: int) -> None:
@@ -132,7 +132,7 @@ class JsonStream:
             self.line += count_line_ends(self.text[self.position : self.position + count])
         self.position += count
 
-    def _read_more(self, count: int) -> bool:
+    def _read_at_least(self, count: int) -> bool:
         """Read at least ``count`` more characters; return False at the end of the file."""
         parts = [self.text[self.position :]]
         n_read = 0

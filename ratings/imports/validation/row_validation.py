@@ -22,7 +22,7 @@ from ratings.imports.skipped_rows import SkippedRecordCounts
 from ratings.imports.staging.database import EncodedContent, EncodedRating, StagingDatabase
 from ratings.imports.staging.key_ids import KeyResolver, QuestionLabels, is_unicode
 from ratings.imports.staging.timestamps import to_microseconds
-from ratings.services.days import InvalidTime, parse_rated_at, validate_rated_at
+from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_rated_at
 
 MAX_COMMENT_LENGTH = 10_000  # characters, as in the API
 MAX_GUIDELINES_VERSION = 32_767  # the largest value of the database column

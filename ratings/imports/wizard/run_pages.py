@@ -32,7 +32,7 @@ from ratings.models import ImportRun
 from . import preview
 from .column_form import ColumnsForm
 from .forms import FileForm, ReadingForm
-from .matching_form import MatchingForm
+from .rater_matching_form import MatchingForm
 from .start_form import StartForm
 
 State = ImportRun.State

@@ -20,7 +20,7 @@ from ratings.imports.problems import UnreadableFileError, format_error
 from ratings.models import ImportRun
 
 from .forms import ReadingForm
-from .matching_form import MatchingForm
+from .rater_matching_form import MatchingForm
 from .run_pages import (
     RENDERERS,
     build_context,

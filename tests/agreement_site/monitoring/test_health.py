@@ -20,7 +20,7 @@ from agreement_site.monitoring import health, stale_results
 from agreement_site.server.probes import HealthProbes, ReadinessCheck
 from metrics.jobs.question_updates import update_question
 from metrics.models import CountState
-from metrics.results import refresh as readings
+from metrics.results import refresh
 from ratings.models import Rating
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +60,7 @@ def stuck_question(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) ->
     def fail(*_arguments: Any, **_more: Any) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(readings, "refresh_results", fail)
+    monkeypatch.setattr(refresh, "refresh_results", fail)
     rate(question, "i1", "ann", "major")
     with pytest.raises(RuntimeError):
         update_question(question.pk)

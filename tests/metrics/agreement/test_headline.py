@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.agreement import headline as table
+from metrics.agreement import headline as headline_rules
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.groups.two_groups import between_group_kappa
+from metrics.agreement.coefficients.groups.between_groups import between_group_kappa
 from metrics.agreement.coefficients.intraclass.icc import icc, icc_from_counts
 from metrics.agreement.counts.tally import count_patterns
 from metrics.agreement.headline import HeadlineFacts, choose_headline
@@ -59,14 +59,14 @@ def test_ordinal_alpha_is_a_companion_and_lead_may_choose():
 
 def test_every_default_is_among_the_choices():
     for scale in ("nominal", "ordinal", "interval", "ratio"):
-        offered = table.list_headline_choices(scale, values=[1, 2, 3], custom=True)
+        offered = headline_rules.list_headline_choices(scale, values=[1, 2, 3], custom=True)
         for n_raters in (2, 5):
             for weights in ("none", "linear", "custom"):
                 for complete in (False, True):
                     facts = HeadlineFacts(scale, n_raters, weights=weights, complete=complete)
                     assert choose_headline(facts).name in offered
-    assert "icc2" not in table.list_headline_choices("ordinal")
-    assert "cohen_kappa_linear" not in table.list_headline_choices("nominal")
+    assert "icc2" not in headline_rules.list_headline_choices("ordinal")
+    assert "cohen_kappa_linear" not in headline_rules.list_headline_choices("nominal")
 
 
 def _simulate_ratings(n: int, raters: int, k: int) -> np.ndarray:

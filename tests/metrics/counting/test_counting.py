@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from metrics.counting import peer_rows, question_counting, store
 from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterResult, Result
-from metrics.results import refresh as readings
+from metrics.results import refresh
 from metrics.results.raters import rater_periods
 from metrics.results.raters import rater_results as rater_readings
 from metrics.scale import QuestionScale
@@ -112,7 +112,7 @@ def test_sweep_repairs_crash_between_counts_and_results(
 ) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "major")
-    monkeypatch.setattr(readings, "refresh_results", lambda question_id: 1 / 0)
+    monkeypatch.setattr(refresh, "refresh_results", lambda question_id: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         question_updates.update_question(question.pk)
     monkeypatch.undo()
@@ -140,7 +140,7 @@ def test_ratings_counted_without_results_are_pending(
         == 2
     )
     monkeypatch.setattr(rater_readings, "MAX_RATERS", 1)
-    readings.refresh_results(question.pk)
+    refresh.refresh_results(question.pk)
     assert (
         question_updates.count_pending_ratings(question, CountState.objects.get(question=question))
         == 0
@@ -282,7 +282,7 @@ def test_any_history_ends_in_exact_counts(
     first: list[Any],
     history: list[Any],
 ) -> None:
-    monkeypatch.setattr(readings, "MAX_CUMULATIVE_DAYS", tail)
+    monkeypatch.setattr(refresh, "MAX_CUMULATIVE_DAYS", tail)
     project = make_project()
     question = project.questions.get()
     items = [Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)]

@@ -17,7 +17,7 @@ from metrics.counting import store
 from metrics.integrity.audit import audit_question
 from metrics.jobs import question_updates
 from metrics.models import ALL_DAYS, CountState, PatternTally, RaterResult, Result
-from metrics.results import refresh as readings
+from metrics.results import refresh
 from metrics.scale import QuestionScale
 from projects.models import Project, Rater
 from ratings.models import Rating
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 def update_and_finish(question: Any) -> None:
     question_updates.update_question(question.pk)
-    readings.finish_cumulative_results(question.pk)
+    refresh.finish_cumulative_results(question.pk)
 
 
 def create_ratings(question: Any, rate: Any, *, items: int = 40, seed: int = 1) -> None:

@@ -26,7 +26,7 @@ from metrics import tasks
 from metrics.counting import backlog, question_counting
 from metrics.jobs import question_updates
 from metrics.models import BacklogRange
-from metrics.results import refresh as readings
+from metrics.results import refresh
 from projects.models import Category, Item, Project, Question, Rater
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.projects import change_project
@@ -216,7 +216,7 @@ class CountingMachine(RuleBasedStateMachine):
         elif work == "portion":
             question_counting.count_items(self.question_id, limit=items)
         elif work == "readings":
-            readings.refresh_results(self.question_id)
+            refresh.refresh_results(self.question_id)
         elif work == "sweep":
             question_updates.sweep_questions()
         else:
@@ -254,7 +254,7 @@ class CountingMachine(RuleBasedStateMachine):
         works: dict[str, tuple[int, Callable[[], Any]]] = {
             "portion": (15, lambda: question_counting.count_items(self.question_id, limit=2)),
             "share": (25, lambda: backlog.count_ranges(self.question_id)),
-            "readings": (31, lambda: readings.refresh_results(self.question_id)),
+            "readings": (31, lambda: refresh.refresh_results(self.question_id)),
             "both": (31, lambda: question_updates.update_question(self.question_id)),
             "recount": (10, lambda: question_updates.reset_counts(self.question)),
         }

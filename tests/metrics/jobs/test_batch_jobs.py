@@ -14,7 +14,7 @@ from metrics.counting import batch_counting as counting
 from metrics.integrity.audit import audit_question
 from metrics.jobs import batch_jobs, question_updates
 from metrics.models import CountState, Result
-from metrics.results import refresh as readings
+from metrics.results import refresh
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
@@ -78,7 +78,7 @@ def test_any_history_is_counted_exactly_in_one_pass(
         assert batch_jobs.update_small_questions(excluded=set()) == len(questions)
         for question in questions:
             invariants.check(question.pk)
-            readings.finish_cumulative_results(question.pk)
+            refresh.finish_cumulative_results(question.pk)
         assert batch_jobs.update_small_questions(excluded=set()) == 0
     categories = Result.objects.get(question=questions[3], period_unit="all").details["categories"]
     assert categories[0]["label"] == "nothing at all"
@@ -135,7 +135,7 @@ def test_change_of_old_day_is_complete_after_second_message(
     questions: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = questions[0]
-    monkeypatch.setattr(readings, "MAX_CUMULATIVE_DAYS", 0)
+    monkeypatch.setattr(refresh, "MAX_CUMULATIVE_DAYS", 0)
     sent: list[int] = []
     monkeypatch.setattr(tasks.hints, "send_hint", sent.append)
     rate_randomly(question, random.Random(3), 40)

@@ -55,7 +55,7 @@ def make_rater_result(question: Question) -> Callable[..., Rater]:
 
 def get_statuses_by_key(question: Question) -> dict[str, RaterSummary]:
     comparison.recompute_question(question.pk, at_once=True)
-    return {card.rater.key: card for card in list_rater_summaries(question, ordered=True)}
+    return {card.rater.key: card for card in list_rater_summaries(question, scale_is_ordered=True)}
 
 
 def list_codes(summary: RaterSummary) -> list[str]:
@@ -153,4 +153,4 @@ def test_number_of_queries_does_not_grow_with_raters(
     for number in range(40):
         make_rater_result(f"r{number}", 0.7)
     with django_assert_num_queries(7):
-        list_rater_summaries(question, ordered=True)
+        list_rater_summaries(question, scale_is_ordered=True)

@@ -21,7 +21,7 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.members import usernames
 from quality import tasks
 from quality.models import Alert
-from quality.rater_status import funnel_chart
+from quality.rater_status import funnel_plot
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.cast import Cast
@@ -262,7 +262,7 @@ def test_funnel_chart_groups_many_raters(
     assert points["gus"]["outside"] and points["gus"]["same"]
     assert not points["ann"]["outside"]
     assert points["gus"]["url"] == f"{base_url}raters/gus/?question=severity"
-    monkeypatch.setattr(funnel_chart, "MAX_POINTS", 2)
+    monkeypatch.setattr(funnel_plot, "MAX_POINTS", 2)
     rows = client.get(f"{base_url}funnel.json").json()["rows"]
     names = [row["rater"] for row in rows if row["kind"] == "rater"]
     assert names[0] == "gus" and len(names) == 2

@@ -91,9 +91,9 @@ class FilteredResultSource(ResultSource):
         return TrendLines(period, [self._build_points(trend, period, name) for name in names])
 
     def get_table_trend(self, *names: str) -> TrendLines:
-        course = self.get_trend(*names)
-        tables = [trend_points.cut_to_table(points) for points in course.lines]
-        return TrendLines(course.period, [points for points, _older in tables], tables[0][1])
+        trend_lines = self.get_trend(*names)
+        tables = [trend_points.cut_to_table(points) for points in trend_lines.lines]
+        return TrendLines(trend_lines.period, [points for points, _older in tables], tables[0][1])
 
     def _build_points(
         self, trend: dict[str, Any], span: str, name: str

@@ -18,7 +18,7 @@ from metrics.results.headline import headline_trend
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.services.days import EPOCH, date_from_day
+from ratings.services.rating_times import EPOCH, date_from_day
 
 from .period_comparison import CLEAR_STANDARD_ERRORS
 

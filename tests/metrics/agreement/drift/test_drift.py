@@ -143,7 +143,7 @@ def test_onset_and_step_come_from_the_strongest_onset():
     rng = np.random.default_rng(15)
     n = np.full(20, 20)
     y = np.repeat([0.0, 0.35], 10) + rng.normal(0, 0.15, 20)
-    prior = drift.ShiftPrior(omega=0.4, tolerance=0.02, caution=0.0)
+    prior = drift.ShiftPrior(omega=0.4, tolerance=0.02, skew_prior_items=0.0)
     evidence = drift.compute_evidence(
         n, n * y, n * y**2, s2=0.45, kappa2=0.006, side=1, prior=prior
     )
@@ -204,7 +204,7 @@ def test_item_variance_is_not_mistaken_for_day_variance():
 
 def test_without_drift_each_onset_is_an_e_value():
     """With normal day means of known variance and one unknown level, E_j has mean 1 on every day."""
-    prior = drift.ShiftPrior(omega=0.06, tolerance=0.0, pseudo=0.0, caution=0.0)
+    prior = drift.ShiftPrior(omega=0.06, tolerance=0.0, pseudo=0.0, skew_prior_items=0.0)
     n = np.full(6, 30)
     s2, kappa2 = 0.3, 0.002
     rng = np.random.default_rng(20_261_122)
@@ -430,7 +430,7 @@ def test_sudden_total_change_gives_finite_evidence():
         s2=0.12,
         kappa2=0.0,
         side=1,
-        prior=replace(drift.PRIORS[drift.UP], caution=0.0),
+        prior=replace(drift.PRIORS[drift.UP], skew_prior_items=0.0),
     )
     assert np.isfinite(days.total).all()
     assert days.onset[-1] == 20

@@ -17,7 +17,7 @@ from metrics.agreement.counts.tally import MAX_MOMENT_CATEGORIES
 from metrics.counting import question_counting
 from metrics.jobs import question_updates
 from metrics.models import ALL_DAYS, CountState, PeerTally, RaterResult
-from metrics.results import refresh as readings
+from metrics.results import refresh
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
 from metrics.views.common.trends import trend_points
@@ -245,7 +245,7 @@ def test_period_is_as_new_as_counts(
     question_counting.count_items(question.pk)
     page = f"/projects/{question.project_id}/raters/a/?period=day"
     assert "has no counted rating" in client_for(lead).get(page).content.decode()
-    readings.refresh_results(question.pk)
+    refresh.refresh_results(question.pk)
     rate(question, "i2", "a", "minor", rated_at=utc(2026, 3, 1, 12))
     rate(question, "i2", "b", "major", rated_at=utc(2026, 3, 1, 12))
     question_counting.count_items(question.pk)
@@ -365,7 +365,7 @@ def test_only_all_time_tallies_become_stale(question: Question, rate: Any, utc: 
     question_counting.count_items(question.pk)
     stale = PeerTally.objects.filter(stale=True)
     assert sorted(stale.values_list("rater__key", "day")) == [("a", ALL_DAYS), ("b", ALL_DAYS)]
-    readings.refresh_results(question.pk)
+    refresh.refresh_results(question.pk)
     after = dict(RaterResult.objects.values_list("rater__key", "computed_at"))
     assert before["a"] < after["a"]
     assert not stale.exists()

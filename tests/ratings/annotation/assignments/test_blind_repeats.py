@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import Item, Project, Question, QueueOrder, Rater
-from projects.services.items import upsert as catalogue
+from projects.services.items import upsert as item_upsert
 from ratings.annotation.assignments import hidden_checks
 from ratings.models import Assignment, CheckAnswer, Rating, Revision
 from tests.ratings.annotation.test_rate import get_rate_url, submit
@@ -151,7 +151,7 @@ def test_flagged_commented_changed_or_recent_items_are_not_repeated(
     Rating.objects.filter(item=rated_items[1]).update(comment="hard to say")
     rate(question, "i02", "ann", "major")  # corrected just now
     new_content = {"key": "i03", "body": {"text": "something else"}}
-    catalogue.upsert_items(project=project, rows=[new_content], by=lead)
+    item_upsert.upsert_items(project=project, rows=[new_content], by=lead)
     assert get_open_item(annotator_client, project) == Item.objects.get(key="new")
     assert not Assignment.objects.checks().exists()
 

@@ -76,8 +76,8 @@ def compute_score_agreement(
     codes = RatedItems.from_ratings(item, rater, code, k).get_complete_codes()
     correlations = icc(scores[codes])
     for name in ICC_NAMES:
-        reading = build_icc_value(correlations[name], n_items=len(codes), n_ratings=codes.size)
-        values[name] = reading
+        value = build_icc_value(correlations[name], n_items=len(codes), n_ratings=codes.size)
+        values[name] = value
     return {
         "reason": None,
         "scores": scores.tolist(),
