@@ -11,7 +11,7 @@ import pytest
 BASE_DIR = Path(__file__).resolve().parent.parent
 TESTS = BASE_DIR / "tests"
 # Tests of no single package: the contract of the whole API, the browser, and injected faults.
-CROSS_PACKAGE_FOLDERS = {"api", "browser", "drills", "faults", "quality/api"}
+CROSS_PACKAGE_FOLDERS = {"api", "browser", "docs", "drills", "faults", "quality/api"}
 # Lists of settings and of texts.
 LONG_MODULES = {
     "agreement_site/settings.py",

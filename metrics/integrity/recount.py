@@ -103,19 +103,10 @@ class Recount:
         return {"people": len(rated) - n_models, "models": n_models}
 
     def filter_stored(self, rows: QuerySet, *rater_columns: str) -> QuerySet:
-<<<<<<< ours
-        """Return the stored rows to compare these counts with.
-
-        ``rater_columns`` are the columns of the rows that hold a rater.
-        """
-||||||| base
-        """Return the stored rows to compare these counts with; ``raters``: their rater columns."""
-=======
         """Return the stored rows to compare these counts with.
 
         ``rater_columns``: names of the columns of ``rows`` that hold raters.
         """
->>>>>>> theirs
         if self.rater is None:
             return rows
         return rows.filter(

@@ -48,7 +48,7 @@ IGNORED_TEXT = re.compile(r"[\w.+-]+/[\w/+-]+|\bCST\b|https?://\S+|\b\w*\d\w*\b"
 TEXT_ATTRIBUTES = ("title", "aria-label", "placeholder", "alt", "label")
 SCRIPT_TEXT_PREFIXES = ("data-text", "data-confirm", "data-done", "data-moved", "data-said")
 SKIPPED_TAGS = {"script", "style", "kbd", "pre", "code", "template", "datalist"}
-# The document on statistics cites English titles; see tests/test_docs_in_chinese.py
+# The document on statistics cites English titles; see tests/docs/test_docs_in_chinese.py
 DOCUMENTS = ("/glossary/statistics/",)
 VOID_TAGS = {"meta", "link", "input", "br", "img", "hr", "path", "circle", "rect", "source", "col"}
 

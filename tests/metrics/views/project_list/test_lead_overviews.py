@@ -112,7 +112,8 @@ def test_raters_of_all_projects_are_joined_by_account(
     single_project_raters = [("a", name, 1, 12) for name in ("Done", "Running", "Single")]
     assert [summaries[0], *sorted(summaries[1:])] == [("bea", "", 2, 13), *single_project_raters]
     values = {
-        membership.question.project.name: value["value"] for membership, value in people[0].question_results
+        membership.question.project.name: value["value"]
+        for membership, value in people[0].question_results
     }
     assert set(values) == {"Done", "Running"}
     assert values["Done"] == 1.0

@@ -148,7 +148,9 @@ def test_change_compares_last_four_weeks_with_four_before(
     def compute_mean(estimates: Any) -> Any:
         return sum(estimate["value"] for estimate in estimates) / 4
 
-    assert severity.weekly_trend.change.value == pytest.approx(compute_mean(after) - compute_mean(before))
+    assert severity.weekly_trend.change.value == pytest.approx(
+        compute_mean(after) - compute_mean(before)
+    )
     assert severity.course.change.value < -0.2
     assert severity.course.change.sure
     assert "may be chance" not in get_overview(client_for(lead), two_questions).content.decode()

@@ -14,7 +14,7 @@ import pytest
 from metrics.agreement.glossary import TERMS
 from metrics.agreement.registry import COEFFICIENT_TEXTS
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = Path(__file__).resolve().parents[2]
 CHINESE = BASE_DIR / "docs" / "zh"
 CODE_BLOCK = re.compile(r"^```[\s\S]*?^```$|^ {4}.*$", re.MULTILINE)
 CHINESE_CHARACTER = re.compile(r"[\u3000-\u9fff\uff00-\uffef]")

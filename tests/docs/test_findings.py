@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = Path(__file__).resolve().parents[2]
 TESTS = {
     name
     for path in (BASE_DIR / "tests").rglob("test_*.py")

@@ -21,7 +21,7 @@ from django.apps import apps
 from django.core.management import get_commands
 from django.urls import URLPattern, URLResolver, get_resolver
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(
     [BASE_DIR / "README.md", BASE_DIR / "CHANGELOG.md", *(BASE_DIR / "docs").rglob("*.md")]
 )
