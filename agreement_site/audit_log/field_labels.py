@@ -41,7 +41,7 @@ FIELD_LABELS = {
     "username": _("name"),
     # projects and questions
     "categories": _("categories"),
-    "allows_corrections": _("allows_corrections"),
+    "allows_corrections": _("corrections"),
     "description": _("description"),
     "guidelines": _("guidelines"),
     "guidelines_version": _("number of the guidelines"),
