@@ -101,10 +101,10 @@ def _iter_responses(
     columns = ["item_id", "rater_id", "rater__kind", "code", "rated_at"]
     columns += ["kind"] if is_check else []
     values = selected.values_list(*columns).iterator(CHUNK_SIZE)
-    for item_id, rater_id, kind, code, at, *kind in values:
+    for item_id, rater_id, rater_kind, code, at, *check_kinds in values:
         if code in index_of_code:
-            is_human = kind == Rater.Kind.HUMAN
-            is_exam = kind == [Assignment.Kind.EXAM]
+            is_human = rater_kind == Rater.Kind.HUMAN
+            is_exam = check_kinds == [Assignment.Kind.EXAM]
             yield GoldResponse(
                 item_id,
                 rater_id,

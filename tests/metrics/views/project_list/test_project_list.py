@@ -98,8 +98,8 @@ def test_row_shows_four_avatars_and_a_number(
     people = get_rows(client_for(lead))["Reviews"].people
     assert people.n_people == Rater.objects.filter(project=two_questions, kind="human").count()
     assert people.avatars[0].name == "ada"
-    assert len(people.first) == 4
-    assert all(avatar.letters and 0 <= avatar.colour < 6 for avatar in people.first)
+    assert len(people.avatars) == 4
+    assert all(avatar.letters and 0 <= avatar.colour < 6 for avatar in people.avatars)
     text = client_for(lead).get("/").content.decode()
     assert re.search(r'title="ada" aria-hidden="true">A</span>', text)
     assert f"{people.more} more" in text

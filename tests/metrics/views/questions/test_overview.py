@@ -151,8 +151,8 @@ def test_change_compares_last_four_weeks_with_four_before(
     assert severity.weekly_trend.change.value == pytest.approx(
         compute_mean(after) - compute_mean(before)
     )
-    assert severity.course.change.value < -0.2
-    assert severity.course.change.sure
+    assert severity.weekly_trend.change.value < -0.2
+    assert severity.weekly_trend.change.is_clear
     assert "may be chance" not in get_overview(client_for(lead), two_questions).content.decode()
 
 
@@ -216,7 +216,7 @@ def test_attention_lists_open_alerts_and_disputed_items(
     severity, tone = get_overview(client_for(lead), two_questions).context["rows"]
     assert [task.words for task in severity.inbox_entries] == ["1 open case", "3 items in doubt"]
     review_page = client_for(lead).get(severity.inbox_entries[1].url)
-    assert review_page.context["left"] == 3
+    assert review_page.context["n_remaining"] == 3
     assert tone.waits == []
     severity, _tone = get_overview(client_for(viewer), two_questions).context["rows"]
     assert [task.words for task in severity.waits] == ["1 open case"]

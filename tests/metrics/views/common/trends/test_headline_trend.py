@@ -50,7 +50,7 @@ def test_trend_of_two_raters_is_cohens_kappa(
     assert [row["value"] for row in chart["rows"]] == pytest.approx(values)
     with time_machine.travel(f"{page.context['points'][-1].end}T12:00:00Z", tick=False):
         (row,) = client_for(lead).get("/").context["rows"]  # the sparkline of the list
-        assert row.weekly_trend.line == pytest.approx(values)
+        assert row.weekly_trend.values == pytest.approx(values)
     address = f"/api/v1/projects/{project.pk}/agreement/trend/"
     rows = api_for(lead).get(address).json()["results"]
     assert [row["value"] for row in rows] == pytest.approx(values)
@@ -118,7 +118,7 @@ def test_icc_trend_of_two_raters_is_exact(
         assert [row["value"] for row in chart.json()["rows"]] == pytest.approx(expected_values)
     with time_machine.travel(f"{page.context['points'][-1].end}T12:00:00Z", tick=False):
         (row,) = client_for(lead).get("/").context["rows"]
-        assert row.weekly_trend.line == pytest.approx(values)
+        assert row.weekly_trend.values == pytest.approx(values)
 
 
 def test_api_pages_icc_trend_of_two_raters(
