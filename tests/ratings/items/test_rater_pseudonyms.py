@@ -103,7 +103,7 @@ def test_order_of_pseudonyms_reveals_nothing(project: Project, lead: User) -> No
     assert pseudonyms != sorted(pseudonyms)
 
 
-PATHS = ("people/", "raters/", "raters.csv", "data/export.csv", "labels.csv", "trail/",
+PATHS = ("people/", "raters/", "raters.csv", "data/export.csv", "labels.csv", "audit-log/",
           "trail.csv", "?question=severity", "items/", "alerts/")  # fmt: skip
 
 

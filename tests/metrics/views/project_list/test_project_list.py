@@ -102,7 +102,7 @@ def test_row_shows_four_avatars_and_a_number(
     assert all(avatar.letters and 0 <= avatar.colour < 6 for avatar in people.avatars)
     text = client_for(lead).get("/").content.decode()
     assert re.search(r'title="ada" aria-hidden="true">A</span>', text)
-    assert f"{people.more} more" in text
+    assert f"{people.n_more} more" in text
 
 
 def test_sparklines_have_accessible_labels(
