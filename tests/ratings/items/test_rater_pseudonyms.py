@@ -104,7 +104,7 @@ def test_order_of_pseudonyms_reveals_nothing(project: Project, lead: User) -> No
 
 
 PATHS = ("people/", "raters/", "raters.csv", "data/export.csv", "labels.csv", "audit-log/",
-          "trail.csv", "?question=severity", "items/", "alerts/")  # fmt: skip
+          "audit-log.csv", "?question=severity", "items/", "alerts/")  # fmt: skip
 
 
 def test_no_page_or_file_names_a_person(
