@@ -139,7 +139,7 @@ def rated_question(question: Any, utc: Any) -> Any:
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
     filtered_jobs.get_or_request_filtered_result(
-        question, filtered_jobs.FilteredRequest("every", NO_FILTER), version=0
+        question, filtered_jobs.FilteredRequest("coefficients", NO_FILTER), version=0
     )
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     return question
