@@ -142,8 +142,8 @@ def is_existing_path(path: str, document: Path) -> bool:
     It is named from the checkout, from templates/ (as in includes) or from the document.
     """
     name = path.rstrip("/")
-    known = list_folders() if path.endswith("/") else list_tracked_files() | list_folders()
-    return bool({name, f"templates/{name}"} & known) or (document.parent / name).exists()
+    tracked_paths = list_folders() if path.endswith("/") else list_tracked_files() | list_folders()
+    return bool({name, f"templates/{name}"} & tracked_paths) or (document.parent / name).exists()
 
 
 def is_existing_route(path: str) -> bool:
