@@ -2,7 +2,7 @@
 
 A sweep is a thread of the worker and needs no broker: a worker that cannot reach the queue still
 finds every uncounted rating and every pending import in the database (docs/architecture.md,
-idea 3).
+principle 3).
 """
 
 from __future__ import annotations

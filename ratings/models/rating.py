@@ -24,7 +24,7 @@ class Rating(JudgementBase):
     ``code`` is the category's code (-1: withdrawn); ``counted`` is the code that the stored counts
     contain (-1: none). ``day`` is the day of ``rated_at`` in the project's time zone, in days since
     1970-01-01; ``counted_day`` is the day under which the counts contain it. The rating is
-    uncounted while either pair differs (docs/architecture.md, idea 2).
+    uncounted while either pair differs (docs/architecture.md, principle 2).
     """
 
     question = models.ForeignKey(Question, models.PROTECT, related_name="ratings", db_index=False)

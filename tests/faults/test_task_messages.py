@@ -53,7 +53,10 @@ def take_snapshot() -> list[Any]:
 
 
 def test_messages_are_acknowledged_early() -> None:
-    """With late acknowledgement a broker restart ends the worker and repeats tasks (decision 3)."""
+    """With late acknowledgement a broker restart ends the worker and repeats tasks.
+
+    See docs/decisions/early-acknowledgement.md.
+    """
     assert app.conf.task_acks_late is False
     assert not any(
         app.tasks[name].acks_late or app.tasks[name].reject_on_worker_lost for name in OWN_TASKS
