@@ -22,12 +22,15 @@ from . import jobs, leases, services, uploads
 from .mapping import matching
 from .mapping.columns import TableHead
 from .mapping.import_mapping import ImportMapping
-from .mapping.label_order import guess_order
 from .problems import UnreadableFileError, describe_stop, format_error, format_problem
 from .readers import SOURCES
 from .services import NewQuestionScale
+from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
+from .values.label_order import ALPHABET, guess_order
+from .values.label_reading import LabelOptions, quote_labels
 
 POLL_SECONDS = 0.2  # seconds between two queries of a run that another worker has
+OPTION = "option"  # basis of an order that --order gives
 FALLBACK_LABELS = ("other", "none of these")
 SINGLE_LABEL_NOTE = (
     "question '{key}' has one label in this file, '{label}', and a question needs two categories: "
@@ -56,6 +59,7 @@ class ImportOptions:
     project_name: str = ""
     scale: str = ""
     order: Sequence[str] = ()
+    labels: LabelOptions = field(default_factory=LabelOptions)
     duplicate_policy: str = "last"  # a key of DUPLICATE_POLICIES, or "again"
     dry_run: bool = False
 
@@ -64,7 +68,9 @@ class ImportOptions:
 class FileResult:
     """Result of the import of one file.
 
-    ``stored``: whether its rows are in the project now; in a dry run, whether they would be.
+    ``labels`` has for each question the notes on its labels; and for a new question its scale, its
+    labels in their order, and what the order is based on. ``stored``: whether the rows are in the
+    project now; in a dry run, whether they would be.
     """
 
     path: Path
@@ -75,6 +81,7 @@ class FileResult:
     skipped_records: dict[str, int] = field(default_factory=dict)
     problems: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    labels: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_problem(self, message_text: str, *, line: int | None = None, column: str = "") -> None:
         """Add a problem because of which the file is not imported."""
@@ -121,7 +128,7 @@ def _run(run: ImportRun, result: FileResult, options: ImportOptions, by: Any) ->
     _finish_step(run)
     _accept_suggested_raters(run, options)
     _add_check_results(run, result)
-    if run.state != ImportRun.State.CHECKED:
+    if run.state != ImportRun.State.CHECKED or result.problems:
         return
     try:
         new_scales = _build_new_scales(run, result, options)
@@ -185,8 +192,23 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
     }
     if summary["n_other_questions"]:
         result.skipped_records["other_question"] = summary["n_other_questions"]
+    _add_label_notes(run, result)
     for problem in run.problems:
         result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])
+
+
+def _add_label_notes(run: ImportRun, result: FileResult) -> None:
+    """Add how the labels were read; what only the user can decide is a problem."""
+    questions = services.list_questions(run)
+    for key, details in questions:
+        notes = [{**note, "message": format_command_note(note)} for note in details["notes"]]
+        result.labels[key] = {"labels": details["labels"], "notes": notes}
+        for note in notes:
+            prefix = f"question '{key}': " if len(questions) > 1 else ""
+            if note["kind"] in UNDECIDED_KINDS:
+                result.add_problem(prefix + note["message"])
+            else:
+                result.notes.append(prefix + note["message"])
 
 
 # --- mapping
@@ -199,6 +221,9 @@ def _build_mapping(run: ImportRun, options: ImportOptions) -> ImportMapping:
     mapping = ImportMapping.from_run(run)
     mapping.project_name = options.project_name
     mapping.default_rater = options.rater or mapping.default_rater
+    mapping.missing = list(options.labels.missing)
+    mapping.not_missing = list(options.labels.not_missing)
+    mapping.similar_labels = options.labels.similar
     _apply_member_and_question_options(run, mapping, options)
     source = SOURCES[mapping.source]
     if source.has_encoding and not mapping.encoding:
@@ -305,19 +330,27 @@ def _build_new_scales(
     keys = services.list_new_question_keys(run)
     for key in keys:
         labels = list(run.summary["questions"][key]["labels"])
-        order, scale = guess_order(labels)
+        order, scale, basis = guess_order(labels)
         missing = [label for label in labels if label not in options.order]
         if options.order and not missing:
             order = list(options.order)
-            scale = "ordinal"
+            scale, basis = "ordinal", OPTION
         elif options.order and len(keys) == 1:
             raise InvalidImportOptions(f"--order does not name the labels {', '.join(missing)}")
+        elif options.scale == "ordinal" and basis == ALPHABET and len(order) > 2:
+            note = LabelNote(NO_ORDER, {"labels": quote_labels(order)})
+            raise InvalidImportOptions(format_command_note(note.to_json()))
         if len(order) == 1:
             # A question needs two categories: add one, so that no rating is lost.
             (label,) = order
             order.append(FALLBACK_LABELS[label == FALLBACK_LABELS[0]])
             result.notes.append(SINGLE_LABEL_NOTE.format(key=key, label=label, other=order[1]))
         new_scales[key] = NewQuestionScale(options.scale or scale, order)
+        result.labels[key] |= {
+            "scale": options.scale or scale,
+            "order": order,
+            "order_basis": basis,
+        }
     return new_scales
 
 

@@ -20,6 +20,11 @@ from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.columns import ROLES
 from ratings.imports.mapping.import_mapping import DUPLICATE_POLICIES, KEEP_EXISTING_POLICY
 from ratings.imports.readers import SOURCES
+from ratings.management.label_arguments import (
+    add_label_arguments,
+    parse_label_options,
+    parse_list_option,
+)
 
 AUTO_SOURCE = "auto"
 MULTI_COLUMN_ROLES = ("content", "attributes")  # roles that several columns can have
@@ -84,8 +89,11 @@ class Command(BaseCommand):
             "--scale", choices=Scale.values, help="scale of new questions; guessed by default"
         )
         parser.add_argument(
-            "--order", help="categories of new questions, lowest first, separated by commas"
+            "--order",
+            help="categories of new questions, lowest first, separated by commas; a category with "
+            "a comma stands in double quotes",
         )
+        add_label_arguments(parser)
         parser.add_argument(
             "--duplicates",
             choices=[*DUPLICATE_POLICIES, KEEP_EXISTING_POLICY[0]],
@@ -101,7 +109,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         project, owner = _get_project_and_owner(options)
-        order = [label.strip() for label in (options["order"] or "").split(",") if label.strip()]
+        order = parse_list_option("--order", options["order"])
         import_options = command.ImportOptions(
             source="" if options["source"] == AUTO_SOURCE else options["source"],
             encoding=options["encoding"] or "",
@@ -115,6 +123,7 @@ class Command(BaseCommand):
             project_name=options["name"] or "",
             scale=options["scale"] or "",
             order=order,
+            labels=parse_label_options(options),
             duplicate_policy=options["duplicates"],
             dry_run=options["dry_run"],
         )
@@ -197,5 +206,6 @@ def _summarize_results(
         "problems": problems,
         "notes": notes,
         "skips": counts["skips"],
+        "labels": {str(result.path): result.labels for result in results},
         "sources": {str(result.path): result.source for result in results},
     }
