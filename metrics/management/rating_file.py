@@ -6,8 +6,9 @@ No project and no database is needed.
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,10 @@ import numpy.typing as npt
 from ratings.imports.problems import UnreadableFileError, format_problem
 from ratings.imports.readers.tables.csv_records import CsvRecords
 from ratings.imports.uploads import open_unpacked
+from ratings.imports.values.label_forms import parse_number
+from ratings.imports.values.label_notes import MAYBE_MISSING, LabelNote, format_command_note
+from ratings.imports.values.label_order import OPTION, guess_order
+from ratings.imports.values.label_reading import LabelOptions, read_labels
 
 REQUIRED = ("item", "rater", "label")
 OPTIONAL = ("timestamp", "question")
@@ -29,7 +34,9 @@ class RatingFileError(Exception):
 class RatingFile:
     """The ratings of a file as arrays (M,): item, rater, code, one rating for each item and rater.
 
-    `categories` in order; `repeats`: number of earlier ratings that were left out.
+    `categories` in order, with the basis of this order (`label_order`, or "option"); `repeats`:
+    number of earlier ratings that were left out; `missing`: number of ratings without a label;
+    `notes` on how the labels were read.
     """
 
     item: npt.NDArray[np.int64]
@@ -40,6 +47,9 @@ class RatingFile:
     categories: list[str]
     values: list[float]
     repeats: int
+    order_basis: str
+    missing: int
+    notes: list[LabelNote]
 
 
 @dataclass(frozen=True)
@@ -57,12 +67,14 @@ def read_rating_file(
     order: Sequence[str] | None = None,
     values: Sequence[float] | None = None,
     question: str | None = None,
+    labels: LabelOptions | None = None,
 ) -> RatingFile:
     """Read a file; the latest rating counts where a rater rated an item twice.
 
-    The latest by time stamp, else by line. Categories are `order`, else the labels of the file:
-    numbers in numeric order, other texts in alphabetical order. Their values are `values`, else the
-    labels' own numbers, else 1, 2, ... Raises RatingFileError.
+    The latest by time stamp, else by line. Labels are read as an import reads them, with the
+    decisions `labels`. Categories are `order`, else the labels of the file in the order that an
+    import guesses. Their values are `values`, else the labels' own numbers, else 1, 2, ... Raises
+    RatingFileError.
     """
     if not path.is_file():
         raise RatingFileError("There is no such file.")
@@ -79,7 +91,11 @@ def read_rating_file(
             if question is None
             else f"No row is of question {question!r}."
         )
-    categories = _list_categories(rows, order)
+    n_rows = len(rows)
+    rows, notes = _read_labels(rows, labels or LabelOptions(), order or ())
+    if not rows:
+        raise RatingFileError("Every label in the file stands for a missing value.")
+    categories, order_basis = _list_categories(rows, order)
     latest = _select_latest(rows)
     codes = {label: code for code, label in enumerate(categories)}
     items, raters = (
@@ -100,6 +116,9 @@ def read_rating_file(
         categories,
         numbers,
         repeats=len(rows) - len(latest),
+        order_basis=order_basis,
+        missing=n_rows - len(rows),
+        notes=notes,
     )
 
 
@@ -117,7 +136,7 @@ def _iter_rows(path: Path, question: str | None) -> Iterator[_FileRow]:
         cell = {name: cells[column].strip() for name, column in columns.items()}
         if question is not None and cell["question"] != question:
             continue
-        for name in REQUIRED:
+        for name in REQUIRED[:2]:
             if not cell[name]:
                 raise RatingFileError(_format_message(line, f"The {name} is empty."))
         yield _FileRow(
@@ -183,13 +202,32 @@ def _select_latest(rows: list[_FileRow]) -> list[_FileRow]:
     return list(latest.values())
 
 
-def _list_categories(rows: list[_FileRow], order: Sequence[str] | None) -> list[str]:
+def _read_labels(
+    rows: list[_FileRow], options: LabelOptions, order: Sequence[str]
+) -> tuple[list[_FileRow], list[LabelNote]]:
+    """Return the rows that have a label, with this label, and notes on the labels.
+
+    Labels that `order` names are no codes for missing values. Raises RatingFileError for labels
+    that may be one, because either number would be wrong in the other case.
+    """
+    counts = Counter(row.label for row in rows)
+    reading = read_labels(counts, options, existing=order)
+    for note in reading.undecided:
+        if note.kind == MAYBE_MISSING:
+            raise RatingFileError(format_command_note(note.to_json()))
+    labelled_rows = [
+        replace(row, label=label)
+        for row in rows
+        if (label := reading.labels[row.label]) is not None
+    ]
+    return labelled_rows, reading.notes
+
+
+def _list_categories(rows: list[_FileRow], order: Sequence[str] | None) -> tuple[list[str], str]:
+    """Return the categories in their order, and what the order is based on."""
     if order is None:
-        labels = {row.label for row in rows}
-        numbers = {label: _parse_number(label) for label in labels}
-        if None not in numbers.values():
-            return sorted(labels, key=lambda label: (numbers[label], label))
-        return sorted(labels)
+        guess = guess_order({row.label for row in rows})
+        return guess.labels, guess.basis
     allowed = set(order)
     if len(allowed) < len(order):
         duplicate = next(label for label in order if list(order).count(label) > 1)
@@ -201,26 +239,18 @@ def _list_categories(rows: list[_FileRow], order: Sequence[str] | None) -> list[
                     row.line, f"Unknown label {row.label!r}; one of {', '.join(order)}."
                 )
             )
-    return list(order)
+    return list(order), OPTION
 
 
 def _get_values(categories: list[str], values: Sequence[float] | None) -> list[float]:
     if values is not None:
         return list(values)
-    numbers = [number for label in categories if (number := _parse_number(label)) is not None]
+    numbers = [number for label in categories if (number := parse_number(label)) is not None]
     return (
         numbers
         if len(numbers) == len(categories)
         else [float(n) for n in range(1, len(categories) + 1)]
     )
-
-
-def _parse_number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
 
 
 def _format_message(line: int | None, text: str) -> str:

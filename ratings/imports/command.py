@@ -25,12 +25,12 @@ from .mapping.import_mapping import ImportMapping
 from .problems import UnreadableFileError, describe_stop, format_error, format_problem
 from .readers import SOURCES
 from .services import NewQuestionScale
+from .values.label_forms import get_normal_form
 from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
-from .values.label_order import ALPHABET, guess_order
+from .values.label_order import ALPHABET, OPTION, guess_order
 from .values.label_reading import LabelOptions, quote_labels
 
 POLL_SECONDS = 0.2  # seconds between two queries of a run that another worker has
-OPTION = "option"  # basis of an order that --order gives
 FALLBACK_LABELS = ("other", "none of these")
 SINGLE_LABEL_NOTE = (
     "question '{key}' has one label in this file, '{label}', and a question needs two categories: "
@@ -222,7 +222,8 @@ def _build_mapping(run: ImportRun, options: ImportOptions) -> ImportMapping:
     mapping.project_name = options.project_name
     mapping.default_rater = options.rater or mapping.default_rater
     mapping.missing = list(options.labels.missing)
-    mapping.not_missing = list(options.labels.not_missing)
+    # A label that the order names is no code for a missing value.
+    mapping.not_missing = [*options.labels.not_missing, *options.order]
     mapping.similar_labels = options.labels.similar
     _apply_member_and_question_options(run, mapping, options)
     source = SOURCES[mapping.source]
@@ -331,9 +332,11 @@ def _build_new_scales(
     for key in keys:
         labels = list(run.summary["questions"][key]["labels"])
         order, scale, basis = guess_order(labels)
-        missing = [label for label in labels if label not in options.order]
+        spellings = {get_normal_form(label): label for label in labels}
+        option_order = [spellings.get(get_normal_form(label), label) for label in options.order]
+        missing = [label for label in labels if label not in option_order]
         if options.order and not missing:
-            order = list(options.order)
+            order = option_order
             scale, basis = "ordinal", OPTION
         elif options.order and len(keys) == 1:
             raise InvalidImportOptions(f"--order does not name the labels {', '.join(missing)}")

@@ -13,6 +13,7 @@ from typing import Any
 
 from projects.services import question_validation
 from ratings.imports.problems import UnreadableFileError, truncate_text
+from ratings.imports.values.label_forms import get_normal_form
 
 MIN_RELIABLE_ROWS = 10  # fewer rows are a poor sample
 MAX_SHORT_LABEL = 20  # characters that a label may have in a poor sample
@@ -263,7 +264,11 @@ def _split_rater_columns(
     may be a label, unless the guess has to be ``sure``.
     """
     indexes = [index for index in candidates if index != item_index]
-    texts = {index: _list_column_texts(head, index) for index in indexes}
+    # Raters may write the same number as 1 and as 1.0.
+    texts = {
+        index: [get_normal_form(text) for text in _list_column_texts(head, index)]
+        for index in indexes
+    }
     column_counts: Counter[str] = Counter()  # text -> number of columns that contain it
     for column_texts in texts.values():
         column_counts.update(set(column_texts))

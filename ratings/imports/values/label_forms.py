@@ -92,7 +92,7 @@ def select_spelling(spellings: Collection[str], normal_form: str) -> str:
     cell.
     """
     normalized = {normalize_text(spelling) for spelling in spellings}
-    if len(normalized) > 1 or normal_form in normalized:
+    if len(normalized) != 1 or normal_form in normalized:
         return normal_form
     (spelling,) = normalized
     return normal_form if "." in spelling or "," in spelling else spelling

@@ -20,6 +20,7 @@ GRADES = "grades"
 SIGNS = "signs"
 KNOWN_SCALE = "known_scale"
 ALPHABET = "alphabet"  # no order is known
+OPTION = "option"  # not guessed: the user gave the order
 
 _SMALL_STEP = 1e-9  # places "<5" before "5" and ">5" behind it
 _ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
