@@ -80,9 +80,6 @@ def _parse_judgement(line: int, fields: Fields, questions: Collection[str]) -> I
         and not name.endswith((GOLD_SUFFIX, GOLD_REASON_SUFFIX))
     }
     yield ItemRecord(line, key, build_body(content) or None)
-    if to_text(fields.get("_tainted")).casefold() == "true":
-        yield SkippedRecord(line, "rejected")
-        return
     rated_at = parse_crowd_time(fields.get("_created_at"))
     for question in questions:
         question_key = build_question_key(question)
