@@ -127,7 +127,9 @@ def test_an_unused_category_explains_nothing():
     periods = build_periods(rows, k + 1, "quadratic")
     kappas = periods.compute_kappa().value
     change = kappas[1] - kappas[0]
-    assert periods.leave_out_categories().compute_contributions(change)[k] == pytest.approx(0, abs=1e-12)
+    assert periods.leave_out_categories().compute_contributions(change)[k] == pytest.approx(
+        0, abs=1e-12
+    )
 
 
 def test_group_of_all_items_leaves_nothing_to_compute():
