@@ -65,18 +65,17 @@
   // --- a table that does not scroll is no stop on the way through the page, and its head stays in sight, below the
   // bar that does so too
 
-  // Pixels that a frame without scrolling may show beyond its edge: the target of a sign in the last column reaches
-  // into the padding of the card. On a phone frames always scroll (tables.css), so there nothing may be beyond it.
-  const margin = () => (window.matchMedia("(min-width: 40.01rem)").matches ? 8 : 0);
+  const MARGIN = 8; // pixels: the target of a sign in the last column reaches into the padding of the card
 
   function frames() {
-    const allowed = margin();
     for (const region of document.querySelectorAll(".table-scroll")) {
       // What is folded away has no width, and is looked at when it opens.
-      const wide = region.scrollWidth > region.clientWidth + allowed || !region.clientWidth;
-      const tall = region.scrollHeight > region.clientHeight + allowed;
+      const wide = region.scrollWidth > region.clientWidth + MARGIN || !region.clientWidth;
+      const tall = region.scrollHeight > region.clientHeight + MARGIN;
       region.classList.toggle("is-whole", !wide && !tall);
-      if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall ? 0 : -1;
+      // On a phone a frame that fits may still scroll by a few pixels (tables.css): then the keyboard must reach it.
+      const scrolls = getComputedStyle(region).overflowX !== "visible" && region.scrollWidth > region.clientWidth;
+      if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall || scrolls ? 0 : -1;
     }
     const bars = [...document.querySelectorAll(".filters, .triage-acts")];
     const heights = bars.map((bar) => (getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0));
