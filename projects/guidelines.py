@@ -27,8 +27,15 @@ MAX_BRACKETS = 5_000
 MAX_BARS = 10_000
 
 
-@functools.lru_cache(maxsize=256)
+MAX_CACHED_LENGTH = 20_000  # characters; 256 texts of this length are 10 MB
+
+
 def render_markdown(text: str) -> SafeString:
+    """Return the Markdown as safe HTML (``render_preview``), cached for texts of usual length."""
+    return _render_cached(text) if len(text) <= MAX_CACHED_LENGTH else render_preview(text)
+
+
+def render_preview(text: str) -> SafeString:
     """Return the Markdown as safe HTML.
 
     Headings begin at h2, below the page's own. HTML in the text is shown as text. An image from
@@ -54,6 +61,9 @@ def render_markdown(text: str) -> SafeString:
     return mark_safe(clean_html(html))  # noqa: S308 - cleaned in this line
 
 
+_render_cached = functools.lru_cache(maxsize=256)(render_preview)
+
+
 def _iter_allowed_tokens(token: Token) -> Iterator[Token]:
     """Yield the token itself, or a link in place of an image that may not be loaded."""
     address = str(token.attrs.get("src", ""))
@@ -69,7 +79,6 @@ def _iter_allowed_tokens(token: Token) -> Iterator[Token]:
 MAX_CHANGED_LINES = 2000
 
 
-@functools.lru_cache(maxsize=32)
 def compare_versions(old_text: str, new_text: str) -> list[tuple[str, str]] | None:
     """Return the lines of both texts in order, or None when too much changed.
 

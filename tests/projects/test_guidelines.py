@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from projects import guidelines
 from projects.guidelines import MAX_CHANGED_LINES, compare_versions, render_markdown
 from projects.models import GuidelineVersion, Project
 from projects.services.projects import change_project, create_project
@@ -188,3 +189,14 @@ def test_too_many_changed_lines_show_a_note(client_for: Any, project: Project, l
 def test_slow_text_is_shown_unrendered(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("projects.guidelines._get_parser", None)  # never parsed
     assert render_markdown(text) == f"<pre>{text}</pre>"
+
+
+def test_previews_and_long_texts_are_not_kept(client_for: Any, project: Project, lead: Any) -> None:
+    guidelines._render_cached.cache_clear()
+    address = "/projects/guidelines-preview/"
+    response = client_for(lead).post(address, {"guidelines": "**bold**"})
+    assert "<strong>bold</strong>" in response.text
+    render_markdown("x" * (guidelines.MAX_CACHED_LENGTH + 1))
+    assert guidelines._render_cached.cache_info().currsize == 0
+    render_markdown("short")
+    assert guidelines._render_cached.cache_info().currsize == 1
