@@ -401,6 +401,8 @@ IMPORT_MAX_BYTES = env_int("IMPORT_MAX_BYTES", 512 * 1024 * 1024)
 # All images, audio and video files of one upload together.
 MEDIA_MAX_BYTES = env_int("MEDIA_MAX_BYTES", 256 * 1024 * 1024)
 
+# Whether leads may create links that show results without an account; off ends all of them.
+SHARE_LINKS = env_bool("SHARE_LINKS", True)
 # Who may create projects, and so accounts: everybody, leads and staff, or staff.
 MAY_CREATE_PROJECTS = os.environ.get("MAY_CREATE_PROJECTS") or "leads"
 if MAY_CREATE_PROJECTS not in ("everybody", "leads", "staff"):
