@@ -410,6 +410,9 @@ if MAY_CREATE_PROJECTS not in ("everybody", "leads", "staff"):
         f"MAY_CREATE_PROJECTS={MAY_CREATE_PROJECTS!r}: one of everybody, leads, staff"
     )
 
+# A file that gets each entry of the audit log as a line of JSON, chained by hashes; empty: none.
+AUDIT_LOG_FILE = os.environ.get("AUDIT_LOG_FILE", "")
+
 # Retention in days (retention.py); 0 keeps the data for good.
 KEEP_AUDIT_LOG_DAYS = env_int("KEEP_AUDIT_LOG_DAYS", 0)
 KEEP_ADDRESSES_DAYS = env_int("KEEP_ADDRESSES_DAYS", 365)
