@@ -1,4 +1,4 @@
-"""Who can access what: one row for each way in, over all accounts and projects."""
+"""Ways into the site: one row for each, over all accounts and projects."""
 
 from __future__ import annotations
 

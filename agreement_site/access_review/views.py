@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -53,7 +52,7 @@ def access_review(request: HttpRequest) -> HttpResponse:
     filters = _get_filters(request)
     rows = list(itertools.islice(selectors.iter_access(**filters), MAX_SHOWN_ROWS + 1))
     query = urlencode({name: value for name, value in filters.items() if value})
-    context: dict[str, Any] = {
+    context = {
         "rows": [
             (row, KIND_LABELS[row.kind], _label_access(row.access)) for row in rows[:MAX_SHOWN_ROWS]
         ],

@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -48,9 +48,9 @@ def append_entry(entry: AuditLogEntry) -> None:
         logger.exception("The audit log could not be appended to %s", path)
 
 
-def format_line(values: dict[str, Any], previous: str) -> bytes:
+def format_line(values: Mapping[str, Any], previous: str) -> bytes:
     """Return the line of an entry: its values, the hash of the line before, and its own hash."""
-    content = _encode(values | {"previous": previous})
+    content = _encode({**values, "previous": previous})
     digest = hashlib.sha256(content.encode()).hexdigest()
     return f'{content[:-1]}, "hash": "{digest}"}}\n'.encode()
 
@@ -82,7 +82,7 @@ def iter_problems(lines: Iterable[bytes]) -> Iterator[StreamProblem]:
         previous = digest
 
 
-def _differs_from_database(values: dict[str, Any]) -> bool:
+def _differs_from_database(values: Mapping[str, Any]) -> bool:
     """Return True if the stored entry differs; an entry or address may be gone by retention."""
     entry = AuditLogEntry.objects.filter(pk=values["id"]).first()
     if entry is None:
@@ -93,11 +93,11 @@ def _differs_from_database(values: dict[str, Any]) -> bool:
     return bool(stored != values)
 
 
-def _get_values(entry: AuditLogEntry) -> dict[str, Any]:
+def _get_values(entry: AuditLogEntry) -> Mapping[str, Any]:
     return {name: getattr(entry, name) for name in COLUMNS}
 
 
-def _encode(values: dict[str, Any]) -> str:
+def _encode(values: Mapping[str, Any]) -> str:
     return json.dumps(values, cls=DjangoJSONEncoder, ensure_ascii=False)
 
 

@@ -132,7 +132,7 @@ def _save_items(
         project_id=project.pk,
         by=by.pk,
         files=len(stored),
-        bytes=sum(upload.file.size for upload, _name in stored),
+        bytes=sum(upload.file.seek(0, os.SEEK_END) for upload, _name in stored),
     )
     rows = [{"key": key, "body": body} for key, body in bodies.items()]
     return upsert.upsert_items(project=project, rows=rows, by=by)

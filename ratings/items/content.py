@@ -10,7 +10,7 @@ or a list of them); ``turns`` or ``messages`` (a conversation: a list of {"role"
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,7 +154,7 @@ def _build_value(value: Any, budget: _Budget) -> ContentBlock:
     return ContentBlock("text", str(value))
 
 
-def _build_rows(value: dict[str, Any], budget: _Budget) -> tuple[tuple[str, ContentBlock], ...]:
+def _build_rows(value: Mapping[str, Any], budget: _Budget) -> tuple[tuple[str, ContentBlock], ...]:
     rows: list[tuple[str, ContentBlock]] = []
     for key, inner in value.items():
         if budget.keys <= 0:
@@ -183,7 +183,7 @@ def _is_conversation(value: Any) -> bool:
 
 
 def _build_turns(
-    value: list[dict[str, Any]], budget: _Budget
+    value: Sequence[Mapping[str, Any]], budget: _Budget
 ) -> tuple[tuple[str, ContentBlock], ...]:
     turns = value[: budget.turns]
     budget.turns -= len(turns)

@@ -95,11 +95,12 @@ def record_check_answers(
                 question=question, item=judgement.item_id, rater=judgement.rater_id, is_current=True
             )
             previous = current_rows.first()
+            previous_code = None if previous is None else previous.code
             row = _build_next_row(judgement, previous, state)
-            outcome.add(judgement, previous and previous.code, is_unchanged=row is None)
+            outcome.add(judgement, previous_code, is_unchanged=row is None)
             if row is None:
                 continue
-            _validate_correction_allowed(judgement, previous, kind, closed_item_ids)
+            _validate_correction_allowed(judgement, previous_code, kind, closed_item_ids)
             row.question, row.kind, row.by, row.source = question, kind, by, source
             pair = (judgement.item_id, judgement.rater_id)
             if kind == Assignment.Kind.REPEAT and pair in ratings:
@@ -109,7 +110,7 @@ def record_check_answers(
                     if previous is None or previous.rated_code is None
                     else previous.rated_code
                 )
-                if NO_CODE not in (judgement.code, previous.code if previous else NO_CODE):
+                if previous_code not in (None, NO_CODE) and judgement.code != NO_CODE:
                     corrections.setdefault(question, []).append(judgement)
             current_rows.update(is_current=False)
             row.save()
@@ -120,14 +121,12 @@ def record_check_answers(
 
 def _validate_correction_allowed(
     judgement: Judgement,
-    previous: CheckAnswer | None,
+    previous_code: int | None,
     kind: str,
     closed_item_ids: Collection[int] | None,
 ) -> None:
     if kind != Assignment.Kind.EXAM:
-        permissions.validate_correction_allowed(
-            judgement.item_id, previous and previous.code, closed_item_ids
-        )
+        permissions.validate_correction_allowed(judgement.item_id, previous_code, closed_item_ids)
     # An item of an earlier attempt may be answered once more in the next one.
     elif closed_item_ids is None or judgement.item_id in closed_item_ids:
         raise permissions.ExamAnswersFinal

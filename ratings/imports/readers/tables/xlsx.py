@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ class XlsxLines(CountedLines):
                 yield line, [*cells, *[None] * (width - len(cells))]
 
     def _check_cells(self, line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> None:
-        for index, cell in enumerate(cells):
+        for index, (cell, formula) in enumerate(itertools.zip_longest(cells, formulas)):
             if isinstance(cell, str):
                 if len(cell) > MAX_CELL_LENGTH:
                     raise UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)
@@ -95,7 +95,7 @@ class XlsxLines(CountedLines):
                             line, "xlsx_error", _format_column_name(index), {"value": cell}
                         )
                     )
-            elif cell is None and index < len(formulas) and _is_formula(formulas[index]):
+            elif cell is None and _is_formula(formula):
                 self.extra_records.append(
                     ReaderProblem(line, "xlsx_formula", _format_column_name(index))
                 )
@@ -202,7 +202,7 @@ def _iter_rows(sheet: Any) -> Iterator[Sequence[Any]]:
             yield _build_row(row_number, cells)
 
 
-def _build_row(number: int, cells: Sequence[dict[str, Any]]) -> Sequence[Any]:
+def _build_row(number: int, cells: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
     values = {cell["column"]: cell["value"] for cell in cells if cell["value"] is not None}
     width = max(values, default=0)
     if width > MAX_COLUMNS:

@@ -201,7 +201,7 @@ def test_rows_that_the_file_only_numbers_are_never_created(
     with pytest.raises(UnreadableFileError) as error_info:
         for _line in XlsxLines(path):
             n_read += 1
-    assert error_info.value.kind == kind
+    assert error_info.value.problem.kind == kind
     assert n_read <= 1
 
 
