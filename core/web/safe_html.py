@@ -36,8 +36,11 @@ def clean_html(text: str) -> str:
 
     HTML that would take long to parse (``is_simple``) is returned as text.
     """
-    if not is_simple(text):
-        return f"<pre>{html.escape(text)}</pre>"
+    return clean_generated_html(text) if is_simple(text) else f"<pre>{html.escape(text)}</pre>"
+
+
+def clean_generated_html(text: str) -> str:
+    """Clean HTML that a program generated from a text of users, and that is nested a few levels."""
     return nh3.clean(
         text,
         tags=_TAGS,

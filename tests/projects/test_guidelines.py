@@ -191,12 +191,22 @@ def test_slow_text_is_shown_unrendered(text: str, monkeypatch: pytest.MonkeyPatc
     assert render_markdown(text) == f"<pre>{text}</pre>"
 
 
-def test_previews_and_long_texts_are_not_kept(client_for: Any, project: Project, lead: Any) -> None:
-    guidelines._render_cached.cache_clear()
-    address = "/projects/guidelines-preview/"
-    response = client_for(lead).post(address, {"guidelines": "**bold**"})
+def test_long_guidelines_are_rendered() -> None:
+    text = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 3_000
+    assert render_markdown(text).count("<td>") == 6_000  # more tags than an item's HTML may have
+
+
+def test_previews_are_not_kept_and_long_texts_only_a_few(
+    client_for: Any, project: Project, lead: Any
+) -> None:
+    for cache in (guidelines._render_usual, guidelines._render_long):
+        cache.cache_clear()
+    response = client_for(lead).post("/projects/guidelines-preview/", {"guidelines": "**bold**"})
     assert "<strong>bold</strong>" in response.text
-    render_markdown("x" * (guidelines.MAX_CACHED_LENGTH + 1))
-    assert guidelines._render_cached.cache_info().currsize == 0
+    assert guidelines._render_usual.cache_info().currsize == 0
     render_markdown("short")
-    assert guidelines._render_cached.cache_info().currsize == 1
+    assert guidelines._render_usual.cache_info().currsize == 1
+    for number in range(20):
+        render_markdown(f"{number} " + "x" * guidelines.USUAL_LENGTH)
+    assert guidelines._render_long.cache_info().currsize == 8
+    assert guidelines._render_usual.cache_info().currsize == 1
