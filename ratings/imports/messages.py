@@ -292,6 +292,13 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("missing field"),
         _("The record has no '%(field)s'; it is needed in a file of this kind."),
     ),
+    "count": (
+        _("wrong count"),
+        _(
+            "'%(value)s' is no number of ratings: a whole number from 0 to %(limit)s is needed. If "
+            "the column is a rater, choose the layout with a column for each rater."
+        ),
+    ),
     "question_missing": (
         _("no row of the question"),
         _("No row is of the question '%(question)s'; the file has %(found)s."),

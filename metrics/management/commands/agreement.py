@@ -19,12 +19,15 @@ from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_statistics, rating_file
 from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
+from ratings.imports.decoding.encodings import ENCODINGS
+from ratings.imports.mapping.column_options import parse_column_roles
+from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 
 
 class Command(BaseCommand):
     help = (
-        "Agreement of the ratings in a CSV file: "
-        "item,rater,label and optionally timestamp and question."
+        "Agreement of the ratings in a file: a table (CSV, Excel workbook, JSON) or the export of "
+        "another tool, read as by import_file."
     )
     requires_system_checks: list[str] = []
 
@@ -32,7 +35,20 @@ class Command(BaseCommand):
         parser.add_argument(
             "file",
             type=Path,
-            help="CSV in UTF-8, optionally gzipped; its first line names the columns",
+            help="table or export, optionally gzipped; the first line of a table has the names of "
+            "the columns",
+        )
+        parser.add_argument(
+            "--map",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="ROLE=COLUMN",
+            help="role of a column, as for import_file",
+        )
+        parser.add_argument("--layout", choices=list(LAYOUT_TEXTS), help="as for import_file")
+        parser.add_argument(
+            "--encoding", choices=list(ENCODINGS), help="encoding of text that is not UTF-8"
         )
         parser.add_argument("--question", help="use the rows with this value of column 'question'")
         parser.add_argument(
@@ -76,6 +92,11 @@ class Command(BaseCommand):
                 order=_split_list(options["order"]),
                 values=_parse_numbers(options["values"]),
                 question=options["question"],
+                table=rating_file.TableOptions(
+                    parse_column_roles(options["map"]),
+                    options["layout"] or "",
+                    options["encoding"] or "",
+                ),
             )
             matrix = None if options["matrix"] is None else _parse_matrix(options["matrix"])
             columns = (ratings.item, ratings.rater, ratings.code)
@@ -110,10 +131,12 @@ class Command(BaseCommand):
             }
             additional = {"repeats_left_out": ratings.repeats, "policies": rules, "pair": pair}
             additional["scored"] = scored
+            additional["understood"] = ratings.understood.to_json()
             self.stdout.write(
                 json.dumps(file_info | additional | report | file_headline, allow_nan=False)
             )
             return
+        self.stderr.write("\n  ".join(["understood:", *ratings.understood.format_lines()]))
         lines = _format_report(ratings, report, options, file_headline, custom=matrix is not None)
         lines += file_statistics.format_rules(rules)
         lines += file_statistics.format_pair(pair) if pair else []
