@@ -5,8 +5,9 @@ No project and no database is needed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,10 @@ import numpy.typing as npt
 from ratings.imports.problems import UnreadableFileError, format_problem
 from ratings.imports.understood import Understood
 from ratings.imports.uploads import open_unpacked
+from ratings.imports.values.label_forms import parse_number
+from ratings.imports.values.label_notes import MAYBE_MISSING, LabelNote, format_command_note
+from ratings.imports.values.label_order import OPTION, guess_order
+from ratings.imports.values.label_reading import LabelOptions, read_labels
 
 from .rating_rows import (
     FileRow,
@@ -37,7 +42,9 @@ MAX_EXAMPLES = 20  # repeats that are listed
 class RatingFile:
     """The ratings of a file as arrays (M,): item, rater, code, one rating for each item and rater.
 
-    `categories` in order; `repeats`: number of earlier ratings that were left out.
+    `categories` in order, with the basis of this order (`label_order`, or "option"); `repeats`:
+    number of earlier ratings that were left out; `missing`: number of ratings without a label;
+    `notes` on how the labels were read.
     """
 
     item: npt.NDArray[np.int64]
@@ -48,6 +55,9 @@ class RatingFile:
     categories: list[str]
     values: list[float]
     repeats: int
+    order_basis: str
+    missing: int
+    notes: list[LabelNote]
     understood: Understood
 
 
@@ -57,13 +67,15 @@ def read_rating_file(
     order: Sequence[str] | None = None,
     values: Sequence[float] | None = None,
     question: str | None = None,
+    labels: LabelOptions | None = None,
     table: TableOptions | None = None,
 ) -> RatingFile:
     """Read a file of any format that can be imported; one rating of each item and rater counts.
 
-    It is the latest by time where all have one, else the last of the file. Categories are `order`,
-    else the labels of the file: numbers in numeric order, other texts in alphabetical order. Their
-    values are `values`, else the labels' own numbers, else 1, 2, ... Raises RatingFileError.
+    It is the latest by time where all have one, else the last of the file. Labels are read as an
+    import reads them, with the decisions `labels`. Categories are `order`, else the labels of the
+    file in the order that an import guesses. Their values are `values`, else the labels' own
+    numbers, else 1, 2, ... Raises RatingFileError.
     """
     if not path.is_file():
         raise RatingFileError("There is no such file.")
@@ -81,7 +93,11 @@ def read_rating_file(
             if question is None
             else f"No row is of question {question!r}."
         )
-    categories = _list_categories(rows, order)
+    n_rows = len(rows)
+    rows, notes = _read_labels(rows, labels or LabelOptions(), order or ())
+    if not rows:
+        raise RatingFileError("Every label in the file stands for a missing value.")
+    categories, order_basis = _list_categories(rows, order)
     latest = select_latest(rows)
     codes = {label: code for code, label in enumerate(categories)}
     items, raters = (
@@ -102,6 +118,9 @@ def read_rating_file(
         categories,
         numbers,
         repeats=len(rows) - len(latest),
+        order_basis=order_basis,
+        missing=n_rows - len(rows),
+        notes=notes,
         understood=_complete_understood(file_rows, latest, categories),
     )
 
@@ -126,13 +145,32 @@ def _complete_understood(
     return understood
 
 
-def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> list[str]:
+def _read_labels(
+    rows: list[FileRow], options: LabelOptions, order: Sequence[str]
+) -> tuple[list[FileRow], list[LabelNote]]:
+    """Return the rows that have a label, with this label, and notes on the labels.
+
+    Labels that `order` names are no codes for missing values. Raises RatingFileError for labels
+    that may be one, because either number would be wrong in the other case.
+    """
+    counts = Counter(row.label for row in rows)
+    reading = read_labels(counts, options, existing=order)
+    for note in reading.undecided:
+        if note.kind == MAYBE_MISSING:
+            raise RatingFileError(format_command_note(note.to_json()))
+    labelled_rows = [
+        replace(row, label=label)
+        for row in rows
+        if (label := reading.labels[row.label]) is not None
+    ]
+    return labelled_rows, reading.notes
+
+
+def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[list[str], str]:
+    """Return the categories in their order, and what the order is based on."""
     if order is None:
-        labels = {row.label for row in rows}
-        numbers = {label: _parse_number(label) for label in labels}
-        if None not in numbers.values():
-            return sorted(labels, key=lambda label: (numbers[label], label))
-        return sorted(labels)
+        guess = guess_order({row.label for row in rows})
+        return guess.labels, guess.basis
     allowed = set(order)
     if len(allowed) < len(order):
         duplicate = next(label for label in order if list(order).count(label) > 1)
@@ -142,23 +180,15 @@ def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> list[s
             raise RatingFileError(
                 format_message(row.line, f"Unknown label {row.label!r}; one of {', '.join(order)}.")
             )
-    return list(order)
+    return list(order), OPTION
 
 
 def _get_values(categories: list[str], values: Sequence[float] | None) -> list[float]:
     if values is not None:
         return list(values)
-    numbers = [number for label in categories if (number := _parse_number(label)) is not None]
+    numbers = [number for label in categories if (number := parse_number(label)) is not None]
     return (
         numbers
         if len(numbers) == len(categories)
         else [float(n) for n in range(1, len(categories) + 1)]
     )
-
-
-def _parse_number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None

@@ -19,7 +19,6 @@ from ratings.imports.records import RatingRecord, ReaderProblem, SkippedRecord
 from ratings.imports.skipped_rows import SkippedRecordCounts
 from ratings.imports.understood import Understood, format_doubt
 
-FIRST_COLUMN_NAMES = ("item", "rater", "label")
 
 
 class RatingFileError(Exception):
@@ -122,7 +121,8 @@ def _detect_encoding(path: Path) -> str:
 def _build_row(record: RatingRecord, label: str, mapping: ImportMapping) -> FileRow:
     """Return the row of a rating. Raises RatingFileError."""
     line = record.line
-    for name, text in zip(FIRST_COLUMN_NAMES, (record.item, record.rater, label), strict=True):
+    # An empty label is a missing value.
+    for name, text in (("item", record.item), ("rater", record.rater)):
         if not text:
             raise RatingFileError(format_message(line, f"The {name} is empty."))
     time = record.rated_at or None

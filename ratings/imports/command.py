@@ -24,11 +24,14 @@ from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_column_options
 from .mapping.columns import TableHead
 from .mapping.import_mapping import ImportMapping
-from .mapping.label_order import guess_order
 from .problems import UnreadableFileError, describe_stop, format_error, format_problem
 from .readers import SOURCES
 from .services import NewQuestionScale
 from .understood import Understood, format_doubt
+from .values.label_forms import get_normal_form
+from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
+from .values.label_order import ALPHABET, OPTION, guess_order
+from .values.label_reading import LabelOptions, quote_labels
 
 POLL_SECONDS = 0.2  # seconds between two queries of a run that another worker has
 FALLBACK_LABELS = ("other", "none of these")
@@ -67,6 +70,7 @@ class ImportOptions:
     duplicate_policy: str = ""  # a key of DUPLICATE_POLICIES, "again", or empty for "last"
     zone: str = ""
     date_order: str = ""
+    labels: LabelOptions = field(default_factory=LabelOptions)
     dry_run: bool = False
 
 
@@ -74,7 +78,9 @@ class ImportOptions:
 class FileResult:
     """Result of the import of one file.
 
-    ``stored``: whether its rows are in the project now; in a dry run, whether they would be.
+    ``labels`` has for each question the notes on its labels; and for a new question its scale, its
+    labels in their order, and what the order is based on. ``stored``: whether the rows are in the
+    project now; in a dry run, whether they would be.
     """
 
     path: Path
@@ -86,6 +92,7 @@ class FileResult:
     problems: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     understood: Understood | None = None
+    labels: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_problem(self, message_text: str, *, line: int | None = None, column: str = "") -> None:
         """Add a problem because of which the file is not imported."""
@@ -139,7 +146,7 @@ def _run(
     assert result.understood is not None
     try:
         new_scales = _build_new_scales(run, result, options)
-        result.understood.questions = _describe_questions(run, new_scales)
+        result.understood.questions = _describe_questions(run, new_scales, result.labels)
         show_understood(result.understood)
         if not options.dry_run:
             result.project = services.start_writing(
@@ -205,12 +212,14 @@ def _reject_repeated_rows(
 
 
 def _describe_questions(
-    run: ImportRun, new_scales: Map[str, NewQuestionScale]
+    run: ImportRun,
+    new_scales: Map[str, NewQuestionScale],
+    label_details: Map[str, dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
     """Return the questions with numbers of their labels; scale and order if they are new."""
     questions: dict[str, dict[str, Any]] = {}
     for key, details in services.list_questions(run):
-        questions[key] = {"labels": details["labels"]}
+        questions[key] = {"labels": details["labels"], **label_details.get(key, {})}
         if key in new_scales:
             questions[key] |= {
                 "scale": new_scales[key].scale,
@@ -266,8 +275,23 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
             "examples": summary["repeat_examples"],
         }
     result.understood.left_out = dict(summary["skipped_records"])
+    _add_label_notes(run, result)
     for problem in run.problems:
         result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])
+
+
+def _add_label_notes(run: ImportRun, result: FileResult) -> None:
+    """Add how the labels were read; what only the user can decide is a problem."""
+    questions = services.list_questions(run)
+    for key, details in questions:
+        notes = [{**note, "message": format_command_note(note)} for note in details["notes"]]
+        result.labels[key] = {"labels": details["labels"], "notes": notes}
+        for note in notes:
+            prefix = f"question '{key}': " if len(questions) > 1 else ""
+            if note["kind"] in UNDECIDED_KINDS:
+                result.add_problem(prefix + note["message"])
+            else:
+                result.notes.append(prefix + note["message"])
 
 
 # --- mapping
@@ -287,6 +311,10 @@ def _build_mapping(
     mapping.zone = options.zone or mapping.zone
     mapping.date_order = options.date_order or mapping.date_order
     mapping.default_rater = options.rater or mapping.default_rater
+    mapping.missing = list(options.labels.missing)
+    # A label that the order names is no code for a missing value.
+    mapping.not_missing = [*options.labels.not_missing, *options.order]
+    mapping.similar_labels = options.labels.similar
     _apply_member_and_question_options(run, mapping, options)
     source = SOURCES[mapping.source]
     if source.has_encoding and not mapping.encoding:
@@ -364,19 +392,29 @@ def _build_new_scales(
     keys = services.list_new_question_keys(run)
     for key in keys:
         labels = list(run.summary["questions"][key]["labels"])
-        order, scale = guess_order(labels)
-        missing = [label for label in labels if label not in options.order]
+        order, scale, basis = guess_order(labels)
+        spellings = {get_normal_form(label): label for label in labels}
+        option_order = [spellings.get(get_normal_form(label), label) for label in options.order]
+        missing = [label for label in labels if label not in option_order]
         if options.order and not missing:
-            order = list(options.order)
-            scale = "ordinal"
+            order = option_order
+            scale, basis = "ordinal", OPTION
         elif options.order and len(keys) == 1:
             raise InvalidImportOptions(f"--order does not name the labels {', '.join(missing)}")
+        elif options.scale == "ordinal" and basis == ALPHABET and len(order) > 2:
+            note = LabelNote(NO_ORDER, {"labels": quote_labels(order)})
+            raise InvalidImportOptions(format_command_note(note.to_json()))
         if len(order) == 1:
             # A question needs two categories: add one, so that no rating is lost.
             (label,) = order
             order.append(FALLBACK_LABELS[label == FALLBACK_LABELS[0]])
             result.notes.append(SINGLE_LABEL_NOTE.format(key=key, label=label, other=order[1]))
         new_scales[key] = NewQuestionScale(options.scale or scale, order)
+        result.labels[key] |= {
+            "scale": options.scale or scale,
+            "order": order,
+            "order_basis": basis,
+        }
     return new_scales
 
 

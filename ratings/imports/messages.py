@@ -257,8 +257,9 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "labels_many": (
         _("too many labels"),
         _(
-            "'%(value)s' is one label more than the %(limit)s that a question may have. Is "
-            "this the column of labels?"
+            "%(found)s different labels; a question may have %(limit)s. If these are scores or "
+            "measurements, `manage.py agreement FILE --scale interval` computes their agreement; "
+            "else choose another column of labels."
         ),
     ),
     "item_unknown": (

@@ -25,9 +25,9 @@ from . import leases
 from . import uploads as imports_uploads
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
-from .mapping.label_order import parse_number
 from .readers import SOURCES
 from .readers.tables.table_times import guess_date_order
+from .values.label_forms import parse_number
 
 logger = logging.getLogger(__name__)
 

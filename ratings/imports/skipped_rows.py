@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils.functional import Promise
@@ -21,6 +22,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "ranking": _("rankings; an answer is one label"),
     "number": _("a number beside a label"),
     "no_label": _("items without a label; they come in without a rating"),
+    "missing": _("missing values in the place of a label"),
     "no_content": _("records without content or key"),
     "no_rater": _("answers that name no rater; several people's answers in one"),
     "draft": _("drafts that were not handed in"),
@@ -53,6 +55,12 @@ class SkippedRecordCounts:
         values = self.values.setdefault(reason, [])
         if value and len(values) < MAX_LISTED_LINES and value not in values:
             values.append(value[:MAX_VALUE_LENGTH])
+
+    def add_lines(self, lines: Sequence[int], reason: str, *, count: int) -> None:
+        """Count several skipped records; ``lines`` are the first of their lines."""
+        self.counts[reason] += count
+        listed = sorted({*self.lines.get(reason, []), *lines})
+        self.lines[reason] = listed[:MAX_LISTED_LINES]
 
     def to_json(self) -> dict[str, Any]:
         """Return reason -> {"count": number of records, "lines": first lines, "values"}.

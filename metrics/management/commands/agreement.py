@@ -22,6 +22,14 @@ from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
+from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
+from ratings.imports.values.label_order import ALPHABET
+from ratings.imports.values.label_reading import quote_labels
+from ratings.management.label_arguments import (
+    add_label_arguments,
+    parse_label_options,
+    parse_list_option,
+)
 
 
 class Command(BaseCommand):
@@ -55,8 +63,11 @@ class Command(BaseCommand):
             "--scale", choices=SCALES, default="nominal", help="which coefficients are printed"
         )
         parser.add_argument(
-            "--order", help="all categories from lowest to highest, separated by commas"
+            "--order",
+            help="all categories from lowest to highest, separated by commas; a category with a "
+            "comma stands in double quotes",
         )
+        add_label_arguments(parser)
         parser.add_argument("--values", help="a number for each category, separated by commas")
         parser.add_argument(
             "--matrix", help="custom agreement weights as JSON rows, e.g. [[1,0.5],[0.5,1]]"
@@ -89,7 +100,8 @@ class Command(BaseCommand):
         try:
             ratings = rating_file.read_rating_file(
                 options["file"],
-                order=_split_list(options["order"]),
+                order=parse_list_option("--order", options["order"]) or None,
+                labels=parse_label_options(options),
                 values=_parse_numbers(options["values"]),
                 question=options["question"],
                 table=rating_file.TableOptions(
@@ -98,6 +110,11 @@ class Command(BaseCommand):
                     options["encoding"] or "",
                 ),
             )
+            if options["scale"] == "ratio" and min(ratings.values) < 0:
+                raise ValueError(
+                    f"On a ratio scale values are 0 or more; {min(ratings.values):g} is a value of "
+                    "the file. Use --scale interval."
+                )
             matrix = None if options["matrix"] is None else _parse_matrix(options["matrix"])
             columns = (ratings.item, ratings.rater, ratings.code)
             n_categories = len(ratings.categories)
@@ -123,12 +140,19 @@ class Command(BaseCommand):
                 scored = file_statistics.compute_score_agreement(ratings, options["scores"])
         except (rating_file.RatingFileError, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
+        notes = [*ratings.notes, *_note_missing_order(ratings, options)]
+        messages = [format_command_note(note.to_json()) for note in notes]
         if options["json"]:
             file_info = {
                 "categories": ratings.categories,
                 "values": ratings.values,
                 "raters": ratings.raters,
             }
+            file_info |= {"order_basis": ratings.order_basis, "missing": ratings.missing}
+            file_info["notes"] = [
+                {**note.to_json(), "message": message}
+                for note, message in zip(notes, messages, strict=True)
+            ]
             additional = {"repeats_left_out": ratings.repeats, "policies": rules, "pair": pair}
             additional["scored"] = scored
             additional["understood"] = ratings.understood.to_json()
@@ -137,12 +161,24 @@ class Command(BaseCommand):
             )
             return
         self.stderr.write("\n  ".join(["understood:", *ratings.understood.format_lines()]))
+        for message in messages:
+            self.stdout.write(f"note: {message}")
         lines = _format_report(ratings, report, options, file_headline, custom=matrix is not None)
         lines += file_statistics.format_rules(rules)
         lines += file_statistics.format_pair(pair) if pair else []
         lines += file_statistics.format_scored(scored, ratings.categories) if scored else []
         for line in lines:
             self.stdout.write(line)
+
+
+def _note_missing_order(
+    ratings: rating_file.RatingFile, options: dict[str, Any]
+) -> list[LabelNote]:
+    """Return a note if the scale needs an order and none is known."""
+    has_order = ratings.order_basis != ALPHABET or options["values"] or options["matrix"]
+    if options["scale"] == "nominal" or has_order or len(ratings.categories) < 3:
+        return []
+    return [LabelNote(NO_ORDER, {"labels": quote_labels(ratings.categories)})]
 
 
 def _split_list(text: str | None) -> list[str] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
+from ratings.imports.values.label_reading import LabelOptions
 from ratings.models import ImportRun
 
 # Policy for an item that a rater rated more than once: which row becomes the current rating.
@@ -80,6 +81,15 @@ class ImportMapping:
     use_file_questions: bool = False
     questions: dict[str, str] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
+    # Decisions on labels (see `LabelOptions`); they apply to exports of tools, too.
+    missing: list[str] = field(default_factory=list)
+    not_missing: list[str] = field(default_factory=list)
+    similar_labels: str = ""
+
+    @property
+    def label_options(self) -> LabelOptions:
+        """The decisions on labels."""
+        return LabelOptions(self.missing, self.not_missing, self.similar_labels)
 
     @property
     def has_column_questions(self) -> bool:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ratings.imports.values.label_forms import get_normal_form
+
 from .column_cells import (
     MAX_SHORT_LABEL,
     MIN_RELIABLE_ROWS,
@@ -128,13 +130,13 @@ def find_columns_with_shared_values(
     """
     column_counts: Counter[str] = Counter()  # text -> number of columns that contain it
     for index in candidates:
-        column_counts.update(head.columns[index].values)
+        column_counts.update(set(map(get_normal_form, head.columns[index].values)))
     is_short_sample = len(head.sample_rows) < MIN_RELIABLE_ROWS and not sure
 
     def is_likely_label(text: str) -> bool:
         return (
             text in labels
-            or column_counts[text] > 1
+            or column_counts[get_normal_form(text)] > 1
             or (is_short_sample and len(text) <= MAX_SHORT_LABEL)
         )
 

@@ -10,7 +10,7 @@ validation, never a rating.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,6 +94,20 @@ _SELECT_KEY_SQL = {
     "item": "SELECT id FROM item WHERE key = ?",
     "rater": "SELECT id FROM rater WHERE key = ?",
 }
+
+
+_MERGE_LABELS_SQL = (
+    (
+        "DELETE FROM raw_rating WHERE label IN (SELECT old FROM merged WHERE new IS NULL)",
+        "UPDATE raw_rating SET label = (SELECT new FROM merged WHERE old = label)"
+        " WHERE label IN (SELECT old FROM merged)",
+    ),
+    (
+        "DELETE FROM raw_gold WHERE label IN (SELECT old FROM merged WHERE new IS NULL)",
+        "UPDATE raw_gold SET label = (SELECT new FROM merged WHERE old = label)"
+        " WHERE label IN (SELECT old FROM merged)",
+    ),
+)
 
 
 class EncodedRating(NamedTuple):
@@ -208,6 +222,17 @@ class StagingDatabase:
         """Delete the staged rows of a question and return the number of its ratings."""
         self.db.execute("DELETE FROM raw_gold WHERE question = ?", (question,))
         return self.db.execute("DELETE FROM raw_rating WHERE question = ?", (question,)).rowcount
+
+    def merge_labels(self, ids: Mapping[int, int | None]) -> None:
+        """Replace label ids in the staged rows; delete the rows of an id that maps to None."""
+        if not ids:
+            return
+        self.db.execute("CREATE TEMP TABLE merged (old INTEGER PRIMARY KEY, new INTEGER)")
+        self.db.executemany("INSERT INTO merged VALUES (?, ?)", ids.items())
+        for delete_rows, update_rows in _MERGE_LABELS_SQL:
+            self.db.execute(delete_rows)
+            self.db.execute(update_rows)
+        self.db.execute("DROP TABLE merged")
 
     def finish(
         self, questions: Sequence[tuple[int, str]], labels: Sequence[tuple[int, int, str]]

@@ -32,6 +32,7 @@ from ratings.models import ImportRun
 from . import preview
 from .column_form import ColumnsForm
 from .forms import FileForm, ReadingForm
+from .labels_form import LabelsForm
 from .rater_matching_form import MatchingForm
 from .start_form import StartForm
 
@@ -111,6 +112,7 @@ def render_check_page(
     *,
     data: Any = None,
     matching_form: MatchingForm | None = None,
+    labels_form: LabelsForm | None = None,
 ) -> HttpResponse:
     """Render the problems, or what would be imported and the remaining decisions.
 
@@ -137,6 +139,7 @@ def render_check_page(
         else:
             return redirect("import_run", project.pk, run.pk)
     matching = matching_form or MatchingForm(None, run=run, mapping=ImportMapping.from_run(run))
+    labels = labels_form or LabelsForm(None, run=run, mapping=ImportMapping.from_run(run))
     problem_rows = [{**problem, "message": format_problem(problem)} for problem in run.problems]
     problem_counts = [
         (MESSAGES[kind][0], count) for kind, count in run.summary.get("problem_counts", {}).items()
@@ -153,9 +156,10 @@ def render_check_page(
         items=preview.build_item_previews(run, get_url=partial(get_run_url, run, "file")),
         mapping=ImportMapping.from_run(run),
         matching=matching,
+        labels_form=labels,
         known_questions=run.project.questions.all() if run.project else [],
     )
-    status = 400 if form.errors or matching.errors else 200
+    status = 400 if form.errors or matching.errors or labels.errors else 200
     return render(request, "ratings/imports/check.html", context, status=status)
 
 

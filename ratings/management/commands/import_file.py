@@ -26,6 +26,11 @@ from ratings.imports.mapping.import_mapping import DUPLICATE_POLICIES, KEEP_EXIS
 from ratings.imports.readers import SOURCES
 from ratings.imports.readers.tables.table_times import DATE_ORDERS
 from ratings.imports.understood import Understood
+from ratings.management.label_arguments import (
+    add_label_arguments,
+    parse_label_options,
+    parse_list_option,
+)
 
 AUTO_SOURCE = "auto"
 
@@ -89,8 +94,11 @@ class Command(BaseCommand):
             "--scale", choices=Scale.values, help="scale of new questions; guessed by default"
         )
         parser.add_argument(
-            "--order", help="categories of new questions, lowest first, separated by commas"
+            "--order",
+            help="categories of new questions, lowest first, separated by commas; a category with "
+            "a comma stands in double quotes",
         )
+        add_label_arguments(parser)
         parser.add_argument(
             "--duplicates",
             choices=[*DUPLICATE_POLICIES, KEEP_EXISTING_POLICY[0]],
@@ -118,7 +126,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         project, owner = _get_project_and_owner(options)
-        order = [label.strip() for label in (options["order"] or "").split(",") if label.strip()]
+        order = parse_list_option("--order", options["order"])
         import_options = command.ImportOptions(
             source="" if options["source"] == AUTO_SOURCE else options["source"],
             encoding=options["encoding"] or "",
@@ -135,6 +143,7 @@ class Command(BaseCommand):
             duplicate_policy=options["duplicates"] or "",
             zone=_parse_zone(options["zone"]),
             date_order=options["dates"] or "",
+            labels=parse_label_options(options),
             dry_run=options["dry_run"],
         )
         results = []
@@ -238,6 +247,7 @@ def _summarize_results(
         "problems": problems,
         "notes": notes,
         "skips": counts["skips"],
+        "labels": {str(result.path): result.labels for result in results},
         "sources": {str(result.path): result.source for result in results},
         "understood": {
             str(result.path): result.understood.to_json() for result in results if result.understood

@@ -66,6 +66,17 @@ def test_new_project_from_a_table(file: Path, lead: Any) -> None:
         "notes": [],
         "skips": 0,
         "sources": {str(file): "csv"},
+        "labels": {
+            str(file): {
+                "verdict": {
+                    "labels": {"a": 2, "b": 2, "c": 2},
+                    "notes": [],
+                    "scale": "ordinal",
+                    "order": ["c", "b", "a", "d"],
+                    "order_basis": "option",
+                }
+            }
+        },
     }
     question = project.questions.get()
     assert (question.key, question.scale) == ("verdict", "ordinal")
