@@ -10,15 +10,14 @@ from zoneinfo import ZoneInfo
 
 from ratings.imports.decoding.encodings import detect_encoding
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, read_sample
+from ratings.imports.decoding.table_times import guess_date_order, parse_table_time
 from ratings.imports.mapping.column_options import InvalidImportOptions, apply_column_options
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError, format_problem
 from ratings.imports.readers import SOURCES, detect_source
-from ratings.imports.readers.tables.table_times import guess_date_order, parse_table_time
 from ratings.imports.records import RatingRecord, ReaderProblem, SkippedRecord
 from ratings.imports.skipped_rows import SkippedRecordCounts
 from ratings.imports.understood import Understood, format_doubt
-
 
 
 class RatingFileError(Exception):

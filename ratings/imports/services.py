@@ -23,10 +23,10 @@ from ratings.models import ImportRun
 
 from . import leases
 from . import uploads as imports_uploads
+from .decoding.table_times import guess_date_order
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
 from .readers import SOURCES
-from .readers.tables.table_times import guess_date_order
 from .values.label_forms import parse_number
 
 logger = logging.getLogger(__name__)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
+from .decoding.table_times import has_zone
 from .mapping.column_cells import TableHead
 from .mapping.column_texts import COLUMN_REASONS, DOUBTS, LAYOUT_TEXTS, ROLE_TEXTS
 from .mapping.import_mapping import ImportMapping
 from .mapping.rater_columns import get_item_name
 from .readers import SOURCES
-from .readers.tables.table_times import has_zone
 from .skipped_rows import SKIPPED_RECORD_REASONS
 
 MAX_LISTED_COLUMNS = 10  # columns that a doubt lists
@@ -32,10 +32,19 @@ class UnderstoodColumn(NamedTuple):
     reason: str
     detail: str = ""
 
+    @property
+    def role_text(self) -> str:
+        """What the column was taken for, in the user's language."""
+        return f"{ROLE_TEXTS[self.role]} {self.detail}".rstrip()
+
+    @property
+    def reason_text(self) -> str:
+        """Why, in the user's language."""
+        return str(COLUMN_REASONS[self.reason])
+
     def format(self) -> str:
         """Return the line on the column in the user's language."""
-        detail = f" {self.detail}" if self.detail else ""
-        return f"{self.name}: {ROLE_TEXTS[self.role]}{detail} ({COLUMN_REASONS[self.reason]})"
+        return f"{self.name}: {self.role_text} ({self.reason_text})"
 
 
 @dataclass

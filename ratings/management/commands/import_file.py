@@ -19,12 +19,12 @@ from projects.models import Project, Scale
 from projects.services.project_validation import list_time_zones, normalize_time_zone
 from ratings.imports import command
 from ratings.imports.decoding.encodings import ENCODINGS
+from ratings.imports.decoding.table_times import DATE_ORDERS
 from ratings.imports.mapping.column_options import InvalidImportOptions, parse_column_roles
 from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.columns import MULTI_COLUMN_ROLES, ROLES
 from ratings.imports.mapping.import_mapping import DUPLICATE_POLICIES, KEEP_EXISTING_POLICY
 from ratings.imports.readers import SOURCES
-from ratings.imports.readers.tables.table_times import DATE_ORDERS
 from ratings.imports.understood import Understood
 from ratings.management.label_arguments import (
     add_label_arguments,

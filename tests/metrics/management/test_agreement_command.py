@@ -127,10 +127,10 @@ def test_rows_of_one_question(write_file, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", [], "Line 1: No column named 'item' or 'rater' or 'label'.*it has nothing"),
-        ("item,rater\na,b", [], "Line 1: No column named 'label'.*it has 'item', 'rater'"),
-        ("item,rater,label,label\n", [], "Line 1: There are 2 columns named 'label'"),
-        ("item,rater,label\n", [], "There is no rating in the file"),
+        ("", [], "Line 1: There is one column only"),
+        ("item,rater\na,b", [], "No column of labels was found.*columns are item, rater"),
+        ("item,rater,label,label\n", [], "Line 1: 'label' names column 3 and column 4"),
+        ("item,rater,label\n", [], "Line 1: There is a line of column names, but no rating below"),
         ("item,rater,label\na,b,x\nc,d\n", [], "Line 3: 2 cells, where the line of names has 3"),
         ("item,rater,label\na,b,\n", [], "Every label in the file stands for a missing value"),
         (

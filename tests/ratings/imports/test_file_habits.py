@@ -104,7 +104,7 @@ READABLE_FILES = {
         2,
         20,
         {"R1_warmth": "rater_column"},
-        {"cohen_kappa_quadratic": 0.8947},
+        {"weighted_kappa_quadratic": 0.8947},
         question="warmth",
     ),
     "id_is_the_annotator.csv": Expected(
@@ -149,17 +149,18 @@ def test_file_is_understood_by_both_commands(name: str, lead: Any) -> None:
         assert answer[coefficient] == pytest.approx(value, abs=5e-4), coefficient
 
 
-def test_wizard_guesses_as_the_command(lead: Any, client_for: Any) -> None:
-    for name, expected in READABLE_FILES.items():
-        wizard = WizardClient(client_for(lead))
-        wizard.upload((FILES / name).read_bytes(), name)
-        page = wizard.get_page()
-        roles = {column.name: column.role for column in page.context["understood"].columns}
-        assert expected.roles.items() <= roles.items(), name
-        wizard.choose_columns()
-        run = wizard.run_worker()
-        assert run.state == "checked", (name, run.problems)
-        assert (run.summary["items"], run.summary["raters"]) == (expected.items, expected.raters)
+@pytest.mark.parametrize("name", READABLE_FILES)
+def test_wizard_guesses_as_the_command(name: str, lead: Any, client_for: Any) -> None:
+    expected = READABLE_FILES[name]
+    wizard = WizardClient(client_for(lead))
+    wizard.upload((FILES / name).read_bytes(), name)
+    understood = wizard.get_page().context["understood"]
+    roles = {column.name: column.role for column in understood.columns}
+    assert expected.roles.items() <= roles.items()
+    wizard.choose_columns()
+    run = wizard.run_worker()
+    assert run.state == "checked", run.problems
+    assert (run.summary["items"], run.summary["raters"]) == (expected.items, expected.raters)
 
 
 DOUBTFUL_FILES = {
@@ -170,12 +171,12 @@ DOUBTFUL_FILES = {
 
 @pytest.mark.parametrize("name", DOUBTFUL_FILES)
 def test_doubtful_file_is_rejected_with_what_to_do(name: str, lead: Any) -> None:
-    before = snapshot_import_tables()
+    before = snapshot_import_tables(), list_stored_files()
     status, report = run_import_command(FILES / name, name="N", owner=lead.username, json=True)
     assert status == 1
     (problem,) = report["problems"]
     assert all(text in problem["message"] for text in DOUBTFUL_FILES[name])
-    assert snapshot_import_tables() == before and not list_stored_files()
+    assert (snapshot_import_tables(), list_stored_files()) == before
     # What was understood is there all the same.
     assert get_roles(report["understood"][str(FILES / name)])
 
@@ -221,7 +222,9 @@ def test_times_without_a_zone_are_those_of_the_project(lead: Any, project: Proje
     assert report["understood"][str(path)]["zone"] == "Europe/Berlin"
     assert Rating.objects.first().rated_at.isoformat() == "2025-11-25T13:03:22+00:00"
     # Another zone on request.
-    run_import_command(path, project=project.pk, question="third", zone="Asia/Tokyo")
+    run_import_command(
+        path, project=project.pk, owner=lead.username, question="third", zone="Asia/Tokyo"
+    )
     assert Rating.objects.latest("pk").rated_at.isoformat() == "2025-11-25T05:03:22+00:00"
 
 

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from projects.services.raters import fields
 from ratings.files.formula_escaping import unescape_formula
+from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.mapping.columns import CONTENT_ROLES, validate_column_names
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.mapping.question_keys import build_column_question_key
@@ -33,7 +34,6 @@ from ratings.imports.records import (
 )
 from ratings.imports.staging.key_ids import find_text_problem
 
-from .table_times import parse_table_time
 from .tidy_lines import TableLine
 
 Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists
