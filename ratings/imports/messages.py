@@ -300,6 +300,20 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
             "the column is a rater, choose the layout with a column for each rater."
         ),
     ),
+    "merged_labels": (
+        _("merged labels"),
+        _(
+            "The file has labels that were merged from several raters, and no rater's own answers. "
+            "Import the answers of the single workers, such as the worker responses of the job."
+        ),
+    ),
+    "prolific": (
+        _("no ratings"),
+        _(
+            "This is Prolific's list of participants, which has no ratings. Import the file with "
+            "the answers, and map the column of the participant's ID as the rater."
+        ),
+    ),
     "question_missing": (
         _("no row of the question"),
         _("No row is of the question '%(question)s'; the file has %(found)s."),

@@ -243,3 +243,9 @@ def test_a_file_for_an_existing_question_may_spell_its_labels_differently(
     result = json.loads(output.getvalue())
     assert (result["ratings"], result["left_out"]) == (2, {"missing": 1})
     assert get_categories() == ["1", "2", "3"]
+
+
+def test_agreement_takes_any_number_of_values() -> None:
+    answer = run_agreement(CASES / "scores_labelled.csv", "--scale", "interval")
+    assert len(answer["categories"]) == 66
+    assert answer["icc2"] == pytest.approx(0.9749, abs=5e-5)
