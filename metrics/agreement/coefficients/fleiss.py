@@ -161,6 +161,8 @@ def category_kappas(
     It is undefined for a category that all or none used, or none of those who could be compared.
     """
     sums = sums or build_pattern_sums(counts, n_items)
+    if sums.n_items.ndim == 1:
+        return _compute_all_categories(sums, interval=interval)
     estimates = []
     for j in range(sums.k):
         binary_counts = np.column_stack([sums.counts[:, j], sums.sizes - sums.counts[:, j]])
@@ -169,6 +171,26 @@ def category_kappas(
         estimate = mark_undefined(compared[..., 1] == 0, SINGLE_CATEGORY, estimate)
         estimates.append(mark_undefined(compared[..., 0] == 0, NO_PAIRABLE_ITEMS, estimate))
     return stack_estimates(estimates)
+
+
+def _compute_all_categories(sums: PatternSums, *, interval: bool) -> Estimate:
+    """Return the kappas of all categories in one call.
+
+    The patterns (this category, the others) are few and shared by all categories, whose axis is
+    that of their numbers of items (k, Q).
+    """
+    counts, sizes = sums.counts.astype(np.int64), sums.sizes.astype(np.int64)
+    base = int(sizes.max(initial=0)) + 1
+    codes, index = np.unique(sizes[:, None] * base + counts, return_inverse=True)
+    patterns = np.stack([codes % base, codes // base - codes % base], axis=-1).astype(float)
+    cells = index.reshape(len(sizes), sums.k) * sums.k + np.arange(sums.k)
+    weights = np.repeat(sums.n_items, sums.k)
+    n_items = np.bincount(cells.ravel(), weights, minlength=len(patterns) * sums.k)
+    n_items = n_items.reshape(len(patterns), sums.k).T
+    estimate = fleiss_kappa(patterns, n_items, interval=interval)
+    compared = n_items @ (patterns * (patterns.sum(axis=1) >= 2)[:, None])
+    estimate = mark_undefined(compared[..., 1] == 0, SINGLE_CATEGORY, estimate)
+    return mark_undefined(compared[..., 0] == 0, NO_PAIRABLE_ITEMS, estimate)
 
 
 def stack_estimates(estimates: list[Estimate]) -> Estimate:

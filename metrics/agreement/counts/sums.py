@@ -5,14 +5,17 @@ carry the axes: days, cumulative sums, bootstrap replicates.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from metrics.agreement.estimate import EstimateBasis, Floats, divide_or_nan
 from metrics.agreement.weights import as_weight_matrix
 
+_MIN_SPARSE_CATEGORIES = 64
 _MAX_CELLS = 1 << 20  # cells of an array over entries and patterns computed at once
 
 
@@ -57,6 +60,20 @@ class PatternSums:
             self.n2.astype(np.int64), self.pairable_ratings.astype(np.int64), self.n - 1
         )
 
+    def multiply_counts(self, matrix: Floats) -> Floats:
+        """Return counts @ matrix (P, k) for a matrix (k, k).
+
+        With many categories most counts are 0, and only the others are multiplied.
+        """
+        if self.k < _MIN_SPARSE_CATEGORIES:
+            return self.counts @ matrix
+        product: Floats = self._sparse_counts @ matrix
+        return product
+
+    @cached_property
+    def _sparse_counts(self) -> sparse.csr_array:
+        return sparse.csr_array(self.counts)
+
     def compute_item_agreement(self, weights: npt.ArrayLike | None) -> Floats:
         """Return P_i of each pattern (P,): the mean weight of its ordered pairs of ratings.
 
@@ -66,7 +83,7 @@ class PatternSums:
             credit = (self.counts * (self.counts - 1)).sum(axis=1)
         else:
             w = as_weight_matrix(weights, self.k)
-            credit = ((self.counts @ w) * self.counts).sum(axis=1) - self.counts @ np.diag(w)
+            credit = (self.multiply_counts(w) * self.counts).sum(axis=1) - self.counts @ np.diag(w)
         return np.where(self.pairable, credit / np.maximum(self.sizes * (self.sizes - 1), 1), 0.0)
 
     def compute_observed(self, agreement: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): the first sheet with rows, read row by row.
+"""Excel workbooks (.xlsx): the first sheet with a table, read row by row.
 
 Only values are read: a formula has the value that the spreadsheet program stored last, and links to
 other files are never followed.
@@ -17,6 +17,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.column_names import is_known_name
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.rows import TableLine
@@ -30,6 +31,7 @@ STRINGS_PART = "xl/sharedStrings.xml"
 MAX_STRINGS_BYTES = 128 << 20  # the shared strings are held in memory
 MAX_ROWS = 1_048_576  # of a sheet, as in spreadsheet programs
 MAX_EMPTY_ROWS = 100_000  # between two rows
+TABLE_ROWS = 20  # rows of a sheet in which a table is searched
 ERROR_VALUES = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
 
 
@@ -71,8 +73,9 @@ class XlsxLines(CountedLines):
                 formula_sheet = stack.enter_context(_open_sheet(self.path, data_only=False))
                 formula_sheet.reset_dimensions()
                 formula_rows = _iter_rows(formula_sheet)
-            for sheet_number in range(len(value_sheet.parent.worksheets) - 1):
-                self.extra_records.append(SkippedRecord(sheet_number + 1, "other_sheets"))
+            for number, sheet in enumerate(value_sheet.parent.worksheets, start=1):
+                if sheet is not value_sheet:
+                    self.extra_records.append(SkippedRecord(number, "other_sheets", sheet.title))
             yield from self._iter_lines(rows, formula_rows)
 
     def _iter_lines(self, rows: Iterator[Any], formula_rows: Iterator[Any]) -> Iterator[TableLine]:
@@ -144,7 +147,7 @@ def _has_formula(archive: zipfile.ZipFile, name: str) -> bool:
 
 @contextlib.contextmanager
 def _open_sheet(path: Path, *, data_only: bool) -> Iterator[Any]:
-    """Yield the first sheet that has rows, for sequential reading."""
+    """Yield the first sheet that has a table, else the first with rows, for sequential reading."""
     import openpyxl
 
     # Pass an open file, because openpyxl rejects a path without a known extension.
@@ -157,17 +160,25 @@ def _open_sheet(path: Path, *, data_only: bool) -> Iterator[Any]:
             raise UnreadableFileError("xlsx") from None
         if not workbook.worksheets:
             raise UnreadableFileError("empty")
-        yield next(
-            (sheet for sheet in workbook.worksheets if _has_rows(sheet)), workbook.worksheets[0]
-        )
+        yield max(workbook.worksheets, key=_rank_sheet)
 
 
-def _has_rows(sheet: Any) -> bool:
+def _rank_sheet(sheet: Any) -> int:
+    """Return 3 for a sheet whose columns have known names, 2 for another table, 1 for notes.
+
+    A table has two rows with several cells among its first rows; an empty sheet has rank 0.
+    """
     try:
-        first_row = next(sheet.iter_rows(max_row=1, values_only=True), None)
+        rows = [
+            [cell for cell in row if cell is not None]
+            for row in sheet.iter_rows(max_row=TABLE_ROWS, values_only=True)
+        ]
     except Exception:
         raise UnreadableFileError("xlsx") from None
-    return first_row is not None and any(cell is not None for cell in first_row)
+    wide_rows = [row for row in rows if len(row) >= 2]
+    if len(wide_rows) < 2:
+        return 1 if any(rows) else 0
+    return 3 if any(is_known_name(str(name)) for name in wide_rows[0]) else 2
 
 
 def _iter_rows(sheet: Any) -> Iterator[Sequence[Any]]:
