@@ -233,6 +233,7 @@ def main() -> None:
     designs = list(iter_designs())
     sys.stdout.write(f"fleiss_kappa, {len(designs)} cells, {studies} studies each\n\n")
     print_goals([measure_patterns("fleiss_kappa", cell, studies, rng) for cell in designs])
+    sys.stdout.flush()
     sys.stdout.write("\n| coefficient, from 20 items | mean | worst | one side | no width |\n")
     sys.stdout.write("|---|---|---|---|---|\n")
     some = [cell for cell in designs if cell.n in {20, 50} and cell.raters in {2, 3}]
