@@ -65,13 +65,16 @@
   // --- a table that does not scroll is no stop on the way through the page, and its head stays in sight, below the
   // bar that does so too
 
-  const MARGIN = 8; // pixels: the target of a sign in the last column reaches into the padding of the card
+  // Pixels that a frame without scrolling may show beyond its edge: the target of a sign in the last column reaches
+  // into the padding of the card. On a phone frames always scroll (tables.css), so there nothing may be beyond it.
+  const margin = () => (window.matchMedia("(min-width: 40.01rem)").matches ? 8 : 0);
 
   function frames() {
+    const allowed = margin();
     for (const region of document.querySelectorAll(".table-scroll")) {
       // What is folded away has no width, and is looked at when it opens.
-      const wide = region.scrollWidth > region.clientWidth + MARGIN || !region.clientWidth;
-      const tall = region.scrollHeight > region.clientHeight + MARGIN;
+      const wide = region.scrollWidth > region.clientWidth + allowed || !region.clientWidth;
+      const tall = region.scrollHeight > region.clientHeight + allowed;
       region.classList.toggle("is-whole", !wide && !tall);
       if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall ? 0 : -1;
     }
