@@ -419,3 +419,22 @@ def test_many_raters_with_two_ratings_each_converge() -> None:
         assert np.isfinite(numbers).all()
     is_right = consensus.posterior_modes(fit.posterior) == fit.items % 4
     assert is_right.mean() > 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fit_is_where_plain_rounds_end_also_where_they_are_slow(seed):
+    """Raters who are often wrong: plain rounds move by less than 1e-6 long before the maximum.
+
+    A fit of two rounds is plain, because extrapolation begins with the third.
+    """
+    rows, _ = simulate_ratings(80, 6, 3, per_item=2, right=0.35, seed=seed)
+    fit = fit_model(rows, 3)
+    assert fit.converged
+    plain, n_plain_rounds, change = fit_model(rows, 3, rounds=2), 2, 1.0
+    while change > 1e-12 and n_plain_rounds < 20_000:
+        following = fit_model(rows, 3, rounds=2, start=plain.posterior)
+        change = np.abs(following.posterior - plain.posterior).max()
+        plain, n_plain_rounds = following, n_plain_rounds + 2
+    np.testing.assert_allclose(fit.posterior, plain.posterior, atol=2e-6)
+    assert fit.rounds < n_plain_rounds / 2
+    assert np.diff(fit.log_posterior).min() > -1e-9
