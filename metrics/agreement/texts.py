@@ -253,9 +253,8 @@ standard deviation of log(se) comes from the bootstrap over items; after a small
 enough disagreements the assurance is a little lower. `benchmarks/planning_assurance.py` shows what
 is reached ([planning.md](../benchmarks/planning.md)).
 
-The effect of fewer ratings per
-item follows from exact thinning of the rating patterns. The value of a further rating is the
-information that it gives about the label, in nats.
+The effect of fewer ratings per item follows from exact thinning of the rating patterns. The value
+of a further rating is the information that it gives about the label, in nats.
 
 You can plan the order of a queue (`quality/planning/queue_order.py`):
 
