@@ -76,7 +76,19 @@ Concord shows four rules side by side (`metrics/agreement/explain/missing_rating
 * `paired`: Krippendorff's alpha, which uses only items with two or more ratings
 
 Coefficients of two raters use the items that both rated. ICCs and Kendall's W use the items that
-all raters rated.
+all raters rated. ICC(1,1) does not need to know who rated; with fewer than two complete items it is
+that of all rated items (`metrics/agreement/coefficients/intraclass/incomplete.py`). For incomplete
+designs the report also has correlations from variance components (ten Hove, Jorgensen & van der Ark
+2024, Psychological Methods 29, 967-979), which equal the classical forms on complete data:
+
+* `icc2_incomplete`: ICC(A,1), `icc3_incomplete`: ICC(C,1), of one rating
+* `icc2k_incomplete`: ICC(A,k), of the mean of k ratings, if no two items shared a rater;
+  `icc_incomplete_k` is k, the harmonic mean of the ratings per item
+* `iccqk_incomplete`: ICC(Q,k), of the mean of an item's ratings as the raters are shared:
+  s_i / (s_i + q s_r + s_e / k); `icc_incomplete_q` is q, from 0 (all items have the same raters)
+  to 1 / k
+
+Negative components count as 0; with few items ICC(C,1) can therefore be 1.
 
 ## Intervals
 

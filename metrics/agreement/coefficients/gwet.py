@@ -52,8 +52,9 @@ GWET_AC1 = Coefficient(
     label=_("Gwet’s AC1"),
     description=_(
         "Agreement beyond chance that stays stable where nearly all items are in one category. "
-        "It takes little for chance, so it is mostly higher than kappa; with weights it is "
-        "AC2."
+        "The price: what counts as chance falls as the categories become unequal, so it is mostly "
+        "higher than kappa there, and a rare category that raters confuse hardly lowers it "
+        "(Vach & Gerke 2023). With weights it is AC2."
     ),
     formula=(
         "(P_o - P_e) / (1 - P_e),   P_e = T_w sum p_j (1 - p_j) / (k (k - 1)),   "
