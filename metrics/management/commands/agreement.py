@@ -19,6 +19,9 @@ from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_statistics, rating_file
 from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
+from ratings.imports.decoding.encodings import ENCODINGS
+from ratings.imports.mapping.column_options import parse_column_roles
+from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
 from ratings.imports.values.label_order import ALPHABET
 from ratings.imports.values.label_reading import quote_labels
@@ -31,8 +34,8 @@ from ratings.management.label_arguments import (
 
 class Command(BaseCommand):
     help = (
-        "Agreement of the ratings in a CSV file: "
-        "item,rater,label and optionally timestamp and question."
+        "Agreement of the ratings in a file: a table (CSV, Excel workbook, JSON) or the export of "
+        "another tool, read as by import_file."
     )
     requires_system_checks: list[str] = []
 
@@ -40,7 +43,20 @@ class Command(BaseCommand):
         parser.add_argument(
             "file",
             type=Path,
-            help="CSV in UTF-8, optionally gzipped; its first line names the columns",
+            help="table or export, optionally gzipped; the first line of a table has the names of "
+            "the columns",
+        )
+        parser.add_argument(
+            "--map",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="ROLE=COLUMN",
+            help="role of a column, as for import_file",
+        )
+        parser.add_argument("--layout", choices=list(LAYOUT_TEXTS), help="as for import_file")
+        parser.add_argument(
+            "--encoding", choices=list(ENCODINGS), help="encoding of text that is not UTF-8"
         )
         parser.add_argument("--question", help="use the rows with this value of column 'question'")
         parser.add_argument(
@@ -88,6 +104,11 @@ class Command(BaseCommand):
                 labels=parse_label_options(options),
                 values=_parse_numbers(options["values"]),
                 question=options["question"],
+                table=rating_file.TableOptions(
+                    parse_column_roles(options["map"]),
+                    options["layout"] or "",
+                    options["encoding"] or "",
+                ),
             )
             if options["scale"] == "ratio" and min(ratings.values) < 0:
                 raise ValueError(
@@ -134,10 +155,12 @@ class Command(BaseCommand):
             ]
             additional = {"repeats_left_out": ratings.repeats, "policies": rules, "pair": pair}
             additional["scored"] = scored
+            additional["understood"] = ratings.understood.to_json()
             self.stdout.write(
                 json.dumps(file_info | additional | report | file_headline, allow_nan=False)
             )
             return
+        self.stderr.write("\n  ".join(["understood:", *ratings.understood.format_lines()]))
         for message in messages:
             self.stdout.write(f"note: {message}")
         lines = _format_report(ratings, report, options, file_headline, custom=matrix is not None)
@@ -246,8 +269,15 @@ def _format_coefficient(name: str, entry: Coefficient, report: dict[str, Any], s
         return f"{label:<32} {text}"
     if value is None:
         return f"{label:<32} undefined: {report[f'{name}.reason']}"
-    low, high = report.get(f"{name}.ci_low"), report.get(f"{name}.ci_high")
-    interval = "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+    # Intraclass correlations have F intervals alone.
+    low, high = (
+        report.get(f"{name}.{end}", report.get(f"{name}.ci_{end}")) for end in ("low", "high")
+    )
+    interval = (
+        ""
+        if low is None or high is None
+        else f"[{file_statistics.format_number(low)}, {file_statistics.format_number(high)}]"
+    )
     value = round(value, 3) + 0.0  # turns -0.0 into 0.0
     band = (
         find_band(value, scheme)
@@ -257,6 +287,8 @@ def _format_coefficient(name: str, entry: Coefficient, report: dict[str, Any], s
     text_after = band.label + ("" if is_designed_for(name, scheme) else " *") if band else ""
     if entry.report_format in ("test", "2x2 test"):
         text_after = _format_test(name.removesuffix(".chi2"), report)
+    if report.get(f"{name}.low.reason") == "single_category":
+        text_after = "no interval: a rater used a single category"
     if name == "kappa_max":
         text_after = "the most that these margins allow"
     return f"{label:<32} {value:7.3f}  {interval:<18} {text_after}".rstrip()

@@ -17,7 +17,7 @@ from ratings.imports.archives import MediaArchive
 from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
-from ratings.imports.readers import FileReader
+from ratings.imports.readers import TABLE_SOURCES, FileReader
 from ratings.imports.staging.database import Heartbeat, StagingDatabase
 from ratings.imports.staging.queries import StagedRows
 from ratings.imports.staging.timestamps import format_timestamp
@@ -100,7 +100,7 @@ def validate_file(
         selected_question=selected_question,
         columns=reader.columns,
         # Only tables have columns that the lead selected.
-        allow_free_text=mapping.use_file_questions and not mapping.columns,
+        allow_free_text=mapping.use_file_questions and mapping.source not in TABLE_SOURCES,
         project_rater_keys=matching.resolve_matches(project, mapping.members, by=by).raters,
         project_question_keys=mapping.questions,
     )

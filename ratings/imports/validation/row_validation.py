@@ -243,7 +243,7 @@ class RecordValidator:
 
     def _count_skipped_record(self, skipped: records.SkippedRecord) -> None:
         """Count a record that the reader skipped."""
-        self.skipped_records.add(skipped.line, skipped.reason)
+        self.skipped_records.add(skipped.line, skipped.reason, skipped.value)
 
     def _add_problem(self, problem: records.ReaderProblem) -> None:
         """Add a problem that the reader found."""

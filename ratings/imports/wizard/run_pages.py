@@ -27,6 +27,7 @@ from ratings.imports.problems import (
 )
 from ratings.imports.readers import SOURCES
 from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS
+from ratings.imports.understood import Understood, format_doubt
 from ratings.models import ImportRun
 
 from . import preview
@@ -87,15 +88,19 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
             form = FileForm(data, run=run, mapping=mapping)
         else:
             form = ColumnsForm(data, run=run, mapping=mapping, head=head)
-            context["has_no_guess"] = not mapping.columns and not mapping.content_columns
+            context["understood"] = Understood.from_mapping(mapping, head)
+            if mapping.doubt:
+                names = [head.names[index] for index in mapping.doubtful_columns]
+                context["doubt"] = format_doubt(mapping.doubt, names)[0]
+            if not mapping.columns and not mapping.content_columns and mapping.doubt:
+                context["has_no_guess"] = True
         if data is not None and form.is_valid() and is_readable:
             warn_if_moved_on(
                 request, services.check_with_columns(run=run, mapping=form.get_mapping())
             )
             return redirect(get_run_url(run))
         context |= {"form": form, "head": head}
-        if run.project is None:
-            context["zones"] = list_time_zones()
+        context["zones"] = list_time_zones()
     return render(
         request, "ratings/imports/columns.html", context, status=200 if data is None else 400
     )

@@ -16,6 +16,7 @@ from ratings.imports.mapping.import_mapping import (
     ImportMapping,
 )
 from ratings.imports.services import NewQuestionScale
+from ratings.imports.values.label_forms import parse_number
 from ratings.imports.values.label_notes import UNDECIDED_KINDS
 from ratings.imports.values.label_order import ALPHABET, guess_order
 from ratings.models import ImportRun
@@ -33,6 +34,19 @@ NO_ORDER_HELP = gettext_lazy(
     "No order is known for these labels: they are listed alphabetically. If they have an order, "
     "put them into it."
 )
+
+
+OPEN_SCALE_HELP = gettext_lazy(
+    "The labels are numbers. With an order (ordinal), near misses count as partly agreed; with"
+    " equal distances (interval), by their difference; without an order (nominal), each"
+    " difference counts the same."
+)
+
+
+def _get_scale_help(scale: str, *, is_open: bool) -> Any:
+    if is_open:
+        return OPEN_SCALE_HELP
+    return GUESSED_ORDER_HELP if scale == Scale.ORDINAL else ""
 
 
 class StartForm(forms.Form):
@@ -81,13 +95,15 @@ class StartForm(forms.Form):
             max_length=500,
             initial=self.texts[key],
         )
+        # Nothing but the lead can know whether bare numbers are an order or names of categories.
+        is_open = len(order) > 2 and all(parse_number(label) is not None for label in order)
         self.fields[_get_field_name("scale", index)] = forms.ChoiceField(
             label=_("Scale of %(question)s") % {"question": key}
             if is_one_of_several
             else _("Scale"),
-            choices=Scale.choices,
-            initial=scale,
-            help_text=GUESSED_ORDER_HELP if scale == Scale.ORDINAL else "",
+            choices=[("", _("choose one")), *Scale.choices] if is_open else Scale.choices,
+            initial="" if is_open else scale,
+            help_text=_get_scale_help(scale, is_open=is_open),
         )
         self.fields[_get_field_name("categories", index)] = forms.CharField(
             label=_("Categories of %(question)s, one a line, in their order") % {"question": key}

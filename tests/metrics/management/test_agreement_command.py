@@ -127,10 +127,10 @@ def test_rows_of_one_question(write_file, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", [], "Line 1: No column named 'item' or 'rater' or 'label'.*it has nothing"),
-        ("item,rater\na,b", [], "Line 1: No column named 'label'.*it has 'item', 'rater'"),
-        ("item,rater,label,label\n", [], "Line 1: There are 2 columns named 'label'"),
-        ("item,rater,label\n", [], "There is no rating in the file"),
+        ("", [], "Line 1: There is one column only"),
+        ("item,rater\na,b", [], "No column of labels was found.*columns are item, rater"),
+        ("item,rater,label,label\n", [], "Line 1: 'label' names column 3 and column 4"),
+        ("item,rater,label\n", [], "Line 1: There is a line of column names, but no rating below"),
         ("item,rater,label\na,b,x\nc,d\n", [], "Line 3: 2 cells, where the line of names has 3"),
         ("item,rater,label\na,b,\n", [], "Every label in the file stands for a missing value"),
         (
@@ -278,3 +278,18 @@ def test_text_uses_singular_and_one_name_for_the_mean(write_file, capsys):
     assert "the most that these margins allow" in text
     assert "mean_pairwise_kappa " in text
     assert "light_kappa" not in text
+
+
+def test_constant_rater_and_two_items_have_no_impossible_interval(write_file, capsys):
+    rows = [(str(item), "ann", "3") for item in range(5)]
+    rows += [(str(item), "bob", "4" if item == 4 else "3") for item in range(5)]
+    out = run_command(capsys, write_file(format_csv(rows)), "--scale", "nominal")
+    assert "-0.000" not in out
+    (line,) = [line for line in out.splitlines() if line.startswith("cohen_kappa ")]
+    assert line.split(maxsplit=2)[1:] == ["0.000", "no interval: a rater used a single category"]
+    rows = [("1", "ann", "a"), ("1", "bob", "a"), ("2", "ann", "a"), ("2", "bob", "b")]
+    out = run_command(capsys, write_file(format_csv(rows)))
+    limits = [
+        line.split("[")[1].split("]")[0].split(", ") for line in out.splitlines() if "[" in line
+    ]
+    assert limits and all(-1 <= float(low) < float(high) <= 1 for low, high in limits)

@@ -55,6 +55,16 @@ def test_new_project_from_a_table(file: Path, lead: Any) -> None:
     )
     project = Project.objects.get(name="Made")
     assert status == 0
+    understood = report.pop("understood")[str(file)]
+    assert [column["role"] for column in understood["columns"]] == [
+        "item",
+        "rater",
+        "label",
+        "rated_at",
+        "text",
+        "gold",
+    ]
+    assert {column["reason"] for column in understood["columns"]} == {"as you chose"}
     assert report == {
         "project": project.pk,
         "items": 3,

@@ -219,10 +219,11 @@ INVALID_CONTENTS = {
         ("label_unknown", 5, "label"),
         "'wrong' is no label",
     ),
-    "time without a zone": (
-        b"item,rater,label,time\na,ann,minor,2026-03-01T09:30:00\n",
+    # Without the order of day and month, this can be two days.
+    "time of two days": (
+        b"item,rater,label,time\na,ann,minor,03/04/2026 09:30\n",
         ("time", 2, "time"),
-        "has no time zone; add Z or an offset",
+        "--dates dmy or --dates mdy",
     ),
     "time in the future": (
         b"item,rater,label,time\na,ann,minor,2999-03-01T09:30:00Z\n",
@@ -232,7 +233,7 @@ INVALID_CONTENTS = {
     "no time at all": (
         b"item,rater,label,time\na,ann,minor,yesterday\n",
         ("time", 2, "time"),
-        "is not an ISO-8601 time",
+        "Choose no column as the time of the rating",
     ),
     "missing header": (
         b"a,ann,minor\nb,ann,major\n",
