@@ -109,7 +109,9 @@ class Understood:
         for key, details in self.questions.items():
             lines.append(_format_question(key, details))
         if self.counts:
-            lines.append(_("%(items)s items, %(raters)s raters, %(ratings)s ratings") % self.counts)
+            lines.append(
+                _("items: %(items)s; raters: %(raters)s; ratings: %(ratings)s") % self.counts
+            )
         if self.repeats.get("count"):
             lines.append(format_repeats(self.repeats))
         for reason, details in self.left_out.items():
@@ -177,7 +179,7 @@ def format_repeats(repeats: Mapping[str, Any]) -> str:
         % {"item": item, "rater": rater, "first": first, "second": second}
         for item, rater, first, _label, second, _other in repeats["examples"][:MAX_SHOWN_LINES]
     )
-    return _("%(count)s ratings repeat an earlier one: %(examples)s") % {
+    return _("ratings that repeat an earlier one: %(count)s (%(examples)s)") % {
         "count": repeats["count"],
         "examples": examples,
     }

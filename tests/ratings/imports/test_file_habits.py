@@ -281,7 +281,7 @@ def test_text_output_has_a_line_for_each_column(lead: Any) -> None:
     lines = errors.getvalue().splitlines()
     assert "  id: item ID (by its name)" in lines
     assert any(line.startswith("  majority_vote: not imported (its name") for line in lines)
-    assert "  12 items, 3 raters, 36 ratings" in lines
+    assert "  items: 12; raters: 3; ratings: 36" in lines
     assert not Project.objects.exists()
 
 
