@@ -217,7 +217,9 @@ def test_times_without_a_zone_are_those_of_the_project(lead: Any, project: Proje
     project.time_zone = "Europe/Berlin"
     project.save()
     path = FILES / "times_of_a_spreadsheet.csv"
-    status, report = run_import_command(path, project=project.pk, question="other", json=True)
+    status, report = run_import_command(
+        path, project=project.pk, owner=lead.username, question="other", json=True
+    )
     assert status == 0, report
     assert report["understood"][str(path)]["zone"] == "Europe/Berlin"
     assert Rating.objects.first().rated_at.isoformat() == "2025-11-25T13:03:22+00:00"
