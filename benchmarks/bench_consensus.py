@@ -38,6 +38,9 @@ else:
     MISSING = None
 
 ROUNDS = 8
+CERTAIN = 0.95
+GOLD_SIZES = (40, 100)  # gold items drawn at random, whose answers calibrate the rest
+DRAWS = 10
 SIZES = (  # items, raters, ratings an item, categories
     (22_500, 300, 4, 4),
     (200_000, 1_000, 5, 5),
@@ -171,21 +174,36 @@ def encode(values: list[str]) -> tuple[list[str], np.ndarray]:
     return names.tolist(), codes
 
 
-def format_error_row(gold_set: GoldSet) -> str:
-    """Return one row of the table: shares of the items with gold that get another label."""
+class EncodedSet(NamedTuple):
+    """Ratings (M,) as integers, names of items, raters and labels, and gold items and codes (G,)."""
+
+    item: np.ndarray
+    rater: np.ndarray
+    code: np.ndarray
+    names: tuple[list[str], list[str], list[str]]
+    gold: tuple[np.ndarray, np.ndarray]
+
+
+def encode_set(gold_set: GoldSet) -> EncodedSet:
     first_labels: dict[tuple[str, str], str] = {}
     for name, rater_name, label in gold_set.rows:
         first_labels.setdefault((name, rater_name), label)
     items, item = encode([key[0] for key in first_labels])
     raters, rater = encode([key[1] for key in first_labels])
     labels, code = encode(list(first_labels.values()))
-    k = len(labels)
     gold_rows = [
         (index, labels.index(gold_set.gold[name]))
         for index, name in enumerate(items)
         if gold_set.gold.get(name) in labels
     ]
     rows, truth = (np.array(column) for column in zip(*gold_rows, strict=True))
+    return EncodedSet(item, rater, code, (items, raters, labels), (rows, truth))
+
+
+def format_error_row(gold_set: GoldSet) -> str:
+    """Return one row of the table: shares of the items with gold that get another label."""
+    item, rater, code, (items, raters, labels), (rows, truth) = encode_set(gold_set)
+    k = len(labels)
     counts = np.zeros((len(items), k))
     np.add.at(counts, (item, code), 1)
     fit = consensus.fit_dawid_skene(item, rater, code, k)
@@ -207,6 +225,50 @@ def format_error_row(gold_set: GoldSet) -> str:
     cells = [gold_set.name, f"{item.size:,}", f"{len(raters):,}", str(k), f"{rows.size:,}"]
     cells += [f"{100 * rate:.1f}" for rate in (*error_rates, *expected)] + [f"{tau:g}"]
     return f"| {' | '.join(cells)} |"
+
+
+def format_calibration_row(gold_set: GoldSet) -> str:
+    """Return one row: certain labels and expected errors of items outside the drawn gold items."""
+    item, rater, code, (_items, _raters, labels), (rows, truth) = encode_set(gold_set)
+    k = len(labels)
+    posterior = consensus.fit_dawid_skene(item, rater, code, k).posterior[rows]
+    is_wrong = posterior.argmax(axis=1) != truth
+    is_certain = posterior.max(axis=1) >= CERTAIN
+    cells = [gold_set.name, f"{rows.size:,}", f"{100 * is_wrong.mean():.1f}"]
+    cells += [f"{100 * (1 - posterior.max(axis=1)).mean():.1f}"]
+    cells += [f"{100 * is_certain.mean():.0f}%", f"{100 * (~is_wrong[is_certain]).mean():.1f}%"]
+    for n_gold in GOLD_SIZES:
+        rng = np.random.default_rng(1)
+        expected, n_others, n_certain, n_right = [], 0, 0, 0
+        for _ in range(DRAWS):
+            order = rng.permutation(rows.size)
+            drawn, others = order[:n_gold], order[n_gold:]
+            calibration = consensus.calibrate_on_gold(
+                item, rater, code, k, gold=(rows[drawn], truth[drawn])
+            )
+            if calibration is None:  # some of the gold items have a single rating
+                continue
+            certainty = consensus.temper(posterior[others], calibration[0]).max(axis=1)
+            expected.append((1 - certainty).mean())
+            n_others += others.size
+            n_certain += int((certainty >= CERTAIN).sum())
+            n_right += int((~is_wrong[others][certainty >= CERTAIN]).sum())
+        cells += [f"{100 * np.mean(expected):.1f}", f"{100 * n_certain / max(n_others, 1):.0f}%"]
+        cells += [">= 95%", f"{100 * n_right / n_certain:.1f}%" if n_certain else "none certain"]
+    return f"| {' | '.join(cells)} |"
+
+
+def bench_calibration(folder: Path | None) -> None:
+    if folder is None:
+        return
+    print(f"\n## Labels that are certain to {CERTAIN}, calibrated on gold answers\n")
+    columns = ["set", "items", "wrong, %", "expected", "certain", "right of these"]
+    for n_gold in GOLD_SIZES:
+        columns += [f"{n_gold} gold: expected", "certain", "goal", "measured"]
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for load_sets in (load_toolkit_sets, load_adult_set, load_ducks_set):
+        for gold_set in load_sets(folder):
+            print(format_calibration_row(gold_set), flush=True)
 
 
 def bench_gold(folder: Path | None) -> None:
@@ -233,6 +295,7 @@ def main() -> None:
     bench_speed(options.repeat)
     bench_default(options.repeat)
     bench_gold(options.gold)
+    bench_calibration(options.gold)
 
 
 if __name__ == "__main__":

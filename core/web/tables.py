@@ -26,6 +26,7 @@ register = template.Library()
 
 PARAMETER = "csv"
 MAX_EXPORT_ROWS = 10_000
+ROUNDING_ERROR = 1e-12  # a smaller statistic is 0: what is left when equal numbers are subtracted
 
 # Elements without text for the file: controls, images, and <time>, whose attribute is used.
 SKIPPED_ELEMENTS = frozenset("button form script select style svg template textarea time".split())  # noqa: SIM905
@@ -52,6 +53,14 @@ def exporting() -> Iterator[None]:
 def is_exporting() -> bool:
     """Return True while a page is rendered for export."""
     return _exporting.get()
+
+
+def round_to_zero(value: float) -> float:
+    """Return 0.0 for a rounding error such as 6.9e-18, else the value.
+
+    For every statistic in a file, except probabilities, which may be that small.
+    """
+    return 0.0 if abs(value) < ROUNDING_ERROR else value
 
 
 def get_page_size(rows: int) -> int:

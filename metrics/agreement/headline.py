@@ -93,11 +93,17 @@ def _is_two_rater_rule_applicable(facts: HeadlineFacts) -> bool:
     return facts.n_raters == 2 and (has_weights or not facts.scale_type.numeric)
 
 
+def _list_unweighted(facts: HeadlineFacts) -> tuple[str, ...]:
+    """Return Fleiss' unweighted kappa for a weighted headline: weights are never silent."""
+    return (FLEISS,) if facts.weighting != UNWEIGHTED else ()
+
+
 ROWS = (
     HeadlineRule(
         "two_raters",
         _is_two_rater_rule_applicable,
         lambda facts: get_weighted_name(COHEN, facts.weighting),
+        _list_unweighted,
     ),
     HeadlineRule(
         "nominal",
@@ -108,7 +114,7 @@ ROWS = (
         "ordinal",
         lambda facts: not facts.scale_type.numeric,
         lambda facts: get_weighted_name(FLEISS, facts.weighting),
-        lambda facts: (facts.alpha_name,),
+        lambda facts: (*_list_unweighted(facts), facts.alpha_name),
     ),
     HeadlineRule(
         "complete",
@@ -147,13 +153,13 @@ TABLE = (
     HeadlineTableRow("two_raters", _UNORDERED, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("Cohen's kappa; under custom weights where declared")),
     HeadlineTableRow("two_raters", _RANKED, _TWO_TEXT, _ANY_TEXT,
-         gettext_noop("weighted kappa: declared weights, else quadratic")),
+         gettext_noop("weighted kappa: declared weights, else quadratic; unweighted beside")),
     HeadlineTableRow("two_raters", _NUMERIC, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("weighted kappa, where weights are declared")),
     HeadlineTableRow("nominal", _UNORDERED, _OTHERS_TEXT, _ANY_TEXT,
          gettext_noop("Fleiss' kappa; under custom weights where declared")),
     HeadlineTableRow("ordinal", _RANKED, _OTHERS_TEXT, _ANY_TEXT,
-         gettext_noop("Fleiss' kappa: declared weights, else quadratic")),
+         gettext_noop("Fleiss' kappa: declared weights, else quadratic; unweighted beside")),
     HeadlineTableRow("complete", _NUMERIC, _OTHERS_TEXT, gettext_noop("yes"),
          gettext_noop("ICC(A,1), ICC(C,1) beside")),
     HeadlineTableRow("incomplete", _NUMERIC, _OTHERS_TEXT, gettext_noop("no"),

@@ -1,7 +1,8 @@
 """report(): all statistics of one table of ratings, as a flat dictionary.
 
-Keys are `NAME`, `NAME.se`, `NAME.ci_low`, `NAME.ci_high` and so on; None for undefined, then with
-the reason under `NAME.reason`. Two-rater keys are filled for two raters; `pairwise` holds every
+Keys are `NAME`, `NAME.se`, `NAME.ci_low`, `NAME.ci_high` (the published asymptotic interval),
+`NAME.low`, `NAME.high` (the interval that pages show) and so on; None for undefined, then with the
+reason under `NAME.reason`. Two-rater keys are filled for two raters; `pairwise` holds every
 pair.
 """
 
@@ -18,7 +19,8 @@ from .batch import compute_from_patterns
 from .coefficients import cohen, marginal_tests
 from .coefficients.conger import RatedItems
 from .coefficients.declaration import Coefficient, Formula
-from .coefficients.intraclass.icc import Icc, icc
+from .coefficients.intraclass.icc import Icc
+from .coefficients.intraclass.incomplete import compute_incomplete_icc, icc_of_ratings
 from .coefficients.marginal_tests import ChiSquareTest
 from .counts.grouping import Ints
 from .counts.sums import build_pattern_sums
@@ -139,13 +141,17 @@ def _format_estimate(name: str, entry: Coefficient, estimate: Estimate) -> Repor
 
 
 def _format_with_interval(name: str, estimate: Estimate, *, interval: bool = True) -> ReportDict:
-    """Return NAME, NAME.se, NAME.ci_low, NAME.ci_high, and the reasons of undefined values."""
+    """Return NAME, its standard error and both intervals, and the reasons of undefined values."""
     result = _format_value(name, estimate.value, REASONS[int(estimate.reason)])
     if interval:
         se_reason = estimate.get_interval_reason()
         result |= _format_value(f"{name}.se", estimate.se, se_reason)
-        result |= _format_value(f"{name}.ci_low", estimate.low, se_reason)
-        result |= _format_value(f"{name}.ci_high", estimate.high, se_reason)
+        result |= _format_value(f"{name}.ci_low", estimate.ci_low, se_reason)
+        result |= _format_value(f"{name}.ci_high", estimate.ci_high, se_reason)
+        # A standard error without limits: a rater used a single category.
+        limit_reason = se_reason or "single_category"
+        result |= _format_value(f"{name}.low", estimate.low, limit_reason)
+        result |= _format_value(f"{name}.high", estimate.high, limit_reason)
     return result
 
 
@@ -186,15 +192,38 @@ def _report_many_raters(rated_items: RatedItems, scale: _Scale) -> ReportDict:
 
 
 def _report_intraclass(rated_items: RatedItems, scale: _Scale) -> ReportDict:
-    """Return the intraclass correlations of the items that all raters rated."""
-    codes = rated_items.get_complete_codes()
-    result: ReportDict = {"icc_n_items": len(codes)}
-    for name, coefficient in icc(scale.values[codes]).items():
+    """Return the intraclass correlations.
+
+    Those of the items that all raters rated (icc1 also without such items), and those of all
+    ratings from variance components.
+    """
+    result: ReportDict = {"icc_n_items": len(rated_items.get_complete_codes())}
+    result |= _report_incomplete_icc(rated_items, scale)
+    for name, coefficient in icc_of_ratings(rated_items, scale.values).items():
         result |= _format_value(name, coefficient.value, coefficient.reason)
         for part in ("F", "df1", "df2", "p", "ci_low", "ci_high"):
             result |= _format_value(
                 f"{name}.{part}", getattr(coefficient, part), _get_reason(coefficient, part)
             )
+    return result
+
+
+def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict:
+    """Return ICC(A,1), ICC(C,1), ICC(A,k) and ICC(Q,k) of all ratings, and k and q."""
+    incomplete = compute_incomplete_icc(
+        rated_items.item, rated_items.rater, scale.values[rated_items.code]
+    )
+    values = {
+        "icc2_incomplete": incomplete.agreement,
+        "icc3_incomplete": incomplete.consistency,
+        "icc2k_incomplete": incomplete.agreement_mean,
+        "iccqk_incomplete": incomplete.shared_mean,
+        "icc_incomplete_k": incomplete.k,
+        "icc_incomplete_q": incomplete.q,
+    }
+    result: ReportDict = {}
+    for name, value in values.items():
+        result |= _format_value(name, value, incomplete.reason)
     return result
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from metrics.agreement import batch, registry
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.coefficients.conger import RatedItems
-from metrics.agreement.coefficients.intraclass.icc import icc
+from metrics.agreement.coefficients.intraclass.incomplete import icc_of_ratings
 from metrics.agreement.counts import tally
 from metrics.agreement.explain.missing_ratings import apply_policies
 from metrics.agreement.headline import HeadlineFacts
@@ -145,9 +145,12 @@ def _compute_rater_coefficients(ratings: np.ndarray, scale: QuestionScale) -> Bo
     )
     values: Body = {name: estimate.to_value() for name, estimate in estimates.items()}
     if scale.type.numeric and scale.values is not None:
-        codes = rated.get_complete_codes()
-        for name, icc_result in icc(scale.values[codes]).items():
-            value = build_icc_value(icc_result, n_items=len(codes), n_ratings=codes.size)
+        for name, icc_result in icc_of_ratings(rated, scale.values).items():
+            value = build_icc_value(
+                icc_result,
+                n_items=icc_result.n_items or 0,
+                n_ratings=icc_result.n_ratings or 0,
+            )
             values[name] = {
                 **value,
                 **{field: getattr(icc_result, field) for field in F_TEST_FIELDS},

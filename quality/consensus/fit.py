@@ -105,9 +105,16 @@ def fit_labels(
     calibration_result = consensus.calibrate(
         votes["item"], votes["rater"], indexes, scale.k, fixed=fixed_codes
     )
-    posterior = estimate.posterior
-    if calibration_result.tau < 1:
-        posterior = consensus.temper(posterior, calibration_result.tau)
+    gold_calibration = consensus.calibrate_on_gold(
+        votes["item"],
+        votes["rater"],
+        indexes,
+        scale.k,
+        gold=_to_fixed_arrays(fixed.gold, scale),
+        fixed=_to_fixed_arrays(fixed.decided, scale),
+    )
+    tau, n_gold = gold_calibration or (calibration_result.tau, 0)
+    posterior = estimate.posterior if tau == 1 else consensus.temper(estimate.posterior, tau)
     label = (
         consensus.posterior_medians(posterior)
         if scale.type.ordered
@@ -124,7 +131,8 @@ def fit_labels(
         model={
             "classes": estimate.classes.tolist(),
             "pooled": estimate.pooled_confusion.tolist(),
-            "tempering": calibration_result.tau,
+            "tempering": tau,
+            "gold_items": n_gold,
             "rounds": estimate.rounds,
             "converged": estimate.converged,
         },

@@ -58,9 +58,9 @@ def show_plan(request: HttpRequest, project_id: int) -> HttpResponse:
         "outlook": planning_sample_size.plan_sample_size(selection.question),
         "overlaps": compute_overlap_plans(selection.question),
         "form": form,
-        "study": _plan_study(form.cleaned_data) if is_submitted and form.is_valid() else None,
+        "study": _plan_study(form) if is_submitted and form.is_valid() else None,
     }
-    status = 400 if is_submitted and not form.is_valid() else 200
+    status = 400 if is_submitted and form.errors else 200
     return render(request, "quality/planning/plan.html", context, status=status)
 
 
@@ -68,9 +68,15 @@ def _get_default_study() -> dict[str, Any]:
     return {"kappa": 0.6, "prevalence": 0.3, "half_width": 0.05}
 
 
-def _plan_study(values: dict[str, Any]) -> StudyPlan:
-    items = sample_size.compute_items_needed_before(
-        values["kappa"], values["prevalence"], values["half_width"]
-    )
+def _plan_study(form: StudyForm) -> StudyPlan | None:
+    """Return the size of the study; None, with an error of the form, where it is impossible."""
+    values = form.cleaned_data
+    try:
+        items = sample_size.compute_items_needed_before(
+            values["kappa"], values["prevalence"], values["half_width"], with_assurance=True
+        )
+    except ValueError:
+        form.add_error("kappa", _("No two raters can have this kappa with this share."))
+        return None
     cost = values["cost"]
     return StudyPlan(items, None if cost is None else math.ceil(2 * items * cost))

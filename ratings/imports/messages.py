@@ -115,6 +115,20 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("workbook too large"),
         _("The workbook unpacks to more than %(limit)s bytes, the most that is allowed."),
     ),
+    "xlsx_rows": (
+        _("a row that no spreadsheet has"),
+        _(
+            "A row of the sheet has the number %(found)s; %(limit)s is the last one that is "
+            "allowed. Save the workbook once more with your spreadsheet program."
+        ),
+    ),
+    "xlsx_gap": (
+        _("too many empty rows"),
+        _(
+            "More than %(limit)s empty rows stand above this row. Delete them, or save the sheet "
+            "as CSV."
+        ),
+    ),
     "xlsx_formula": (
         _("formula"),
         _(

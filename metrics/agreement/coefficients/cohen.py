@@ -44,7 +44,14 @@ def kappa(
     w = as_weight_matrix(weights, proportions.k)
     expected = bilinear_form(proportions.rows, w, proportions.columns)
     slope = outer_sum(proportions.columns @ w.T, proportions.rows @ w)
-    return estimate_from_table(proportions, w, expected, slope, interval=interval)
+    # A rater who uses one category alone: kappa is 0 and its standard error 0 for any other rater.
+    row_categories, column_categories = (
+        (margin > 0).sum(axis=-1) for margin in (proportions.rows, proportions.columns)
+    )
+    is_constant = np.minimum(row_categories, column_categories) < 2
+    return estimate_from_table(
+        proportions, w, expected, slope, interval=interval, has_no_limits=is_constant
+    )
 
 
 def standard_error_under_chance(

@@ -30,6 +30,12 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
+from metrics.agreement.counts.score_intervals import (
+    Margins,
+    ScoreLimits,
+    UrnModel,
+    weigh_pairs_within,
+)
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
 from metrics.agreement.estimate import (
     REASON_CODES,
@@ -116,7 +122,21 @@ def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) ->
     if not interval:
         return build_estimate(point, None, _build_basis(sums))
     spread = _sum_squared_influence(sums, (disagreement, d), (observed, pooled), margins)
-    return build_estimate(point, sums.compute_standard_error(spread, sums.n2), _build_basis(sums))
+    se = sums.compute_standard_error(spread, sums.n2)
+    smallest = sums.smallest_pairable_size
+    lowest = 1 - divide_or_nan((total - 1) * smallest, total * (smallest - 1))
+    p = divide_or_nan(margins, total[..., None])
+    model = UrnModel.from_margins(
+        _build_pair_weights(sums), 1 - d, Margins(p, 1 - pooled, -2 * (p @ d))
+    )
+    limits = ScoreLimits(point, model, se, sums.n2 - 1, lowest=lowest)
+    return build_estimate(point, se, _build_basis(sums), limits=limits)
+
+
+def _build_pair_weights(sums: PatternSums) -> Floats:
+    """Return the numbers of pairs of items with two or more ratings, each rating counting once."""
+    factor = sums.sizes * sums.pairable
+    return weigh_pairs_within(sums.sizes, sums.n_items, factor, factor)
 
 
 def _compute_alpha(observed: Floats, pooled: Floats, total: Floats) -> ChanceCorrected:

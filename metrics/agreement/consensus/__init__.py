@@ -1,6 +1,12 @@
 """One label an item from several raters: majority vote, Dawid and Skene's model, calibration."""
 
-from .calibration import TEMPERATURES, Calibration, calibrate
+from .calibration import (
+    MIN_GOLD_ITEMS,
+    TEMPERATURES,
+    Calibration,
+    calibrate,
+    calibrate_on_gold,
+)
 from .fitted_model import DawidSkene, StartingValues
 from .labels import (
     TIED,
@@ -16,6 +22,7 @@ from .model import apply_fit, fit_dawid_skene, fit_dawid_skene_ml
 from .voting import MajorityVote, majority_vote, weighted_majority_vote
 
 __all__ = [
+    "MIN_GOLD_ITEMS",
     "TEMPERATURES",
     "TIED",
     "Calibration",
@@ -24,6 +31,7 @@ __all__ = [
     "StartingValues",
     "apply_fit",
     "calibrate",
+    "calibrate_on_gold",
     "credible_label_sets",
     "expected_certainty",
     "expected_information",

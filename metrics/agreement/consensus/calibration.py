@@ -6,6 +6,11 @@ the same ratings give the same selection in any order. The model fitted to the r
     P(rating = l) = sum_j T_ij pi_g(j, l)
 
 Where many raters make the same errors, T is too certain; then T^tau with tau < 1 predicts better.
+
+Held-out ratings share the errors that all raters make, so that they show a part of it only. With
+gold answers of MIN_GOLD_ITEMS items or more, tau is the one under which these answers are most
+probable (temperature scaling: Guo, Pleiss, Sun & Weinberger 2017, ICML), by T of a model that does
+not know them. It holds for items of the same kind as the gold items.
 """
 
 from dataclasses import dataclass
@@ -13,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Floats
@@ -21,6 +27,8 @@ from .labels import temper
 from .model import DawidSkene, fit_dawid_skene
 
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
+GOLD_TEMPERATURES = tuple(np.geomspace(1.0, 0.01, 47).tolist())  # steps of a tenth
+MIN_GOLD_ITEMS = 30  # items with a gold answer and two ratings or more
 BINS = 5
 _MIN_RATINGS = 3  # ratings an item needs for one of them to be held out
 
@@ -114,6 +122,41 @@ def calibrate(
     return Calibration(
         observed.size, _build_bins(predicted[tau], observed), tau, float(loss[tau].mean()), gain, se
     )
+
+
+def calibrate_on_gold(
+    item: npt.ArrayLike,
+    rater: npt.ArrayLike,
+    code: npt.ArrayLike,
+    k: int,
+    *,
+    gold: tuple[npt.ArrayLike, npt.ArrayLike],
+    **options: Any,
+) -> tuple[float, int] | None:
+    """Return tau by gold answers and their number, or None with too few of them.
+
+    Ratings in long form (M,); gold: items and codes (G,). Options as in the fit of Dawid and
+    Skene's model; items that they fix are not used.
+    """
+    items, codes = validate_ratings(item, code, k)
+    gold_items, gold_codes = (np.asarray(part, np.int64) for part in gold)
+    keys, index = index_distinct(items)
+    is_usable = np.isin(gold_items, keys[np.bincount(index, minlength=keys.size) >= 2])
+    if options.get("fixed") is not None:
+        is_usable &= ~np.isin(gold_items, np.asarray(options["fixed"][0], np.int64))
+    gold_items, gold_codes = gold_items[is_usable], gold_codes[is_usable]
+    if gold_items.size < MIN_GOLD_ITEMS:
+        return None
+    fit = fit_dawid_skene(items, rater, codes, k, **options)
+    if fit.reason is not None:
+        return None
+    posterior = fit.posterior[np.searchsorted(fit.items, gold_items)]
+    logs = np.log(np.maximum(posterior, 1e-300))
+    rows = np.arange(gold_items.size)
+    losses = []
+    for tau in GOLD_TEMPERATURES:
+        losses.append(-special.log_softmax(tau * logs, axis=1)[rows, gold_codes].sum())
+    return GOLD_TEMPERATURES[int(np.argmin(losses))], int(gold_items.size)
 
 
 def _get_confusion(fit: DawidSkene, raters: Ints) -> Floats:

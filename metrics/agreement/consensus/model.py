@@ -15,7 +15,13 @@ That is the maximum a posteriori under Dirichlet priors, and the log posterior r
 Without pseudo-counts it is Dawid and Skene's maximum likelihood, where raters with few items get
 certainties that their next ratings refute.
 
-Dawid & Skene 1979, Applied Statistics 28, 20-28.
+Where the categories are hard to separate, a round changes little long before the maximum is
+reached. With pseudo-counts, after ten rounds every third one therefore begins from parameters
+extrapolated from the last two (on the logarithms, where they stay positive); those that lower the
+log posterior are dropped.
+
+Dawid & Skene 1979, Applied Statistics 28, 20-28; extrapolation: Varadhan & Roland 2008,
+Scandinavian J. of Statistics 35, 335-353 (scheme S3).
 """
 
 import math
@@ -31,6 +37,8 @@ from metrics.agreement.estimate import Floats
 from .fitted_model import DawidSkene, StartingValues
 
 NO_PAIRABLE_ITEMS = "no_pairable_items"
+_PLAIN_ROUNDS = 10  # before the first extrapolation: most fits of clear items end soon after
+_MIN_LOG = -600.0  # of an extrapolated probability, so that none becomes 0
 _MIN_PROBABILITY = 1e-300  # replaces a probability of 0, which has no logarithm
 
 
@@ -62,8 +70,8 @@ def fit_dawid_skene(  # noqa: PLR0913 - parameters of the model, each with a def
     prior: float = 10.0,
     diagonal: float = 0.7,
     classes: float = 1.0,
-    rounds: int = 500,
-    tolerance: float = 1e-6,
+    rounds: int = 5_000,
+    tolerance: float = 1e-8,
     fixed: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     start: StartingValues | npt.ArrayLike | None = None,
 ) -> DawidSkene:
@@ -131,6 +139,7 @@ def apply_fit(
     return keys, data.build_start(fit, raters, ConfusionPrior())
 
 
+_Parameters = tuple[Floats, Floats, Floats]  # classes, confusion and expected counts
 _FixedItems = tuple[
     Ints, Ints
 ]  # rows of the items whose true category is known, and the categories
@@ -234,20 +243,26 @@ class _RatingIndicators:
         b = prior.build_confusion(self.k)
         log_posteriors: list[float] = []
         change = math.inf
-        classes, confusion, counts = self._estimate_parameters(posterior, prior, b)
+        parameters = self._estimate_parameters(posterior, prior, b)
+        # Without pseudo-counts probabilities may be 0, which has no logarithm to extrapolate.
+        extrapolation = _Extrapolation() if b.min() > 0 and prior.classes > 0 else None
         while len(log_posteriors) < limits[0] and change >= limits[1]:
-            new_posterior, log = self.compute_posterior(classes, confusion)
-            log += float(
-                _safe_log(new_posterior[fixed_items]).sum()
-            )  # fixed items: only their category counts
-            new_posterior = _set_fixed_items(new_posterior, fixed_items)
-            log += prior.classes * float(_safe_log(classes).sum()) + float(
-                (b * _safe_log(confusion)).sum()
-            )
+            proposal = None
+            if extrapolation and len(log_posteriors) >= _PLAIN_ROUNDS:
+                proposal = extrapolation.propose(parameters)
+            log = -math.inf
+            if proposal is not None:
+                new_posterior, log = self._compute_round(proposal, prior, b, fixed_items)
+            is_extrapolated = log >= max(log_posteriors, default=math.inf)
+            if not is_extrapolated:
+                new_posterior, log = self._compute_round(parameters, prior, b, fixed_items)
             log_posteriors.append(log)
             change = float(np.abs(np.subtract(new_posterior, posterior, out=posterior)).max())
+            if is_extrapolated:
+                change = math.inf  # two rounds without extrapolation show whether it still moves
             posterior = new_posterior
-            classes, confusion, counts = self._estimate_parameters(posterior, prior, b)
+            parameters = self._estimate_parameters(posterior, prior, b)
+        classes, confusion, counts = parameters
         pooled_counts = counts.sum(axis=0) + b
         return DawidSkene(
             *keys,
@@ -261,6 +276,18 @@ class _RatingIndicators:
             log_posterior=log_posteriors,
         )
 
+    def _compute_round(
+        self, parameters: "_Parameters", prior: ConfusionPrior, b: Floats, fixed_items: _FixedItems
+    ) -> tuple[Floats, float]:
+        """Return T (N, k) for these parameters, fixed items set, and the log posterior."""
+        classes, confusion, _counts = parameters
+        posterior, log = self.compute_posterior(classes, confusion)
+        # Of fixed items only their category counts.
+        log += float(_safe_log(posterior[fixed_items]).sum())
+        log += prior.classes * float(_safe_log(classes).sum())
+        log += float((b * _safe_log(confusion)).sum())
+        return _set_fixed_items(posterior, fixed_items), log
+
     def _estimate_parameters(
         self, posterior: Floats, prior: ConfusionPrior, b: Floats
     ) -> tuple[Floats, Floats, Floats]:
@@ -268,6 +295,33 @@ class _RatingIndicators:
         counts = self.count_by_true_category(posterior)
         classes = _normalize_rows(posterior.sum(axis=0) + prior.classes)
         return classes, _normalize_rows(counts + b), counts
+
+
+class _Extrapolation:
+    """Proposals of parameters for every third round, from those of the two rounds before."""
+
+    def __init__(self) -> None:
+        self._history: list[Floats] = []
+
+    def propose(self, parameters: _Parameters) -> _Parameters | None:
+        """Return extrapolated parameters, or None where the round is an ordinary one."""
+        classes, confusion, counts = parameters
+        self._history.append(np.log(np.concatenate([classes, confusion.ravel()])))
+        if len(self._history) < 3:
+            return None
+        first, second, third = self._history
+        self._history = []
+        step = second - first
+        curvature = third - second - step
+        size = float(np.linalg.norm(curvature))
+        if size == 0:
+            return None
+        factor = max(float(np.linalg.norm(step)) / size, 1.0)
+        logs = first + 2 * factor * step + factor**2 * curvature
+        probabilities = np.exp(np.clip(logs, _MIN_LOG, 0.0))
+        new_classes = _normalize_rows(probabilities[: classes.size])
+        new_confusion = _normalize_rows(probabilities[classes.size :].reshape(confusion.shape))
+        return new_classes, new_confusion, counts
 
 
 def _normalize_rows(counts: Floats) -> Floats:

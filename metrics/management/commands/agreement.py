@@ -269,8 +269,15 @@ def _format_coefficient(name: str, entry: Coefficient, report: dict[str, Any], s
         return f"{label:<32} {text}"
     if value is None:
         return f"{label:<32} undefined: {report[f'{name}.reason']}"
-    low, high = report.get(f"{name}.ci_low"), report.get(f"{name}.ci_high")
-    interval = "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+    # Intraclass correlations have F intervals alone.
+    low, high = (
+        report.get(f"{name}.{end}", report.get(f"{name}.ci_{end}")) for end in ("low", "high")
+    )
+    interval = (
+        ""
+        if low is None or high is None
+        else f"[{file_statistics.format_number(low)}, {file_statistics.format_number(high)}]"
+    )
     value = round(value, 3) + 0.0  # turns -0.0 into 0.0
     band = (
         find_band(value, scheme)
@@ -280,6 +287,8 @@ def _format_coefficient(name: str, entry: Coefficient, report: dict[str, Any], s
     text_after = band.label + ("" if is_designed_for(name, scheme) else " *") if band else ""
     if entry.report_format in ("test", "2x2 test"):
         text_after = _format_test(name.removesuffix(".chi2"), report)
+    if report.get(f"{name}.low.reason") == "single_category":
+        text_after = "no interval: a rater used a single category"
     if name == "kappa_max":
         text_after = "the most that these margins allow"
     return f"{label:<32} {value:7.3f}  {interval:<18} {text_after}".rstrip()

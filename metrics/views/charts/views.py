@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from core.web import tables
 from metrics.results.pairs import pair_results
 from metrics.scale import get_weighted_name
 from metrics.views.changes import bar_chart, contributions
@@ -90,7 +91,9 @@ def _build_csv_response(rows: Rows, name: str) -> HttpResponse:
 
 
 def _escape_cell(value: Any) -> Any:
-    """Mark a text as text that a spreadsheet would take for a formula."""
+    """Mark a text as text that a spreadsheet would take for a formula; rounding errors are 0."""
+    if isinstance(value, float):
+        return tables.round_to_zero(value)
     return escape_formula(value) if isinstance(value, str) else value
 
 

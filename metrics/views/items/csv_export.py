@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from core.web import tables
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
 from projects.services.items import gold
@@ -56,7 +57,7 @@ def _build_cells(row: ItemRow, scale: QuestionScale) -> list[str]:
         get_item_state(item),
         str(item.version),
         str(row.n_ratings),
-        "" if row.disagreement is None else repr(row.disagreement),
+        "" if row.disagreement is None else repr(tables.round_to_zero(row.disagreement)),
         *(str(counts.get(label, 0)) for label in scale.labels),
     ]
 

@@ -16,6 +16,7 @@ class Command(BaseCommand):
     help = (
         "Print how many more items a question needs until its kappa is known to a half-width"
         " (plan PROJECT), or how many a study of two raters takes (--kappa .6 --prevalence .3)."
+        " So many items reach the half-width in 9 of 10 such studies."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -65,7 +66,7 @@ def _plan_study(options: dict[str, Any]) -> list[dict[str, Any]]:
     shares = [float(part) for part in options["prevalence"].split(",")]
     prevalence = shares[0] if len(shares) == 1 else shares
     items = sample_size.compute_items_needed_before(
-        options["kappa"], prevalence, options["half_width"]
+        options["kappa"], prevalence, options["half_width"], with_assurance=True
     )
     row: dict[str, Any] = {"items": items, "ratings": 2 * items}
     if options["cost"] is not None:

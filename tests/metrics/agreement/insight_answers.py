@@ -497,17 +497,95 @@ def _parse_number(text: Any) -> float:
     return float(match.group())
 
 
+MODEL_COLUMN = "the model's answers"  # no rater of a case has this name
+
+
+def list_contest_rows(case: dict) -> dict:
+    """Return an alt-test case of `humans` and `model` as one of `rows` and `model_rater`.
+
+    humans: answers as a table of items x raters (or raters x items, where only that fits the
+    model's answers), or rater -> answers; model: its answers. Answers are a list in the order of
+    the items, or item -> answer; each is a category, or the index of a declared one; None, an
+    empty text, and -1 where that is no category, are missing. Where rows or a file have the
+    ratings, humans and model are the names of raters.
+    """
+    humans, model = case["humans"], case["model"]
+    if isinstance(model, str):
+        names = [str(name) for name in humans]
+        return case | {"model_rater": model, "human_raters": names}
+    answers_by_rater = {str(name): _key_by_item(answers) for name, answers in _list_humans(case)}
+    names = list(answers_by_rater)
+    answers_by_rater[MODEL_COLUMN] = _key_by_item(model)
+    categories = case.get("categories", range(case["k"]) if "k" in case else None)
+    declared = None if categories is None else [str(category) for category in categories]
+    rows = []
+    for name, answers in answers_by_rater.items():
+        for item, answer in answers.items():
+            label = _find_label(answer, declared)
+            if label is not None:
+                rows.append([item, name, label])
+    contest = {key: value for key, value in case.items() if key != "file"}
+    contest |= {"rows": rows, "model_rater": MODEL_COLUMN, "human_raters": names}
+    return contest if declared is None else contest | {"categories": declared}
+
+
+def _list_humans(case: dict) -> list[tuple[str, Any]]:
+    """Return (name, answers) of each human.
+
+    Without names they are those of `raters`, or those that begin the keys of `expected`, else
+    human_0, human_1 and so on.
+    """
+    humans, n_items = case["humans"], len(case["model"])
+    if isinstance(humans, dict):
+        return list(humans.items())
+    has_row_per_item = len(humans) == n_items and all(isinstance(row, list) for row in humans)
+    columns = list(zip(*humans, strict=True)) if has_row_per_item else humans
+    names = case.get("raters") or case.get("human_names")
+    if not names:
+        names = list(dict.fromkeys(key.partition(".")[0] for key in case["expected"] if "." in key))
+        names = [name for name in names if name not in ("winning_rate", "advantage", "passed")]
+    if len(names) != len(columns):
+        names = [f"human_{index}" for index in range(len(columns))]
+    return list(zip(names, columns, strict=True))
+
+
+def _key_by_item(answers: Any) -> dict[str, Any]:
+    """Return item -> answer; items of a list are named by their position."""
+    if isinstance(answers, dict):
+        return {str(item): answer for item, answer in answers.items()}
+    return {f"{index:09}": answer for index, answer in enumerate(answers)}
+
+
+def _find_label(answer: Any, declared: list[str] | None) -> str | None:
+    """Return the category of an answer, None where it is missing."""
+    if answer is None or answer == "":
+        return None
+    if declared is not None and str(answer) in declared:
+        return str(answer)
+    is_number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
+    if is_number and answer == -1:
+        return None
+    if is_number and declared is not None and 0 <= answer < len(declared):
+        return declared[int(answer)]
+    return str(answer)
+
+
 def answer_alt_test(case: dict, folder: Path) -> Named:
     """Answer a case of the alternative annotator test."""
+    if "humans" in case:
+        case = list_contest_rows(case)
     data = CaseRatings(case, folder)
     options = case.get("options") or {}
     model_name = str(case["model_rater"])
-    humans = [name for name in data.raters if name != model_name]
+    humans = [name for name in case.get("human_raters", data.raters) if name != model_name]
     codes = data.build_table()
     model = np.full(len(data.items), -1)
     if model_name in data.raters:
         model = codes[:, data.raters.index(model_name)]
-    human_codes = codes[:, [data.raters.index(name) for name in humans]]
+    human_codes = np.full((len(data.items), len(humans)), -1)
+    for column, name in enumerate(humans):
+        if name in data.raters:
+            human_codes[:, column] = codes[:, data.raters.index(name)]
     score = str(options.get("score", "accuracy"))
     score = "rmse" if "rmse" in score.lower() else score
     by_weights = score not in alternative_annotator.SCORES
@@ -522,7 +600,11 @@ def answer_alt_test(case: dict, folder: Path) -> Named:
         and all(_numeric_sort_key(c)[0] == 0 for c in data.categories)
     ):
         values = [float(category) for category in data.categories]
-    test_options = {key: options[key] for key in ("epsilon", "q", "least") if key in options}
+    test_options = {
+        key: options.get(key, case.get(key))
+        for key in ("epsilon", "q", "least")
+        if key in options or key in case
+    }
     result = kappa_differences.run_alternative_annotator_test(
         human_codes,
         model,

@@ -41,9 +41,13 @@ def test_headline_table_gives_one_coefficient(facts, name, why):
 
 
 def test_ordinal_alpha_is_a_companion_and_lead_may_choose():
+    """So is the unweighted kappa, because weights raise the value."""
     assert choose_headline(HeadlineFacts("ordinal", 3)).companions == (
+        "fleiss_kappa",
         "krippendorff_alpha_ordinal",
     )
+    assert choose_headline(HeadlineFacts("ordinal", 2)).companions == ("fleiss_kappa",)
+    assert choose_headline(HeadlineFacts("nominal", 2)).companions == ()
     lead_choice = choose_headline(HeadlineFacts("ordinal", 3), choice="gwet_ac1")
     assert (lead_choice.name, lead_choice.reason, lead_choice.trend_name) == (
         "gwet_ac1",

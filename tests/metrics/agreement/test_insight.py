@@ -95,3 +95,74 @@ def test_undefined_values_are_null_with_a_reason(topic, tmp_path):
     case, expected = UNDEFINED[topic]
     full_case = {**case, "topic": topic, "expected": expected}
     assert answer(full_case, tmp_path) == expected
+
+
+NAMES = ["agree", "differ", "reject"]
+ROWS_OF_THREE = [[0, 1, 0], [1, 1, 2], [2, 2, 2], [0, None, 0], [1, 1, 1], [2, 0, -1]] * 8
+MODEL_CODES = [0, 1, 2, 0, 2, -1] * 8
+
+
+def list_names(rows):
+    return [[None if code in (None, -1) else NAMES[code] for code in row] for row in rows]
+
+
+def build_contest(**fields):
+    case = {
+        "topic": "alt_test",
+        "options": {"epsilon": 0.15, "least": 20},
+        "expected": {
+            "winning_rate": 0,
+            "a.wins": [],
+            "b.wins": [],
+            "c.wins": [],
+            "c.p": 0,
+            "c.n": 0,
+        },
+    }
+    return case | fields
+
+
+COLUMNS_OF_THREE = [list(column) for column in zip(*ROWS_OF_THREE, strict=True)]
+SAME_CONTEST = {
+    "codes_by_item": {"humans": ROWS_OF_THREE, "model": MODEL_CODES},
+    "codes_of_declared": {"humans": ROWS_OF_THREE, "model": MODEL_CODES, "categories": NAMES},
+    "codes_by_rater": {"humans": COLUMNS_OF_THREE, "model": MODEL_CODES, "k": 3},
+    "names": {
+        "humans": list_names(ROWS_OF_THREE),
+        "model": list_names([MODEL_CODES])[0],
+        "categories": NAMES,
+    },
+    "keyed_by_rater": {
+        "humans": dict(zip("abc", COLUMNS_OF_THREE, strict=True)),
+        "model": MODEL_CODES,
+    },
+    "keyed_by_item": {
+        "humans": {
+            name: {f"i{n}": code for n, code in enumerate(column)}
+            for name, column in zip("abc", COLUMNS_OF_THREE, strict=True)
+        },
+        "model": {f"i{n}": code for n, code in enumerate(MODEL_CODES)},
+    },
+    "names_of_raters": {
+        "humans": ["a", "b", "c"],
+        "model": "m",
+        "rows": [
+            [f"i{n:02}", rater, code]
+            for rater, column in zip("abcm", [*COLUMNS_OF_THREE, MODEL_CODES], strict=True)
+            for n, code in enumerate(column)
+            if code not in (None, -1)
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("form", SAME_CONTEST)
+def test_contest_of_humans_and_model_has_the_same_answer_in_each_form(form):
+    """Count by hand: of each six items the model beats b on the first and c on the second, loses
+    to everybody on the fifth, gives no answer on the last, and ties elsewhere."""
+    answers = answer(build_contest(**SAME_CONTEST[form]), Path("."))
+    assert answers["a.wins"] == [0, 32, 8]
+    assert answers["b.wins"] == [8, 16, 8]
+    assert answers["c.wins"] == [8, 24, 8]
+    assert answers["c.n"] == 40
+    assert 0 <= answers["c.p"] <= 1

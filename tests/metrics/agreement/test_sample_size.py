@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metrics.agreement import consensus, sample_size
-from metrics.agreement.coefficients import fleiss
+from metrics.agreement.coefficients import cohen, fleiss
 
 EXAMPLES = settings(max_examples=50, deadline=None)
 
@@ -24,6 +24,56 @@ def test_items_needed_is_the_smallest_number(se, n, half_width):
             return
     needed = sample_size.compute_items_needed(se, n, half_width)
     assert (needed.items, needed.additional) == (items, max(0, items - n))
+
+
+@EXAMPLES
+@given(st.floats(0.001, 0.3), st.integers(2, 300), st.floats(0.03, 0.5), st.floats(0, 0.5))
+def test_items_needed_with_assurance_are_the_smallest_that_stay_narrow(se, n, half_width, sd):
+    def is_narrow(items):
+        change = sd * max(1 - n / items, 0) ** 0.5
+        margin = stats.t.ppf(0.975, items - 1) * se * (n / items) ** 0.5
+        return margin * np.exp(stats.norm.ppf(0.9) * change) <= half_width
+
+    needed = sample_size.compute_items_needed(se, n, half_width, log_se_sd=sd)
+    assert is_narrow(needed.items)
+    assert needed.items == 2 or not is_narrow(needed.items - 1)
+    assert needed.items >= sample_size.compute_items_needed(se, n, half_width).items
+
+
+@pytest.mark.parametrize(
+    ("kappa", "shares", "half_width"),
+    [(0.7, [0.3, 0.7], 0.1), (0.8, [0.05, 0.95], 0.1), (0.6, [0.5, 0.3, 0.2], 0.08)],
+)
+def test_nine_of_ten_studies_reach_the_assured_width(kappa, shares, half_width):
+    """About half of the studies with the expected number of items do."""
+    p = np.array(shares)
+    table = kappa * np.diag(p) + (1 - kappa) * np.outer(p, p)
+    reached = []
+    for with_assurance in (False, True):
+        items = sample_size.compute_items_needed_before(
+            kappa, shares, half_width, with_assurance=with_assurance
+        )
+        studies = np.random.default_rng(7).multinomial(items, table.ravel(), size=2000)
+        se = cohen.kappa(studies.reshape(-1, *table.shape)).se
+        reached.append((stats.t.ppf(0.975, items - 1) * se <= half_width).mean())
+    assert 0.4 < reached[0] < 0.6
+    assert reached[1] >= 0.885
+
+
+def test_uncertainty_of_the_error_is_that_of_new_samples():
+    rng = np.random.default_rng(8)
+    patterns = np.array([[2, 0], [1, 1], [0, 2]])
+    shares = [0.65, 0.1, 0.25]
+    samples = rng.multinomial(200, shares, size=3000)
+    true_sd = np.log(fleiss.fleiss_kappa(patterns, samples).se).std()
+    estimates = [sample_size.estimate_log_se_sd(patterns, sample) for sample in samples[:20]]
+    assert np.mean(estimates) == pytest.approx(true_sd, rel=0.15)
+    assert sample_size.estimate_log_se_sd(patterns, [1, 0, 0]) == 0
+
+
+def test_kappa_that_no_table_has_is_refused():
+    with pytest.raises(ValueError, match="impossible"):
+        sample_size.compute_items_needed_before(-0.9, 0.1, 0.1, with_assurance=True)
 
 
 def test_invalid_planning_input_has_reason_or_error():

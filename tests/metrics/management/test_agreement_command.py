@@ -278,3 +278,18 @@ def test_text_uses_singular_and_one_name_for_the_mean(write_file, capsys):
     assert "the most that these margins allow" in text
     assert "mean_pairwise_kappa " in text
     assert "light_kappa" not in text
+
+
+def test_constant_rater_and_two_items_have_no_impossible_interval(write_file, capsys):
+    rows = [(str(item), "ann", "3") for item in range(5)]
+    rows += [(str(item), "bob", "4" if item == 4 else "3") for item in range(5)]
+    out = run_command(capsys, write_file(format_csv(rows)), "--scale", "nominal")
+    assert "-0.000" not in out
+    (line,) = [line for line in out.splitlines() if line.startswith("cohen_kappa ")]
+    assert line.split(maxsplit=2)[1:] == ["0.000", "no interval: a rater used a single category"]
+    rows = [("1", "ann", "a"), ("1", "bob", "a"), ("2", "ann", "a"), ("2", "bob", "b")]
+    out = run_command(capsys, write_file(format_csv(rows)))
+    limits = [
+        line.split("[")[1].split("]")[0].split(", ") for line in out.splitlines() if "[" in line
+    ]
+    assert limits and all(-1 <= float(low) < float(high) <= 1 for low, high in limits)

@@ -265,3 +265,36 @@ def test_decision_made_during_computation_is_kept(
     assert input_version.list_outdated_questions() == [rated_question.pk], (
         "the others do not know of it yet"
     )
+
+
+def test_labels_are_calibrated_on_gold_answers(
+    question: Question, rate: Callable[..., Any], lead: Any, client_for: Any
+) -> None:
+    """On every third gold item everybody gives the same wrong answer; certainties follow.
+
+    The page says what they are based on.
+    """
+    labels = ["none", "minor", "major", "critical"]
+    for number in range(60):
+        truth = number % 4
+        wrong = (truth + 1) % 4
+        for rater in ("ann", "bea", "cleo"):
+            rate(question, f"i{number:02}", rater, labels[wrong if number % 3 == 0 else truth])
+    question_updates.update_question(question.pk)
+    recompute.recompute_question(question.pk)
+    before = Consensus.objects.get()
+    page = f"/projects/{question.project_id}/labels/"
+    assert (before.model["gold_items"], before.expected_errors < 6) == (0, True)
+    assert "Without the gold answers of 30 items" in client_for(lead).get(page).text
+    categories = list(question.categories.order_by("position"))
+    for number in range(30):
+        item = Item.objects.get(key=f"i{number:02}")
+        code = categories[number % 4].code
+        set_gold_answer(item=item, question=question, answer=[code], by=lead)
+    recompute.recompute_question(question.pk, at_once=True)
+    after = Consensus.objects.get()
+    assert after.model["gold_items"] == 30
+    assert after.model["tempering"] < 1
+    assert after.expected_errors > before.expected_errors
+    assert get_label(question, "i45").confidence < 0.95
+    assert "gold answers of 30 items" in client_for(lead).get(page).text

@@ -35,7 +35,8 @@ ICC_NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
 class Icc:
     """One intraclass correlation with its F test and interval.
 
-    None where undefined, with the reason.
+    None where undefined, with the reason. n_items, n_ratings: what it is computed from, where the
+    caller cannot know it.
     """
 
     value: float | None
@@ -49,6 +50,8 @@ class Icc:
     ci_high: float | None = None
     ci_low_reason: str | None = None
     ci_high_reason: str | None = None
+    n_items: int | None = None
+    n_ratings: int | None = None
 
 
 def icc(values: npt.ArrayLike) -> dict[str, Icc]:
@@ -223,7 +226,8 @@ ICCS = (
         label=_("ICC(1,1), one-way"),
         description=_(
             "How much of the differences among ratings are differences among items, where each "
-            "item may have other raters."
+            "item may have other raters. It needs no complete items: with fewer than two, all "
+            "items count."
         ),
     ),
     _declare_icc(

@@ -124,8 +124,8 @@ def compute_reliability(components: VarianceComponents, m: int) -> MeanReliabili
     if components.reason is not None:
         return MeanReliability(None, None, components.reason, components.reason)
     item, rater, residual = _clip_negative(components)
-    absolute, absolute_reason = _compute_share(item, (rater + residual) / m)
-    relative, relative_reason = _compute_share(item, residual / m)
+    absolute, absolute_reason = compute_share(item, (rater + residual) / m)
+    relative, relative_reason = compute_share(item, residual / m)
     return MeanReliability(absolute, relative, absolute_reason, relative_reason)
 
 
@@ -154,7 +154,8 @@ def _clip_negative(components: VarianceComponents) -> tuple[float, float, float]
     return item, rater, residual
 
 
-def _compute_share(item: float, error: float) -> tuple[float | None, str | None]:
+def compute_share(item: float, error: float) -> tuple[float | None, str | None]:
+    """Return the share of the items' variance, or None and the reason."""
     if item + error == 0:
         return None, NO_VARIANCE
     return item / (item + error), None

@@ -189,7 +189,7 @@ def test_labels_of_good_raters_have_the_expected_errors():
     assert fit.converged
     assert n_errors == pytest.approx(fit.expected_errors, abs=4 * math.sqrt(fit.expected_errors))
     assert fit.accuracy == pytest.approx(np.full(12, 0.775), abs=0.12)
-    assert fit.expected.sum() == pytest.approx(len(rows))
+    assert fit.expected_counts.sum() == pytest.approx(len(rows))
 
 
 def test_single_category_has_high_certainty_below_one():
@@ -212,14 +212,14 @@ def test_ratings_without_pairs_have_majority_but_no_model():
 def test_warm_start_reaches_the_same_fit_as_cold_start():
     rows, _ = simulate_ratings(200, 8, 3)
     cold = fit_model(rows, 3, tolerance=1e-10)
-    for start in (cold.posterior, cold.start()):
+    for start in (cold.posterior, cold.get_starting_values()):
         warm = fit_model(rows, 3, tolerance=1e-10, start=start)
         assert warm.rounds < cold.rounds / 2
         assert warm.posterior == pytest.approx(cold.posterior, abs=1e-8)
     # with a rater who was not in the earlier fit
     extended_rows = np.concatenate([rows, [(item, 99, 0) for item in range(20)]])
     warm_extended, cold_extended = (
-        fit_model(extended_rows, 3, start=cold.start()),
+        fit_model(extended_rows, 3, start=cold.get_starting_values()),
         fit_model(extended_rows, 3),
     )
     assert warm_extended.posterior == pytest.approx(cold_extended.posterior, abs=1e-4)
@@ -231,7 +231,7 @@ def test_stored_model_gives_posteriors_of_changed_items():
     rows, _ = simulate_ratings(100, 6, 3)
     fit = fit_model(rows, 3, tolerance=1e-12)
     changed_rows = rows[rows[:, 0] < 10]
-    items, posterior = consensus.apply_fit(*split_columns(changed_rows), fit.start())
+    items, posterior = consensus.apply_fit(*split_columns(changed_rows), fit.get_starting_values())
     assert items.tolist() == list(range(10))
     assert posterior == pytest.approx(fit.posterior[:10], abs=1e-8)
 
@@ -390,6 +390,57 @@ def test_correlated_errors_are_tempered():
     assert calibration.gain > 2 * calibration.gain_se
 
 
+def simulate_shared_errors(n_items, seed):
+    """Return rows and truth: on three of ten items all raters tend to the same wrong category."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n_items)
+    rows = []
+    for item in range(n_items):
+        share, wrong = (0.4 if rng.random() < 0.3 else 0.9), (truth[item] + rng.integers(1, 3)) % 3
+        for rater in range(15):
+            rows.append((item, rater, truth[item] if rng.random() < share else wrong))
+    return np.array(rows), truth
+
+
+def test_gold_answers_calibrate_errors_that_all_raters_share():
+    """Calibrated on 100 items, 19 in 20 of the certain labels of the other 500 are right.
+
+    The expected errors are of the right size; before, they were one twentieth of it.
+    """
+    rows, truth = simulate_shared_errors(600, seed=7)
+    gold = np.arange(100), truth[:100]
+    tau, n_gold = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
+    posterior = fit_model(rows, 3).posterior[100:]
+    tempered = consensus.temper(posterior, tau)
+    is_wrong = posterior.argmax(axis=1) != truth[100:]
+    assert n_gold == 100
+    assert is_wrong.mean() > 0.1 > 5 * (1 - posterior.max(axis=1)).mean()
+    assert (1 - tempered.max(axis=1)).mean() == pytest.approx(is_wrong.mean(), rel=0.5)
+    certain = tempered.max(axis=1) >= 0.95
+    assert certain.sum() > 50
+    assert is_wrong[certain].mean() <= 0.05
+
+
+def test_gold_answers_do_not_temper_independent_errors():
+    rows, truth = simulate_ratings(800, 15, 3, per_item=5, right=0.6)
+    gold = np.arange(400), truth[:400]
+    tau, _ = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
+    assert tau > 0.7
+
+
+def test_too_few_gold_answers_do_not_calibrate():
+    """Items with one rating, without ratings, or whose category is decided do not count."""
+    rows, truth = simulate_ratings(60, 6, 3)
+    n_gold = consensus.MIN_GOLD_ITEMS
+    columns, gold = split_columns(rows), (np.arange(n_gold), truth[:n_gold])
+    assert consensus.calibrate_on_gold(*columns, 3, gold=gold) is not None
+    assert consensus.calibrate_on_gold(*columns, 3, gold=(gold[0] + 31, gold[1])) is None
+    assert consensus.calibrate_on_gold(*columns, 3, gold=gold, fixed=([0], [1])) is None
+    is_extra_rating = (rows[:, 0] == 3) & (np.arange(len(rows)) != np.argmax(rows[:, 0] == 3))
+    fewer = split_columns(rows[~is_extra_rating])
+    assert consensus.calibrate_on_gold(*fewer, 3, gold=gold) is None
+
+
 def test_held_out_ratings_do_not_depend_on_the_row_order():
     rows, _ = simulate_ratings(300, 9, 3, per_item=3)
     rows = rows[(rows[:, 0] > 20) | (rows[:, 1] > 4)]  # some items have fewer than three
@@ -419,3 +470,22 @@ def test_many_raters_with_two_ratings_each_converge() -> None:
         assert np.isfinite(numbers).all()
     is_right = consensus.posterior_modes(fit.posterior) == fit.items % 4
     assert is_right.mean() > 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fit_is_where_plain_rounds_end_also_where_they_are_slow(seed):
+    """Raters who are often wrong: plain rounds move by less than 1e-6 long before the maximum.
+
+    A fit of two rounds is plain, because extrapolation begins with the third.
+    """
+    rows, _ = simulate_ratings(80, 6, 3, per_item=2, right=0.35, seed=seed)
+    fit = fit_model(rows, 3)
+    assert fit.converged
+    plain, n_plain_rounds, change = fit_model(rows, 3, rounds=2), 2, 1.0
+    while change > 1e-12 and n_plain_rounds < 20_000:
+        following = fit_model(rows, 3, rounds=2, start=plain.posterior)
+        change = np.abs(following.posterior - plain.posterior).max()
+        plain, n_plain_rounds = following, n_plain_rounds + 2
+    np.testing.assert_allclose(fit.posterior, plain.posterior, atol=2e-6)
+    assert fit.rounds < n_plain_rounds / 2
+    assert np.diff(fit.log_posterior).min() > -1e-9

@@ -10,6 +10,7 @@ from django.template import RequestContext, Template
 from django.test import Client, RequestFactory
 from django.utils import translation
 
+from core.web import tables
 from metrics.agreement import COEFFICIENTS, glossary, registry
 from metrics.agreement.estimate import REASONS
 from metrics.agreement.explain.bands import SCHEMES, Band
@@ -25,6 +26,7 @@ from metrics.agreement.registry import (
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 from metrics.templatetags import inline_charts, results
+from metrics.views.charts import views as charts
 from metrics.views.common import coefficient_advice, display_names, number_formats
 from projects.models import Project, Scale, Weights
 
@@ -75,6 +77,27 @@ def test_every_band_has_a_name(band: Band) -> None:
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
 def test_undefined_number_is_a_dash(value: float | None) -> None:
     assert number_formats.format_number(value) == "–"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(6.9e-18, "0.0"), (-6.9e-18, "0.0"), (1e-9, "1e-09"), (0.1 + 0.2, "0.30000000000000004")],
+)
+def test_number_in_a_file_is_exact_but_for_rounding_errors(value: float, text: str) -> None:
+    with tables.exporting():
+        assert number_formats.format_number(value) == text
+
+
+def test_small_probability_in_a_file_stays_as_it_is() -> None:
+    with tables.exporting():
+        assert results.p_value(6.9e-18) == "6.9e-18"
+
+
+def test_chart_file_has_no_rounding_errors() -> None:
+    response = charts._build_csv_response(
+        [{"start": "=1", "value": 6.9e-18, "low": -0.25}], "trend"
+    )
+    assert response.content.decode().splitlines()[1] == "'=1,0.0,-0.25"
 
 
 @pytest.mark.parametrize(

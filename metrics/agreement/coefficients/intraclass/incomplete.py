@@ -1,0 +1,151 @@
+"""Intraclass correlations where not every rater rated every item.
+
+One-way (ICC(1,1)): the raters of an item are a random draw, so nothing needs to be complete. With
+m_i ratings of item i, M in all, n items and
+
+    MSB = sum m_i (mean_i - mean)^2 / (n - 1),   MSW = sum within items / (M - n)
+    m0  = (M - sum m_i^2 / M) / (n - 1)
+
+    icc1 = (MSB - MSW) / (MSB + (m0 - 1) MSW)
+
+The F interval is exact where items have the same number of ratings, else it has m0 in its place
+(Donner 1986, International Statistical Review 54, 67-82).
+
+Two-way: variance components of items, raters and the rest from any ratings (mean_reliability). The
+mean of an item's ratings has the reliability
+
+    ICC(Q,k) = s_i / (s_i + q s_r + s_e / k),   k = n / sum (1 / m_i)
+    q = 1 / k - sum over i != j of m_ij / (m_i m_j) / (n (n - 1)),   m_ij: raters of both items
+
+for comparing items: q is 0 where all items have the same raters (ICC(C,k)) and 1 / k where no two
+items share a rater (ICC(A,k)). Putka, Le, McCloy & Diaz 2008, J. of Applied Psychology 93, 959-981;
+ten Hove, Jorgensen & van der Ark 2024, Psychological Methods 29, 967-979.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.agreement.coefficients.conger import RatedItems
+from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.estimate import Floats
+
+from .confidence_limits import f_limits, f_test
+from .icc import Icc, icc
+from .mean_reliability import compute_share, estimate_components
+
+NO_PAIRABLE_ITEMS = "no_pairable_items"
+_COMPLETE_REASONS = ("needs_complete_items", "too_few_items")
+
+
+def icc_of_ratings(rated_items: RatedItems, values: Floats) -> dict[str, Icc]:
+    """Return name -> Icc of the complete items; values (k,) of the categories.
+
+    With fewer than two of them ICC(1,1) is that of all rated items, because it does not need to
+    know who rated; the others are undefined.
+    """
+    codes = rated_items.get_complete_codes()
+    sizes = {"n_items": len(codes), "n_ratings": codes.size}
+    iccs = {name: replace(result, **sizes) for name, result in icc(values[codes]).items()}
+    if iccs["icc1"].reason in _COMPLETE_REASONS:
+        one_way = icc_one_way(rated_items.item, values[rated_items.code])
+        if one_way.value is not None:
+            iccs["icc1"] = one_way
+    return iccs
+
+
+def icc_one_way(item: npt.ArrayLike, value: npt.ArrayLike) -> Icc:
+    """Return ICC(1,1) from the items and values (M,) of ratings; who rated does not matter."""
+    _, index = index_distinct(item)
+    v = np.asarray(value, float)
+    m = np.bincount(index)
+    n, total = m.size, v.size
+    sizes = {"n_items": int(n), "n_ratings": int(total)}
+    if n < 2 or total == n:
+        return Icc(None, "too_few_items" if n < 2 else NO_PAIRABLE_ITEMS, **sizes)
+    v = v - v.mean()
+    means = np.bincount(index, v) / m
+    within = float(((v - means[index]) ** 2).sum()) / (total - n)
+    between = float((m * means**2).sum()) / (n - 1)
+    if between + within < 1e-12 * max(float((v**2).mean()), 1e-300) or np.ptp(v) == 0:
+        return Icc(None, "zero_variance", **sizes)
+    if within < 1e-12 * between:
+        within = 0.0  # rounding errors are no variance
+    m0 = (total - float((m**2).sum()) / total) / (n - 1)
+    low, high = (
+        1.0 if np.isinf(f) else (f - 1) / (f + m0 - 1)
+        for f in f_limits(between, within, n - 1, total - n)
+    )
+    return Icc(
+        (between - within) / (between + (m0 - 1) * within),
+        **f_test(between, within, n - 1, total - n),
+        ci_low=low,
+        ci_high=high,
+        **sizes,
+    )
+
+
+@dataclass(frozen=True)
+class IncompleteIcc:
+    """Reliability of one rating and of the mean of an item's ratings, from variance components.
+
+    agreement: ICC(A,1), consistency: ICC(C,1), of one rating; agreement_mean: ICC(A,k), and
+    shared_mean: ICC(Q,k), of the mean; k: harmonic mean of the ratings an item; q: share of the
+    raters' variance that differs between items. None with the reason where undefined.
+    """
+
+    agreement: float | None
+    consistency: float | None
+    agreement_mean: float | None
+    shared_mean: float | None
+    k: float | None
+    q: float | None
+    reason: str | None = None
+
+
+def compute_incomplete_icc(
+    item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike
+) -> IncompleteIcc:
+    """Return the correlations of ratings in long form (M,), at most one an item and rater.
+
+    Negative variance components count as 0.
+    """
+    components = estimate_components(item, rater, value)
+    if components.reason is not None:
+        return _build_undefined(components.reason)
+    _, items = index_distinct(item)
+    _, raters = index_distinct(rater)
+    m = np.bincount(items)
+    k = m.size / float((1 / m).sum())
+    q = _compute_rater_factor(items, raters, m, k)
+    item_variance, rater_variance, rest = (
+        max(part or 0.0, 0.0) for part in (components.item, components.rater, components.rest)
+    )
+    agreement, reason = compute_share(item_variance, rater_variance + rest)
+    if agreement is None:
+        return _build_undefined(reason)
+    return IncompleteIcc(
+        agreement,
+        compute_share(item_variance, rest)[0],
+        compute_share(item_variance, (rater_variance + rest) / k)[0],
+        compute_share(item_variance, q * rater_variance + rest / k)[0],
+        k,
+        q,
+    )
+
+
+def _build_undefined(reason: str | None) -> IncompleteIcc:
+    return IncompleteIcc(None, None, None, None, None, None, reason)
+
+
+def _compute_rater_factor(items: Ints, raters: Ints, m: Ints, k: float) -> float:
+    """Return q; cost grows with the ratings.
+
+    The sum over pairs of items of m_ij / (m_i m_j) is that over raters of the squared sum of 1 /
+    m_i over the rater's items, without the pairs of an item with itself.
+    """
+    weight = 1 / m[items]
+    of_raters = np.bincount(raters, weight)
+    of_pairs = float((of_raters**2).sum() - (weight**2).sum())
+    return max(1 / k - of_pairs / (m.size * (m.size - 1)), 0.0)

@@ -1,0 +1,137 @@
+"""Test intraclass correlations of incomplete designs, against complete data and slow sums."""
+
+import numpy as np
+import pytest
+
+from metrics.agreement import report
+from metrics.agreement.coefficients.intraclass import icc, incomplete
+
+# Shrout & Fleiss 1979, table 2.
+SHROUT_FLEISS = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+)
+# Twelve items of two of four raters: rater, value and rater, value.
+TWO_OF_FOUR = [
+    ("A", 4, "B", 4), ("A", 7, "C", 6), ("A", 4, "D", 5), ("B", 1, "C", 1), ("B", 3, "D", 2), ("C", 4, "D", 4),
+    ("A", 1, "B", 1), ("A", 8, "C", 8), ("A", 7, "D", 7), ("B", 4, "C", 5), ("B", 9, "D", 9), ("C", 2, "D", 2),
+]  # fmt: skip
+
+
+def list_columns(table):
+    """Return item, rater and value (M,) of a table with NaN for missing."""
+    item, rater = np.nonzero(~np.isnan(table))
+    return item, rater, table[item, rater]
+
+
+def build_two_of_four() -> np.ndarray:
+    codes = np.full((len(TWO_OF_FOUR), 4), -1)
+    for row, (first, value, second, other_value) in enumerate(TWO_OF_FOUR):
+        codes[row, "ABCD".index(first)] = value - 1
+        codes[row, "ABCD".index(second)] = other_value - 1
+    return codes
+
+
+def compute_one_way_slowly(groups):
+    """Return ICC(1,1) from a list of values an item."""
+    n, total = len(groups), sum(map(len, groups))
+    mean = sum(map(sum, groups)) / total
+    between = sum(len(group) * (np.mean(group) - mean) ** 2 for group in groups) / (n - 1)
+    within = sum(float(((np.array(group) - np.mean(group)) ** 2).sum()) for group in groups)
+    within /= total - n
+    m0 = (total - sum(len(group) ** 2 for group in groups) / total) / (n - 1)
+    return (between - within) / (between + (m0 - 1) * within)
+
+
+def test_complete_data_give_the_classical_forms():
+    """All five of Shrout and Fleiss: ICC(Q,k) is ICC(C,k) where all items have the same raters."""
+    columns = list_columns(SHROUT_FLEISS.astype(float))
+    expected = icc.icc(SHROUT_FLEISS)
+    result = incomplete.compute_incomplete_icc(*columns)
+    assert result.agreement == pytest.approx(expected["icc2"].value)
+    assert result.consistency == pytest.approx(expected["icc3"].value)
+    assert result.agreement_mean == pytest.approx(expected["icc2k"].value)
+    assert result.shared_mean == pytest.approx(expected["icc3k"].value)
+    assert (result.k, result.q) == (4, pytest.approx(0))
+    one_way = incomplete.icc_one_way(columns[0], columns[2])
+    for part in ("value", "F", "p", "ci_low", "ci_high"):
+        assert getattr(one_way, part) == pytest.approx(getattr(expected["icc1"], part)), part
+
+
+def test_rater_factor_equals_the_sum_over_pairs_of_items():
+    rng = np.random.default_rng(1)
+    table = np.where(rng.random((15, 6)) < 0.5, rng.normal(size=(15, 6)), np.nan)
+    table[:, 0] = rng.normal(size=15)  # every item has a rating
+    rated = ~np.isnan(table)
+    m, n = rated.sum(axis=1), len(table)
+    shared = sum(
+        (rated[i] & rated[j]).sum() / (m[i] * m[j]) for i in range(n) for j in range(n) if i != j
+    )
+    result = incomplete.compute_incomplete_icc(*list_columns(table))
+    assert result.k == pytest.approx(n / (1 / m).sum())
+    assert result.q == pytest.approx(1 / result.k - shared / (n * (n - 1)))
+
+
+def test_raters_of_one_item_each_make_the_mean_that_of_agreement():
+    """Where items hardly share raters, q is nearly 1 / k: ICC(Q,k) is nearly ICC(A,k)."""
+    rng = np.random.default_rng(2)
+    item = np.repeat(np.arange(200), 3)
+    rater = rng.permutation(np.repeat(np.arange(200), 3))
+    keys = np.unique(item * 1000 + rater)
+    item, rater = keys // 1000, keys % 1000
+    value = rng.normal(size=200)[item] + rng.normal(size=200)[rater] + rng.normal(size=keys.size)
+    result = incomplete.compute_incomplete_icc(item, rater, value)
+    assert result.shared_mean == pytest.approx(result.agreement_mean, abs=0.005)
+
+
+def test_components_of_many_incomplete_ratings_are_the_true_reliabilities():
+    """Variances 4, 1 and 1: ICC(A,1) 0.667 and ICC(C,1) 0.8."""
+    rng = np.random.default_rng(3)
+    values = 2 * rng.normal(size=(3000, 1)) + rng.normal(size=(1, 60)) + rng.normal(size=(3000, 60))
+    table = np.where(rng.random((3000, 60)) < 0.1, values, np.nan)
+    result = incomplete.compute_incomplete_icc(*list_columns(table))
+    assert result.agreement == pytest.approx(0.667, abs=0.04)
+    assert result.consistency == pytest.approx(0.8, abs=0.02)
+
+
+def test_report_has_icc1_where_every_item_has_other_raters():
+    """Two of four raters an item: 0.9678 by a one-way analysis of variance."""
+    values = list(range(1, 11))
+    result = report(build_two_of_four(), categories=10, values=values)
+    groups = [[first, second] for _, first, _, second in TWO_OF_FOUR]
+    assert result["icc1"] == pytest.approx(compute_one_way_slowly(groups))
+    assert result["icc1.ci_low"] < result["icc1"] < result["icc1.ci_high"]
+    assert result["icc_n_items"] == 0
+    assert result["icc2.reason"] == result["icc1k.reason"] == "needs_complete_items"
+    assert 0 < result["iccqk_incomplete"] <= 1
+
+
+def test_icc1_takes_unequal_numbers_of_ratings():
+    groups = [[1, 2, 1], [4, 5], [9], [3, 3, 4, 3], [7, 8]]
+    item = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    one_way = incomplete.icc_one_way(item, np.concatenate(groups))
+    assert one_way.value == pytest.approx(compute_one_way_slowly(groups))
+    assert (one_way.n_items, one_way.n_ratings) == (5, 12)
+
+
+@pytest.mark.parametrize(
+    ("item", "value", "reason"),
+    [
+        ([0, 0], [1, 2], "too_few_items"),
+        ([0, 1, 2], [1, 2, 3], "no_pairable_items"),
+        ([0, 0, 1, 1], [5, 5, 5, 5], "zero_variance"),
+    ],
+)
+def test_undefined_icc1_has_a_reason(item, value, reason):
+    assert incomplete.icc_one_way(item, value).reason == reason
+
+
+def test_full_agreement_is_one_without_f():
+    one_way = incomplete.icc_one_way([0, 0, 1, 1, 1], [0.1, 0.1, 0.7, 0.7, 0.7])
+    assert (one_way.value, one_way.F, one_way.p) == (1, None, 0)
+    assert (one_way.ci_low, one_way.ci_high) == (1, 1)
+    assert one_way.F_reason == "zero_error_variance"
+
+
+def test_raters_who_share_nothing_have_no_components():
+    result = incomplete.compute_incomplete_icc([0, 1], [0, 1], [1, 2])
+    assert (result.agreement, result.reason) == (None, "needs_crossed_ratings")
