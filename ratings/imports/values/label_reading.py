@@ -156,7 +156,7 @@ class _LabelReader:
         groups = [
             " = ".join([names[form], *sorted(group - {names[form]})])
             for form, group in spellings.items()
-            if not group <= {names[form]} and not all("," in text for text in group)
+            if len(group) > 1 or (form in self.existing_labels and names[form] not in group)
         ]
         if groups:
             self._add_note(label_notes.EQUAL, groups)
